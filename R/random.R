@@ -1,0 +1,27 @@
+# Random numbers of a fit: one draw from the session's stream seeds everything that follows.
+# In C the seed is the key of counter-based streams; R code runs under with_seed().
+
+# Two 31-bit integers from R's own generator: the only draw a fit takes from the session's stream.
+stream_seed <- function() {
+  as.integer(floor(stats::runif(2) * .Machine$integer.max))
+}
+
+# Evaluates `code` under R's default generators seeded from a stream seed and a number, and puts the session's
+# generator back afterwards, whatever happens.
+with_seed <- function(seed, number, code) {
+  old_kind <- RNGkind()
+  old_seed <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
+  on.exit({
+    suppressWarnings(RNGkind(old_kind[1], old_kind[2], old_kind[3]))
+    if (is.null(old_seed)) {
+      if (exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
+        rm(".Random.seed", envir = globalenv())
+      }
+    } else {
+      assign(".Random.seed", old_seed, envir = globalenv())
+    }
+  })
+  mixed <- (seed[1] + 7919 * as.double(number) + 104729 * as.double(seed[2])) %% .Machine$integer.max
+  set.seed(as.integer(mixed), kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
+  code
+}

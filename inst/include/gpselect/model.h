@@ -1,0 +1,86 @@
+/* The contract between the inference engine and a model: what a model in C must provide, and what it is
+ * given. No R in here: a model is plain C99 on arrays. Used by gpselect's own models (src/model_*.c) and
+ * by models in other packages (LinkingTo: gpselect). Matrices are column-major, columns are data points. */
+#ifndef GPSELECT_MODEL_H
+#define GPSELECT_MODEL_H
+
+#include <stddef.h>
+
+#include "rng.h"
+
+#define GPS_MODEL_API 1
+
+typedef enum { GPS_OK = 0, GPS_NOT_POSDEF, GPS_NOT_FINITE, GPS_BAD_MODEL } gps_status;
+
+typedef struct {
+  int n_dims, n_latents;
+} gps_shape;
+
+/* Template of K_n in slots, shared by all data points. Parents stand before their children. */
+typedef struct {
+  int n_slots, max_active, n_states;
+  const int *n_active; /* [n_states] */
+  const int *active;   /* [max_active x n_states] slots, ascending */
+  const int *parent;   /* [n_states] the state without its last slot; -1 for the empty state, or where
+                          that state is not in the template */
+  int all_subsets;     /* 1: the template holds every subset of the slots, and state m is the one whose
+                          bit i says whether slot i is on */
+} gps_states;
+
+/* What is fixed during one E-step on one block of data points. */
+typedef struct {
+  gps_shape shape;
+  size_t first_row;           /* global number of the block's first data point */
+  int n_points;               /* of the block; never a weight */
+  double beta;                /* inverse temperature, 1 = none */
+  int iteration;
+  const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
+} gps_problem;
+
+/* One data point. */
+typedef struct {
+  int index;                     /* within the block */
+  const double *y;               /* [n_dims]; unobserved cells are 0 */
+  const unsigned char *observed; /* [n_dims] or NULL: all */
+  const int *latent;             /* [n_slots] latent held by each slot, -1 = empty */
+} gps_point;
+
+typedef struct gps_model {
+  int api;                         /* GPS_MODEL_API */
+  const char *const *inputs;       /* names read from params, options and prepared, NULL-ended */
+  const char *const *stats;        /* names accumulated, NULL-ended */
+  /* doubles of scratch per thread */
+  size_t (*scratch_size)(const gps_problem *, const gps_states *);
+
+  /* Any thread: no R, no BLAS, no allocation. What log_joint() leaves in scratch is still there in
+   * accumulate() and describe() of the same point. States that use an empty slot get -Inf. */
+  gps_status (*log_joint)(const gps_problem *, const gps_point *, const gps_states *,
+                          double *log_joint, double *scratch);
+  gps_status (*accumulate)(const gps_problem *, const gps_point *, const gps_states *,
+                           const double *prob, double *const *stats, double *scratch);
+  gps_status (*describe)(const gps_problem *, const gps_point *, const gps_states *, const double *prob,
+                         double *latent,   /* [n_slots] posterior means */
+                         double *response, /* [n_dims] posterior mean of the signal, or NULL */
+                         double *scratch);
+
+  /* Optional. value: [n_slots], 0 = off, kept from iteration to iteration by latent id.
+   * prob_on: [n_slots] p(on | rest). */
+  gps_status (*gibbs_sweep)(const gps_problem *, const gps_point *, double *value, double *prob_on,
+                            gps_rng *, double *scratch);
+  gps_status (*accumulate_draw)(const gps_problem *, const gps_point *, const double *value,
+                                double weight, double *const *stats, double *scratch);
+
+  /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint of
+   * `given` (with n_given = 0: of the single-cause state, up to a constant of the data point). */
+  gps_status (*gain)(const gps_problem *, const gps_point *, int n_given, const int *given,
+                     int n_candidates, const int *candidate, double *gain, double *scratch);
+
+  /* Main thread, BLAS allowed. Optional: the R methods gps_prepare() and gps_mstep() serve instead. */
+  gps_status (*prepare)(const gps_problem *, const double *y, double *const *prepared);
+  size_t (*mstep_scratch)(const gps_problem *);
+  gps_status (*mstep)(const gps_problem *, const double *const *stats, double *const *params_new,
+                      int *events, /* counts of floors and rescues, for the trace */
+                      double *scratch);
+} gps_model;
+
+#endif

@@ -1,0 +1,1 @@
+/* Every built-in model, one line each: MODEL(name) for `const gps_model model_<name>` in model_<name>.c. */

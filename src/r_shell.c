@@ -1,0 +1,117 @@
+/* What all .Call entries share: checked views of R objects, named results, classed errors. */
+#include "r_shell.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+SEXP list_get(SEXP list, const char *name) {
+  const SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  if (TYPEOF(list) != VECSXP || TYPEOF(names) != STRSXP) return R_NilValue;
+  for (R_xlen_t i = 0; i < Rf_xlength(list); i++) {
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0) return VECTOR_ELT(list, i);
+  }
+  return R_NilValue;
+}
+
+SEXP list_need(SEXP list, const char *name) {
+  const SEXP element = list_get(list, name);
+  if (element == R_NilValue) raise_error("model", "`%s` is missing.", name);
+  return element;
+}
+
+static void check_type_and_length(SEXP x, SEXPTYPE type, R_xlen_t length, const char *what) {
+  if (TYPEOF(x) != type) {
+    raise_error("model", "`%s` must be of type %s, not %s.", what, Rf_type2char(type), Rf_type2char(TYPEOF(x)));
+  }
+  if (length >= 0 && Rf_xlength(x) != length) {
+    raise_error("model", "`%s` must have %.0f values, not %.0f.", what, (double)length, (double)Rf_xlength(x));
+  }
+}
+
+const double *view_doubles(SEXP x, R_xlen_t length, const char *what) {
+  check_type_and_length(x, REALSXP, length, what);
+  return REAL(x);
+}
+
+const int *view_ints(SEXP x, R_xlen_t length, const char *what) {
+  check_type_and_length(x, INTSXP, length, what);
+  return INTEGER(x);
+}
+
+static R_xlen_t dim_of(SEXP matrix, int which) {
+  const SEXP dim = Rf_getAttrib(matrix, R_DimSymbol);
+  return TYPEOF(dim) == INTSXP && Rf_length(dim) == 2 ? INTEGER(dim)[which] : -1;
+}
+
+const double *view_matrix(SEXP x, R_xlen_t n_rows, R_xlen_t n_cols, const char *what) {
+  check_type_and_length(x, REALSXP, -1, what);
+  const R_xlen_t rows = dim_of(x, 0), cols = dim_of(x, 1);
+  if (rows < 0 || (n_rows >= 0 && rows != n_rows) || (n_cols >= 0 && cols != n_cols)) {
+    raise_error("model", "`%s` must be a matrix of %.0f x %.0f (-1: any), not %.0f x %.0f.", what, (double)n_rows,
+                (double)n_cols, (double)rows, (double)cols);
+  }
+  return REAL(x);
+}
+
+double view_number(SEXP x, const char *what) {
+  if (!(TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) || Rf_xlength(x) != 1) {
+    raise_error("model", "`%s` must be one number.", what);
+  }
+  return Rf_asReal(x);
+}
+
+int view_int(SEXP x, const char *what) { return (int)view_number(x, what); }
+
+int n_rows_of(SEXP matrix) { return (int)dim_of(matrix, 0); }
+
+int n_cols_of(SEXP matrix) { return (int)dim_of(matrix, 1); }
+
+SEXP new_named_list(int n, const char *const *names) {
+  const SEXP list = PROTECT(Rf_allocVector(VECSXP, n));
+  const SEXP list_names = Rf_allocVector(STRSXP, n);
+  Rf_setAttrib(list, R_NamesSymbol, list_names);
+  for (int i = 0; i < n; i++) SET_STRING_ELT(list_names, i, Rf_mkChar(names[i]));
+  UNPROTECT(1);
+  return list;
+}
+
+double *hang_doubles(SEXP list, int at, R_xlen_t length) {
+  SET_VECTOR_ELT(list, at, Rf_allocVector(REALSXP, length));
+  return REAL(VECTOR_ELT(list, at));
+}
+
+double *hang_matrix(SEXP list, int at, int n_rows, int n_cols) {
+  SET_VECTOR_ELT(list, at, Rf_allocMatrix(REALSXP, n_rows, n_cols));
+  return REAL(VECTOR_ELT(list, at));
+}
+
+int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols) {
+  SET_VECTOR_ELT(list, at, Rf_allocMatrix(INTSXP, n_rows, n_cols));
+  return INTEGER(VECTOR_ELT(list, at));
+}
+
+void raise_error(const char *class, const char *format, ...) {
+  char message[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  /* gps_abort() of the package makes the condition, so that C and R errors are of one kind. */
+  const SEXP namespace = PROTECT(R_FindNamespace(PROTECT(Rf_mkString("gpselect"))));
+  const SEXP text = PROTECT(Rf_mkString(message)), kind = PROTECT(Rf_mkString(class));
+  const SEXP call = PROTECT(Rf_lang3(Rf_install("gps_abort"), text, kind));
+  Rf_eval(call, namespace);
+  UNPROTECT(5);
+  Rf_error("%s", message); /* not reached: gps_abort() does not return */
+}
+
+void raise_status(gps_status status, const char *where, size_t row) {
+  const char *cause = status == GPS_NOT_POSDEF   ? "a matrix is not positive definite"
+                      : status == GPS_NOT_FINITE ? "a value is not finite"
+                                                 : "the model broke its contract";
+  const char *class = status == GPS_BAD_MODEL ? "model" : "numeric";
+  if (row == SIZE_MAX) raise_error(class, "%s: %s.", where, cause);
+  raise_error(class, "%s: %s at data point %.0f.", where, cause, (double)row + 1);
+}

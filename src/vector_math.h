@@ -1,0 +1,37 @@
+/* exp and log-sum-exp over arrays, and the macro that compiles a hot loop for several processors.
+ * Pure: any thread, no allocation, no BLAS. */
+#ifndef GPSELECT_VECTOR_MATH_H
+#define GPSELECT_VECTOR_MATH_H
+
+#include <stddef.h>
+
+/* A package is compiled once for a baseline processor; a function marked GPS_CLONES is compiled for newer ones
+ * too and the loader takes the best. Off where the compiler or the binary format does not know it, and under
+ * sanitizers, which run before the loader's resolver can. */
+#if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(GPS_NO_CLONES)
+#if __GNUC__ >= 12
+#define GPS_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define GPS_CLONES __attribute__((target_clones("default", "fma", "avx512f")))
+#endif
+#else
+#define GPS_CLONES
+#endif
+
+/* A helper of a GPS_CLONES function must be inlined into each clone, or it stays scalar. */
+#if defined(__GNUC__)
+#define GPS_INLINE static inline __attribute__((always_inline))
+#else
+#define GPS_INLINE static inline
+#endif
+
+/* x[i] <- exp(x[i] - shift). Relative error below 4e-16 where the result is a normal number; 0 below it.
+ * NaN stays NaN. */
+void exp_array(double *x, size_t n, double shift);
+
+/* x[i] <- exp(x[i]) / sum, returns log(sum(exp(x))): stable for any finite x; -Inf entries give 0. If all are -Inf the
+ * value is -Inf and x is set to 0. */
+double softmax(double *x, size_t n);
+
+#endif

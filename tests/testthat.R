@@ -1,0 +1,4 @@
+library(testthat)
+library(gpselect)
+
+test_check("gpselect")
