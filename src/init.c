@@ -4,6 +4,8 @@
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
+#include "r_threads.h"
+
 /* Each entry is declared with its true number of SEXP arguments. */
 #define GPS_ARGS_0 void
 #define GPS_ARGS_1 SEXP
@@ -38,6 +40,7 @@ static const R_CallMethodDef call_entries[] = {
 #undef MODEL
 
 void attribute_visible R_init_gpselect(DllInfo *dll) {
+  watch_forks();
   R_registerRoutines(dll, NULL, call_entries, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);

@@ -1,0 +1,83 @@
+# All knobs of a fit in one checked object.
+
+#' Control of a fit
+#'
+#' @param max_iter most EM iterations after the starts, a whole number of at least 0.
+#' @param tol the fit has settled when the mean bound of five iterations differs from that of the five before by less than
+#'   this, relatively; at least 0. 0 never stops early.
+#' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the first half of the
+#'   iterations. The log joint is divided by it. NULL: the model's default, 1 (none) for the built-in models.
+#' @param n_starts number of short starts, of which the one with the best bound goes on; a whole number of at least 1.
+#'   NULL: 8 for the built-in models. 1 is the paper's algorithm. See the section below.
+#' @param monotone TRUE: each point keeps last iteration's selection where that explains it better, so that the bound
+#'   never falls; not together with annealing.
+#' @param polish TRUE: random explorers stop when the bound has settled (at the latest after 80 % of `max_iter`), and the fit
+#'   ends when it settles again. Explorers displace needed latents and so bias the noise variance.
+#' @param method "exact" sums over all states, "auto" is the same for the models built so far; "gibbs" is not available
+#'   yet.
+#' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at least 1. NULL: the option
+#'   `gpselect.threads`, else all processors; 2 where R's checks limit them. Never more than `OMP_THREAD_LIMIT`. The
+#'   result does not depend on it, to the last bit. Threads of the BLAS are set outside R.
+#' @param time_limit seconds after which the fit ends with what it has, above 0.
+#' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a learned selector's
+#'   `predict()` need.
+#' @param progress TRUE: one line on the console tells how far the fit is.
+#' @param trace TRUE: the trace has the iterations of all starts; FALSE: of the chosen one and the main run.
+#' @param hold,sweeps,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an error.
+#' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
+#'
+#' @section Starts:
+#' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each short start runs 12
+#' iterations on at most 2000 sampled rows; all share one kernel and, for the exact Gaussian process, one factorisation.
+#' @return a list of class `gps_control`.
+#' @examples
+#' gps_control(max_iter = 50, n_starts = 1)
+#' @export
+gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, n_starts = NULL, monotone = FALSE,
+                        polish = TRUE, method = c("auto", "exact", "gibbs"), sweeps = NULL, batch_size = NULL,
+                        step = NULL, cluster = NULL, n_threads = NULL, time_limit = Inf, checkpoint = NULL,
+                        keep_data = TRUE, progress = interactive(), trace = TRUE, ...) {
+  refuse_unknown(list(...), names(formals(gps_control)))
+  refuse_unbuilt(list(hold = hold, sweeps = sweeps, batch_size = batch_size, step = step, cluster = cluster,
+                      checkpoint = checkpoint))
+  method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
+  if (method == "gibbs") gps_abort("`method` = \"gibbs\" is not available yet: use \"exact\".")
+  anneal <- if (is.null(anneal)) 1 else check_number(anneal, "anneal", 1)
+  monotone <- check_flag(monotone, "monotone")
+  if (monotone && anneal > 1) gps_abort("`monotone` = TRUE excludes `anneal` above 1: the tempered bound is not monotone.")
+  if (!identical(time_limit, Inf)) time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
+  structure(
+    list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0), anneal = anneal,
+         n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"), monotone = monotone,
+         polish = check_flag(polish, "polish"), method = method,
+         n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"), time_limit = time_limit,
+         keep_data = check_flag(keep_data, "keep_data"), progress = check_flag(progress, "progress"),
+         trace = check_flag(trace, "trace")),
+    class = "gps_control"
+  )
+}
+
+# An error for arguments that fell into `...`, with the nearest valid name.
+refuse_unknown <- function(extra, valid) {
+  if (length(extra) == 0) return(invisible())
+  name <- if (is.null(names(extra)) || names(extra)[1] == "") "" else names(extra)[1]
+  hint <- nearest_name(name, setdiff(valid, "..."))
+  gps_abort(sprintf("Unknown argument %s.%s", if (name == "") "without a name" else sprintf("`%s`", name),
+                    if (is.null(hint)) "" else sprintf(" Did you mean `%s`?", hint)))
+}
+
+# Threads to use now: what was asked, else the option, else all processors; capped by what this process may have.
+resolve_threads <- function(n_threads) {
+  available <- .Call(C_max_threads)
+  limit <- tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
+  if (!limit %in% c("", "false")) available <- min(available, 2L)
+  if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
+  min(check_count(n_threads, "n_threads"), max(available, 1L))
+}
+
+#' @export
+print.gps_control <- function(x, ...) {
+  shown <- x[!vapply(x, is.null, NA)]
+  cat(sprintf("%-10s %s", names(shown), vapply(shown, format, "")), sep = "\n")
+  invisible(x)
+}

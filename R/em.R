@@ -1,0 +1,116 @@
+# Algorithm 1 of the paper: one EM iteration with selection, state in, state out; and when to stop.
+
+# One iteration: select and infer (one pass over the data), maximise, mend, learn the selection for the next one.
+em_step <- function(task, state) {
+  began <- proc.time()[["elapsed"]]
+  state$iteration <- state$iteration + 1L
+  state <- set_schedule(task, state)
+  result <- pass(task, state)
+  maximised <- gps_mstep(task$model, state$params, result$stats)
+  mended <- gps_mend(task$model, maximised$params, result$stats)
+  state$params <- mended$params
+  state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
+  state$memory <- learn_selector(task$selector, task, state)
+  state$bounds <- c(state$bounds, result$bound)
+  state$trace[[length(state$trace) + 1]] <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)
+  state
+}
+
+# A state before its first iteration. `start` numbers the random streams: 0 is the main run.
+new_state <- function(params, start, explore, memory = NULL) {
+  list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory, selected = NULL,
+       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, trace = list())
+}
+
+# Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
+set_schedule <- function(task, state) {
+  control <- task$control
+  if (control$anneal > 1) {
+    progress <- min(1, (state$iteration - 1) / max(1, task$max_iter / 2))
+    state$beta <- 1 / (control$anneal + (1 - control$anneal) * progress)
+  }
+  is_late <- state$iteration > 0.8 * task$max_iter
+  if (control$polish && state$explore > 0 && is_late) state <- start_polish(state)
+  state
+}
+
+start_polish <- function(state) {
+  state$explore <- 0
+  state$is_polishing <- TRUE
+  state$bounds <- numeric()
+  state
+}
+
+settle_window <- 5L
+
+# The mean of the last five bounds against that of the five before: single steps go up and down with the selection.
+has_settled <- function(bounds, tol) {
+  n <- length(bounds)
+  if (n < 2 * settle_window || tol <= 0) return(FALSE)
+  recent <- mean(bounds[n - seq_len(settle_window) + 1])
+  before <- mean(bounds[n - settle_window - seq_len(settle_window) + 1])
+  abs(recent - before) <= tol * abs(recent)
+}
+
+# EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds `status` to the state.
+run_em <- function(task, state) {
+  state$status <- "max_iter"
+  control <- task$control
+  while (state$iteration < task$max_iter) {
+    step <- try_step(task, state)
+    if (is.null(step)) {
+      state$status <- "interrupted"
+      break
+    }
+    state <- step
+    show_progress(task, state)
+    if (proc.time()[["elapsed"]] > task$deadline) {
+      state$status <- "time_limit"
+      break
+    }
+    if (state$beta == 1 && has_settled(state$bounds, control$tol)) {
+      if (state$explore == 0 || !control$polish) {
+        state$status <- "converged"
+        break
+      }
+      state <- start_polish(state)
+    }
+  }
+  state
+}
+
+# A step, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
+try_step <- function(task, state) {
+  tryCatch(
+    em_step(task, state),
+    interrupt = function(condition) NULL,
+    error = function(condition) {
+      class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
+      gps_abort(sprintf("Iteration %d of start %d: %s", state$iteration + 1L, state$start, conditionMessage(condition)),
+                if (length(class) == 1) class else "model", state = state["params"], parent = condition)
+    }
+  )
+}
+
+trace_row <- function(state, events, seconds) {
+  memory <- state$memory
+  acted <- events[events > 0]
+  list(start = state$start, iteration = state$iteration, bound = state$bound, temperature = 1 / state$beta,
+       explore = state$explore, refit = isTRUE(memory$refit),
+       jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
+       events = if (length(acted) == 0) "" else paste(names(acted), acted, sep = " ", collapse = ", "),
+       seconds = seconds)
+}
+
+trace_frame <- function(rows) {
+  columns <- names(rows[[1]])
+  as.data.frame(stats::setNames(lapply(columns, function(name) unlist(lapply(rows, `[[`, name))), columns),
+                stringsAsFactors = FALSE)
+}
+
+show_progress <- function(task, state) {
+  if (!task$control$progress) return(invisible())
+  phase <- if (state$start > 0) sprintf("start %d", state$start) else "main"
+  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase, state$iteration, task$max_iter, state$bound))
+  utils::flush.console()
+}

@@ -1,0 +1,97 @@
+# The E-step of native models: gather the inputs of a block, one .Call, named results. Data are D x N in here.
+
+# A block of the data: columns offset + 1 .. offset + n_points of y, numbered from first_row (0-based) in the whole.
+new_block <- function(offset, n_points, first_row = offset) {
+  list(offset = offset, n_points = n_points, first_row = first_row)
+}
+
+is_whole <- function(block, y) block$n_points == ncol(y)
+
+block_columns <- function(block) block$offset + seq_len(block$n_points)
+
+block_data <- function(y, block) {
+  if (is_whole(block, y)) y else y[, block_columns(block), drop = FALSE]
+}
+
+# Parameters, options and what the model prepares for this block, by name.
+block_inputs <- function(model, params, y, block) {
+  inputs <- c(params, model$options)
+  dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
+  c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
+}
+
+block_lengths <- function(model, block) {
+  c(model$lengths, resolve_lengths(model$prepared, dimension_sizes(model, block$n_points)))
+}
+
+# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob): the last four only where wanted.
+run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1, iteration = 0L) {
+  .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims, y, block, selected,
+        states, list(beta = beta, iteration = iteration, n_threads = n_threads, want = want))
+}
+
+#' One E-step
+#'
+#' The truncated posterior of each data point (equation 2 of the paper) on the states of its selected latents.
+#'
+#' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
+#' @param params named list of parameters.
+#' @param y numeric matrix n x D.
+#' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition; 0 = an empty slot.
+#' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
+#' @param want which of "stats", "latent", "response" and "prob" to compute besides `prob_on` and `log_evidence`.
+#' @param beta inverse temperature of the log joint, above 0; 1 is none.
+#' @param n_threads number of threads; NULL: see [gps_control()].
+#' @return a list with `prob_on` (n x H', probability that each selected latent is on), `log_evidence` (n, the log of the
+#'   sum of `p(s, y)` over the states; their sum is the bound) and, where wanted, `stats` (the model's expected
+#'   sufficient statistics), `latent` (n x H', posterior means), `response` (n x D, posterior mean of the signal) and
+#'   `prob` (n x states).
+#' @examples
+#' y <- matrix(rnorm(60), 20)
+#' model <- gps_bind(model_binary_sparse(4), y)
+#' step <- gps_estep(model, gps_init(model, y), y, selected = matrix(1:2, 20, 2, byrow = TRUE))
+#' sum(step$log_evidence)
+#' @export
+gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1, n_threads = NULL) {
+  check_bound_model(model)
+  y <- t(check_matrix(y, "y", n_cols = model$n_dims))
+  params <- check_all_params(model, params, "params")
+  selected <- check_selected(selected, model$n_latents, ncol(y))
+  states <- build_states(model, nrow(selected), check_max_active(max_active, model, nrow(selected)))
+  block <- new_block(0, ncol(y))
+  result <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
+                      resolve_threads(n_threads), want, check_number(beta, "beta", 0, open = TRUE))
+  for (name in c("prob_on", "latent", "response", "prob")) {
+    if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
+  }
+  if (!"stats" %in% want) result$stats <- NULL
+  result[!vapply(result, is.null, NA)]
+}
+
+check_bound_model <- function(model) {
+  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  if (!is_bound(model)) gps_abort("`model` must have its sizes fixed: gps_bind(model, y).")
+}
+
+check_all_params <- function(model, params, arg) {
+  params <- check_params(model, params, arg)
+  missing <- setdiff(names(model$params), names(params))
+  if (length(missing) > 0) gps_abort(sprintf("`%s` must have the parameter `%s`.", arg, missing[1]))
+  params[names(model$params)]
+}
+
+# n x slots matrix of latents -> slots x n integers.
+check_selected <- function(selected, n_latents, n_points) {
+  selected <- t(check_matrix(selected, "selected"))
+  if (ncol(selected) != n_points || any(selected != round(selected)) || any(selected < 0) ||
+        any(selected > n_latents)) {
+    gps_abort(sprintf("`selected` must be %d rows of whole numbers between 0 and %d.", n_points, n_latents))
+  }
+  storage.mode(selected) <- "integer"
+  selected
+}
+
+check_max_active <- function(max_active, model, n_selected) {
+  cap <- min(n_selected, model$rule$max_active)
+  if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap)
+}

@@ -1,0 +1,144 @@
+# gps_fit(): check, bind, start, loop, wrap.
+
+#' Fit a model with discrete latents by EM with selection
+#'
+#' In every EM iteration the selector ranks the latents of each data point, the `n_selected` best may be on, the E-step is
+#' exact on their states, and the M-step updates the parameters (Algorithm 1 of the paper).
+#'
+#' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an array n x height x
+#'   width (x channels) or a list of equal matrices.
+#' @param model a model, see [model_binary_sparse()] and [model_gaussian_mixture()].
+#' @param selector a selector, see [selector_gp()].
+#' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole number in 1..H. NULL:
+#'   all up to 6 latents, 6 of more; 2 clusters or a quarter of them, whichever is more.
+#' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
+#' @param control see [gps_control()].
+#' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the same model to go on
+#'   from. With a start there are no short starts.
+#'
+#' @section Reproducibility:
+#' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same data, seed, model, version
+#' and BLAS give the same bits for any number of threads. Another BLAS, or another number of BLAS threads, rounds
+#' differently, and a choice of the best `n_selected` latents may amplify that.
+#' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see [expectations()]), `bound`
+#'   (truncated free energy, the sum over points of log sum p(s, y) over the selected states), `trace` (data frame, one row
+#'   an iteration), `starts` (data frame), `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is
+#'   needed to predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives the best
+#'   state so far with a warning.
+#' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
+#' @examples
+#' bars <- simulate_bars(200, value = 5)
+#' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+#'                control = gps_control(max_iter = 20, n_starts = 2))
+#' fit
+#' match_components(coef(fit)$W, bars$W)$matched
+#' @export
+gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
+                    control = gps_control(), start = NULL) {
+  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  check_class(selector, "selector", "gps_selector", "a selector, as made by a selector_*() function")
+  check_class(control, "control", "gps_control", "made by gps_control()")
+  data <- read_data(y)
+  task <- new_task(data$y, model, selector, n_selected, max_active, control)
+  warn_data(task)
+  state <- first_state(task, start)
+  if (!state$was_interrupted) state <- run_em(task, state)
+  if (control$progress) cat("\n")
+  new_fit(task, finish(task, state), data)
+}
+
+# Everything that stays as it is during a fit.
+new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed()) {
+  model <- gps_bind(model, t(y))
+  n_latents <- model$n_latents
+  if (inherits(selector, "gps_selector_full")) n_selected <- n_latents
+  n_selected <- check_n_selected(n_selected, model)
+  if (ncol(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < n_latents) {
+    gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
+  }
+  max_active <- check_max_active(max_active, model, n_selected)
+  list(y = y, model = model, selector = selector, n_selected = n_selected, max_active = max_active,
+       states = build_states(model, n_selected, max_active), control = control, seed = seed,
+       blocks = split_blocks(ncol(y), n_latents), n_threads = resolve_threads(control$n_threads),
+       explore = if (n_selected > 1 && n_selected < n_latents) selector$explore else 0,
+       max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit)
+}
+
+check_n_selected <- function(n_selected, model) {
+  n_latents <- model$n_latents
+  if (is.null(n_selected)) {
+    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_latents / 4)) else 6
+    return(as.integer(min(n_latents, wanted)))
+  }
+  if (identical(n_selected, "auto")) gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
+  check_count(n_selected, "n_selected", 1, n_latents)
+}
+
+warn_data <- function(task) {
+  if (mean_variance(t(task$y)) <= 0) {
+    gps_warn("`y` is constant: the noise variance will be at its floor.")
+  }
+  if (task$model$n_latents > ncol(task$y)) {
+    gps_warn(sprintf("There are more latents (%d) than data points (%d).", task$model$n_latents, ncol(task$y)))
+  }
+}
+
+# Short starts, the one start of the paper's algorithm, or where the user says.
+first_state <- function(task, start) {
+  if (inherits(start, "gps_fit")) return(resume_state(task, start))
+  if (is.null(start)) {
+    if (task$control$n_starts > 1) return(choose_start(task))
+    state <- begin_state(task, 1)
+  } else {
+    state <- begin_state(task, 1)
+    start <- check_params(task$model, start)
+    state$params[names(start)] <- start
+  }
+  state$start <- 0L
+  state$was_interrupted <- FALSE
+  state
+}
+
+# Go on from a fit: its parameters, and its slots and kernel where they fit the data.
+resume_state <- function(task, fit) {
+  check_fit(fit)
+  state <- new_state(check_all_params(task$model, fit$params, "start"), 0L, task$explore)
+  state$was_interrupted <- FALSE
+  if (identical(dim(fit$selected), c(task$n_selected, ncol(task$y)))) {
+    state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
+    if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
+          length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
+      state$memory <- new_gp_memory(task$selector, task$y)
+      state$memory$theta <- fit$kernel_theta
+    }
+    state$memory <- learn_selector(task$selector, task, state)
+  }
+  state
+}
+
+# One last pass without explorers, so that slots, bound and parameters belong together.
+finish <- function(task, state) {
+  state$explore <- 0
+  state$beta <- 1
+  state$iteration <- state$iteration + 1L
+  result <- pass(task, state, want = character())
+  state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
+  if (identical(state$status, "interrupted") || state$was_interrupted) {
+    state$status <- "interrupted"
+    gps_warn("The fit was interrupted: this is the last complete state.")
+  }
+  state
+}
+
+new_fit <- function(task, state, data) {
+  fit <- list(
+    params = state$params, model = task$model, selector = task$selector, n_selected = task$n_selected,
+    max_active = task$max_active, control = task$control, bound = state$bound, n_points = ncol(task$y),
+    n_iter = state$iteration - 1L, status = state$status, trace = trace_frame(state$trace), starts = state$starts,
+    kernel_theta = state$memory$theta, memory = if (is.null(state$memory$theta)) state$memory,
+    selected = state$selected, prob_on = state$prob_on, y = if (task$control$keep_data) data$y,
+    image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names, seed = task$seed,
+    version = utils::packageVersion("gpselect")
+  )
+  structure(fit, class = "gps_fit")
+}

@@ -1,0 +1,101 @@
+# Model A of the paper: binary sparse coding. The numerics are in src/model_binary_sparse.c.
+
+#' Binary sparse coding
+#'
+#' Data are sums of components that are on or off. Model A of the paper, section 4.1.
+#'
+#' @section Generative model:
+#' `s_h ~ Bernoulli(pi_h)` independently for h = 1..H, and `y ~ N(W s, sigma2 I)` with `W` of D x H.
+#'
+#' @section States:
+#' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one included; latents that are
+#' not selected are off.
+#'
+#' @section E-step:
+#' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its subset's by one addition,
+#' so a data point costs a few operations a state.
+#'
+#' @section M-step:
+#' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which leaves components that
+#' nobody uses where they are; `sigma2` is the expected squared error per cell, at least 1e-6 of the mean variance of the
+#' data; `pi` the mean of `<s>`, kept in \[1e-4, 1 - 1e-4\].
+#'
+#' @section Hand-crafted affinity:
+#' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
+#'
+#' @section Differences from the paper:
+#' The floors and the proximal term above; the paper has none.
+#'
+#' @param n_latents number of components H, a whole number of at least 1.
+#' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H) and `sigma2`.
+#' @examples
+#' model_binary_sparse(10)
+#' @export
+model_binary_sparse <- function(n_latents, shared_prob = TRUE) {
+  n_latents <- check_count(n_latents, "n_latents")
+  check_flag(shared_prob, "shared_prob")
+  new_native_model(
+    "gps_binary_sparse", "Binary sparse coding", n_latents,
+    params = list(W = c("dims", "latents"), pi = "probs", sigma2 = "one"),
+    ranges = list(pi = c(0, 1), sigma2 = c(0, Inf)),
+    prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
+                    y_square = "points"),
+    stats = list(count = "one", data_square = "one", on = "latents", on_on = c("latents", "latents"),
+                 data_on = c("dims", "latents")),
+    events = c("sigma2_floor", "pi_clamped", "ridge"),
+    rule = state_rule(),
+    settings = list(shared_prob = shared_prob),
+    symbol = "gps_model_binary_sparse"
+  )
+}
+
+#' @export
+gps_bind.gps_binary_sparse <- function(model, y) {
+  shared <- model$settings$shared_prob
+  bind_native(model, ncol(y),
+              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
+              options = list(options = c(as.double(shared), 1e-6 * variance_scale(y))))
+}
+
+# Mean variance of the columns; where the data are constant their mean square, and 1 where they are zero.
+variance_scale <- function(y) {
+  for (scale in c(mean_variance(y), mean(y^2), 1)) if (is.finite(scale) && scale > 0) return(scale)
+  gps_abort("The data are too large to square: rescale `y`.")
+}
+
+mean_variance <- function(y) mean(colMeans(y^2) - colMeans(y)^2)
+
+#' @export
+gps_init.gps_binary_sparse <- function(model, y) {
+  centred <- sweep(y, 2, colMeans(y))
+  deviation <- mean(sqrt(colMeans(centred^2)))
+  n_latents <- model$n_latents
+  prob <- min(0.5, 1 / n_latents)
+  list(W = colMeans(y) + deviation / 4 * matrix(stats::rnorm(ncol(y) * n_latents), ncol(y)),
+       pi = rep(prob, model$sizes[["probs"]]),
+       sigma2 = max(mean(centred^2), model$options$options[2]))
+}
+
+#' @export
+gps_draw.gps_binary_sparse <- function(model, params, n) {
+  n_latents <- ncol(params$W)
+  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
+  list(y = latents %*% t(params$W) + noise, latents = latents)
+}
+
+#' @export
+gps_handcrafted.gps_binary_sparse <- function(model, params, y) {
+  y %*% sweep(params$W, 2, column_norms(params$W), "/")
+}
+
+# A zero column has norm 1 here: its cosine is then 0.
+column_norms <- function(w) {
+  norms <- sqrt(colSums(w^2))
+  norms[norms == 0] <- 1
+  norms
+}
+
+#' @export
+block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) inputs$proj / column_norms(inputs$W)

@@ -1,0 +1,106 @@
+# Model D of the paper: the Gaussian mixture. The numerics are in src/model_gaussian_mixture.c.
+
+#' Gaussian mixture
+#'
+#' One of C clusters makes each data point. The paper's section 4.2, equation 7.
+#'
+#' @section Generative model:
+#' `p(y) = sum_c pi_c N(y; mu_c, Sigma_c)`, `Sigma_c` full, diagonal or a multiple of the identity.
+#'
+#' @section States:
+#' Exactly one of the `n_selected` selected clusters is on; `max_active` is 1.
+#'
+#' @section E-step:
+#' Responsibilities of the selected clusters, the others have none (equation 2 of the paper).
+#'
+#' @section M-step:
+#' `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and covariances. `pi_c` is at least 1e-4 / C; the
+#' eigenvalues of `Sigma_c` are at least 1e-6 of the mean variance of the data. A cluster with less than one point keeps
+#' its mean, one with fewer than D + 1 points (2 if not full) its covariance.
+#'
+#' @section Hand-crafted affinity:
+#' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
+#'
+#' @section Differences from the paper:
+#' The floors above, and full covariances; the paper's `sigma_c` are not specified further.
+#'
+#' @param n_components number of clusters C, a whole number of at least 1.
+#' @param covariance "full", "diagonal" or "spherical".
+#' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C or C) and `pi` (C).
+#' @examples
+#' model_gaussian_mixture(3, "diagonal")
+#' @export
+model_gaussian_mixture <- function(n_components, covariance = c("full", "diagonal", "spherical")) {
+  n_components <- check_count(n_components, "n_components")
+  covariance <- check_choice(covariance, "covariance", c("full", "diagonal", "spherical"))
+  shape <- function(first) {
+    switch(covariance, full = c(first, "dims", "latents"), diagonal = c("dims", "latents"), spherical = "latents")
+  }
+  new_native_model(
+    "gps_gaussian_mixture", "Gaussian mixture", n_components,
+    params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
+    ranges = list(pi = c(0, 1)),
+    prepared = list(whitener = shape("stride"), log_scale = "latents"),
+    stats = list(count = "one", on = "latents", first = c("dims", "latents"), second = shape("stride")),
+    events = c("sigma_floor", "pi_floor", "empty_cluster"),
+    rule = state_rule(min_active = 1L, max_active = 1),
+    settings = list(covariance = covariance),
+    symbol = "gps_model_gaussian_mixture"
+  )
+}
+
+#' @export
+gps_bind.gps_gaussian_mixture <- function(model, y) {
+  if (model$n_latents > nrow(y)) {
+    gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.", nrow(y),
+                      model$n_latents))
+  }
+  kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
+  bind_native(model, ncol(y), sizes = c(stride = 8 * ceiling(ncol(y) / 8)),
+              options = list(centre = colMeans(y),
+                             options = c(kind, 1e-6 * variance_scale(y), 1e-4 / model$n_latents)))
+}
+
+#' @export
+gps_init.gps_gaussian_mixture <- function(model, y) {
+  n_clusters <- model$n_latents
+  n_dims <- ncol(y)
+  variance <- max(mean_variance(y), model$options$options[2]) * stats::runif(n_clusters, 0.25, 1)
+  list(mu = t(y[sample.int(nrow(y), n_clusters), , drop = FALSE]),
+       sigma = switch(model$settings$covariance,
+                      full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)) * rep(variance, each = n_dims^2),
+                      diagonal = matrix(variance, n_dims, n_clusters, byrow = TRUE),
+                      spherical = variance),
+       pi = rep(1 / n_clusters, n_clusters))
+}
+
+# Covariance of cluster k as a D x D matrix.
+cluster_covariance <- function(params, k) {
+  n_dims <- nrow(params$mu)
+  switch(length(dim(params$sigma)) + 1, diag(params$sigma[k], n_dims), NULL, diag(params$sigma[, k], n_dims),
+         matrix(params$sigma[, , k], n_dims))
+}
+
+#' @export
+gps_draw.gps_gaussian_mixture <- function(model, params, n) {
+  n_clusters <- ncol(params$mu)
+  cluster <- sample.int(n_clusters, n, replace = TRUE, prob = params$pi)
+  y <- matrix(stats::rnorm(n * nrow(params$mu)), n)
+  for (k in unique(cluster)) {
+    of_k <- cluster == k
+    y[of_k, ] <- y[of_k, , drop = FALSE] %*% chol(cluster_covariance(params, k))
+  }
+  latents <- matrix(0, n, n_clusters)
+  latents[cbind(seq_len(n), cluster)] <- 1
+  list(y = y + t(params$mu)[cluster, , drop = FALSE], latents = latents)
+}
+
+#' @export
+gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
+  affinity <- vapply(seq_len(model$n_latents), function(k) {
+    root <- chol(cluster_covariance(params, k))
+    z <- backsolve(root, t(y) - params$mu[, k], transpose = TRUE)
+    log(params$pi[k]) - sum(log(diag(root))) - 0.5 * colSums(z^2)
+  }, numeric(nrow(y)))
+  matrix(affinity, nrow(y))
+}

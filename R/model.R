@@ -1,0 +1,116 @@
+# What a model is: its arrays as data, the generics it may implement, printing.
+
+#' The parts of a model
+#'
+#' A model tells the algorithm how to start, how to update its parameters, how to draw data and, if somebody has designed
+#' one, which latents look relevant for a data point. Built-in models implement the generics below; [gps_estep()] and
+#' [gps_mstep()] can be called at the prompt.
+#'
+#' @param model a `gps_model`, as made by a `model_*()` function.
+#' @param y numeric matrix n x D, data points in rows.
+#' @param params named list of parameters, shaped as in `coef()` of a fit.
+#' @param stats named list of expected sufficient statistics, from [gps_estep()].
+#' @param n number of data points to draw.
+#' @return `gps_init()`: a named list of parameters. `gps_bind()`: the model with its sizes fixed by the data.
+#'   `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a floor or a rescue acted.
+#'   `gps_mend()`: a list of `params` and `relabel`, an integer vector with the new number of each latent (0 = none), or
+#'   NULL where nothing changed. `gps_draw()`: a list of `y` (n x D) and `latents` (n x H). `gps_handcrafted()`: a
+#'   matrix n x H of affinities, larger for more relevant latents.
+#' @name gps_model
+#' @examples
+#' model <- gps_bind(model_binary_sparse(4), matrix(rnorm(60), 20))
+#' params <- gps_init(model, matrix(rnorm(60), 20))
+#' str(gps_draw(model, params, 5))
+NULL
+
+#' @rdname gps_model
+#' @export
+gps_init <- function(model, y) UseMethod("gps_init")
+
+#' @rdname gps_model
+#' @export
+gps_bind <- function(model, y) UseMethod("gps_bind")
+
+#' @rdname gps_model
+#' @export
+gps_mstep <- function(model, params, stats) UseMethod("gps_mstep")
+
+#' @rdname gps_model
+#' @export
+gps_mend <- function(model, params, stats) UseMethod("gps_mend")
+
+#' @rdname gps_model
+#' @export
+gps_draw <- function(model, params, n) UseMethod("gps_draw")
+
+#' @rdname gps_model
+#' @export
+gps_handcrafted <- function(model, params, y) UseMethod("gps_handcrafted")
+
+abort_no_method <- function(model, method) {
+  gps_abort(sprintf("The model %s has no method %s().", dQuote(model$name, FALSE), method), "model")
+}
+
+#' @export
+gps_mend.default <- function(model, params, stats) list(params = params, relabel = NULL)
+
+#' @export
+gps_draw.default <- function(model, params, n) abort_no_method(model, "gps_draw")
+
+#' @export
+gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gps_handcrafted")
+
+# Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options and what the model
+# prepared for this block, so that a built-in model need not compute it again.
+block_handcrafted <- function(model, inputs, y, block) UseMethod("block_handcrafted")
+
+#' @export
+block_handcrafted.default <- function(model, inputs, y, block) {
+  t(gps_handcrafted(model, inputs[names(model$params)], t(block_data(y, block))))
+}
+
+# A native model's description. Shapes are vectors of names of dimensions (see params.R).
+new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule, settings,
+                             symbol, package = "gpselect") {
+  structure(
+    list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
+         prepared = prepared, stats = stats, events = events, rule = rule,
+         native = list(package = package, symbol = symbol)),
+    class = c(class, "gps_native_model", "gps_model")
+  )
+}
+
+is_bound <- function(model) !is.null(model$n_dims)
+
+# Sizes of all arrays that do not depend on the block, computed once.
+bind_native <- function(model, n_dims, sizes = NULL, options) {
+  model$n_dims <- as.integer(n_dims)
+  model$sizes <- sizes
+  model$options <- options
+  all_sizes <- dimension_sizes(model)
+  model$shape <- c(model$n_dims, model$n_latents)
+  model$stats_dims <- resolve_dims(model$stats, all_sizes)
+  model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
+  model
+}
+
+#' @export
+gps_mstep.gps_native_model <- function(model, params, stats) {
+  result <- .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths,
+                  length(model$params), stats, length(model$events))
+  names(result$events) <- model$events
+  result
+}
+
+#' @export
+print.gps_model <- function(x, ...) {
+  cat(format_model(x), "\n", sep = "")
+  invisible(x)
+}
+
+# One line: name, latents, settings.
+format_model <- function(model) {
+  latents <- sprintf("%d %s", model$n_latents, if (model$rule$min_active == 1) "clusters" else "latents")
+  settings <- paste(names(model$settings), "=", vapply(model$settings, format, ""))
+  paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
+}

@@ -1,0 +1,45 @@
+# Shapes of a model's arrays as data: a model names the dimensions of each parameter, option, prepared array and
+# statistic, and everything that allocates or checks reads them here.
+
+# Numbers behind the names of dimensions; `points` is the size of a block.
+dimension_sizes <- function(model, n_points = NA) {
+  c(one = 1, dims = model$n_dims, latents = model$n_latents, points = n_points, model$sizes)
+}
+
+resolve_dims <- function(shapes, sizes) lapply(shapes, function(shape) as.integer(sizes[shape]))
+
+# Named vector: how many numbers each array has.
+resolve_lengths <- function(shapes, sizes) vapply(shapes, function(shape) prod(sizes[shape]), 1)
+
+# Parameters as the model wants them: names, shapes and ranges checked, plain doubles with their dims.
+check_params <- function(model, params, arg = "start") {
+  if (!is.list(params) || is.null(names(params))) {
+    abort_value(params, arg, paste("a named list of", paste(names(model$params), collapse = ", ")))
+  }
+  unknown <- setdiff(names(params), names(model$params))
+  if (length(unknown) > 0) {
+    gps_abort(sprintf("`%s` has no parameter %s; the model has %s.", arg, dQuote(unknown[1], FALSE),
+                      paste(names(model$params), collapse = ", ")))
+  }
+  dims <- resolve_dims(model$params, dimension_sizes(model))
+  for (name in names(params)) {
+    params[[name]] <- check_param(params[[name]], paste0(arg, "$", name), dims[[name]], model$ranges[[name]])
+  }
+  params
+}
+
+check_param <- function(x, arg, dim, range) {
+  given <- if (is.null(dim(x))) length(x) else dim(x)
+  if (!is.numeric(x) || !identical(as.integer(given), dim)) {
+    abort_value(x, arg, if (length(dim) == 1) {
+      sprintf("%d number%s", dim, if (dim == 1) "" else "s")
+    } else {
+      sprintf("a numeric array of %s", paste(dim, collapse = " x "))
+    })
+  }
+  if (!all(is.finite(x))) gps_abort(sprintf("`%s` must have finite values.", arg))
+  if (!is.null(range) && (any(x < range[1]) || any(x > range[2]))) {
+    gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(range[1]), format(range[2])))
+  }
+  if (length(dim) == 1) as.double(x) else array(as.double(x), dim)
+}

@@ -1,0 +1,74 @@
+# One pass over the data: a map over blocks whose results add up. Everything that touches all points is in here.
+
+# Numbers that a block's arrays of latents x points may take.
+block_doubles <- 2^22
+
+# Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the sums over 512 points
+# in C (src/blocks.h), whatever the size.
+split_blocks <- function(n_points, n_latents) {
+  size <- 512
+  while (size < n_points && 2 * size * n_latents <= block_doubles) size <- 2 * size
+  offsets <- seq(0, n_points - 1, by = size)
+  lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
+}
+
+# list(selected, prob_on, log_evidence, bound, stats, ...) of all points at the state's parameters.
+pass <- function(task, state, want = "stats") {
+  parts <- lapply(task$blocks, pass_block, task = task, state = state, want = want)
+  join_parts(parts)
+}
+
+# Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking and the screening.
+pass_block <- function(block, task, state, want) {
+  inputs <- block_inputs(task$model, state$params, task$y, block)
+  selected <- select_block(task, state, block, inputs)
+  if (task$control$monotone && !is.null(state$selected)) {
+    selected <- keep_better(task, state, block, inputs, selected)
+  }
+  estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
+                     beta = state$beta, iteration = state$iteration)
+  c(list(selected = selected), estep)
+}
+
+# Point by point the selection, last iteration's or the new one, that explains the point better: the bound cannot fall.
+keep_better <- function(task, state, block, inputs, selected) {
+  last <- block_slots(state$selected, block)
+  evidence <- function(slots) {
+    run_estep(task$model, inputs, task$y, block, slots, task$states, task$n_threads, character(),
+              beta = state$beta)$log_evidence
+  }
+  better <- evidence(last) > evidence(selected)
+  selected[, better] <- last[, better]
+  selected
+}
+
+join_parts <- function(parts) {
+  if (length(parts) == 1) {
+    joined <- parts[[1]]
+  } else {
+    joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
+                   stats = fold_parts(lapply(parts, `[[`, "stats")))
+    for (name in c("selected", "prob_on", "latent", "response", "prob")) {
+      joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+    }
+  }
+  joined$bound <- sum(joined$log_evidence)
+  joined
+}
+
+# Sum of statistics over blocks by the tree of src/blocks.h: equal sizes pair up, the rest is added from the right.
+fold_parts <- function(parts) {
+  add <- function(left, right) Map(`+`, left, right)
+  level <- list()
+  for (part in parts) {
+    k <- 1
+    while (k <= length(level) && !is.null(level[[k]])) {
+      part <- add(level[[k]], part)
+      level[k] <- list(NULL)
+      k <- k + 1
+    }
+    level[k] <- list(part)
+  }
+  full <- level[!vapply(level, is.null, NA)]
+  Reduce(function(right, left) add(left, right), full)
+}

@@ -1,0 +1,38 @@
+# The door: what users call data becomes one D x n matrix of finite doubles, with names and image size on the side.
+
+# list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or list of images.
+read_data <- function(y, arg = "y") {
+  if (is.list(y) && !is.data.frame(y)) y <- stack_images(y, arg)
+  image_dim <- NULL
+  if (is.numeric(y) && length(dim(y)) %in% 3:4) {
+    image_dim <- dim(y)[-1]
+    y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
+  }
+  refuse_sparse(y, arg)
+  y <- check_matrix(y, arg)
+  list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim)
+}
+
+# A list of equal images -> array n x height x width (x channels).
+stack_images <- function(images, arg) {
+  if (length(images) == 0) abort_value(images, arg, "at least one data point")
+  dims <- lapply(images, dim)
+  is_odd <- !vapply(images, function(image) is.numeric(image) && length(dim(image)) %in% 2:3, NA)
+  if (!any(is_odd)) is_odd <- !vapply(dims, identical, NA, dims[[1]])
+  if (any(is_odd)) {
+    odd <- which(is_odd)[1]
+    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.", arg, odd,
+                      describe_value(images[[odd]])))
+  }
+  stacked <- vapply(images, function(image) as.double(image), numeric(prod(dims[[1]])))
+  array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
+}
+
+refuse_sparse <- function(y, arg) {
+  if (inherits(y, "sparseMatrix")) {
+    gps_abort(sprintf(
+      "`%s` is a sparse matrix, which is not available yet. Dense it would take %.3g GB: as.matrix() makes it so.", arg,
+      8e-9 * prod(dim(y))
+    ))
+  }
+}

@@ -1,0 +1,68 @@
+# From affinities to selected latents (equation 4 of the paper), and the screening step between the two.
+
+#' Screening of candidates
+#'
+#' A step between ranking and selection, for every model: candidates are the best-ranked latents, the point's own last
+#' ones and a few at random; the model's log joint decides which of them fill the slots. It evaluates single states only,
+#' so it costs far less than a scan of all latents.
+#'
+#' @param rank_by "greedy": slots are filled one after the other by the gain in log joint given those already filled;
+#'   "singleton": by the log joint of the states with one latent on.
+#' @param keep TRUE: the latents that were selected for the point in the last iteration are candidates.
+#' @param propose number of best-ranked latents that are candidates; NULL: twice `n_selected`.
+#' @param explore two whole numbers: uniform random candidates for each point while the fit explores, and after.
+#' @param random_slot TRUE: the selector's explorers also replace slots after screening.
+#' @param moves,pool,conditional,temperature not available yet; anything but NULL is an error.
+#' @return a list of class `gps_screen` for the `screen` argument of a selector.
+#' @examples
+#' selector_handcrafted(screen = gps_screen(propose = 6))
+#' @export
+gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL, explore = c(4, 1),
+                       random_slot = FALSE, moves = NULL, pool = NULL, conditional = NULL, temperature = NULL) {
+  refuse_unbuilt(list(moves = moves, pool = pool, conditional = conditional, temperature = temperature))
+  if (!is.numeric(explore) || length(explore) != 2) abort_value(explore, "explore", "two whole numbers")
+  structure(
+    list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")), keep = check_flag(keep, "keep"),
+         propose = if (!is.null(propose)) check_count(propose, "propose"),
+         explore = c(check_count(explore[1], "explore", 0), check_count(explore[2], "explore", 0)),
+         random_slot = check_flag(random_slot, "random_slot")),
+    class = "gps_screen"
+  )
+}
+
+# Options that later versions will have must not pass in silence.
+refuse_unbuilt <- function(values) {
+  for (name in names(values)) {
+    if (!is.null(values[[name]])) gps_abort(sprintf("`%s` is not available yet: leave it NULL.", name))
+  }
+}
+
+# selected [n_selected x n] of one block, slots in ascending latent order. `affinity` [H x n]; NULL ranks nothing, so that
+# all latents tie.
+select_block <- function(task, state, block, inputs) {
+  n_latents <- task$model$n_latents
+  if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))
+  affinity <- block_affinity(task$selector, task, state, block, inputs)
+  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
+  screen <- task$selector$screen
+  if (!is.null(screen)) return(screen_block(task, state, block, inputs, affinity, screen, stream))
+  if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
+  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, stream, block$first_row, task$n_threads)
+}
+
+screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
+  kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
+  propose <- if (is.null(screen$propose)) 2L * task$n_selected else screen$propose
+  settings <- list(n_propose = propose, n_explore = screen$explore[if (state$explore > 0) 1 else 2],
+                   is_greedy = as.integer(screen$rank_by == "greedy"),
+                   share = if (screen$random_slot) state$explore * task$n_selected else 0,
+                   is_one_hot = as.integer(task$model$rule$min_active == 1))
+  if (is.null(affinity) && is.null(kept)) settings$n_explore <- propose
+  problem <- list(shape = task$model$shape, inputs = inputs, lengths = block_lengths(task$model, block))
+  .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept, task$n_selected, settings, stream,
+        task$n_threads)
+}
+
+block_slots <- function(slots, block) {
+  if (block$n_points == ncol(slots)) slots else slots[, block_columns(block), drop = FALSE]
+}

@@ -1,0 +1,141 @@
+# Selectors: who ranks the latents of a data point. The learned one regresses last iteration's posterior means on the data
+# (section 4 of the paper).
+
+#' Selectors
+#'
+#' A selector gives each latent of a data point an affinity; the `n_selected` best may be on in the E-step.
+#'
+#' `selector_gp()` is the paper's: a Gaussian process regresses the posterior means of the last iteration on the data, and
+#' its leave-one-out prediction is the affinity (equation 5). Its hyper-parameters are shared by all latents and learned by
+#' maximum marginal likelihood every `refit_every` iterations, as soon as the targets carry a signal. A kernel without a
+#' white term gets one, since the kernel matrix would be singular otherwise. `selector_handcrafted()` uses the affinity that
+#' the model's author designed, `selector_full()` selects all latents (exact EM), `selector_random()` any (a control), and
+#' `selector_custom()` those with the largest values of a function of yours.
+#'
+#' @param kernel a kernel, see [kernel_rbf()].
+#' @param method "exact" factors the kernel matrix of all data points (or works in the features of a kernel of linear, bias
+#'   and white terms, at a cost linear in the number of points); "auto" is "exact" so far. The others are not available yet.
+#' @param rank not available yet; leave it NULL.
+#' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1.
+#' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at least 1.
+#' @param refit_rows most data points for a refit, sampled anew each time; at least 10. Predictions use all points.
+#' @param explore share of the slots given to random latents, in \[0, 1\]; on average exact for any `n_selected`.
+#' @param smooth not available for the models built so far; leave it NULL.
+#' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never; or a [gps_screen()].
+#' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn` it gets the memory as
+#'   third argument.
+#' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H posterior means; its value
+#'   is the memory.
+#' @return a list of class `gps_selector`.
+#' @examples
+#' selector_gp(kernel_rbf(), refit_every = 5)
+#' selector_custom(function(params, y) y %*% params$W)
+#' @name selector
+NULL
+
+new_selector <- function(kind, label, explore = 0, screen = NULL, ...) {
+  if (identical(screen, FALSE)) screen <- NULL
+  if (!is.null(screen)) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
+  structure(list(label = label, explore = explore, screen = screen, ...),
+            class = c(paste0("gps_selector_", kind), "gps_selector"))
+}
+
+#' @rdname selector
+#' @export
+selector_gp <- function(kernel = kernel_composition(),
+                        method = c("auto", "exact", "ichol", "inducing", "fourier", "divide"), rank = NULL,
+                        refit_every = 10, refit_evals = 20, refit_rows = 500, explore = 0.1, smooth = NULL,
+                        screen = NULL) {
+  check_class(kernel, "kernel", "gps_kernel", "a kernel, as made by a kernel_*() function")
+  method <- check_choice(method, "method", c("auto", "exact", "ichol", "inducing", "fourier", "divide"))
+  if (!method %in% c("auto", "exact")) gps_abort(sprintf("`method` = \"%s\" is not available yet: use \"exact\".", method))
+  refuse_unbuilt(list(rank = rank, smooth = smooth))
+  if (!has_white(kernel)) kernel <- kernel + kernel_white()
+  new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1), screen, kernel = kernel,
+               method = "exact", refit_every = check_count(refit_every, "refit_every"),
+               refit_evals = check_count(refit_evals, "refit_evals"),
+               refit_rows = check_count(refit_rows, "refit_rows", 10))
+}
+
+#' @rdname selector
+#' @export
+selector_handcrafted <- function(screen = NULL) new_selector("handcrafted", "hand-crafted", screen = screen)
+
+#' @rdname selector
+#' @export
+selector_full <- function() new_selector("full", "all latents")
+
+#' @rdname selector
+#' @export
+selector_random <- function() new_selector("random", "random")
+
+#' @rdname selector
+#' @export
+selector_custom <- function(affinity, learn = NULL) {
+  if (!is.function(affinity)) abort_value(affinity, "affinity", "a function of (params, y)")
+  if (!is.null(learn) && !is.function(learn)) abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
+  new_selector("custom", "custom", affinity = affinity, learn = learn)
+}
+
+#' @export
+print.gps_selector <- function(x, ...) {
+  cat(format_selector(x), "\n", sep = "")
+  invisible(x)
+}
+
+format_selector <- function(selector) {
+  details <- c(
+    if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
+    if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
+    if (!is.null(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
+  )
+  paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))
+}
+
+# Affinities H x n of one block, or NULL while the selector knows nothing.
+block_affinity <- function(selector, task, state, block, inputs) UseMethod("block_affinity")
+
+# What the selector keeps after an E-step: its memory.
+learn_selector <- function(selector, task, state) UseMethod("learn_selector")
+
+#' @export
+block_affinity.default <- function(selector, task, state, block, inputs) NULL
+
+#' @export
+learn_selector.default <- function(selector, task, state) NULL
+
+#' @export
+block_affinity.gps_selector_handcrafted <- function(selector, task, state, block, inputs) {
+  block_handcrafted(task$model, inputs, task$y, block)
+}
+
+#' @export
+block_affinity.gps_selector_custom <- function(selector, task, state, block, inputs) {
+  y <- t(block_data(task$y, block))
+  if (!is.null(selector$learn) && is.null(state$memory)) return(NULL)
+  value <- if (is.null(selector$learn)) {
+    selector$affinity(state$params, y)
+  } else {
+    selector$affinity(state$params, y, state$memory)
+  }
+  if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) || anyNA(value)) {
+    gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.", nrow(y),
+                      task$model$n_latents, describe_value(value)), "model")
+  }
+  t(plain_double_matrix(value))
+}
+
+#' @export
+learn_selector.gps_selector_custom <- function(selector, task, state) {
+  if (is.null(selector$learn)) return(NULL)
+  selector$learn(state$params, t(task$y), t(dense_targets(state, task$model$n_latents)))
+}
+
+# Posterior means of all latents, H x N, zero outside the selection: the targets of the next regression.
+dense_targets <- function(state, n_latents) {
+  targets <- matrix(0, n_latents, ncol(state$selected))
+  at <- state$selected + rep((seq_len(ncol(targets)) - 1) * n_latents, each = nrow(state$selected))
+  held <- state$selected > 0
+  targets[at[held]] <- state$prob_on[held]
+  targets
+}

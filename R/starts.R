@@ -1,0 +1,88 @@
+# Short starts: local optima are told apart by the bound, so several short runs on few rows choose where the fit begins.
+
+start_iterations <- 12L
+start_rows <- 2000L
+
+# The state to go on from, with the table of starts in `starts`. Starts share the learned kernel and its factorisation.
+choose_start <- function(task) {
+  rows <- sample_rows(task)
+  short <- restrict_task(task, rows)
+  states <- vector("list", task$control$n_starts)
+  memory <- NULL
+  for (number in seq_along(states)) {
+    states[[number]] <- run_em(short, begin_state(short, number, memory))
+    memory <- share_memory(states[[number]]$memory)
+    if (states[[number]]$status %in% c("interrupted", "time_limit")) break
+  }
+  states <- states[!vapply(states, is.null, NA)]
+  bounds <- vapply(states, function(state) state$bound / ncol(short$y), 1)
+  best <- which.max(bounds)
+  state <- continue_state(task, short, states[[best]])
+  state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds, chosen = seq_along(states) == best)
+  kept <- if (task$control$trace) states else states[best]
+  state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
+  state$was_interrupted <- states[[length(states)]]$status == "interrupted"
+  state
+}
+
+# Parameters drawn for one start from the model's own initialisation.
+begin_state <- function(task, number, memory = NULL) {
+  params <- with_seed(task$seed, number, gps_init(task$model, t(task$y)))
+  new_state(check_all_params(task$model, params, "init"), number, task$explore, memory)
+}
+
+sample_rows <- function(task) {
+  n_points <- ncol(task$y)
+  if (n_points <= start_rows) return(NULL)
+  with_seed(task$seed, 0, sort(sample.int(n_points, start_rows)))
+}
+
+# The same task on some rows (NULL: all), with the iterations of a start.
+restrict_task <- function(task, rows) {
+  if (!is.null(rows)) {
+    task$y <- task$y[, rows, drop = FALSE]
+    task$blocks <- split_blocks(ncol(task$y), task$model$n_latents)
+  }
+  task$max_iter <- start_iterations
+  task$control$polish <- FALSE
+  task$control$tol <- 0
+  task
+}
+
+# What one start hands to the next: kernel and factorisation, not what was regressed on them. No further refits.
+share_memory <- function(memory) {
+  if (is.null(memory$prepared)) return(NULL)
+  memory$affinity <- NULL
+  memory$last_refit <- Inf
+  memory
+}
+
+# The chosen start as the first state of the main run. On sampled rows only the parameters go on, and what the Gaussian
+# process of these rows predicts for all.
+continue_state <- function(task, short, chosen) {
+  state <- new_state(chosen$params, 0L, task$explore)
+  if (ncol(short$y) == ncol(task$y)) {
+    state[c("selected", "prob_on", "memory", "bound")] <- chosen[c("selected", "prob_on", "memory", "bound")]
+    if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
+  } else {
+    state$memory <- grow_memory(task$selector, task, short, chosen)
+  }
+  state
+}
+
+# Affinities of all points from a selector that has learned on some of them.
+grow_memory <- function(selector, task, short, state) UseMethod("grow_memory")
+
+#' @export
+grow_memory.default <- function(selector, task, short, state) NULL
+
+#' @export
+grow_memory.gps_selector_gp <- function(selector, task, short, state) {
+  memory <- new_gp_memory(selector, short$y)
+  memory$theta <- state$memory$theta
+  memory$r2 <- state$memory$r2
+  weights <- gp_weights(selector$kernel, memory$theta, short$y, dense_targets(state, task$model$n_latents),
+                        task$n_threads)
+  memory$affinity <- gp_predict_means(selector$kernel, memory$theta, short$y, weights, task$y)
+  memory
+}

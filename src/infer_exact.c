@@ -1,0 +1,77 @@
+/* The exact truncated E-step: log joint of every state of the template, log-sum-exp, marginals (equation 2 of the
+ * paper). Called by r_estep.c, one thread a block. */
+#include "infer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+size_t infer_exact_scratch(const gps_states *states) { return 2 * (size_t)states->n_states; }
+
+/* Probability that each slot is on: sums of prob [n_states] over the states that hold it. */
+static void sum_marginals(const gps_states *states, const double *prob, double *prob_on) {
+  memset(prob_on, 0, (size_t)states->n_slots * sizeof *prob_on);
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * states->max_active;
+    for (int i = 0; i < states->n_active[m]; i++) prob_on[active[i]] += prob[m];
+  }
+}
+
+/* The same for a template of all subsets: fold out the highest slot, again and again. folded [n_states] is used up. */
+GPS_CLONES static void fold_marginals(int n_slots, double *folded, double *prob_on) {
+  for (int k = n_slots - 1; k >= 0; k--) {
+    const int half = 1 << k;
+    const double *upper = folded + half;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int m = 0; m < half; m++) {
+      sum += upper[m];
+      folded[m] += upper[m];
+    }
+    prob_on[k] = sum;
+  }
+}
+
+/* log_joint -> prob in place; value: log of the sum, +Inf or NaN where an entry is. */
+static double normalise(double *log_joint, int n_states, double beta) {
+  if (beta != 1) {
+    for (int m = 0; m < n_states; m++) log_joint[m] *= beta;
+  }
+  return softmax(log_joint, (size_t)n_states);
+}
+
+gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states, const double *y,
+                       const int *latent, size_t from, size_t to, const gps_posterior *posterior,
+                       double *const *stats, double *scratch, size_t *bad_point) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)states->n_slots;
+  const size_t n_states = (size_t)states->n_states;
+  double *prob = scratch, *folded = scratch + n_states, *model_scratch = folded + n_states;
+  for (size_t n = from; n < to; n++) {
+    const gps_point point = {(int)n, y + n * n_dims, NULL, latent + n * n_slots};
+    *bad_point = n;
+    gps_status status = model->log_joint(problem, &point, states, prob, model_scratch);
+    if (status != GPS_OK) return status;
+    const double log_evidence = normalise(prob, states->n_states, problem->beta);
+    if (!isfinite(log_evidence)) return GPS_NOT_FINITE;
+    posterior->log_evidence[n] = log_evidence;
+    if (states->all_subsets) {
+      memcpy(folded, prob, n_states * sizeof *prob);
+      fold_marginals(states->n_slots, folded, posterior->prob_on + n * n_slots);
+    } else {
+      sum_marginals(states, prob, posterior->prob_on + n * n_slots);
+    }
+    if (posterior->prob) memcpy(posterior->prob + n * n_states, prob, n_states * sizeof *prob);
+    if (posterior->latent || posterior->response) {
+      status = model->describe(problem, &point, states, prob,
+                               posterior->latent + n * n_slots,
+                               posterior->response ? posterior->response + n * n_dims : NULL, model_scratch);
+      if (status != GPS_OK) return status;
+    }
+    if (stats) {
+      status = model->accumulate(problem, &point, states, prob, stats, model_scratch);
+      if (status != GPS_OK) return status;
+    }
+  }
+  return GPS_OK;
+}

@@ -1,0 +1,335 @@
+/* Model A of the paper, binary sparse coding: s_h ~ Bernoulli(pi_h), y ~ N(W s, sigma2 I). Log joint of all states by
+ * recursion over subsets (one addition a state once the Gram matrix is there), moments by folding, closed-form M-step.
+ * Reached through the table model_binary_sparse only. */
+#include <math.h>
+#include <string.h>
+
+#include "gpselect/model.h"
+#include "linalg.h"
+#include "vector_math.h"
+
+enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
+static const char *const inputs[] = {"W", "pi", "sigma2", "options", "gram", "proj", "prior", "y_square", NULL};
+
+/* options: is pi shared, floor of sigma2 */
+enum { SHARED_PROB, SIGMA2_FLOOR };
+
+enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON };
+static const char *const stats_names[] = {"count", "data_square", "on", "on_on", "data_on", NULL};
+
+enum { EVENT_SIGMA2, EVENT_PI, EVENT_RIDGE };
+
+#define PI_LOWEST 1e-4
+#define TWO_PI 6.283185307179586477
+/* Weight of the old W in the W step, relative to the mean diagonal of sum <s s'>: keeps dead components in place. */
+#define PROXIMAL 1e-12
+
+static double prob_of(const gps_problem *problem, size_t h) {
+  return problem->input[PI][problem->input[OPTIONS][SHARED_PROB] != 0 ? 0 : h];
+}
+
+/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the empty state without its
+ * data term; y_square [n]. */
+static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const size_t n_points = (size_t)problem->n_points;
+  const double *w = problem->input[W];
+  double *gram = prepared[0], *proj = prepared[1], *prior = prepared[2], *y_square = prepared[3];
+  linalg_gemm('T', 'N', n_latents, n_latents, n_dims, 1, w, n_dims, w, n_dims, 0, gram, n_latents);
+  linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 0, proj, n_latents);
+  double constant = -0.5 * (double)n_dims * log(TWO_PI * problem->input[SIGMA2][0]);
+  for (size_t h = 0; h < n_latents; h++) {
+    const double prob = prob_of(problem, h);
+    prior[h] = log(prob) - log1p(-prob);
+    constant += log1p(-prob);
+  }
+  prior[n_latents] = constant;
+  for (size_t n = 0; n < n_points; n++) {
+    double sum = 0;
+    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
+    y_square[n] = sum;
+  }
+  return GPS_OK;
+}
+
+/* log joint of slot k's single-cause state minus that of the empty state. */
+static double drive(const gps_problem *problem, const gps_point *point, size_t latent) {
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  const double gram = problem->input[GRAM][latent * (n_latents + 1)];
+  const double proj = problem->input[PROJ][latent + (size_t)point->index * n_latents];
+  return problem->input[PRIOR][latent] + (proj - 0.5 * gram) / problem->input[SIGMA2][0];
+}
+
+/* coupling[j + k * n_slots] = W_j'W_k / sigma2 of the latents in the slots j < k; own[k] = drive, -Inf if empty. */
+static void gather(const gps_problem *problem, const gps_point *point, size_t n_slots, double *own,
+                   double *coupling) {
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  const double precision = 1 / problem->input[SIGMA2][0];
+  for (size_t k = 0; k < n_slots; k++) {
+    const int latent = point->latent[k];
+    own[k] = latent < 0 ? -HUGE_VAL : drive(problem, point, (size_t)latent);
+    if (latent < 0) continue;
+    const double *gram = problem->input[GRAM] + (size_t)latent * n_latents;
+    for (size_t j = 0; j < k; j++) {
+      coupling[j + k * n_slots] = point->latent[j] < 0 ? 0 : gram[point->latent[j]] * precision;
+    }
+  }
+}
+
+/* All subsets: state 2^k + m is state m plus slot k, and cross[m] = sum of coupling[j, k] over the slots j of m. */
+GPS_CLONES static void all_subsets_log_joint(size_t n_slots, const double *own, const double *coupling,
+                                             double *value, double *cross) {
+  for (size_t k = 0; k < n_slots; k++) {
+    const size_t half = (size_t)1 << k;
+    cross[0] = 0;
+    for (size_t j = 0; j < k; j++) {
+      const size_t quarter = (size_t)1 << j;
+      const double step = coupling[j + k * n_slots];
+#pragma omp simd
+      for (size_t m = 0; m < quarter; m++) cross[quarter + m] = cross[m] + step;
+    }
+#pragma omp simd
+    for (size_t m = 0; m < half; m++) value[half + m] = value[m] + own[k] - cross[m];
+  }
+}
+
+/* Any template: a state is its parent plus its last slot, or all its slots where the parent is not there. */
+static void template_log_joint(const gps_states *states, const double *own, const double *coupling,
+                               double *value) {
+  const double empty = value[0];
+  const size_t n_slots = (size_t)states->n_slots;
+  for (int m = 0; m < states->n_states; m++) {
+    const int n_active = states->n_active[m], parent = states->parent[m];
+    const int *active = states->active + (size_t)m * states->max_active;
+    double sum = parent < 0 ? empty : value[parent];
+    for (int k = parent < 0 ? 0 : n_active - 1; k < n_active; k++) {
+      sum += own[active[k]];
+      for (int i = 0; i < k; i++) sum -= coupling[active[i] + (size_t)active[k] * n_slots];
+    }
+    value[m] = sum;
+  }
+}
+
+/* scratch: own [slots], coupling or pairs [slots x slots], two arrays [states] */
+static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
+  (void)problem;
+  const size_t n_slots = (size_t)states->n_slots;
+  return n_slots + n_slots * n_slots + 2 * (size_t)states->n_states;
+}
+
+static gps_status log_joint(const gps_problem *problem, const gps_point *point, const gps_states *states,
+                            double *value, double *scratch) {
+  const size_t n_slots = (size_t)states->n_slots;
+  double *own = scratch, *coupling = own + n_slots, *cross = coupling + n_slots * n_slots;
+  gather(problem, point, n_slots, own, coupling);
+  value[0] = problem->input[PRIOR][problem->shape.n_latents] -
+             0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+  if (states->all_subsets) {
+    all_subsets_log_joint(n_slots, own, coupling, value, cross);
+  } else {
+    template_log_joint(states, own, coupling, value);
+  }
+  return GPS_OK;
+}
+
+/* pair[j + k * n_slots] = <s_j s_k>, j <= k, for a template of all subsets; folded and upper [n_states] are used up. */
+GPS_CLONES static void fold_pairs(size_t n_slots, double *folded, double *upper, double *pair) {
+  for (size_t k = n_slots; k-- > 0;) {
+    const size_t half = (size_t)1 << k;
+    double on = 0;
+#pragma omp simd reduction(+ : on)
+    for (size_t m = 0; m < half; m++) {
+      upper[m] = folded[half + m];
+      folded[m] += upper[m];
+      on += upper[m];
+    }
+    pair[k + k * n_slots] = on;
+    for (size_t j = k; j-- > 0;) {
+      const size_t quarter = (size_t)1 << j;
+      double both = 0;
+#pragma omp simd reduction(+ : both)
+      for (size_t m = 0; m < quarter; m++) {
+        both += upper[quarter + m];
+        upper[m] += upper[quarter + m];
+      }
+      pair[j + k * n_slots] = both;
+    }
+  }
+}
+
+static void sum_pairs(const gps_states *states, const double *prob, double *pair) {
+  const size_t n_slots = (size_t)states->n_slots;
+  memset(pair, 0, n_slots * n_slots * sizeof *pair);
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * states->max_active;
+    for (int k = 0; k < states->n_active[m]; k++) {
+      for (int j = 0; j <= k; j++) pair[active[j] + (size_t)active[k] * n_slots] += prob[m];
+    }
+  }
+}
+
+/* into [n] += factor * x [n] */
+GPS_CLONES static void add_scaled(double *into, const double *x, double factor, size_t n) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
+}
+
+static gps_status accumulate(const gps_problem *problem, const gps_point *point, const gps_states *states,
+                             const double *prob, double *const *stats, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
+  double *pair = scratch + n_slots, *folded = pair + n_slots * n_slots, *upper = folded + n_states;
+  if (states->all_subsets) {
+    memcpy(folded, prob, n_states * sizeof *prob);
+    fold_pairs(n_slots, folded, upper, pair);
+  } else {
+    sum_pairs(states, prob, pair);
+  }
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  for (size_t k = 0; k < n_slots; k++) {
+    if (point->latent[k] < 0) continue;
+    const size_t latent = (size_t)point->latent[k];
+    const double on = pair[k + k * n_slots];
+    stats[ON][latent] += on;
+    stats[ON_ON][latent * (n_latents + 1)] += on;
+    for (size_t j = 0; j < k; j++) {
+      if (point->latent[j] >= 0) stats[ON_ON][point->latent[j] + latent * n_latents] += pair[j + k * n_slots];
+    }
+    if (on > 0) add_scaled(stats[DATA_ON] + latent * n_dims, point->y, on, n_dims);
+  }
+  return GPS_OK;
+}
+
+/* For a binary latent the posterior mean is the probability of being on; the response is W <s>. */
+static gps_status describe(const gps_problem *problem, const gps_point *point, const gps_states *states,
+                           const double *prob, double *latent, double *response, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  (void)scratch;
+  memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * states->max_active;
+    for (int i = 0; i < states->n_active[m]; i++) latent[active[i]] += prob[m];
+  }
+  if (!response) return GPS_OK;
+  memset(response, 0, n_dims * sizeof *response);
+  for (int k = 0; k < states->n_slots; k++) {
+    if (point->latent[k] < 0) continue;
+    add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
+  }
+  return GPS_OK;
+}
+
+static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given, const int *given,
+                       int n_candidates, const int *candidate, double *value, double *scratch) {
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  const double precision = 1 / problem->input[SIGMA2][0];
+  (void)scratch;
+  for (int c = 0; c < n_candidates; c++) {
+    const double *gram = problem->input[GRAM] + (size_t)candidate[c] * n_latents;
+    double overlap = 0;
+    for (int i = 0; i < n_given; i++) overlap += gram[given[i]];
+    value[c] = drive(problem, point, (size_t)candidate[c]) - overlap * precision;
+  }
+  return GPS_OK;
+}
+
+/* scratch: second moments [H x H], right-hand side [H x D] */
+static size_t mstep_scratch(const gps_problem *problem) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  return n_latents * n_latents + n_latents * n_dims;
+}
+
+/* Both triangles of sum <s s'>, from the upper one. */
+static void full_second(const double *on_on, size_t n_latents, double *second) {
+  for (size_t k = 0; k < n_latents; k++) {
+    for (size_t j = 0; j <= k; j++) {
+      second[j + k * n_latents] = second[k + j * n_latents] = on_on[j + k * n_latents];
+    }
+  }
+}
+
+/* W = (Y<S>' + eps W_old) (sum <s s'> + eps I)^-1. eps grows tenfold until the matrix can be factored. */
+static gps_status update_w(const gps_problem *problem, const double *const *stats, double *w, int *events,
+                           double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double *second = scratch, *rhs = scratch + n_latents * n_latents;
+  double trace = 0;
+  for (size_t h = 0; h < n_latents; h++) trace += stats[ON_ON][h * (n_latents + 1)];
+  double eps = PROXIMAL * (trace > 0 ? trace / (double)n_latents : 1);
+  for (int attempt = 0; attempt < 10; attempt++, eps *= 10) {
+    full_second(stats[ON_ON], n_latents, second);
+    for (size_t h = 0; h < n_latents; h++) {
+      second[h * (n_latents + 1)] += eps;
+      for (size_t d = 0; d < n_dims; d++) {
+        const size_t at = d + h * n_dims;
+        rhs[h + d * n_latents] = stats[DATA_ON][at] + eps * problem->input[W][at];
+      }
+    }
+    if (linalg_solve_spd(n_latents, second, n_dims, rhs) != GPS_OK) {
+      events[EVENT_RIDGE]++;
+      continue;
+    }
+    for (size_t h = 0; h < n_latents; h++) {
+      for (size_t d = 0; d < n_dims; d++) w[d + h * n_dims] = rhs[h + d * n_latents];
+    }
+    return GPS_OK;
+  }
+  return GPS_NOT_POSDEF;
+}
+
+/* Expected squared error of the new W: yy - 2 tr(W'YS) + tr(W M W'), the form that holds with a proximal W too. */
+static double residual_square(const gps_problem *problem, const double *const *stats, const double *w,
+                              double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double *second = scratch, *product = scratch + n_latents * n_latents;
+  full_second(stats[ON_ON], n_latents, second);
+  linalg_gemm('N', 'N', n_dims, n_latents, n_latents, 1, w, n_dims, second, n_latents, 0, product, n_dims);
+  double sum = stats[DATA_SQUARE][0];
+  for (size_t i = 0; i < n_dims * n_latents; i++) sum += w[i] * (product[i] - 2 * stats[DATA_ON][i]);
+  return sum;
+}
+
+static double clamp_prob(double prob, int *events) {
+  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
+  events[EVENT_PI]++;
+  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
+}
+
+static gps_status mstep(const gps_problem *problem, const double *const *stats, double *const *params_new,
+                        int *events, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const double count = stats[COUNT][0], *options = problem->input[OPTIONS];
+  const gps_status status = update_w(problem, stats, params_new[W], events, scratch);
+  if (status != GPS_OK) return status;
+  const double square = residual_square(problem, stats, params_new[W], scratch);
+  double sigma2 = square / (count * (double)n_dims);
+  if (!isfinite(sigma2)) return GPS_NOT_FINITE;
+  if (sigma2 < options[SIGMA2_FLOOR]) {
+    sigma2 = options[SIGMA2_FLOOR];
+    events[EVENT_SIGMA2]++;
+  }
+  params_new[SIGMA2][0] = sigma2;
+  if (options[SHARED_PROB] != 0) {
+    double on = 0;
+    for (size_t h = 0; h < n_latents; h++) on += stats[ON][h];
+    params_new[PI][0] = clamp_prob(on / (count * (double)n_latents), events);
+  } else {
+    for (size_t h = 0; h < n_latents; h++) params_new[PI][h] = clamp_prob(stats[ON][h] / count, events);
+  }
+  return GPS_OK;
+}
+
+const gps_model model_binary_sparse = {
+    .api = GPS_MODEL_API,
+    .inputs = inputs,
+    .stats = stats_names,
+    .scratch_size = scratch_size,
+    .log_joint = log_joint,
+    .accumulate = accumulate,
+    .describe = describe,
+    .gain = gain,
+    .prepare = prepare,
+    .mstep_scratch = mstep_scratch,
+    .mstep = mstep,
+};

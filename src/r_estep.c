@@ -1,0 +1,206 @@
+/* The E-step and M-step of native models for R: finds the model, allocates, runs waves of blocks on threads, folds their
+ * statistics. Equations 2 and 5 of the paper's Algorithm 1 meet here; the mathematics is in infer_*.c and model_*.c. */
+#include <string.h>
+
+#include <R_ext/Utils.h>
+
+#include "blocks.h"
+#include "infer.h"
+#include "r_model.h"
+
+/* Doubles that the statistics of a wave may take. */
+#define WAVE_DOUBLES ((size_t)1 << 22)
+
+/* A wave: several blocks in flight, each with statistics of its own. */
+typedef struct {
+  const gps_model *model;
+  const gps_problem *problem;
+  const gps_states *states;
+  const double *y;
+  const int *latent;
+  const gps_posterior *posterior;
+  int n_stats, n_threads, wants_stats;
+  size_t stats_length, scratch_length;
+  const size_t *stat_offset; /* [n_stats] into a block's statistics */
+  double *stats;             /* [stats_length x blocks in the wave] */
+  double *scratch;           /* [scratch_length x n_threads] */
+  double **stat_pointer;     /* [n_stats x blocks in the wave] */
+} wave_job;
+
+typedef struct {
+  gps_status status;
+  size_t point;
+} failure;
+
+static void run_block(const wave_job *job, size_t block, int in_wave, int thread, failure *result) {
+  const size_t from = block * GPS_BLOCK_POINTS, n_points = (size_t)job->problem->n_points;
+  const size_t to = from + GPS_BLOCK_POINTS < n_points ? from + GPS_BLOCK_POINTS : n_points;
+  double *stats = job->stats + (size_t)in_wave * job->stats_length;
+  double **pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
+  memset(stats, 0, job->stats_length * sizeof *stats);
+  for (int s = 0; s < job->n_stats; s++) pointer[s] = stats + job->stat_offset[s];
+  result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from, to, job->posterior,
+                               job->wants_stats ? pointer : NULL,
+                               job->scratch + (size_t)thread * job->scratch_length, &result->point);
+}
+
+#ifdef _OPENMP
+#include <omp.h>
+#define THREAD_NUMBER omp_get_thread_num()
+#else
+#define THREAD_NUMBER 0
+#endif
+
+/* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
+static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *results) {
+#pragma omp parallel for num_threads(job->n_threads) schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
+  for (int b = 0; b < n_blocks; b++) run_block(job, first + (size_t)b, b, THREAD_NUMBER, results + b);
+  for (int b = 0; b < n_blocks; b++) {
+    if (results[b].status != GPS_OK) {
+      raise_status(results[b].status, "E-step", job->problem->first_row + results[b].point);
+    }
+  }
+}
+
+/* All blocks in waves; the sum of their statistics goes to total [stats_length]. */
+static void run_blocks(wave_job *job, double *total) {
+  const size_t n_blocks = ((size_t)job->problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
+  int wave = job->n_threads * 8;
+  while (wave > job->n_threads && (size_t)wave * job->stats_length > WAVE_DOUBLES) wave--;
+  const int n_levels = fold_levels(n_blocks);
+  job->stats = (double *)R_alloc(job->stats_length * (size_t)wave, sizeof(double));
+  job->stat_pointer = (double **)R_alloc((size_t)(job->n_stats * wave), sizeof(double *));
+  job->scratch = (double *)R_alloc(job->scratch_length * (size_t)job->n_threads, sizeof(double));
+  failure *results = (failure *)R_alloc((size_t)wave, sizeof *results);
+  gps_fold fold;
+  fold_begin(&fold, (double *)R_alloc((size_t)n_levels * job->stats_length, sizeof(double)), n_levels,
+             job->stats_length);
+  for (size_t first = 0; first < n_blocks; first += (size_t)wave) {
+    const int n = n_blocks - first < (size_t)wave ? (int)(n_blocks - first) : wave;
+    run_wave(job, first, n, results);
+    for (int b = 0; b < n; b++) fold_push(&fold, job->stats + (size_t)b * job->stats_length);
+    R_CheckUserInterrupt();
+  }
+  fold_end(&fold, total);
+}
+
+enum { PROB_ON, LOG_EVIDENCE, STATS, LATENT, RESPONSE, PROB, N_RESULTS };
+static const char *const result_names[] = {"prob_on", "log_evidence", "stats", "latent", "response", "prob"};
+
+static int wants(SEXP want, const char *name) {
+  for (R_xlen_t i = 0; i < Rf_xlength(want); i++) {
+    if (strcmp(CHAR(STRING_ELT(want, i)), name) == 0) return 1;
+  }
+  return 0;
+}
+
+/* Arrays of the posterior that are wanted, hung on the result. latent is needed to describe the response. */
+static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *problem, const gps_states *states) {
+  gps_posterior posterior = {NULL, NULL, NULL, NULL, NULL};
+  posterior.prob_on = hang_matrix(result, PROB_ON, states->n_slots, problem->n_points);
+  posterior.log_evidence = hang_doubles(result, LOG_EVIDENCE, problem->n_points);
+  if (wants(want, "latent") || wants(want, "response")) {
+    posterior.latent = hang_matrix(result, LATENT, states->n_slots, problem->n_points);
+  }
+  if (wants(want, "response")) {
+    posterior.response = hang_matrix(result, RESPONSE, problem->shape.n_dims, problem->n_points);
+  }
+  if (wants(want, "prob")) posterior.prob = hang_matrix(result, PROB, states->n_states, problem->n_points);
+  return posterior;
+}
+
+/* offset [n + 1] of each array of a list of doubles in one flat buffer. */
+static size_t *flat_offsets(SEXP arrays, int n) {
+  size_t *offset = (size_t *)R_alloc((size_t)n + 1, sizeof *offset);
+  offset[0] = 0;
+  for (int i = 0; i < n; i++) offset[i + 1] = offset[i] + (size_t)Rf_xlength(VECTOR_ELT(arrays, i));
+  return offset;
+}
+
+/* native, shape, inputs, lengths, stats_dims, y, block, selected [n_slots x n], states, list(beta, iteration,
+ * n_threads, want) -> list(prob_on, log_evidence, stats, latent, response, prob). */
+SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims, SEXP y, SEXP block_list,
+             SEXP selected, SEXP states_list, SEXP settings) {
+  const gps_model *model = find_model(native);
+  const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
+  gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
+  problem.beta = view_number(list_need(settings, "beta"), "beta");
+  problem.iteration = view_int(list_need(settings, "iteration"), "iteration");
+  const gps_states states = read_states(states_list);
+  const SEXP want = list_need(settings, "want");
+  const int n_stats = count_names(model->stats);
+  const SEXP result = PROTECT(new_named_list(N_RESULTS, result_names));
+  const gps_posterior posterior = new_posterior(result, want, &problem, &states);
+  double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
+  SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, stat));
+  const size_t *offset = flat_offsets(VECTOR_ELT(result, STATS), n_stats);
+  wave_job job = {.model = model,
+                  .problem = &problem,
+                  .states = &states,
+                  .y = block.y,
+                  .latent = read_slots(selected, states.n_slots, block.n_points),
+                  .posterior = &posterior,
+                  .n_stats = n_stats,
+                  .n_threads = view_int(list_need(settings, "n_threads"), "n_threads"),
+                  .wants_stats = wants(want, "stats"),
+                  .stats_length = offset[n_stats],
+                  .scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states),
+                  .stat_offset = offset};
+  double *total = (double *)R_alloc(offset[n_stats], sizeof *total);
+  run_blocks(&job, total);
+  for (int s = 0; s < n_stats; s++) memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
+  UNPROTECT(1);
+  return result;
+}
+
+/* native, shape, inputs, lengths, prepared_dims, y, block -> named list of arrays. */
+SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y, SEXP block_list) {
+  const gps_model *model = find_model(native);
+  const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
+  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
+  const SEXP names = Rf_getAttrib(prepared_dims, R_NamesSymbol);
+  const int n = (int)Rf_xlength(prepared_dims);
+  const char **name = (const char **)R_alloc((size_t)n + 1, sizeof *name);
+  for (int i = 0; i < n; i++) name[i] = CHAR(STRING_ELT(names, i));
+  name[n] = NULL;
+  double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
+  const SEXP result = PROTECT(new_arrays(name, prepared_dims, data));
+  const gps_status status = model->prepare(&problem, block.y, data);
+  if (status != GPS_OK) raise_status(status, "Preparing the E-step", (size_t)-1);
+  UNPROTECT(1);
+  return result;
+}
+
+/* native, shape, inputs (parameters and options), lengths, names of the parameters, stats, number of events ->
+ * list(params, events). Parameters stand first among the model's inputs. */
+SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats, SEXP n_events) {
+  const gps_model *model = find_model(native);
+  const r_block block = {NULL, 0, 0};
+  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
+  const int n_stats = count_names(model->stats), n = view_int(n_params, "n_params");
+  const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);
+  for (int s = 0; s < n_stats; s++) {
+    stat[s] = view_doubles(list_need(stats, model->stats[s]), -1, model->stats[s]);
+  }
+  const char *const names[] = {"params", "events"};
+  const SEXP result = PROTECT(new_named_list(2, names));
+  const SEXP params = Rf_allocVector(VECSXP, n);
+  SET_VECTOR_ELT(result, 0, params);
+  const SEXP param_names = Rf_allocVector(STRSXP, n);
+  Rf_setAttrib(params, R_NamesSymbol, param_names);
+  double **param = (double **)R_alloc((size_t)n, sizeof *param);
+  for (int i = 0; i < n; i++) {
+    SET_STRING_ELT(param_names, i, Rf_mkChar(model->inputs[i]));
+    SET_VECTOR_ELT(params, i, Rf_duplicate(list_need(inputs, model->inputs[i])));
+    param[i] = REAL(VECTOR_ELT(params, i));
+  }
+  const int n_counts = view_int(n_events, "n_events");
+  SET_VECTOR_ELT(result, 1, Rf_allocVector(INTSXP, n_counts));
+  int *events = INTEGER(VECTOR_ELT(result, 1));
+  memset(events, 0, (size_t)n_counts * sizeof *events);
+  double *scratch = (double *)R_alloc(model->mstep_scratch(&problem), sizeof *scratch);
+  const gps_status status = model->mstep(&problem, stat, param, events, scratch);
+  if (status != GPS_OK) raise_status(status, "M-step", (size_t)-1);
+  UNPROTECT(1);
+  return result;
+}

@@ -1,0 +1,110 @@
+/* A native model and its arrays, as R objects describe them. Called by r_estep.c and r_select.c. */
+#include "r_model.h"
+
+#include <string.h>
+
+#include <R_ext/Rdynload.h>
+
+const gps_model *find_model(SEXP native) {
+  const char *package = CHAR(STRING_ELT(list_need(native, "package"), 0));
+  const char *symbol = CHAR(STRING_ELT(list_need(native, "symbol"), 0));
+  const gps_model *(*get)(void) = (const gps_model *(*)(void))R_GetCCallable(package, symbol);
+  const gps_model *model = get();
+  if (model == NULL || model->api != GPS_MODEL_API) {
+    raise_error("model", "Model %s of package %s was built for another version of the model interface.", symbol,
+                package);
+  }
+  return model;
+}
+
+int count_names(const char *const *names) {
+  int n = 0;
+  while (names[n] != NULL) n++;
+  return n;
+}
+
+r_block read_block(SEXP y, SEXP block, int n_dims) {
+  const double *data = view_matrix(y, n_dims, -1, "y");
+  const double offset = view_number(list_need(block, "offset"), "offset");
+  const double n_points = view_number(list_need(block, "n_points"), "n_points");
+  if (offset < 0 || n_points < 0 || offset + n_points > n_cols_of(y)) {
+    raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset, n_cols_of(y));
+  }
+  const r_block result = {data + (size_t)offset * (size_t)n_dims,
+                          (size_t)view_number(list_need(block, "first_row"), "first_row"), (int)n_points};
+  return result;
+}
+
+static R_xlen_t length_of(SEXP lengths, const char *name) {
+  const SEXP names = Rf_getAttrib(lengths, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < Rf_xlength(names); i++) {
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0) return (R_xlen_t)REAL(lengths)[i];
+  }
+  raise_error("model", "The model does not declare the shape of `%s`.", name);
+  return -1;
+}
+
+gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths, r_block block, int may_miss) {
+  const int n_inputs = count_names(model->inputs);
+  const double **input = (const double **)R_alloc((size_t)n_inputs, sizeof *input);
+  view_doubles(lengths, -1, "lengths");
+  for (int i = 0; i < n_inputs; i++) {
+    const char *name = model->inputs[i];
+    const SEXP x = may_miss ? list_get(inputs, name) : list_need(inputs, name);
+    input[i] = x == R_NilValue ? NULL : view_doubles(x, length_of(lengths, name), name);
+  }
+  const int *sizes = view_ints(shape, 2, "shape");
+  const gps_problem problem = {{sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input};
+  return problem;
+}
+
+static const int *zero_based(SEXP x, R_xlen_t length, const char *what) {
+  const int *from = view_ints(x, length, what);
+  int *to = (int *)R_alloc((size_t)length, sizeof *to);
+  for (R_xlen_t i = 0; i < length; i++) to[i] = from[i] - 1;
+  return to;
+}
+
+gps_states read_states(SEXP states) {
+  gps_states result;
+  result.n_slots = view_int(list_need(states, "n_slots"), "n_slots");
+  result.max_active = view_int(list_need(states, "max_active"), "max_active");
+  result.n_states = view_int(list_need(states, "n_states"), "n_states");
+  result.all_subsets = Rf_asLogical(list_need(states, "all_subsets")) == TRUE;
+  const R_xlen_t n_states = result.n_states;
+  result.n_active = view_ints(list_need(states, "n_active"), n_states, "n_active");
+  result.parent = zero_based(list_need(states, "parent"), n_states, "parent");
+  result.active = zero_based(list_need(states, "active"), n_states * result.max_active, "active");
+  for (R_xlen_t m = 0; m < n_states; m++) {
+    if (result.n_active[m] < 0 || result.n_active[m] > result.max_active || result.parent[m] >= m) {
+      raise_error("model", "State %.0f of the template is not valid.", (double)m + 1);
+    }
+    for (int i = 0; i < result.n_active[m]; i++) {
+      const int slot = result.active[m * result.max_active + i];
+      if (slot < 0 || slot >= result.n_slots) raise_error("model", "State %.0f names no slot.", (double)m + 1);
+    }
+  }
+  return result;
+}
+
+SEXP new_arrays(const char *const *names, SEXP dims, double **data) {
+  const int n = count_names(names);
+  const SEXP list = PROTECT(new_named_list(n, names));
+  for (int i = 0; i < n; i++) {
+    const SEXP dim = list_need(dims, names[i]);
+    view_ints(dim, -1, names[i]);
+    SET_VECTOR_ELT(list, i, Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0]) : Rf_allocArray(REALSXP, dim));
+    data[i] = REAL(VECTOR_ELT(list, i));
+    memset(data[i], 0, (size_t)Rf_xlength(VECTOR_ELT(list, i)) * sizeof(double));
+  }
+  UNPROTECT(1);
+  return list;
+}
+
+int *read_slots(SEXP selected, int n_slots, int n_points) {
+  const int *from = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
+  const size_t n = (size_t)n_slots * (size_t)n_points;
+  int *to = (int *)R_alloc(n, sizeof *to);
+  for (size_t i = 0; i < n; i++) to[i] = from[i] - 1;
+  return to;
+}

@@ -1,0 +1,98 @@
+/* Selection and screening for R. The rules are in select.c and screen.c. */
+#include "screen.h"
+
+#include <R_ext/Utils.h>
+
+#include "r_model.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#define THREAD_NUMBER omp_get_thread_num()
+#else
+#define THREAD_NUMBER 0
+#endif
+
+/* list(seed = two integers, start, iteration) */
+static gps_source read_source(SEXP stream) {
+  const int *seed = view_ints(list_need(stream, "seed"), 2, "seed");
+  const gps_source source = {{(uint32_t)seed[0], (uint32_t)seed[1]},
+                             (uint32_t)view_int(list_need(stream, "start"), "start"),
+                             (uint32_t)view_int(list_need(stream, "iteration"), "iteration")};
+  return source;
+}
+
+static void to_one_based(int *selected, size_t n) {
+  for (size_t i = 0; i < n; i++) selected[i]++;
+}
+
+/* affinity [H x n], n_selected, share of explorers, stream, number of the first row, threads -> selected
+ * [n_selected x n], 1-based. */
+SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP stream, SEXP first_row, SEXP n_threads) {
+  const double *value = view_matrix(affinity, -1, -1, "affinity");
+  const int n_latents = n_rows_of(affinity), n_points = n_cols_of(affinity);
+  const int n_slots = view_int(n_selected, "n_selected");
+  if (n_slots < 1 || n_slots > n_latents) raise_error("model", "Cannot select %d of %d latents.", n_slots, n_latents);
+  const gps_source source = read_source(stream);
+  const size_t first = (size_t)view_number(first_row, "first_row");
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
+  size_t bad_point = 0;
+  const gps_status status =
+      select_latents(value, n_latents, (size_t)n_points, n_slots, view_number(share, "explore"), &source, first,
+                     view_int(n_threads, "n_threads"), INTEGER(result), &bad_point);
+  if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
+  to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
+  UNPROTECT(1);
+  return result;
+}
+
+/* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or NULL, n_slots,
+ * list(n_propose, n_explore, is_greedy, share, is_one_hot), stream, n_threads -> selected [n_slots x n], 1-based. */
+SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept, SEXP n_selected,
+              SEXP screen_list, SEXP stream, SEXP n_threads) {
+  const gps_model *model = find_model(native);
+  const SEXP shape = list_need(problem_list, "shape");
+  const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
+  const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
+                                           list_need(problem_list, "lengths"), block, 0);
+  const int n_slots = view_int(n_selected, "n_selected"), n_latents = problem.shape.n_latents;
+  const gps_screen screen = {view_int(list_need(screen_list, "n_propose"), "n_propose"),
+                             view_int(list_need(screen_list, "n_explore"), "n_explore"),
+                             view_int(list_need(screen_list, "is_greedy"), "is_greedy"),
+                             view_number(list_need(screen_list, "share"), "share")};
+  const int is_one_hot = view_int(list_need(screen_list, "is_one_hot"), "is_one_hot");
+  const double *value =
+      affinity == R_NilValue ? NULL : view_matrix(affinity, n_latents, block.n_points, "affinity");
+  const int *last = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points);
+  const gps_source source = read_source(stream);
+  const int threads = view_int(n_threads, "n_threads"), n_points = block.n_points;
+  /* A probe's template has two states of at most n_slots slots. */
+  const gps_states largest = {n_slots, n_slots, 2, NULL, NULL, NULL, 0};
+  const size_t n_doubles = screen_scratch(&screen, n_slots, model->scratch_size(&problem, &largest));
+  const size_t n_ints = screen_scratch_ints(&screen, n_slots);
+  double *scratch = (double *)R_alloc(n_doubles * (size_t)threads, sizeof *scratch);
+  int *ints = (int *)R_alloc(n_ints * (size_t)threads, sizeof *ints);
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
+  int *selected = INTEGER(result);
+  const size_t n_dims = (size_t)problem.shape.n_dims;
+  int first_bad = n_points;
+  gps_status status = GPS_OK;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int n = 0; n < n_points; n++) {
+    const gps_status outcome = screen_point(
+        model, &problem, &screen, block.y + (size_t)n * n_dims, n, value ? value + (size_t)n * (size_t)n_latents : NULL,
+        last ? last + (size_t)n * (size_t)n_slots : NULL, n_slots, is_one_hot, &source,
+        selected + (size_t)n * (size_t)n_slots, scratch + n_doubles * (size_t)THREAD_NUMBER,
+        ints + n_ints * (size_t)THREAD_NUMBER);
+    if (outcome != GPS_OK) {
+#pragma omp critical
+      if (n < first_bad) {
+        first_bad = n;
+        status = outcome;
+      }
+    }
+  }
+  if (status != GPS_OK) raise_status(status, "Screening", problem.first_row + (size_t)first_bad);
+  to_one_based(selected, (size_t)n_slots * (size_t)n_points);
+  UNPROTECT(1);
+  return result;
+}
