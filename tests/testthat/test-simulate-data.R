@@ -195,3 +195,17 @@ test_that("bad arguments of simulate_clusters() are refused by name", {
   expect_refused(simulate_clusters(layout = "lines"), "Did you mean \"line\"?")
   expect_refused(simulate_clusters(1e8, n_dims = 1e8), "`n_dims` ask for")
 })
+
+test_that("digits8 is the collection, upright", {
+  expect_named(digits8, c("x", "label"))
+  expect_identical(dim(digits8$x), c(1797L, 64L))
+  expect_type(digits8$x, "integer")
+  expect_identical(range(digits8$x), c(0L, 16L))
+  expect_identical(colnames(digits8$x)[c(1, 2, 9, 64)], c("r1c1", "r2c1", "r1c2", "r8c8"))
+  published <- c(178L, 182L, 177L, 183L, 181L, 182L, 181L, 179L, 174L, 180L)
+  expect_identical(tabulate(digits8$label + 1L), published)
+  expect_identical(digits8$label[1:10], 0:9)
+  first <- matrix(digits8$x[1, ], 8)
+  expect_identical(first[1, ], c(0L, 0L, 5L, 13L, 9L, 1L, 0L, 0L))
+  expect_identical(first[8, ], c(0L, 0L, 6L, 13L, 10L, 0L, 0L, 0L))
+})
