@@ -2,7 +2,7 @@
 
 # list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or list of images.
 read_data <- function(y, arg = "y") {
-  if (is.list(y) && !is.data.frame(y)) y <- stack_images(y, arg)
+  if (is.list(y) && !is.data.frame(y)) y <- images_to_array(y, arg)
   image_dim <- NULL
   if (is.numeric(y) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
@@ -14,7 +14,7 @@ read_data <- function(y, arg = "y") {
 }
 
 # A list of equal images -> array n x height x width (x channels).
-stack_images <- function(images, arg) {
+images_to_array <- function(images, arg) {
   if (length(images) == 0) abort_value(images, arg, "at least one data point")
   dims <- lapply(images, dim)
   is_odd <- !vapply(images, function(image) is.numeric(image) && length(dim(image)) %in% 2:3, NA)

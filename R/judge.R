@@ -1,0 +1,81 @@
+# How good a result is when the truth is known: matched components and agreeing partitions.
+
+#' Match learned components with true ones
+#'
+#' Finds the assignment of learned to true components, one to one, that has the largest sum of
+#' similarities, and says which of the true components were found. The similarity is the absolute
+#' value of the cosine between two columns, without centring: the sign and the scale of a component
+#' are not identified in sparse coding.
+#'
+#' @param found Learned components: a D x K matrix of finite numbers with one component a column; or
+#'   a fit, or any list, that has them as `W` or, failing that, as `mu`.
+#' @param truth True components, D x H, given in the same ways; K may be smaller or larger than H.
+#'   The result of [simulate_bars()] or [simulate_clusters()] will do.
+#' @param threshold Similarity from which a component counts as found: a number in \[0, 1\].
+#'
+#' @return A list with, for each of the H true components,
+#' * `permutation`: the column of `found` assigned to it, NA where none is left over (K < H);
+#' * `similarity`: their |cosine|, in \[0, 1\]; 0 where a column is all zeros or none is assigned;
+#' * `matched`: whether the similarity reaches `threshold`.
+#' @examples
+#' truth <- diag(3)
+#' found <- cbind(c(0, 0, -2), c(1, 0.1, 0), c(0.5, 0.5, 0.5))
+#' match_components(found, truth)
+#' @export
+match_components <- function(found, truth, threshold = 0.95) {
+  found <- get_components(found, "found")
+  truth <- get_components(truth, "truth")
+  threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
+  if (nrow(found) != nrow(truth)) {
+    gps_abort(sprintf("`found` must have %d rows like `truth`, not %d. Components are columns.",
+                      nrow(truth), nrow(found)))
+  }
+  n_found <- ncol(found)
+  n_true <- ncol(truth)
+  cosine <- pmin(abs(crossprod(unit_columns(truth), unit_columns(found))), 1)
+  # Columns of zeros stand for "not found": the assignment needs at least as many columns as rows.
+  cosine <- cbind(cosine, matrix(0, n_true, max(0, n_true - n_found)))
+  permutation <- as.integer(clue::solve_LSAP(cosine, maximum = TRUE))
+  similarity <- cosine[cbind(seq_len(n_true), permutation)]
+  permutation[permutation > n_found] <- NA
+  list(permutation = permutation, similarity = similarity,
+       matched = !is.na(permutation) & similarity >= threshold)
+}
+
+# The components of a fit, of a list of parameters or as they are: D x K.
+get_components <- function(x, arg) {
+  components <- if (inherits(x, "gps_fit")) stats::coef(x) else x
+  if (is.list(components) && !is.data.frame(components)) {
+    has_w <- !is.null(components[["W"]])
+    components <- if (has_w) components[["W"]] else components[["mu"]]
+  }
+  if (length(dim(components)) != 2) {
+    abort_value(x, arg, "a matrix with components in columns, or a fit or list with `W` or `mu`")
+  }
+  unname(check_matrix(components, arg))
+}
+
+# Columns of length one; zero columns stay. The largest entry is divided out first: squares may
+# over- or underflow.
+unit_columns <- function(x) {
+  divide <- function(x, by) sweep(x, 2, ifelse(by > 0, by, 1), "/")
+  x <- divide(x, apply(abs(x), 2, max))
+  divide(x, sqrt(colSums(x^2)))
+}
+
+# Adjusted Rand index of two labellings of the same points (Hubert & Arabie 1985): 1 for equal
+# partitions whatever their labels, 0 on average for independent ones. Two partitions that leave
+# nothing to decide (both one cluster, or both all singletons) are equal: 1. Benchmarks use it as
+# gpselect:::adjusted_rand(a, b).
+adjusted_rand <- function(a, b) {
+  if (length(a) != length(b) || length(a) == 0 || anyNA(a) || anyNA(b)) {
+    gps_abort("`a` and `b` must be labels of the same points, at least one, without NA.")
+  }
+  n_pairs <- function(count) sum(count * (count - 1) / 2)
+  both <- table(a, b)
+  pairs_a <- n_pairs(rowSums(both))
+  pairs_b <- n_pairs(colSums(both))
+  expected <- pairs_a * pairs_b / max(n_pairs(sum(both)), 1)
+  largest <- (pairs_a + pairs_b) / 2
+  if (largest == expected) 1 else (n_pairs(both) - expected) / (largest - expected)
+}
