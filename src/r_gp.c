@@ -156,24 +156,39 @@ SEXP r_gp_weights(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP
   return result;
 }
 
-SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP alpha, SEXP newdata,
-                  SEXP with_variance, SEXP n_threads) {
-  static const char *const names[] = {"mean", "variance"};
+SEXP r_gp_predict_means(SEXP code, SEXP theta, SEXP y, SEXP alpha, SEXP newdata, SEXP n_threads) {
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
+  const SEXP no_jitter = PROTECT(Rf_ScalarReal(0.0));
+  const gp_dense gp = new_dense(&kernel, theta, y, no_jitter, n_threads);
   const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(alpha);
   const int n_new = n_cols_of(newdata);
   const double *weights = view_matrix(alpha, -1, (R_xlen_t)n, "alpha");
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
+  const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, n_new));
+  gp_dense_predict(&gp, n_targets, weights, NULL, (size_t)n_new, x_new, REAL(mean), NULL,
+                   alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
+  UNPROTECT(2);
+  return mean;
+}
+
+/* Mean and variance of the function at new points, from one factorisation. */
+SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP newdata,
+                  SEXP n_threads) {
+  static const char *const names[] = {"mean", "variance"};
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
+  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(targets);
+  const int n_new = n_cols_of(newdata);
+  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
+  const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
+  double *l = alloc_doubles(n, n), *alpha = alloc_doubles(n_targets, n);
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, n_new);
-  double *l = NULL, *variance = NULL;
-  if (Rf_asLogical(with_variance) == TRUE) {
-    l = alloc_doubles(n, n);
-    variance = hang_doubles(result, 1, n_new);
-    factor_or_raise(&gp, l);
-  }
-  gp_dense_predict(&gp, n_targets, weights, l, (size_t)n_new, x_new, mean, variance,
+  double *variance = hang_doubles(result, 1, n_new);
+  factor_or_raise(&gp, l);
+  memcpy(alpha, target, n_targets * n * sizeof *alpha);
+  gp_dense_weigh(&gp, n_targets, l, alpha);
+  gp_dense_predict(&gp, n_targets, alpha, l, (size_t)n_new, x_new, mean, variance,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
   UNPROTECT(1);
   return result;
