@@ -3,16 +3,18 @@
 #' Control of a fit
 #'
 #' @param max_iter most EM iterations after the starts, a whole number of at least 0.
-#' @param tol the fit has settled when the mean bound of five iterations differs from that of the five before by less than
-#'   this, relatively; at least 0. 0 never stops early.
+#' @param tol the fit has settled when the mean bound of six iterations differs from that of the six before by less than
+#'   this, relatively, or, while random explorers make it noisy, has not risen by more than the standard error of the
+#'   difference; at least 0. 0 never stops early.
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the first half of the
 #'   iterations. The log joint is divided by it. NULL: the model's default, 1 (none) for the built-in models.
 #' @param n_starts number of short starts, of which the one with the best bound goes on; a whole number of at least 1.
 #'   NULL: 8 for the built-in models. 1 is the paper's algorithm. See the section below.
 #' @param monotone TRUE: each point keeps last iteration's selection where that explains it better, so that the bound
 #'   never falls; not together with annealing.
-#' @param polish TRUE: random explorers stop when the bound has settled (at the latest after 80 % of `max_iter`), and the fit
-#'   ends when it settles again. Explorers displace needed latents and so bias the noise variance.
+#' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random explorers stop, each point
+#'   keeps last iteration's selection where that explains it better, and the fit ends when it settles again. Explorers
+#'   displace needed latents and so bias the noise variance.
 #' @param method "exact" sums over all states, "auto" is the same for the models built so far; "gibbs" is not available
 #'   yet.
 #' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at least 1. NULL: the option

@@ -34,6 +34,8 @@ set_schedule <- function(task, state) {
   state
 }
 
+# The end of a fit: no explorers, and each point keeps last iteration's selection where that explains it better. Without
+# the second, leave-one-out ranking can alternate between two selections for ever.
 start_polish <- function(state) {
   state$explore <- 0
   state$is_polishing <- TRUE
@@ -41,15 +43,19 @@ start_polish <- function(state) {
   state
 }
 
-settle_window <- 5L
+# Even, so that a selection that alternates between two states settles too.
+settle_window <- 6L
 
-# The mean of the last five bounds against that of the five before: single steps go up and down with the selection.
-has_settled <- function(bounds, tol) {
+# The mean of the last bounds against that of as many before. Explorers make the bound noisy: with them it has settled when
+# it has not risen by more than the standard error of the difference.
+has_settled <- function(bounds, tol, is_noisy) {
   n <- length(bounds)
   if (n < 2 * settle_window || tol <= 0) return(FALSE)
-  recent <- mean(bounds[n - seq_len(settle_window) + 1])
-  before <- mean(bounds[n - settle_window - seq_len(settle_window) + 1])
-  abs(recent - before) <= tol * abs(recent)
+  recent <- bounds[n - seq_len(settle_window) + 1]
+  before <- bounds[n - settle_window - seq_len(settle_window) + 1]
+  rise <- mean(recent) - mean(before)
+  if (!is_noisy) return(abs(rise) <= tol * abs(mean(recent)))
+  rise <= max(tol * abs(mean(recent)), sqrt((stats::var(recent) + stats::var(before)) / settle_window))
 }
 
 # EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds `status` to the state.
@@ -68,7 +74,7 @@ run_em <- function(task, state) {
       state$status <- "time_limit"
       break
     }
-    if (state$beta == 1 && has_settled(state$bounds, control$tol)) {
+    if (state$beta == 1 && has_settled(state$bounds, control$tol, state$explore > 0)) {
       if (state$explore == 0 || !control$polish) {
         state$status <- "converged"
         break

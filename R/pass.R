@@ -22,7 +22,7 @@ pass <- function(task, state, want = "stats") {
 pass_block <- function(block, task, state, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- select_block(task, state, block, inputs)
-  if (task$control$monotone && !is.null(state$selected)) {
+  if ((task$control$monotone || state$is_polishing) && !is.null(state$selected)) {
     selected <- keep_better(task, state, block, inputs, selected)
   }
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
