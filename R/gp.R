@@ -118,7 +118,7 @@ gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4) {
     lowest <- if (term$type == "white") noise_floor else 1e-6
     rbind(
       cbind(lowest * unit, 1e3 * unit),
-      matrix(distance * c(0.02, 50), length(scales$lengthscale), 2, byrow = TRUE)
+      cbind(rep(0.02 * distance, length(scales$lengthscale)), rep(50 * distance, length(scales$lengthscale)))
     )
   })
   ranges <- log(do.call(rbind, ranges))
