@@ -86,16 +86,32 @@ warn_data <- function(task) {
 # Short starts, the one start of the paper's algorithm, or where the user says.
 first_state <- function(task, start) {
   if (inherits(start, "gps_fit")) return(resume_state(task, start))
-  if (is.null(start)) {
-    if (task$control$n_starts > 1) return(choose_start(task))
-    state <- begin_state(task, 1)
-  } else {
-    state <- begin_state(task, 1)
+  if (is.null(start) && task$control$n_starts > 1) return(choose_start(task))
+  state <- begin_state(task, 1)
+  if (!is.null(start)) {
     start <- check_params(task$model, start)
     state$params[names(start)] <- start
+    state <- inform_state(task, state)
   }
   state$start <- 0L
   state$was_interrupted <- FALSE
+  state
+}
+
+# Parameters that a user gives know something: the first expectations come from them, by the model's own ranking where it
+# has one, not at random.
+inform_state <- function(task, state) {
+  has_ranking <- any(vapply(class(task$model), function(class) {
+    !is.null(utils::getS3method("gps_handcrafted", class, optional = TRUE))
+  }, NA))
+  if (!has_ranking) return(state)
+  ranked <- task
+  ranked$selector <- selector_handcrafted()
+  informed <- state
+  informed$explore <- 0
+  result <- pass(ranked, informed, want = character())
+  state[c("selected", "prob_on")] <- result[c("selected", "prob_on")]
+  state$memory <- learn_selector(task$selector, task, state)
   state
 }
 

@@ -13,6 +13,16 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   if (is.null(affinity)) NULL else block_slots(affinity, block)
 }
 
+# Before the first E-step the expectations are random (section 4 of the paper): uniform targets, regressed like any.
+#' @export
+begin_memory.gps_selector_gp <- function(selector, task, state) {
+  memory <- state$memory
+  if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
+  n_latents <- task$model$n_latents
+  targets <- with_seed(task$seed, state$start, matrix(stats::runif(n_latents * ncol(task$y)), n_latents))
+  regress_targets(selector, task, memory, targets)
+}
+
 #' @export
 learn_selector.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
@@ -20,11 +30,17 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   targets <- dense_targets(state, task$model$n_latents)
   memory$refit <- FALSE
   if (is_refit_due(selector, memory, state$iteration)) memory <- refit_memory(selector, task, memory, targets, state)
+  memory <- regress_targets(selector, task, memory, targets)
+  memory$r2 <- gp_loo_r2(targets, memory$affinity)
+  memory
+}
+
+# Leave-one-out predictions of all targets (equation 5), the affinities of the next iteration.
+regress_targets <- function(selector, task, memory, targets) {
   if (is.null(memory$prepared)) {
     memory$prepared <- gp_prepare(selector$kernel, memory$theta, task$y, task$n_threads)
   }
   memory$affinity <- gp_loo_means(memory$prepared, targets, task$n_threads)
-  memory$r2 <- gp_loo_r2(targets, memory$affinity)
   memory
 }
 

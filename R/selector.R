@@ -98,6 +98,12 @@ block_affinity <- function(selector, task, state, block, inputs) UseMethod("bloc
 # What the selector keeps after an E-step: its memory.
 learn_selector <- function(selector, task, state) UseMethod("learn_selector")
 
+# The memory before the first E-step of an uninformed start.
+begin_memory <- function(selector, task, state) UseMethod("begin_memory")
+
+#' @export
+begin_memory.default <- function(selector, task, state) NULL
+
 #' @export
 block_affinity.default <- function(selector, task, state, block, inputs) NULL
 

@@ -25,10 +25,12 @@ choose_start <- function(task) {
   state
 }
 
-# Parameters drawn for one start from the model's own initialisation.
+# Parameters drawn for one start from the model's own initialisation, and random expectations.
 begin_state <- function(task, number, memory = NULL) {
   params <- with_seed(task$seed, number, gps_init(task$model, t(task$y)))
-  new_state(check_all_params(task$model, params, "init"), number, task$explore, memory)
+  state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory)
+  if (task$n_selected < task$model$n_latents) state$memory <- begin_memory(task$selector, task, state)
+  state
 }
 
 sample_rows <- function(task) {
