@@ -2,6 +2,7 @@
  * terms. */
 #include "r_gp.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ SEXP r_gp_features_evaluate(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP roo
   gp_features_cross(q, n, form.features, &targets, cross, &target_sq);
   form.gp.scratch = alloc_doubles(gp_features_scratch(q, targets.rank), 1);
   const gps_status status =
-      gp_features_evaluate(&form.gp, 1, &targets, cross, target_sq, value, gradient);
+      gp_features_evaluate(&form.gp, 1, &targets, -HUGE_VAL, cross, target_sq, value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = form.gp.jitter;
   UNPROTECT(1);
