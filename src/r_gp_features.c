@@ -27,6 +27,8 @@ static feature_form new_features(const gps_kernel *kernel, SEXP theta, SEXP y, S
                        .features = alloc_doubles(q, n),
                        .factor = alloc_doubles(q, q),
                        .scale = alloc_doubles(q, 1)};
+  /* It is handed to R, its unused half included. */
+  memset(form.factor, 0, q * q * sizeof *form.factor);
   gp_features_append(kernel->n_dims, n, x, form.features);
   gp_features_moment(q, n, form.features, moment);
   return form;

@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Inner products are kept from evaluation to evaluation up to this many points (200 MB): beyond,
+ * making them anew is a small part of the work. */
+#define MAX_CACHED_POINTS 5000
+
 /* One problem for both forms of the engine; evaluations are the unit of cost, so they are counted
  * and capped. */
 typedef struct refit {
@@ -126,9 +130,11 @@ static void prepare_dense(refit *fit, const gps_kernel *kernel, SEXP theta, SEXP
   fit->dense = new_dense(kernel, theta, y, zero, n_threads);
   UNPROTECT(1);
   const size_t n = fit->dense.n_points;
-  double *gram = alloc_doubles(n, n);
-  gp_dense_gram(&fit->dense, gram);
-  fit->dense.gram = gram;
+  if (n <= MAX_CACHED_POINTS) {
+    double *gram = alloc_doubles(n, n);
+    gp_dense_gram(&fit->dense, gram);
+    fit->dense.gram = gram;
+  }
   fit->k = alloc_doubles(n, n);
   fit->alpha = alloc_doubles(fit->targets.rank, n);
   fit->evaluate = evaluate_dense;

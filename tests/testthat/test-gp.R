@@ -150,6 +150,7 @@ test_that("kernels of linear, bias and white terms do without the matrix of all 
     loo <- .Call(C_gp_loo, code, theta, y, 0, goal, 1L)
     expect_equal(gp_loo_means(prepared, goal), loo$mean, tolerance = 1e-10)
     expect_equal(gp_loo_moments(kernel, theta, y, goal)$variance, loo$variance, tolerance = 1e-10)
+    expect_identical(gp_weights(kernel, theta, y, goal), gp_weights(kernel, theta, y, goal))
     found <- gp_predict_moments(kernel, theta, y, goal, new)
     expected <- .Call(C_gp_predict, code, theta, y, 0, goal, new, 1L)
     expect_equal(found$mean, expected$mean, tolerance = 1e-10)
