@@ -46,10 +46,10 @@ void gp_dense_kernel(const gp_dense *gp, double *k);
  * with as much jitter as it takes, left in gp->jitter. */
 gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det);
 
-/* Log marginal likelihood of all targets, and unless NULL its gradient [n_hyper].
- * k [n_points^2] and alpha [rank x n_points] are scratch. */
-gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double *k,
-                             double *alpha, double *value, double *gradient);
+/* Log marginal likelihood of all targets, and its gradient [n_hyper] unless the value is below
+ * `least`: then the gradient is 0. k [n_points^2] and alpha [rank x n_points] are scratch. */
+gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double least,
+                             double *k, double *alpha, double *value, double *gradient);
 
 /* Leave-one-out variance of the observations [n_points] from the inverse factor l. */
 void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance);
@@ -104,7 +104,7 @@ gps_status gp_features_factor(gp_features *gp, int climb, double *factor, double
 
 /* As gp_dense_evaluate(). cross [n_features x rank]: [x; 1] root'; target_sq: sum of squares of the
  * root. */
-gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets,
+gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets, double least,
                                 const double *cross, double target_sq, double *value,
                                 double *gradient);
 

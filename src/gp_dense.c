@@ -204,13 +204,12 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   }
 }
 
-/* gradient_j = 1/2 sum A dK/dtheta_j. */
+/* gradient_j = 1/2 sum A dK/dtheta_j, from 0. */
 static void contract_kernel(const gp_dense *gp, const double *a, double *gradient) {
   const size_t n = gp->n_points, n_hyper = gp->kernel->n_hyper;
   const int n_metrics = kernel_n_metrics(gp->kernel);
   double trace = 0.0;
   for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
-  memset(gradient, 0, n_hyper * sizeof *gradient);
   for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
   for (int t = 0; t < gp->kernel->n_terms; t++) {
     const kernel_term *term = &gp->kernel->term[t];
@@ -220,8 +219,8 @@ static void contract_kernel(const gp_dense *gp, const double *a, double *gradien
   for (size_t h = 0; h < n_hyper; h++) gradient[h] *= 0.5;
 }
 
-gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double *k,
-                             double *alpha, double *value, double *gradient) {
+gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double least,
+                             double *k, double *alpha, double *value, double *gradient) {
   const size_t n = gp->n_points, rank = targets->rank;
   const double n_targets = (double)targets->n_targets;
   double log_det, quadratic = 0.0;
@@ -232,7 +231,8 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
   for (size_t i = 0; i < rank * n; i++) quadratic += alpha[i] * alpha[i];
   *value = -0.5 * (quadratic + n_targets * (log_det + (double)n * LOG_2PI));
   if (!isfinite(*value)) return GPS_NOT_FINITE;
-  if (gradient == NULL) return GPS_OK;
+  memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
+  if (*value < least) return GPS_OK;
   /* A = alpha'alpha - H K^-1 takes the place of K^-1. */
   linalg_trmm('R', 'N', rank, n, k, n, alpha, rank);
   linalg_lower_gram(n, k, n);

@@ -124,7 +124,6 @@ static void gradient_from(const gp_features *gp, const gp_targets *targets, doub
     gain[d] = -n_targets * (1.0 - noise * inverse);
     for (size_t r = 0; r < targets->rank; r++) gain[d] += weights[d + r * q] * weights[d + r * q];
   }
-  memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
   feature_gradient(gp, gain, scale, gradient);
   /* |K^-1 T|^2 and tr K^-1. */
   const double weights_sq = sum_of_squares(q * targets->rank, weights);
@@ -137,7 +136,7 @@ static void gradient_from(const gp_features *gp, const gp_targets *targets, doub
   }
 }
 
-gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets,
+gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets, double least,
                                 const double *cross, double target_sq, double *value,
                                 double *gradient) {
   const size_t q = gp->kernel->n_dims + 1, n = gp->n_points;
@@ -155,7 +154,8 @@ gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *ta
   const double log_det = linalg_log_det(q, factor, q) + ((double)n - (double)q) * log(noise);
   *value = -0.5 * ((target_sq - explained) / noise + n_targets * (log_det + (double)n * LOG_2PI));
   if (!isfinite(*value)) return GPS_NOT_FINITE;
-  if (gradient == NULL) return GPS_OK;
+  memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
+  if (*value < least) return GPS_OK;
   gradient_from(gp, targets, factor, weights, scale, gain, target_sq, explained, gradient);
   for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
     if (!isfinite(gradient[h])) return GPS_NOT_FINITE;

@@ -2,6 +2,7 @@
  * prediction. y and newdata are [n_dims x n], targets [n_targets x n]. */
 #include "r_gp.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP root, SEXP n
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
   const gps_status status =
-      gp_dense_evaluate(&gp, 1, &targets, alloc_doubles(gp.n_points, gp.n_points),
+      gp_dense_evaluate(&gp, 1, &targets, -HUGE_VAL, alloc_doubles(gp.n_points, gp.n_points),
                         alloc_doubles(targets.rank, gp.n_points), value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = gp.jitter;

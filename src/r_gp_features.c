@@ -2,6 +2,7 @@
  * terms. */
 #include "r_gp.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static feature_form new_features(const gps_kernel *kernel, SEXP theta, SEXP y, S
                        .features = alloc_doubles(q, n),
                        .factor = alloc_doubles(q, q),
                        .scale = alloc_doubles(q, 1)};
+  /* It is handed to R, its unused half included. */
+  memset(form.factor, 0, q * q * sizeof *form.factor);
   gp_features_append(kernel->n_dims, n, x, form.features);
   gp_features_moment(q, n, form.features, moment);
   return form;
@@ -79,7 +82,7 @@ SEXP r_gp_features_evaluate(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP roo
   gp_features_cross(q, n, form.features, &targets, cross, &target_sq);
   form.gp.scratch = alloc_doubles(gp_features_scratch(q, targets.rank), 1);
   const gps_status status =
-      gp_features_evaluate(&form.gp, 1, &targets, cross, target_sq, value, gradient);
+      gp_features_evaluate(&form.gp, 1, &targets, -HUGE_VAL, cross, target_sq, value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = form.gp.jitter;
   UNPROTECT(1);

@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Inner products are kept from evaluation to evaluation up to this many points (200 MB): beyond,
+ * making them anew is a small part of the work. */
+#define MAX_CACHED_POINTS 5000
+
 /* One problem for both forms of the engine; evaluations are the unit of cost, so they are counted
  * and capped. */
 typedef struct refit {
@@ -19,7 +23,8 @@ typedef struct refit {
   double *k, *alpha, *cross, target_sq;
   size_t n_hyper;
   int n_evals, max_evals;
-  double scale, penalty;    /* of the value */
+  double scale;             /* of the value, for the optimiser */
+  double least;             /* the value at the start */
   double *theta, *gradient; /* [n_hyper] where it was evaluated last */
   double value, best_value;
   double *best_theta, *values; /* [n_hyper], [max_evals] */
@@ -27,13 +32,14 @@ typedef struct refit {
 
 static gps_status evaluate_dense(refit *fit, int climb, double *value, double *gradient) {
   fit->dense.theta = fit->theta;
-  return gp_dense_evaluate(&fit->dense, climb, &fit->targets, fit->k, fit->alpha, value, gradient);
+  return gp_dense_evaluate(&fit->dense, climb, &fit->targets, fit->least, fit->k, fit->alpha, value,
+                           gradient);
 }
 
 static gps_status evaluate_features(refit *fit, int climb, double *value, double *gradient) {
   fit->features.theta = fit->theta;
-  return gp_features_evaluate(&fit->features, climb, &fit->targets, fit->cross, fit->target_sq,
-                              value, gradient);
+  return gp_features_evaluate(&fit->features, climb, &fit->targets, fit->least, fit->cross,
+                              fit->target_sq, value, gradient);
 }
 
 static void keep_if_best(refit *fit) {
@@ -43,9 +49,9 @@ static void keep_if_best(refit *fit) {
   memcpy(fit->best_theta, fit->theta, fit->n_hyper * sizeof *fit->theta);
 }
 
-/* The optimiser asks for value and gradient in turn: both are made at once. A failed factorisation
- * is a bad value from which the line search backs off; after the last evaluation every point is a
- * stationary one. */
+/* The optimiser asks for value and gradient in turn: both are made at once. The line search backs
+ * off from a point worse than the start whatever its gradient, so none is made there; a failed
+ * factorisation is such a point. After the last evaluation every point is a stationary one. */
 static void evaluate_at(refit *fit, const double *theta) {
   const size_t n_bytes = fit->n_hyper * sizeof *theta;
   if (memcmp(theta, fit->theta, n_bytes) == 0) return;
@@ -57,7 +63,7 @@ static void evaluate_at(refit *fit, const double *theta) {
   }
   R_CheckUserInterrupt();
   if (fit->evaluate(fit, 0, &fit->value, fit->gradient) != GPS_OK) {
-    fit->value = fit->penalty;
+    fit->value = fit->least - 10.0 * (fabs(fit->least) + fit->scale);
     memset(fit->gradient, 0, n_bytes);
   }
   keep_if_best(fit);
@@ -94,7 +100,7 @@ static void climb(refit *fit, SEXP lower, SEXP upper, double gain) {
   }
   /* With the steepest slope 1 the first trial step moves no log parameter by more than 1. */
   fit->scale = steepest > 0.0 ? steepest : 1.0;
-  fit->penalty = fit->value - 10.0 * (fabs(fit->value) + fit->scale);
+  fit->least = fit->value;
   const double relative = gain / fmax(fabs(fit->value), fit->scale);
   lbfgsb(n, 5, theta, (double *)view_doubles(lower, n, "lower"),
          (double *)view_doubles(upper, n, "upper"), bounded, &best, scaled_value, scaled_gradient,
@@ -124,9 +130,11 @@ static void prepare_dense(refit *fit, const gps_kernel *kernel, SEXP theta, SEXP
   fit->dense = new_dense(kernel, theta, y, zero, n_threads);
   UNPROTECT(1);
   const size_t n = fit->dense.n_points;
-  double *gram = alloc_doubles(n, n);
-  gp_dense_gram(&fit->dense, gram);
-  fit->dense.gram = gram;
+  if (n <= MAX_CACHED_POINTS) {
+    double *gram = alloc_doubles(n, n);
+    gp_dense_gram(&fit->dense, gram);
+    fit->dense.gram = gram;
+  }
   fit->k = alloc_doubles(n, n);
   fit->alpha = alloc_doubles(fit->targets.rank, n);
   fit->evaluate = evaluate_dense;
@@ -138,7 +146,7 @@ SEXP r_gp_refit(SEXP code, SEXP theta, SEXP y, SEXP root, SEXP n_targets, SEXP u
   static const char *const names[] = {"theta", "value", "values", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const size_t n_hyper = kernel.n_hyper;
-  refit fit = {.n_hyper = n_hyper, .scale = 1.0};
+  refit fit = {.n_hyper = n_hyper, .scale = 1.0, .least = -HUGE_VAL};
   fit.targets = (gp_targets){(size_t)view_int(n_targets, "n_targets"), (size_t)n_rows_of(root),
                              view_matrix(root, -1, n_cols_of(y), "root")};
   fit.max_evals = view_int(list_need(limits, "max_evals"), "max_evals");
