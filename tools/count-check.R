@@ -1,5 +1,5 @@
 # Counts the results in a log of R CMD check: Rscript tools/count-check.R PART LOG.
-# Errors, warnings and notes are failures, except notes on a new submission and on a missing network.
+# Errors, warnings and notes are failures; notes on a new submission or a missing network are not.
 
 results <- c("OK", "NOTE", "WARNING", "ERROR", "FAIL", "INFO", "NONE", "SKIPPED",
              "Note_to_CRAN_maintainers")
@@ -10,8 +10,8 @@ split_blocks <- function(lines) {
   split(lines[cumsum(starts) > 0], cumsum(starts)[cumsum(starts) > 0])
 }
 
-# The results of a block; a line of output that happens to end in a word like OK is none, so only the first
-# line, and lines that hold nothing else, count.
+# The results of a block. A line of output that happens to end in a word like OK is none: only the
+# first line counts, and lines that hold nothing else.
 find_results <- function(block) {
   pattern <- sprintf("(%s)$", paste(results, collapse = "|"))
   alone <- sprintf("^ *(\\[[0-9ms/]+\\] *)?%s", pattern)
@@ -58,7 +58,8 @@ count_blocks <- function(blocks, part) {
       counts["failed"] <- counts["failed"] + 1
       name <- sub("^\\*+ (.*?) *\\.\\.\\..*$", "\\1", block[1], perl = TRUE)
       cat(sprintf("FAIL %s: %s: %s\n", part, bad[1], name))
-      cat(sprintf("FAIL %s:     %s\n", part, utils::tail(block[-1][nzchar(block[-1])], 25)), sep = "")
+      details <- utils::tail(block[-1][nzchar(block[-1])], 25)
+      cat(sprintf("FAIL %s:     %s\n", part, details), sep = "")
     } else if (!all(found %in% c("NONE", "SKIPPED"))) {
       counts["passed"] <- counts["passed"] + 1
     }

@@ -12,8 +12,8 @@ logs=$build/logs
 library=$build/library
 mkdir -p "$logs" "$library"
 
-# Language, locale and threads are fixed, whatever the machine has. Two BLAS threads at most: R CMD check
-# complains of more.
+# Language, locale and threads are fixed, whatever the machine has. Two BLAS threads at most: R CMD
+# check complains of more.
 export LC_ALL=C.UTF-8 LANGUAGE=en OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 TESTTHAT_PARALLEL=FALSE
 # A user's own start-up files and compiler settings have no say.
 export R_PROFILE_USER=/dev/null R_ENVIRON_USER=/dev/null R_MAKEVARS_USER=/dev/null
@@ -24,6 +24,7 @@ total_failed=0
 table=()
 digest=$logs/failures.txt
 : >"$digest"
+rm -f "$logs/total.txt"
 
 # run_part NAME COMMAND...: output to the terminal and to build/logs/NAME.log.
 run_part() {
@@ -112,5 +113,6 @@ if [ -s "$digest" ]; then
   printf '\n== failures (logs in build/logs)\n'
   cat "$digest"
 fi
-printf '\n%d passed, %d failed\n' "$total_passed" "$total_failed"
+echo
+echo "$total_passed passed, $total_failed failed" | tee "$logs/total.txt"
 [ "$total_failed" = 0 ] && [ "$total_passed" -gt 0 ]

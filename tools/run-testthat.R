@@ -49,7 +49,9 @@ readable_files <- function(pattern) {
       NA_character_
     }, error = function(e) first_line(conditionMessage(e)))
   }, "")
-  for (message in broken[!is.na(broken)]) cat(sprintf("FAIL %s: cannot be read: %s\n", part, message))
+  for (message in broken[!is.na(broken)]) {
+    cat(sprintf("FAIL %s: cannot be read: %s\n", part, message))
+  }
   wanted <- names[is.na(broken) & (is.null(pattern) | grepl(c(pattern, "")[1], names))]
   list(names = wanted, n_broken = sum(!is.na(broken)))
 }
@@ -61,7 +63,8 @@ quiet_progress <- testthat::ProgressReporter$new(
 collector <- testthat::ListReporter$new()
 stopped <- tryCatch({
   testthat::test_dir(
-    "tests/testthat", filter = sprintf("^(%s)$", paste(files$names, collapse = "|")), package = "gpselect", load_package = "installed",
+    "tests/testthat", filter = sprintf("^(%s)$", paste(files$names, collapse = "|")),
+    package = "gpselect", load_package = "installed",
     reporter = testthat::MultiReporter$new(reporters = list(quiet_progress, collector)),
     stop_on_failure = FALSE
   )

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing on a Debian machine, and nothing else: without a missing piece no package manager
-# is called. Levels: core (build, install, demo), test, full (sanitizers, valgrind), dev (documentation,
-# lint, format, site), bench (packages the benchmarks compare with).
+# Installs what is missing on a Debian machine, and nothing else: where nothing is, no package manager
+# is called. Levels: core (build, install, demo), test, full (sanitizers, valgrind), dev
+# (documentation, lint, format, site), bench (packages the benchmarks compare with).
 set -euo pipefail
 
 level=${1:-core}
 packages=() # Debian packages to install
-from_cran=() # R packages that Debian does not have, bench only
+from_cran=() # R packages that Debian does not have
 
 is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -1,5 +1,5 @@
-/* The smallest test harness: checks that count, and a report. Each test_*.c is a program of its own:
- * main() calls its tests and returns check_report(). */
+/* The smallest test harness: checks that count, and a report. Each test_*.c is a program of its
+ * own: main() calls its tests and returns check_report(). */
 #ifndef GPSELECT_CHECK_H
 #define GPSELECT_CHECK_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the C core without R, as strict C99, and runs every test_*.c of this folder against it:
-# tests/c/run.sh [c|c-asan|c-tsan|c-valgrind]. linalg.c alone sees R's headers, for the names of BLAS routines.
+# tests/c/run.sh [c|c-asan|c-tsan|c-valgrind]. linalg.c alone sees R's headers, for BLAS routines.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -91,8 +91,8 @@ static void test_index(void) {
   for (int i = 0; i < 10; i++) CHECK(gps_rng_index(&rng, 1) == 0);
 }
 
-/* Ranges that are far from dividing 2^32 evenly: a plain modulo would favour the lowest third, multiplying
- * without rejecting certain remainders. */
+/* Ranges that are far from dividing 2^32 evenly: a plain modulo would favour the lowest third,
+ * multiplying without rejecting certain remainders. */
 static void check_large_range(int range) {
   enum { N = 20000 };
   gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_TIE, 1, 0);
@@ -112,7 +112,7 @@ static void test_index_of_large_range(void) {
   check_large_range(0x55555556);
 }
 
-/* The first eight words of two streams; equal words at equal places are 1 in 2^32 for true streams. */
+/* How many of the first eight words of two streams are equal; by chance 8 in 2^32. */
 static int count_equal(gps_rng a, gps_rng b) {
   int n_equal = 0;
   for (int i = 0; i < 8; i++) n_equal += gps_rng_word(&a) == gps_rng_word(&b);

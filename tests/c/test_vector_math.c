@@ -1,4 +1,5 @@
-/* exp over arrays against libm's long double, and the stable softmax, at the ends of the range too. */
+/* exp over arrays against libm's long double, and the stable softmax, at the ends of the range
+ * too. */
 #include "check.h"
 #include "vector_math.h"
 
