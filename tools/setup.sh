@@ -117,7 +117,7 @@ apt() {
     -o DPkg::Lock::Timeout=300 "$@"
 }
 
-has_candidate() { apt-cache policy "$1" | grep -q 'Candidate: [0-9]'; }
+has_candidate() { [[ $(apt-cache policy "$1") =~ Candidate:\ [0-9] ]]; }
 
 install_from_debian() {
   local name known=()
@@ -144,7 +144,8 @@ install_from_cran() {
     if ("@CRAN@" %in% getOption("repos")) chooseCRANmirror(graphics = FALSE, ind = 1)
     known <- rownames(available.packages())
     names <- known[match(tolower(wanted), tolower(known))]
-    if (anyNA(names)) stop("no such package: ", paste(wanted[is.na(names)], collapse = ", "))
+    lost <- if (is.null(names)) wanted else wanted[is.na(names)]
+    if (length(lost)) stop("the repository does not have ", paste(lost, collapse = ", "))
     install.packages(names, quiet = TRUE)
     missing <- names[!nzchar(vapply(names, function(p) system.file(package = p), ""))]
     if (length(missing)) stop("could not install ", paste(missing, collapse = ", "))' "$@" >"$log" 2>&1
