@@ -64,7 +64,7 @@ need_test() {
   need_command tidy tidy
   need_command ps procps
   need_command git git
-  need_tex times.sty hyperref.sty ptmr8t.tfm ec-lmr10.tfm
+  need_tex times.sty hyperref.sty ptmr8t.tfm amssymb.sty
 }
 
 need_full() {
@@ -74,6 +74,8 @@ need_full() {
   need_command clang clang
   need_file "$(gcc -print-file-name=libasan.so 2>/dev/null || echo /missing)" gcc
   compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null || packages+=(libomp-dev)
+  compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.tsan-*.a' >/dev/null ||
+    packages+=(libclang-rt-dev)
   need_package libc6-dbg
 }
 

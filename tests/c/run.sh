@@ -55,7 +55,7 @@ for header in inst/include/gpselect/*.h src/*.h; do
   case $(basename "$header") in
     r_*.h | entries.h | model_list.h) continue ;;
   esac
-  if compile -fsyntax-only -x c "$header"; then pass; else fail "$header does not compile alone"; fi
+  if compile -Wno-unused-function -fsyntax-only -x c "$header"; then pass; else fail "$header does not compile alone"; fi
 done
 
 core=()
