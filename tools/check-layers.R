@@ -20,11 +20,13 @@ may_include <- list(
   vector_math = "public",
   linalg = c("public", "vector_math"),
   blocks = c("public", "vector_math"),
+  subsets = c("public", "vector_math"),
   select = c("public", "vector_math"),
+  screen = c("public", "vector_math", "select"),
   kernel = c("public", "vector_math", "linalg"),
   gp = c("public", "vector_math", "linalg", "kernel", "blocks"),
-  model = c("public", "vector_math", "linalg"),
-  infer = c("public", "vector_math", "blocks")
+  model = c("public", "vector_math", "linalg", "subsets"),
+  infer = c("public", "vector_math", "blocks", "subsets")
 )
 
 # The family of a C file: its first word, or its name.
