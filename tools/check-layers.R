@@ -275,12 +275,15 @@ check_tree <- function(root, exceptions) {
   apply_exceptions(lapply(rules, function(rule) as.character(rule(tree))), exceptions)
 }
 
+print_places <- function(places, rule, at_most = 20) {
+  more <- length(places) - at_most
+  if (more > 0) places <- c(places[seq_len(at_most)], paste(more, "more places"))
+  if (length(places) > 0) cat(sprintf("FAIL layers: %s [%s]\n", places, rule), sep = "")
+}
+
 main <- function(root = ".") {
   broken <- check_tree(root, exceptions)
-  for (rule in names(broken)) {
-    places <- broken[[rule]]
-    if (length(places) > 0) cat(sprintf("FAIL layers: %s [%s]\n", places, rule), sep = "")
-  }
+  for (rule in names(broken)) print_places(broken[[rule]], rule)
   n_failed <- sum(lengths(broken) > 0)
   cat(sprintf("layers: %d passed, %d failed\n", length(broken) - n_failed, n_failed))
   quit(status = if (n_failed > 0) 1 else 0)

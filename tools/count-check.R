@@ -58,7 +58,7 @@ count_blocks <- function(blocks, part) {
       counts["failed"] <- counts["failed"] + 1
       name <- sub("^\\*+ (.*?) *\\.\\.\\..*$", "\\1", block[1], perl = TRUE)
       cat(sprintf("FAIL %s: %s: %s\n", part, bad[1], name))
-      details <- utils::tail(block[-1][nzchar(block[-1])], 25)
+      details <- utils::tail(block[-1][nzchar(block[-1])], 15)
       cat(sprintf("FAIL %s:     %s\n", part, details), sep = "")
     } else if (!all(found %in% c("NONE", "SKIPPED"))) {
       counts["passed"] <- counts["passed"] + 1
