@@ -70,7 +70,8 @@ reproduce-%: bench/paper/%.R install ## run one experiment of the paper, bench/p
 	@$(RSCRIPT) $<
 
 site: install setup-dev ## build the web pages into build/site
-	@$(RSCRIPT) -e 'pkgdown::build_site(preview = FALSE, install = FALSE, devel = FALSE)'
+	@$(RSCRIPT) -e 'options(pkgdown.internet = FALSE)' \
+	  -e 'pkgdown::build_site(preview = FALSE, install = FALSE, devel = FALSE, new_process = FALSE)'
 
 clean: ## remove all that was built
 	rm -rf build demo-output gpselect.Rcheck gpselect_*.tar.gz src/*.o src/*.so src/*.dll
