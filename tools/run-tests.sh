@@ -44,7 +44,7 @@ run_part() {
     echo "FAIL $name: stopped with exit code $status before it had counted; its last lines:" >>"$log"
     {
       tail -1 "$log"
-      grep -v '^FAIL ' "$log" | tail -15 | sed 's/^/    /'
+      grep -v '^FAIL ' "$log" | tail -15 | cut -c 1-160 | sed 's/^/    /'
     } >>"$digest"
   fi
   grep '^FAIL ' "$log" | grep -v 'before it had counted' | head -80 >>"$digest"
@@ -54,13 +54,18 @@ run_part() {
     "$name" "$passed" "$failed" $((SECONDS - started)) "$note")")
 }
 
+# What was installed before goes first: a package that does not build must not be tested in an old form.
 build_package() {
-  rm -rf "$build/tarball" && mkdir -p "$build/tarball"
+  rm -rf "$build/tarball" "$library" && mkdir -p "$build/tarball" "$library"
+  : >"$logs/install.log"
   if (cd "$build/tarball" && R CMD build ../..) && tools/install.sh "$library" "$logs/install.log"; then
+    touch "$library/.installed"
     echo "build: 1 passed, 0 failed"
   else
     echo "FAIL build: the package cannot be built or installed"
+    grep -i -E -A 3 '\berror\b' "$logs/install.log" | head -20 | sed 's/^/FAIL build:     /'
     echo "build: 0 passed, 1 failed"
+    return 1
   fi
 }
 
