@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Runs the tests in parts, all of them even when one fails, and counts: tools/run-tests.sh [full|check].
+# A part prints lines that begin with "FAIL " for what failed and at last "<part>: N passed, N failed". A part
+# that ends without its count, or with a bad exit code and no failure counted, has crashed and counts as one
+# failure. The last line printed is the total.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+suite=${1:-test}
+build=$PWD/build
+logs=$build/logs
+library=$build/library
+mkdir -p "$logs" "$library"
+
+# Language, locale and threads are fixed, whatever the machine has. Two BLAS threads at most: R CMD
+# check complains of more.
+export LC_ALL=C.UTF-8 LANGUAGE=en OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 TESTTHAT_PARALLEL=FALSE
+# A user's own start-up files and compiler settings have no say.
+export R_PROFILE_USER=/dev/null R_ENVIRON_USER=/dev/null R_MAKEVARS_USER=/dev/null
+unset MAKEFLAGS MAKELEVEL MFLAGS R_LIBS
+
+total_passed=0
+total_failed=0
+table=()
+digest=$logs/failures.txt
+: >"$digest"
+rm -f "$logs/total.txt"
+
+# run_part NAME COMMAND...: output to the terminal and to build/logs/NAME.log.
+run_part() {
+  local name=$1 log=$logs/$1.log started=$SECONDS status line passed=0 failed=0 note=""
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" 2>&1 </dev/null | tee "$log"
+  status=${PIPESTATUS[0]}
+  line=$(grep -E "^$name: [0-9]+ passed, [0-9]+ failed" "$log" | tail -1)
+  if [[ $line =~ ^$name:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed(.*)$ ]]; then
+    passed=$((10#${BASH_REMATCH[1]}))
+    failed=$((10#${BASH_REMATCH[2]}))
+    note=${BASH_REMATCH[3]}
+  fi
+  if [ -z "$line" ] || [ "$status" -gt 1 ] || { [ "$status" = 1 ] && [ "$failed" = 0 ]; }; then
+    failed=$((failed + 1))
+    echo "FAIL $name: stopped with exit code $status before it had counted; its last lines:" >>"$log"
+    {
+      tail -1 "$log"
+      grep -v '^FAIL ' "$log" | tail -15 | cut -c 1-160 | sed 's/^/    /'
+    } >>"$digest"
+  fi
+  grep '^FAIL ' "$log" | grep -v 'before it had counted' | head -80 >>"$digest"
+  total_passed=$((total_passed + passed))
+  total_failed=$((total_failed + failed))
+  table+=("$(printf '%-16s %6d passed %4d failed %5d s%s' \
+    "$name" "$passed" "$failed" $((SECONDS - started)) "$note")")
+}
+
+# What was installed before goes first: a package that does not build must not be tested in an old form.
+build_package() {
+  rm -rf "$build/tarball" "$library" && mkdir -p "$build/tarball" "$library"
+  : >"$logs/install.log"
+  if (cd "$build/tarball" && R CMD build ../..) && tools/install.sh "$library" "$logs/install.log"; then
+    touch "$library/.installed"
+    echo "build: 1 passed, 0 failed"
+  else
+    echo "FAIL build: the package cannot be built or installed"
+    grep -i -E -A 3 '\berror\b' "$logs/install.log" | head -20 | sed 's/^/FAIL build:     /'
+    echo "build: 0 passed, 1 failed"
+    return 1
+  fi
+}
+
+run_testthat() { R_LIBS=$library NOT_CRAN=true Rscript --no-init-file tools/run-testthat.R "$@"; }
+
+# check_package NAME OPTIONS...: R CMD check of the tarball, counted.
+check_package() {
+  local name=$1 where=$build/$1
+  shift
+  rm -rf "$where" && mkdir -p "$where"
+  _R_CHECK_FORCE_SUGGESTS_=false R_RD4PDF=times,hyper R_TEXI2DVICMD=emulation \
+    R CMD check --output="$where" "$@" "$build"/tarball/gpselect_*.tar.gz
+  Rscript --no-init-file tools/count-check.R "$name" "$where/gpselect.Rcheck/00check.log"
+}
+
+# No test depends on a network: what CRAN looks up there is left to `make check`.
+check_as_cran() {
+  _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false check_package check --as-cran
+}
+
+check_as_cran_online() { check_package check-online --as-cran; }
+
+# Only what the package imports can be seen: suggested packages must not be needed.
+check_alone() {
+  _R_CHECK_DEPENDS_ONLY_=true _R_CHECK_SYSTEM_CLOCK_=false _R_CHECK_USE_CODETOOLS_=false \
+    check_package check-alone --no-manual --no-build-vignettes --ignore-vignettes --no-codoc
+}
+
+run_part build build_package
+run_part layers Rscript --no-init-file tools/check-layers.R
+if [ "$suite" = check ]; then
+  run_part check-online check_as_cran_online
+else
+  run_part layers-self Rscript --no-init-file tools/test-check-layers.R
+  run_part c tests/c/run.sh
+  run_part testthat run_testthat
+  run_part check check_as_cran
+  run_part check-alone check_alone
+fi
+if [ "$suite" = full ]; then
+  for part in c-asan c-tsan c-valgrind testthat-asan testthat-valgrind gctorture documents; do
+    run_part $part tools/run-heavy.sh $part
+  done
+  run_part check-online check_as_cran_online
+fi
+
+printf '\n== summary\n'
+printf '%s\n' "${table[@]}"
+if [ -s "$digest" ]; then
+  printf '\n== failures (logs in build/logs)\n'
+  cat "$digest"
+fi
+echo
+echo "$total_passed passed, $total_failed failed" | tee "$logs/total.txt"
+[ "$total_failed" = 0 ] && [ "$total_passed" -gt 0 ]

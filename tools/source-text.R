@@ -1,0 +1,99 @@
+# How the rules of check-layers.R read source text: C without comments and strings, functions with
+# their lines.
+
+read_text <- function(path) {
+  lines <- readLines(path, warn = FALSE, encoding = "UTF-8")
+  paste0(lines, "\n", collapse = "")
+}
+
+split_lines <- function(text) strsplit(text, "\n", fixed = TRUE)[[1]]
+
+# Line numbers of character positions.
+line_of <- function(text, positions) {
+  breaks <- gregexpr("\n", text, fixed = TRUE)[[1]]
+  findInterval(positions - 0.5, breaks[breaks > 0]) + 1L
+}
+
+# Blanks what a pattern matches and `keep` does not spare; lines stay where they are.
+blank <- function(text, pattern, keep = function(match) rep(FALSE, length(match))) {
+  found <- gregexpr(pattern, text, perl = TRUE)
+  if (found[[1]][1] < 0) return(text)
+  regmatches(text, found) <- lapply(regmatches(text, found), function(match) {
+    ifelse(keep(match), match, gsub("[^\n]", " ", match))
+  })
+  text
+}
+
+c_comment <- "/\\*(?s:.*?)\\*/|//[^\n]*"
+c_string <- "\"(?:\\\\.|[^\"\\\\\n])*\"|'(?:\\\\.|[^'\\\\\n])*'"
+
+# C text without comments; strings stay.
+without_comments <- function(text) {
+  blank(text, paste(c_comment, c_string, sep = "|"), function(match) !startsWith(match, "/"))
+}
+
+# C text without comments and strings.
+code_only <- function(text) blank(text, paste(c_comment, c_string, sep = "|"))
+
+# Without preprocessor lines too: what is left balances its braces.
+without_directives <- function(code) {
+  blank(code, "(?m)^[ \t]*#(?:[^\n]*\\\\\n)*[^\n]*")
+}
+
+# What stands at file level of C code: pieces that end in ; or in a block. Data frame of text, first
+# and last line, and whether a block follows.
+top_level_pieces <- function(code) {
+  code <- without_directives(code)
+  at <- gregexpr("[{};]", code)[[1]]
+  empty <- data.frame(text = character(), from = integer(), to = integer(), block = logical())
+  if (at[1] < 0) return(empty)
+  marks <- substring(code, at, at)
+  depth <- cumsum((marks == "{") - (marks == "}"))
+  opens <- which(marks == "{" & depth == 1)
+  closes <- which(marks == "}" & depth == 0)
+  semicolons <- which(marks == ";" & depth == 0)
+  if (length(opens) != length(closes)) return(empty)
+  ends <- sort(c(at[closes], at[semicolons]))
+  starts <- c(opens, semicolons)
+  pieces <- lapply(starts, function(i) {
+    before <- max(0, ends[ends < at[i]])
+    text <- substring(code, before + 1, at[i] - 1)
+    is_block <- marks[i] == "{"
+    last <- if (is_block) at[closes[match(i, opens)]] else at[i]
+    first <- before + regexpr("[^ \n\t]", paste0(text, "x"))
+    data.frame(text = trimws(text), from = line_of(code, first), to = line_of(code, last),
+               block = is_block)
+  })
+  do.call(rbind, c(list(empty), pieces))
+}
+
+# Functions of a C file: name, first and last line.
+c_functions <- function(code) {
+  pieces <- top_level_pieces(code)
+  pieces <- pieces[pieces$block & grepl("\\)$", pieces$text), ]
+  plain <- gsub("__attribute__ *\\(\\([^)]*\\)+", "", pieces$text)
+  pieces$name <- sub("^.*?([A-Za-z_][A-Za-z0-9_]*) *\\((?s:.*)$", "\\1", plain, perl = TRUE)
+  pieces[c("name", "from", "to")]
+}
+
+# Tokens of R text, or NULL where R cannot read it.
+r_tokens <- function(text) {
+  parsed <- tryCatch(parse(text = text, keep.source = TRUE), error = function(e) NULL)
+  if (is.null(parsed)) return(NULL)
+  tokens <- utils::getParseData(parsed)
+  if (is.null(tokens)) data.frame() else tokens
+}
+
+# Functions of an R file, inner ones too: name (where it is assigned), first and last line.
+r_functions <- function(tokens) {
+  if (length(tokens) == 0) return(data.frame(name = character(), from = integer(), to = integer()))
+  heads <- tokens[tokens$token %in% c("FUNCTION", "'\\\\'"), ]
+  bodies <- tokens[match(heads$parent, tokens$id), ]
+  name <- vapply(bodies$parent, function(parent) {
+    siblings <- tokens[tokens$parent == parent, ]
+    first <- siblings[order(siblings$line1, siblings$col1), ][1, ]
+    is_assigned <- any(siblings$token %in% c("LEFT_ASSIGN", "EQ_ASSIGN"))
+    if (is_assigned) paste(utils::getParseText(tokens, first$id), collapse = "") else "(unnamed)"
+  }, "")
+  data.frame(name = name, from = bodies$line1, to = bodies$line2)
+}
