@@ -18,11 +18,12 @@ exceptions <- rbind(
 may_include <- list(
   public = character(),
   vector_math = "public",
+  threads = character(),
   linalg = c("public", "vector_math"),
   blocks = c("public", "vector_math"),
   subsets = c("public", "vector_math"),
   select = c("public", "vector_math"),
-  screen = c("public", "vector_math", "select"),
+  screen = c("public", "vector_math", "select", "threads"),
   kernel = c("public", "vector_math", "linalg"),
   gp = c("public", "vector_math", "linalg", "kernel", "blocks"),
   model = c("public", "vector_math", "linalg", "subsets"),
@@ -147,7 +148,7 @@ parallel_pragmas <- function(text) {
 }
 
 check_parallel_place <- function(tree) {
-  allowed <- "^src/(infer_.*|gp_.*|select|r_estep)\\.c$"
+  allowed <- "^src/(infer_.*|gp_.*|select|screen|r_estep)\\.c$"
   unlist(lapply(tree$core[!grepl(allowed, tree$core)], function(file) {
     line <- parallel_pragmas(tree$text[[file]])$line
     if (length(line)) sprintf("%s:%d: opens a parallel region; that is not its task", file, line)
