@@ -1,0 +1,59 @@
+# What all benches share: where they run, how they measure, what they store.
+
+# Median CPU seconds (all threads) and wall seconds over `runs`, each of `times` evaluations.
+median_time <- function(code, runs = 7L, times = 1L) {
+  measured <- vapply(seq_len(runs), function(i) {
+    gc(FALSE)
+    time <- system.time(for (k in seq_len(times)) code())
+    c(cpu = time[["user.self"]] + time[["sys.self"]], wall = time[["elapsed"]]) / times
+  }, c(cpu = 0, wall = 0))
+  apply(measured, 1, stats::median)
+}
+
+# The kernels that OpenBLAS really uses; it tells at its start, so a new process is asked.
+blas_core <- function() {
+  said <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("-e", "1"), stdout = TRUE,
+                                   stderr = TRUE, env = "OPENBLAS_VERBOSE=2"))
+  core <- grep("^Core:", said, value = TRUE)
+  if (length(core) == 0) "not OpenBLAS" else sub("^Core: *", "", core[1])
+}
+
+processor <- function() {
+  lines <- tryCatch(readLines("/proc/cpuinfo"), error = function(condition) character())
+  name <- grep("^model name", lines, value = TRUE)
+  if (length(name) == 0) Sys.info()[["machine"]] else sub("^.*: *", "", name[1])
+}
+
+# File of the BLAS behind Debian's links, with its folder, which names the implementation.
+blas_library <- function() {
+  file <- normalizePath(extSoftVersion()[["BLAS"]], mustWork = FALSE)
+  file.path(basename(dirname(file)), basename(file))
+}
+
+# One row that says where and on what the numbers were measured.
+bench_context <- function() {
+  commit <- suppressWarnings(system2("git", c("rev-parse", "--short", "HEAD"), stdout = TRUE,
+                                     stderr = FALSE))
+  data.frame(
+    date = format(Sys.Date()), commit = if (length(commit) == 1) commit else NA,
+    processor = processor(), cores = parallel::detectCores(),
+    blas = blas_library(), blas_core = blas_core(),
+    blas_threads = Sys.getenv("OPENBLAS_NUM_THREADS", NA)
+  )
+}
+
+# Prints the table and stores it with its context in bench/results/<name>.csv.
+store_results <- function(table, name, folder = "bench/results") {
+  print(table, digits = 3, row.names = FALSE)
+  context <- bench_context()
+  cat(sprintf("\n%s, %s (%s kernels), commit %s, %s\n", context$processor, context$blas,
+              context$blas_core, context$commit, context$date))
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  utils::write.csv(cbind(table, context), file.path(folder, paste0(name, ".csv")), row.names = FALSE)
+}
+
+# Exact (Clopper and Pearson) 95 % interval of a rate, as text.
+rate_text <- function(hits, n) {
+  interval <- stats::binom.test(hits, n)$conf.int
+  sprintf("%d of %d (%.0f-%.0f %%)", hits, n, 100 * interval[1], 100 * interval[2])
+}
