@@ -189,7 +189,7 @@ shape_rows <- function(x, fit, row_names) {
   x
 }
 
-#' @importFrom stats simulate
+#' @importFrom stats coef fitted logLik nobs predict residuals simulate update
 #' @rdname fit-methods
 #' @export
 simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
@@ -223,7 +223,6 @@ with_user_seed <- function(seed, code) {
   code
 }
 
-#' @importFrom stats update
 #' @rdname fit-methods
 #' @export
 update.gps_fit <- function(object, ...) {

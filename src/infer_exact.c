@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "subsets.h"
 #include "vector_math.h"
 
 size_t infer_exact_scratch(const gps_states *states) { return 2 * (size_t)states->n_states; }
@@ -15,21 +16,6 @@ static void sum_marginals(const gps_states *states, const double *prob, double *
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * states->max_active;
     for (int i = 0; i < states->n_active[m]; i++) prob_on[active[i]] += prob[m];
-  }
-}
-
-/* The same for a template of all subsets: fold out the highest slot, again and again. folded [n_states] is used up. */
-GPS_CLONES static void fold_marginals(int n_slots, double *folded, double *prob_on) {
-  for (int k = n_slots - 1; k >= 0; k--) {
-    const int half = 1 << k;
-    const double *upper = folded + half;
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int m = 0; m < half; m++) {
-      sum += upper[m];
-      folded[m] += upper[m];
-    }
-    prob_on[k] = sum;
   }
 }
 
@@ -57,7 +43,7 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
     posterior->log_evidence[n] = log_evidence;
     if (states->all_subsets) {
       memcpy(folded, prob, n_states * sizeof *prob);
-      fold_marginals(states->n_slots, folded, posterior->prob_on + n * n_slots);
+      subsets_marginals(n_slots, folded, posterior->prob_on + n * n_slots);
     } else {
       sum_marginals(states, prob, posterior->prob_on + n * n_slots);
     }

@@ -6,6 +6,7 @@
 
 #include "gpselect/model.h"
 #include "linalg.h"
+#include "subsets.h"
 #include "vector_math.h"
 
 enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
@@ -76,23 +77,6 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
   }
 }
 
-/* All subsets: state 2^k + m is state m plus slot k, and cross[m] = sum of coupling[j, k] over the slots j of m. */
-GPS_CLONES static void all_subsets_log_joint(size_t n_slots, const double *own, const double *coupling,
-                                             double *value, double *cross) {
-  for (size_t k = 0; k < n_slots; k++) {
-    const size_t half = (size_t)1 << k;
-    cross[0] = 0;
-    for (size_t j = 0; j < k; j++) {
-      const size_t quarter = (size_t)1 << j;
-      const double step = coupling[j + k * n_slots];
-#pragma omp simd
-      for (size_t m = 0; m < quarter; m++) cross[quarter + m] = cross[m] + step;
-    }
-#pragma omp simd
-    for (size_t m = 0; m < half; m++) value[half + m] = value[m] + own[k] - cross[m];
-  }
-}
-
 /* Any template: a state is its parent plus its last slot, or all its slots where the parent is not there. */
 static void template_log_joint(const gps_states *states, const double *own, const double *coupling,
                                double *value) {
@@ -110,53 +94,29 @@ static void template_log_joint(const gps_states *states, const double *own, cons
   }
 }
 
-/* scratch: own [slots], coupling or pairs [slots x slots], two arrays [states] */
+/* scratch: own [slots], coupling or pairs [slots x slots], folded [states], rows of subsets */
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   (void)problem;
   const size_t n_slots = (size_t)states->n_slots;
-  return n_slots + n_slots * n_slots + 2 * (size_t)states->n_states;
+  return n_slots + n_slots * n_slots + (size_t)states->n_states + subsets_scratch((size_t)states->n_states);
 }
 
 static gps_status log_joint(const gps_problem *problem, const gps_point *point, const gps_states *states,
                             double *value, double *scratch) {
   const size_t n_slots = (size_t)states->n_slots;
-  double *own = scratch, *coupling = own + n_slots, *cross = coupling + n_slots * n_slots;
+  double *own = scratch, *coupling = own + n_slots, *rows = coupling + n_slots * n_slots;
   gather(problem, point, n_slots, own, coupling);
   value[0] = problem->input[PRIOR][problem->shape.n_latents] -
              0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
   if (states->all_subsets) {
-    all_subsets_log_joint(n_slots, own, coupling, value, cross);
+    subsets_log_joint(n_slots, own, coupling, value, rows);
   } else {
     template_log_joint(states, own, coupling, value);
   }
   return GPS_OK;
 }
 
-/* pair[j + k * n_slots] = <s_j s_k>, j <= k, for a template of all subsets; folded and upper [n_states] are used up. */
-GPS_CLONES static void fold_pairs(size_t n_slots, double *folded, double *upper, double *pair) {
-  for (size_t k = n_slots; k-- > 0;) {
-    const size_t half = (size_t)1 << k;
-    double on = 0;
-#pragma omp simd reduction(+ : on)
-    for (size_t m = 0; m < half; m++) {
-      upper[m] = folded[half + m];
-      folded[m] += upper[m];
-      on += upper[m];
-    }
-    pair[k + k * n_slots] = on;
-    for (size_t j = k; j-- > 0;) {
-      const size_t quarter = (size_t)1 << j;
-      double both = 0;
-#pragma omp simd reduction(+ : both)
-      for (size_t m = 0; m < quarter; m++) {
-        both += upper[quarter + m];
-        upper[m] += upper[quarter + m];
-      }
-      pair[j + k * n_slots] = both;
-    }
-  }
-}
-
+/* pair[j + k * n_slots] = <s_j s_k>, j <= k, for any template. */
 static void sum_pairs(const gps_states *states, const double *prob, double *pair) {
   const size_t n_slots = (size_t)states->n_slots;
   memset(pair, 0, n_slots * n_slots * sizeof *pair);
@@ -169,24 +129,15 @@ static void sum_pairs(const gps_states *states, const double *prob, double *pair
 }
 
 /* into [n] += factor * x [n] */
-GPS_CLONES static void add_scaled(double *into, const double *x, double factor, size_t n) {
+GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t n) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
 }
 
-static gps_status accumulate(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                             const double *prob, double *const *stats, double *scratch) {
+/* Adds the moments pair [slots x slots] of one point. */
+GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *point, size_t n_slots,
+                                   const double *pair, double *const *stats) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
-  double *pair = scratch + n_slots, *folded = pair + n_slots * n_slots, *upper = folded + n_states;
-  if (states->all_subsets) {
-    memcpy(folded, prob, n_states * sizeof *prob);
-    fold_pairs(n_slots, folded, upper, pair);
-  } else {
-    sum_pairs(states, prob, pair);
-  }
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
   for (size_t k = 0; k < n_slots; k++) {
     if (point->latent[k] < 0) continue;
     const size_t latent = (size_t)point->latent[k];
@@ -196,8 +147,23 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     for (size_t j = 0; j < k; j++) {
       if (point->latent[j] >= 0) stats[ON_ON][point->latent[j] + latent * n_latents] += pair[j + k * n_slots];
     }
-    if (on > 0) add_scaled(stats[DATA_ON] + latent * n_dims, point->y, on, n_dims);
+    add_scaled(stats[DATA_ON] + latent * n_dims, point->y, on, n_dims);
   }
+}
+
+static gps_status accumulate(const gps_problem *problem, const gps_point *point, const gps_states *states,
+                             const double *prob, double *const *stats, double *scratch) {
+  const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
+  double *pair = scratch + n_slots, *folded = pair + n_slots * n_slots, *rows = folded + n_states;
+  if (states->all_subsets) {
+    memcpy(folded, prob, n_states * sizeof *prob);
+    subsets_pairs(n_slots, folded, pair, rows);
+  } else {
+    sum_pairs(states, prob, pair);
+  }
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  add_moments(problem, point, n_slots, pair, stats);
   return GPS_OK;
 }
 

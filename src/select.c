@@ -22,6 +22,8 @@ static int is_better(const double *value, int a, int b, const gps_source *source
 void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row, int *top) {
   int n_held = 0;
   for (int h = 0; h < n; h++) {
+    /* Most latents are plainly worse than the worst that is held. */
+    if (n_held == n_top && value[h] < value[top[n_top - 1]]) continue;
     if (n_held == n_top && !is_better(value, h, top[n_top - 1], source, row)) continue;
     int at = n_held < n_top ? n_held++ : n_top - 1;
     for (; at > 0 && is_better(value, h, top[at - 1], source, row); at--) top[at] = top[at - 1];

@@ -54,12 +54,14 @@ GPS_INLINE double exp_one(double x) {
   return x == x ? value : x;
 }
 
-GPS_CLONES void exp_array(double *x, size_t n, double shift) {
+GPS_INLINE void exp_shifted(double *x, size_t n, double shift) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++) x[i] = exp_one(x[i] - shift);
 }
 
-GPS_CLONES static double largest(const double *x, size_t n) {
+GPS_CLONES void exp_array(double *x, size_t n, double shift) { exp_shifted(x, n, shift); }
+
+GPS_INLINE double largest(const double *x, size_t n) {
   double top = -HUGE_VAL;
 #pragma omp simd reduction(max : top)
   for (size_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
@@ -67,7 +69,7 @@ GPS_CLONES static double largest(const double *x, size_t n) {
 }
 
 /* Eight partial sums in a fixed order: the same bits on every processor, and the compiler may vectorise them. */
-GPS_CLONES static double sum_array(const double *x, size_t n) {
+GPS_INLINE double sum_array(const double *x, size_t n) {
   double part[8] = {0};
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -78,18 +80,18 @@ GPS_CLONES static double sum_array(const double *x, size_t n) {
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
-GPS_CLONES static void scale_array(double *x, size_t n, double factor) {
+GPS_INLINE void scale_array(double *x, size_t n, double factor) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++) x[i] *= factor;
 }
 
-double softmax(double *x, size_t n) {
+GPS_CLONES double softmax(double *x, size_t n) {
   const double top = largest(x, n);
   if (top == -HUGE_VAL) {
     memset(x, 0, n * sizeof *x);
     return -HUGE_VAL;
   }
-  exp_array(x, n, top);
+  exp_shifted(x, n, top);
   const double sum = sum_array(x, n);
   scale_array(x, n, 1.0 / sum);
   return top + log(sum);

@@ -1,0 +1,140 @@
+# Methods of gp_fit.
+
+#' Methods for Gaussian-process fits
+#'
+#' @param object,x An object of class `gp_fit`.
+#' @param newdata Numeric matrix or data frame, m x D, rows are points; a vector of length D is one point, and with
+#'   D = 1 a vector is m points. Columns are matched by name where both have names. Missing: the data.
+#' @param n_threads See [gp_fit()].
+#' @param digits Number of significant digits to print.
+#' @param ... Not used.
+#' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the function, without the
+#'   noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`: named vector of log parameters.
+#'   `logLik()`: the log marginal likelihood of all targets, with `df` the number of the kernel's parameters and `nobs`
+#'   the number of data points. `nobs()`: that number. `summary()`: a list with the parameters, the log marginal
+#'   likelihood and the share of the targets' variance that leave-one-out prediction explains.
+#' @examples
+#' x <- seq(0, 6, length.out = 30)
+#' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
+#' predict(fit, 2.5)
+#' summary(fit)
+#' @name gp_fit-methods
+NULL
+
+#' @rdname gp_fit-methods
+#' @export
+predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
+  check_gp_fit(object, "object")
+  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
+  moments <- gp_predict_moments(
+    object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter, gp_threads(n_threads)
+  )
+  mean <- t(moments$mean)
+  dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
+  if (is.null(rownames(newdata)) && is.null(colnames(object$targets))) dimnames(mean) <- NULL
+  list(mean = mean, variance = stats::setNames(moments$variance, rownames(newdata)))
+}
+
+# New points with the columns of the data the fit has seen: by name where both have names, else by position.
+align_newdata <- function(newdata, x) {
+  if (is.numeric(newdata) && is.null(dim(newdata)) && !is.factor(newdata)) {
+    newdata <- if (ncol(x) == 1) {
+      matrix(newdata, ncol = 1)
+    } else {
+      matrix(newdata, nrow = 1, dimnames = list(NULL, names(newdata)))
+    }
+  }
+  known <- colnames(x)
+  if (!is.null(known) && !is.null(colnames(newdata))) {
+    missing <- setdiff(known, colnames(newdata))
+    if (length(missing) > 0 && length(missing) < length(known)) {
+      gps_abort(sprintf("`newdata` lacks the column %s.", dQuote(missing[1], FALSE)))
+    }
+    if (length(missing) == 0) newdata <- newdata[, known, drop = FALSE]
+  }
+  check_matrix(newdata, "newdata", n_cols = ncol(x))
+}
+
+#' @rdname gp_fit-methods
+#' @export
+fitted.gp_fit <- function(object, ...) {
+  mean <- stats::predict(object)$mean
+  dimnames(mean) <- dimnames(object$targets)
+  mean
+}
+
+#' @rdname gp_fit-methods
+#' @export
+residuals.gp_fit <- function(object, ...) {
+  object$targets - stats::fitted(object)
+}
+
+#' @rdname gp_fit-methods
+#' @export
+coef.gp_fit <- function(object, ...) {
+  check_gp_fit(object, "object")
+  object$theta
+}
+
+#' @rdname gp_fit-methods
+#' @export
+logLik.gp_fit <- function(object, ...) {
+  check_gp_fit(object, "object")
+  structure(object$lml, df = length(object$theta), nobs = nrow(object$x), class = "logLik")
+}
+
+#' @importFrom stats coef fitted logLik nobs predict residuals
+#' @rdname gp_fit-methods
+#' @export
+nobs.gp_fit <- function(object, ...) {
+  check_gp_fit(object, "object")
+  nrow(object$x)
+}
+
+describe_gp_fit <- function(x, digits) {
+  number <- function(value) format(value, digits = digits, decimal.mark = ".")
+  plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
+  cat(sprintf("Gaussian process (exact): %s, %s, %s\n", plural(nrow(x$x), "point"), plural(ncol(x$x), "dimension"),
+              plural(ncol(x$targets), "target")))
+  cat(paste0("  ", format(x$kernel), "\n"), sep = "")
+  cat(sprintf("Log marginal likelihood: %s\n", number(x$lml)))
+  if (isFALSE(x$converged)) {
+    cat(sprintf("The search stopped at its limit of %s.\n", plural(nrow(x$trace), "evaluation")))
+  }
+  if (x$jitter > 0) cat(sprintf("Added to the diagonal: %s\n", number(x$jitter)))
+}
+
+#' @rdname gp_fit-methods
+#' @export
+print.gp_fit <- function(x, digits = 5, ...) {
+  check_gp_fit(x, "x")
+  describe_gp_fit(x, digits)
+  invisible(x)
+}
+
+#' @rdname gp_fit-methods
+#' @export
+summary.gp_fit <- function(object, ...) {
+  check_gp_fit(object, "object")
+  loo <- gp_loo(object)
+  log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
+  structure(
+    list(
+      fit = object, coefficients = cbind(log = object$theta, value = exp(object$theta)), lml = object$lml,
+      loo_r2 = gp_loo_r2(t(object$targets), t(loo$mean)), loo_log_score = mean(log_score)
+    ),
+    class = "summary.gp_fit"
+  )
+}
+
+#' @rdname gp_fit-methods
+#' @export
+print.summary.gp_fit <- function(x, digits = 5, ...) {
+  describe_gp_fit(x$fit, digits)
+  cat("Parameters:\n")
+  print(x$coefficients, digits = digits)
+  cat(sprintf("Leave-one-out: R squared %s, mean log density %s\n",
+              format(x$loo_r2, digits = 3, decimal.mark = "."),
+              format(x$loo_log_score, digits = 3, decimal.mark = ".")))
+  invisible(x)
+}

@@ -1,0 +1,125 @@
+/* Gaussian process engines on plain arrays: points are columns, targets [n_targets x n_points].
+ * Called by r_gp*.c on the main thread; elementwise passes run on n_threads threads over disjoint
+ * columns, so results have the same bits for any number of threads. */
+#ifndef GPSELECT_GP_H
+#define GPSELECT_GP_H
+
+#include "kernel.h"
+#include "linalg.h"
+
+/* The targets as the marginal likelihood sees them: any root with root'root = targets'targets does,
+ * for outputs may be rotated. */
+typedef struct {
+  size_t n_targets, rank;
+  const double *root; /* [rank x n_points] */
+} gp_targets;
+
+/* Which noise was added to let a factorisation succeed: 10^k eps N mean diag(K), k = 1, 2, ..., at
+ * most 1e-4 of the diagonal. Step 0 adds nothing; the result is negative after the last step. */
+double gp_jitter_step(int step, size_t n_points, double mean_diagonal);
+
+/* ---- dense: every pair of points ---- */
+
+typedef struct {
+  const gps_kernel *kernel;
+  const double *theta; /* [n_hyper] */
+  double jitter;       /* added to the noise */
+  size_t n_points;
+  const double *x, *shifted; /* [n_dims x n_points] */
+  kernel_centre centre;
+  const double
+      *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
+  int n_threads;
+  double *scratch; /* [gp_dense_scratch()] */
+} gp_dense;
+
+size_t gp_dense_scratch(size_t n_dims, size_t n_points);
+
+/* Inner products of the shared metric: they do not depend on theta. Only worth it for many
+ * evaluations. */
+void gp_dense_gram(const gp_dense *gp, double *gram);
+
+/* K with noise and jitter, lower triangle. */
+void gp_dense_kernel(const gp_dense *gp, double *k);
+
+/* k [n_points^2] <- inverse of K's Cholesky factor at gp->jitter; where that fails and `climb`,
+ * with as much jitter as it takes, left in gp->jitter. */
+gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det);
+
+/* Log marginal likelihood of all targets, and unless NULL its gradient [n_hyper].
+ * k [n_points^2] and alpha [rank x n_points] are scratch. */
+gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double *k,
+                             double *alpha, double *value, double *gradient);
+
+/* Leave-one-out variance of the observations [n_points] from the inverse factor l. */
+void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance);
+
+/* targets [n_targets x n_points] <- targets K^-1, from the inverse factor l. */
+void gp_dense_weigh(const gp_dense *gp, size_t n_targets, const double *l, double *targets);
+
+/* Mean [n_targets x n_new] at new points from weights = targets K^-1, and unless NULL the variance
+ * of the function [n_new], for which the inverse factor l is needed. */
+size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points);
+void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
+                      size_t n_new, const double *x_new, double *mean, double *variance,
+                      double *scratch);
+
+/* `weighted` = targets K^-1 becomes the leave-one-out means targets - weighted variance, with
+ * variance [n_points] = 1 / diag(K^-1). */
+void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
+                  double *weighted);
+
+/* ---- features: kernels of linear, bias and white terms only, K = F'F + noise ---- */
+
+/* n_features = n_dims + 1: the dimensions and a constant 1, each scaled by its standard deviation
+ * under the kernel. All depends on the data through second moments, whose size does not grow with
+ * the number of points. */
+typedef struct {
+  const gps_kernel *kernel;
+  const double *theta; /* [n_hyper] */
+  double jitter;       /* added to the noise */
+  size_t n_points;
+  const double *moment; /* [n_features x n_features] [x; 1][x; 1]', lower triangle */
+  double *scratch;      /* [gp_features_scratch()] */
+} gp_features;
+
+/* Whether a kernel has this form: noise, and no other terms than linear and bias. */
+int gp_features_apply(const gps_kernel *kernel);
+
+size_t gp_features_scratch(size_t n_features, size_t rank);
+
+/* Points with a 1 below: [n_features x n_points]. */
+void gp_features_append(size_t n_dims, size_t n_points, const double *x, double *features);
+
+/* moment from the points with a 1 below. */
+void gp_features_moment(size_t n_features, size_t n_points, const double *features, double *moment);
+
+/* cross [n_features x rank] = [x; 1] root', and the root's sum of squares. */
+void gp_features_cross(size_t n_features, size_t n_points, const double *features,
+                       const gp_targets *targets, double *cross, double *target_sq);
+
+/* Cholesky factor of B = F F' + noise [n_features x n_features], and the features' scales
+ * [n_features]. */
+gps_status gp_features_factor(gp_features *gp, int climb, double *factor, double *scale);
+
+/* As gp_dense_evaluate(). cross [n_features x rank]: [x; 1] root'; target_sq: sum of squares of the
+ * root. */
+gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets,
+                                const double *cross, double target_sq, double *value,
+                                double *gradient);
+
+/* Points with a 1 below -> the orthogonalised features V = R^-1 F, with K^-1 = (1 - V'V) / noise,
+ * and the leverage q [n_points] = diag(V'V). */
+void gp_features_basis(size_t n_features, size_t n_points, const double *factor,
+                       const double *scale, double *features, double *leverage);
+
+/* Leave-one-out means [n_targets x n_points]; projection [n_targets x n_features] is scratch. */
+void gp_features_loo_means(size_t n_features, size_t n_points, size_t n_targets,
+                           const double *basis, const double *leverage, const double *targets,
+                           double *projection, double *mean);
+
+/* cross -> weights [n_features x n_targets] of a raw point with a 1 below. */
+void gp_features_weigh(size_t n_features, size_t n_targets, const double *factor,
+                       const double *scale, double *cross);
+
+#endif

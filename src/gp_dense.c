@@ -1,0 +1,328 @@
+/* The exact Gaussian process on all pairs of points: marginal likelihood of all targets from one
+ * factorisation, its gradient by contraction (no derivative matrices), leave-one-out in closed
+ * form, prediction. Rasmussen and Williams (2006), eqs. 2.25, 5.8, 5.9, 5.12. Called by r_gp*.c. */
+#include "gp.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Columns of K treated at a time: their inner products stay in cache between the product and the
+ * exponential. */
+#define PANEL 64
+#define LOG_2PI 1.83787706640934548356
+
+typedef struct {
+  double *z, *sq, *tilt, *row_sums, *panel, *product, *partial;
+} workspace;
+
+static workspace split_scratch(const gp_dense *gp) {
+  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
+  workspace w;
+  w.z = gp->scratch;
+  w.sq = w.z + n_dims * n;
+  w.tilt = w.sq + n;
+  w.row_sums = w.tilt + n;
+  w.panel = w.row_sums + n;
+  w.product = w.panel + n * PANEL;
+  w.partial = w.product + n_dims * PANEL;
+  return w;
+}
+
+size_t gp_dense_scratch(size_t n_dims, size_t n_points) {
+  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + KERNEL_N_SUMS);
+}
+
+double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
+  if (step == 0) return 0.0;
+  const double smallest = DBL_EPSILON * (double)n_points, relative = smallest * pow(10.0, step);
+  if (relative < 1e-4) return relative * mean_diagonal;
+  /* The last step is the limit itself. */
+  return relative < 1e-3 ? 1e-4 * mean_diagonal : -1.0;
+}
+
+static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
+
+static void embed_points(const gp_dense *gp, const kernel_metric *metric, const workspace *w) {
+  kernel_embed(metric, &gp->centre, gp->n_points, gp->x, gp->shifted, w->z, w->sq, w->tilt);
+}
+
+/* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
+static kernel_pairs pairs_of(const gp_dense *gp, const workspace *w, const double *gram, size_t ld,
+                             size_t from, size_t b) {
+  const size_t j = from + b;
+  return (kernel_pairs){.n = gp->n_points - j,
+                        .gram = gram + b + b * ld,
+                        .sq = w->sq + j,
+                        .tilt = w->tilt + j,
+                        .sq_at = w->sq[j],
+                        .tilt_at = w->tilt[j],
+                        .same = 0};
+}
+
+/* Inner products of points from `from` on with the panel's own. */
+static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size_t width) {
+  const size_t n_dims = gp->kernel->n_dims, n_rows = gp->n_points - from;
+  const double *z = w->z + from * n_dims;
+  linalg_gemm('T', 'N', n_rows, width, n_dims, 1.0, z, n_dims, z, n_dims, 0.0, w->panel, n_rows);
+}
+
+void gp_dense_gram(const gp_dense *gp, double *gram) {
+  const workspace w = split_scratch(gp);
+  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, 0);
+  if (!metric.needs_gram) return;
+  embed_points(gp, &metric, &w);
+  linalg_syrk('T', gp->n_points, gp->kernel->n_dims, 1.0, w.z, gp->kernel->n_dims, 0.0, gram,
+              gp->n_points);
+}
+
+static void add_metric(const gp_dense *gp, int which, double *k) {
+  const workspace w = split_scratch(gp);
+  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
+  const size_t n = gp->n_points;
+  const int is_cached = which == 0 && gp->gram != NULL;
+  embed_points(gp, &metric, &w);
+  for (size_t from = 0; from < n; from += PANEL) {
+    const int width = min_int(PANEL, n - from);
+    const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
+    const size_t ld = is_cached ? n : n - from;
+    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
+#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+    for (int b = 0; b < width; b++) {
+      const kernel_pairs pairs = pairs_of(gp, &w, gram, ld, from, (size_t)b);
+      double *column = k + (from + (size_t)b) * (n + 1);
+      if (which == 0) memset(column, 0, pairs.n * sizeof *column);
+      kernel_add_values(&metric, &pairs, column);
+    }
+  }
+}
+
+void gp_dense_kernel(const gp_dense *gp, double *k) {
+  const int n_metrics = kernel_n_metrics(gp->kernel);
+  for (int which = 0; which < n_metrics; which++) add_metric(gp, which, k);
+  const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
+  for (size_t j = 0; j < gp->n_points; j++) k[j * (gp->n_points + 1)] += noise;
+}
+
+static double mean_diagonal(size_t n, const double *k) {
+  double sum = 0.0;
+  for (size_t j = 0; j < n; j++) sum += k[j * (n + 1)];
+  return sum / (double)n;
+}
+
+gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) {
+  const size_t n = gp->n_points;
+  for (int step = 0;; step++) {
+    gp_dense_kernel(gp, k);
+    const double diagonal = mean_diagonal(n, k);
+    if (!isfinite(diagonal)) return GPS_NOT_FINITE;
+    const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
+    /* The largest eigenvalue is at most the trace, the smallest at least the noise. */
+    const double condition = diagonal * (double)n / noise;
+    const gps_status status = linalg_factor_inverse(n, k, n, condition, log_det);
+    if (status != GPS_NOT_POSDEF || !climb) return status;
+    const double jitter = gp_jitter_step(step + 1, n, diagonal - gp->jitter);
+    if (jitter < 0.0) return status;
+    gp->jitter = jitter;
+  }
+}
+
+/* A per-dimension metric's share of one panel: W holds the weights of the pairs. Squared
+ * differences contract to z_i^2 and z_j^2 times the sums of W, minus twice z' W z; inner products
+ * to z' W z alone. */
+static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, size_t from,
+                            size_t width, double *gradient) {
+  const size_t n_dims = gp->kernel->n_dims, n_rows = gp->n_points - from;
+  const double *z = w->z + from * n_dims;
+  linalg_gemm('N', 'N', n_dims, width, n_rows, is_dot ? 1.0 : -2.0, z, n_dims, w->panel, n_rows,
+              0.0, w->product, n_dims);
+  for (size_t b = 0; b < width; b++) {
+    for (size_t d = 0; d < n_dims; d++) {
+      gradient[d] += z[d + b * n_dims] * w->product[d + b * n_dims];
+    }
+    if (is_dot) continue;
+    const double *weights = w->panel + b * n_rows;
+    double sum = 0.0;
+    for (size_t i = 0; i < n_rows; i++) {
+      w->row_sums[from + i] += weights[i];
+      sum += weights[i];
+    }
+    w->row_sums[from + b] += sum;
+  }
+}
+
+static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
+                           const double *gram, size_t ld, size_t from, int width, const double *a) {
+  const int is_dot = metric->is_raw;
+#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+  for (int b = 0; b < width; b++) {
+    const kernel_pairs pairs = pairs_of(gp, w, gram, ld, from, (size_t)b);
+    double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
+    double *weights = w->panel + (size_t)b * ld;
+    memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
+    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->n_points + 1), sums, weights + b);
+    if (!metric->is_ard) continue;
+    memset(weights, 0, (size_t)b * sizeof *weights);
+    if (!is_dot) weights[b] = 0.0;
+  }
+}
+
+static void contract_metric(const gp_dense *gp, int which, const double *a, double *gradient) {
+  const workspace w = split_scratch(gp);
+  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
+  const size_t n = gp->n_points, n_dims = gp->kernel->n_dims;
+  const int is_cached = which == 0 && gp->gram != NULL, is_dot = metric.is_raw;
+  const kernel_term *first = &gp->kernel->term[metric.n_terms > 0 ? metric.term[0] : 0];
+  double *scales = gradient + first->first + !is_dot;
+  double total[KERNEL_N_SUMS] = {0};
+  if (metric.n_terms == 0) return;
+  embed_points(gp, &metric, &w);
+  memset(w.row_sums, 0, n * sizeof *w.row_sums);
+  for (size_t from = 0; from < n; from += PANEL) {
+    const int width = min_int(PANEL, n - from);
+    const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
+    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
+    contract_panel(gp, &metric, &w, gram, is_cached ? n : n - from, from, width, a);
+    for (int b = 0; b < width; b++) {
+      for (int s = 0; s < KERNEL_N_SUMS; s++) total[s] += w.partial[b * KERNEL_N_SUMS + s];
+    }
+    if (metric.is_ard) contract_scales(gp, &w, is_dot, from, (size_t)width, scales);
+  }
+  for (int t = 0; t < metric.n_terms; t++) {
+    const kernel_term *term = &gp->kernel->term[metric.term[t]];
+    if (!(metric.is_ard && is_dot)) gradient[term->first] += total[2 * metric.term[t]];
+    if (term->type->kind == KERNEL_STATIONARY && !metric.is_ard) {
+      gradient[term->first + 1] += total[2 * metric.term[t] + 1];
+    }
+  }
+  if (!metric.is_ard || is_dot) return;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t d = 0; d < n_dims; d++) {
+      scales[d] += w.z[d + i * n_dims] * w.z[d + i * n_dims] * w.row_sums[i];
+    }
+  }
+}
+
+/* gradient_j = 1/2 sum A dK/dtheta_j. */
+static void contract_kernel(const gp_dense *gp, const double *a, double *gradient) {
+  const size_t n = gp->n_points, n_hyper = gp->kernel->n_hyper;
+  const int n_metrics = kernel_n_metrics(gp->kernel);
+  double trace = 0.0;
+  for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
+  memset(gradient, 0, n_hyper * sizeof *gradient);
+  for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    const kernel_term *term = &gp->kernel->term[t];
+    if (term->type->kind == KERNEL_INDEX)
+      gradient[term->first] = exp(gp->theta[term->first]) * trace;
+  }
+  for (size_t h = 0; h < n_hyper; h++) gradient[h] *= 0.5;
+}
+
+gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double *k,
+                             double *alpha, double *value, double *gradient) {
+  const size_t n = gp->n_points, rank = targets->rank;
+  const double n_targets = (double)targets->n_targets;
+  double log_det, quadratic = 0.0;
+  const gps_status status = gp_dense_factor(gp, climb, k, &log_det);
+  if (status != GPS_OK) return status;
+  memcpy(alpha, targets->root, rank * n * sizeof *alpha);
+  linalg_trmm('R', 'T', rank, n, k, n, alpha, rank);
+  for (size_t i = 0; i < rank * n; i++) quadratic += alpha[i] * alpha[i];
+  *value = -0.5 * (quadratic + n_targets * (log_det + (double)n * LOG_2PI));
+  if (!isfinite(*value)) return GPS_NOT_FINITE;
+  if (gradient == NULL) return GPS_OK;
+  /* A = alpha'alpha - H K^-1 takes the place of K^-1. */
+  linalg_trmm('R', 'N', rank, n, k, n, alpha, rank);
+  linalg_lower_gram(n, k, n);
+  linalg_syrk('T', n, rank, 1.0, alpha, rank, -n_targets, k, n);
+  contract_kernel(gp, k, gradient);
+  for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
+    if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
+  }
+  return GPS_OK;
+}
+
+void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance) {
+  const int n = (int)gp->n_points;
+#pragma omp parallel for num_threads(gp->n_threads) schedule(static, PANEL)
+  for (int j = 0; j < n; j++) {
+    const double *column = l + (size_t)j * (size_t)n;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = j; i < n; i++) sum += column[i] * column[i];
+    variance[j] = 1.0 / sum;
+  }
+}
+
+void gp_dense_weigh(const gp_dense *gp, size_t n_targets, const double *l, double *targets) {
+  const size_t n = gp->n_points;
+  linalg_trmm('R', 'T', n_targets, n, l, n, targets, n_targets);
+  linalg_trmm('R', 'N', n_targets, n, l, n, targets, n_targets);
+}
+
+void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
+                  double *weighted) {
+  for (size_t j = 0; j < n_points; j++) {
+    for (size_t h = j * n_targets; h < (j + 1) * n_targets; h++) {
+      weighted[h] = targets[h] - weighted[h] * variance[j];
+    }
+  }
+}
+
+size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {
+  return PANEL * (n_points + 2 * n_dims + 2);
+}
+
+/* Columns of k(X, x_new) for a panel of new points. */
+static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, int is_first,
+                         double *k, double *scratch) {
+  const workspace w = split_scratch(gp);
+  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
+  double *shifted = scratch, *z = shifted + PANEL * n_dims, *sq = z + PANEL * n_dims;
+  double *tilt = sq + PANEL;
+  const int n_metrics = kernel_n_metrics(gp->kernel);
+  memset(k, 0, n * n_new * sizeof *k);
+  kernel_shift(&gp->centre, n_new, x_new, shifted);
+  for (int which = 0; which < n_metrics; which++) {
+    const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
+    /* With one metric the training points stay embedded from panel to panel. */
+    if (is_first || n_metrics > 1) embed_points(gp, &metric, &w);
+    kernel_embed(&metric, &gp->centre, n_new, x_new, shifted, z, sq, tilt);
+    linalg_gemm('T', 'N', n, n_new, n_dims, 1.0, w.z, n_dims, z, n_dims, 0.0, w.panel, n);
+#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+    for (int b = 0; b < (int)n_new; b++) {
+      const kernel_pairs pairs = {.n = n,
+                                  .gram = w.panel + (size_t)b * n,
+                                  .sq = w.sq,
+                                  .tilt = w.tilt,
+                                  .sq_at = sq[b],
+                                  .tilt_at = tilt[b],
+                                  .same = SIZE_MAX};
+      kernel_add_values(&metric, &pairs, k + (size_t)b * n);
+    }
+  }
+}
+
+void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
+                      size_t n_new, const double *x_new, double *mean, double *variance,
+                      double *scratch) {
+  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
+  double *k = scratch, *rest = scratch + n * PANEL;
+  if (variance) kernel_diagonal(gp->kernel, gp->theta, n_new, x_new, variance);
+  for (size_t from = 0; from < n_new; from += PANEL) {
+    const size_t width = (size_t)min_int(PANEL, n_new - from);
+    cross_kernel(gp, width, x_new + from * n_dims, from == 0, k, rest);
+    linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
+                mean + from * n_targets, n_targets);
+    if (variance == NULL) continue;
+    linalg_trmm('L', 'N', n, width, l, n, k, n);
+    for (size_t b = 0; b < width; b++) {
+      double explained = 0.0;
+      for (size_t i = 0; i < n; i++) explained += k[i + b * n] * k[i + b * n];
+      const double left = variance[from + b] - explained;
+      variance[from + b] = left > 0.0 ? left : 0.0;
+    }
+  }
+}

@@ -1,0 +1,340 @@
+/* Covariance functions: the table of terms, and their values and contracted derivatives on columns
+ * of pairs. Called by the GP engines, from any thread. */
+#include "kernel.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+/* Pairs treated at a time: all intermediate arrays stay in the first-level cache. */
+#define CHUNK 256
+
+GPS_CLONES static void rbf_profile(size_t n, const double *r2, double *k, double *slope) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) k[i] = -0.5 * r2[i];
+  exp_array(k, n, 0.0);
+  if (slope) memcpy(slope, k, n * sizeof *k);
+}
+
+/* Matern: u = sqrt(2 nu) r, and k is a polynomial in u times exp(-u). No division by r, so r = 0
+ * needs no care. */
+GPS_CLONES static void matern32_profile(size_t n, const double *r2, double *k, double *slope) {
+  double u[CHUNK];
+  for (size_t i = 0; i < n; i++) {
+    u[i] = sqrt(3.0 * r2[i]);
+    k[i] = -u[i];
+  }
+  exp_array(k, n, 0.0);
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    if (slope) slope[i] = 3.0 * k[i];
+    k[i] *= 1.0 + u[i];
+  }
+}
+
+GPS_CLONES static void matern52_profile(size_t n, const double *r2, double *k, double *slope) {
+  double u[CHUNK];
+  for (size_t i = 0; i < n; i++) {
+    u[i] = sqrt(5.0 * r2[i]);
+    k[i] = -u[i];
+  }
+  exp_array(k, n, 0.0);
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    if (slope) slope[i] = (5.0 / 3.0) * (1.0 + u[i]) * k[i];
+    k[i] *= 1.0 + u[i] + u[i] * u[i] * (1.0 / 3.0);
+  }
+}
+
+static const kernel_type types[] = {
+    {"rbf", KERNEL_STATIONARY, rbf_profile},
+    {"matern32", KERNEL_STATIONARY, matern32_profile},
+    {"matern52", KERNEL_STATIONARY, matern52_profile},
+    {"linear", KERNEL_DOT, NULL},
+    {"bias", KERNEL_CONSTANT, NULL},
+    {"white", KERNEL_INDEX, NULL},
+};
+
+const kernel_type *kernel_find(const char *name) {
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    if (strcmp(types[i].name, name) == 0) return &types[i];
+  }
+  return NULL;
+}
+
+int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard) {
+  if (kernel->n_terms == KERNEL_MAX_TERMS) return 0;
+  kernel->term[kernel->n_terms++] = (kernel_term){type, is_ard, kernel->n_hyper};
+  const size_t n_scales = is_ard ? kernel->n_dims : 1;
+  kernel->n_hyper += type->kind == KERNEL_STATIONARY ? 1 + n_scales
+                     : type->kind == KERNEL_DOT      ? n_scales
+                                                     : 1;
+  return 1;
+}
+
+double kernel_noise(const gps_kernel *kernel, const double *theta) {
+  double noise = 0.0;
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    if (term->type->kind == KERNEL_INDEX) noise += exp(theta[term->first]);
+  }
+  return noise;
+}
+
+void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, const double *x,
+                     double *out) {
+  const size_t n_dims = kernel->n_dims;
+  memset(out, 0, n * sizeof *out);
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    const double *log_variance = theta + term->first;
+    if (term->type->kind == KERNEL_INDEX) continue;
+    if (term->type->kind != KERNEL_DOT) {
+      for (size_t j = 0; j < n; j++) out[j] += exp(log_variance[0]);
+      continue;
+    }
+    for (size_t d = 0; d < n_dims; d++) {
+      const double variance = exp(log_variance[term->is_ard ? d : 0]);
+      for (size_t j = 0; j < n; j++) out[j] += variance * x[d + j * n_dims] * x[d + j * n_dims];
+    }
+  }
+}
+
+void kernel_shift(const kernel_centre *centre, size_t n, const double *x, double *shifted) {
+  const size_t n_dims = centre->n_dims;
+  for (size_t j = 0; j < n; j++) {
+    for (size_t d = 0; d < n_dims; d++) {
+      shifted[d + j * n_dims] = (x[d + j * n_dims] - centre->origin[d]) - centre->mean[d];
+    }
+  }
+}
+
+void kernel_find_centre(size_t n, const double *x, kernel_centre *centre) {
+  const size_t n_dims = centre->n_dims;
+  for (size_t d = 0; d < n_dims; d++) {
+    centre->origin[d] = x[d];
+    centre->mean[d] = 0.0;
+  }
+  for (size_t j = 0; j < n; j++) {
+    for (size_t d = 0; d < n_dims; d++) centre->mean[d] += x[d + j * n_dims] - centre->origin[d];
+  }
+  for (size_t d = 0; d < n_dims; d++) centre->mean[d] /= (double)n;
+}
+
+static int has_own_metric(const kernel_term *term) {
+  return term->is_ard && (term->type->kind == KERNEL_STATIONARY || term->type->kind == KERNEL_DOT);
+}
+
+int kernel_n_metrics(const gps_kernel *kernel) {
+  int n = 1;
+  for (int t = 0; t < kernel->n_terms; t++) n += has_own_metric(&kernel->term[t]);
+  return n;
+}
+
+static void add_shared_terms(kernel_metric *metric) {
+  int n_stationary = 0;
+  for (int t = 0; t < metric->kernel->n_terms; t++) {
+    const kernel_term *term = &metric->kernel->term[t];
+    const kernel_kind kind = term->type->kind;
+    if (has_own_metric(term) || kind == KERNEL_INDEX) continue;
+    metric->term[metric->n_terms++] = t;
+    if (kind == KERNEL_CONSTANT) metric->constant += exp(metric->theta[term->first]);
+    metric->needs_gram |= kind != KERNEL_CONSTANT;
+    n_stationary += kind == KERNEL_STATIONARY;
+  }
+  metric->is_raw = n_stationary == 0;
+}
+
+kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, int which) {
+  kernel_metric metric = {.kernel = kernel, .theta = theta};
+  if (which == 0) {
+    add_shared_terms(&metric);
+    return metric;
+  }
+  for (int t = 0; t < kernel->n_terms; t++) {
+    if (!has_own_metric(&kernel->term[t]) || --which > 0) continue;
+    metric.term[metric.n_terms++] = t;
+    metric.is_ard = metric.needs_gram = 1;
+    metric.is_raw = kernel->term[t].type->kind == KERNEL_DOT;
+    break;
+  }
+  return metric;
+}
+
+/* Distances are divided by lengthscales, inner products multiplied by standard deviations. */
+static double scale_of(const kernel_metric *metric, size_t d) {
+  const kernel_term *term = &metric->kernel->term[metric->term[0]];
+  if (!metric->is_ard) return 1.0;
+  if (term->type->kind == KERNEL_DOT) return exp(0.5 * metric->theta[term->first + d]);
+  return exp(-metric->theta[term->first + 1 + d]);
+}
+
+void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
+                  const double *x, const double *shifted, double *z, double *sq, double *tilt) {
+  const size_t n_dims = metric->kernel->n_dims;
+  const double *points = metric->is_raw ? x : shifted;
+  double scale[CHUNK], c[CHUNK];
+  memset(sq, 0, n * sizeof *sq);
+  memset(tilt, 0, n * sizeof *tilt);
+  for (size_t from = 0; from < n_dims; from += CHUNK) {
+    const size_t end = n_dims - from < CHUNK ? n_dims : from + CHUNK;
+    for (size_t d = from; d < end; d++) {
+      scale[d - from] = scale_of(metric, d);
+      c[d - from] = metric->is_raw ? 0.0 : centre->origin[d] + centre->mean[d];
+    }
+    for (size_t j = 0; j < n; j++) {
+      for (size_t d = from; d < end; d++) {
+        const double value = points[d + j * n_dims] * scale[d - from];
+        z[d + j * n_dims] = value;
+        sq[j] += value * value;
+        tilt[j] += c[d - from] * (value + 0.5 * c[d - from]);
+      }
+    }
+  }
+}
+
+/* r2 [n] of a chunk that starts at `from`, in units of the squared lengthscale. */
+GPS_CLONES static void scaled_distances(const kernel_pairs *pairs, size_t from, size_t n,
+                                        double inverse_l2, double *r2) {
+  const double *gram = pairs->gram + from, *sq = pairs->sq + from;
+  const double sq_at = pairs->sq_at;
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    const double distance = (sq[i] + sq_at) - 2.0 * gram[i];
+    r2[i] = (distance > 0.0 ? distance : 0.0) * inverse_l2;
+  }
+  if (pairs->same >= from && pairs->same - from < n) r2[pairs->same - from] = 0.0;
+}
+
+GPS_CLONES static void raw_products(const kernel_pairs *pairs, size_t from, size_t n,
+                                    double *product) {
+  const double *gram = pairs->gram + from, *tilt = pairs->tilt + from;
+  const double tilt_at = pairs->tilt_at;
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) product[i] = gram[i] + (tilt[i] + tilt_at);
+}
+
+GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
+}
+
+GPS_CLONES static void add_constant(size_t n, double value, double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] += value;
+}
+
+/* What one term is worth at fixed parameters; a metric of its own has its scales in z already. */
+static double variance_of(const kernel_metric *metric, const kernel_term *term) {
+  return metric->is_ard && term->type->kind == KERNEL_DOT ? 1.0 : exp(metric->theta[term->first]);
+}
+
+static double inverse_l2_of(const kernel_metric *metric, const kernel_term *term) {
+  return metric->is_ard ? 1.0 : exp(-2.0 * metric->theta[term->first + 1]);
+}
+
+void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out) {
+  double r2[CHUNK], k[CHUNK];
+  if (metric->constant != 0.0) add_constant(pairs->n, metric->constant, out);
+  for (int t = 0; t < metric->n_terms; t++) {
+    const kernel_term *term = &metric->kernel->term[metric->term[t]];
+    if (term->type->kind == KERNEL_CONSTANT) continue;
+    const double variance = variance_of(metric, term);
+    const int is_dot = term->type->kind == KERNEL_DOT;
+    const double inverse_l2 = is_dot ? 0.0 : inverse_l2_of(metric, term);
+    for (size_t from = 0; from < pairs->n; from += CHUNK) {
+      const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
+      if (is_dot) {
+        raw_products(pairs, from, n, k);
+      } else {
+        scaled_distances(pairs, from, n, inverse_l2, r2);
+        term->type->profile(n, r2, k, NULL);
+      }
+      add_scaled(n, variance, k, out + from);
+    }
+  }
+}
+
+GPS_CLONES static double sum_of(size_t n, const double *x) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return sum;
+}
+
+GPS_CLONES static double dot_of(size_t n, const double *x, const double *y) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, const double *z) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i] * z[i];
+  return sum;
+}
+
+GPS_CLONES static void multiply(size_t n, const double *x, const double *y, double factor,
+                                double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] = factor * x[i] * y[i];
+}
+
+/* A's entries of a chunk as they count in the contraction of the full symmetric matrix. */
+GPS_CLONES static void count_pairs(const kernel_pairs *pairs, size_t from, size_t n,
+                                   const double *weight, double *a) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) a[i] = 2.0 * weight[from + i];
+  if (pairs->same >= from && pairs->same - from < n) a[pairs->same - from] *= 0.5;
+}
+
+static void contract_stationary(const kernel_metric *metric, const kernel_term *term,
+                                const kernel_pairs *pairs, size_t from, size_t n, const double *a,
+                                double *sums, double *slope) {
+  double r2[CHUNK], k[CHUNK], w[CHUNK];
+  const double variance = variance_of(metric, term);
+  scaled_distances(pairs, from, n, inverse_l2_of(metric, term), r2);
+  term->type->profile(n, r2, k, w);
+  sums[0] += variance * dot_of(n, a, k);
+  if (metric->is_ard) {
+    multiply(n, a, w, variance, slope + from);
+  } else {
+    sums[1] += variance * triple_of(n, a, w, r2);
+  }
+}
+
+static void contract_dot(const kernel_metric *metric, const kernel_term *term,
+                         const kernel_pairs *pairs, size_t from, size_t n, const double *a,
+                         double *sums, double *slope) {
+  double product[CHUNK];
+  if (metric->is_ard) {
+    memcpy(slope + from, a, n * sizeof *a);
+    return;
+  }
+  raw_products(pairs, from, n, product);
+  sums[0] += variance_of(metric, term) * dot_of(n, a, product);
+}
+
+void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
+                     double *sums, double *slope) {
+  double a[CHUNK];
+  for (size_t from = 0; from < pairs->n; from += CHUNK) {
+    const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
+    count_pairs(pairs, from, n, weight, a);
+    for (int t = 0; t < metric->n_terms; t++) {
+      const kernel_term *term = &metric->kernel->term[metric->term[t]];
+      double *term_sums = sums + 2 * metric->term[t];
+      if (term->type->kind == KERNEL_STATIONARY) {
+        contract_stationary(metric, term, pairs, from, n, a, term_sums, slope);
+      } else if (term->type->kind == KERNEL_DOT) {
+        contract_dot(metric, term, pairs, from, n, a, term_sums, slope);
+      } else {
+        term_sums[0] += exp(metric->theta[term->first]) * sum_of(n, a);
+      }
+    }
+  }
+}

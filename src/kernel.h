@@ -1,0 +1,98 @@
+/* Covariance functions as a table of terms and their sums. Everything is a function of inner
+ * products, so a sum of kernels is evaluated metric by metric: terms that share one inner product
+ * (all isotropic ones) share a metric, and a term with a scale per dimension has its own. Pure: any
+ * thread, no allocation, no BLAS. */
+#ifndef GPSELECT_KERNEL_H
+#define GPSELECT_KERNEL_H
+
+#include <stddef.h>
+
+#define KERNEL_MAX_TERMS 16
+/* Sums of a gradient column: variance and lengthscale of each term. */
+#define KERNEL_N_SUMS (2 * KERNEL_MAX_TERMS)
+
+/* Function of the distance, of the inner product, of nothing, of the two points' indices. */
+typedef enum { KERNEL_STATIONARY, KERNEL_DOT, KERNEL_CONSTANT, KERNEL_INDEX } kernel_kind;
+
+typedef struct {
+  const char *name;
+  kernel_kind kind;
+  /* Stationary only: from squared scaled distances r2 [n] the correlation k [n], and in `slope` [n]
+   * -2 dk/dr2, which times a squared scaled difference is dk/d(log lengthscale). */
+  void (*profile)(size_t n, const double *r2, double *k, double *slope);
+} kernel_type;
+
+typedef struct {
+  const kernel_type *type;
+  int is_ard;
+  size_t first; /* of its log parameters: variance(s), then lengthscale(s) */
+} kernel_term;
+
+typedef struct {
+  int n_terms;
+  size_t n_dims, n_hyper;
+  kernel_term term[KERNEL_MAX_TERMS];
+} gps_kernel;
+
+/* The table's entry, or NULL. */
+const kernel_type *kernel_find(const char *name);
+
+/* Appends a term; 0 where the sum is full. */
+int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard);
+
+/* Sum of the white-noise variances. */
+double kernel_noise(const gps_kernel *kernel, const double *theta);
+
+/* k(x, x) without white noise for each column of x [n_dims x n]. */
+void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, const double *x,
+                     double *out);
+
+/* Points as distances see them: minus a data point, then minus the mean, before any division by a
+ * lengthscale, so that far from the origin no digits are lost. */
+typedef struct {
+  size_t n_dims;
+  double *origin, *mean; /* [n_dims] */
+} kernel_centre;
+
+void kernel_find_centre(size_t n, const double *x, kernel_centre *centre);
+void kernel_shift(const kernel_centre *centre, size_t n, const double *x, double *shifted);
+
+/* The terms of one metric at fixed parameters. */
+typedef struct {
+  const gps_kernel *kernel;
+  const double *theta;
+  int n_terms, term[KERNEL_MAX_TERMS];
+  int is_ard;      /* one term with a scale per dimension */
+  int needs_gram;  /* 0: constants only */
+  int is_raw;      /* inner products of raw points, not of shifted ones */
+  double constant; /* sum of the bias variances */
+} kernel_metric;
+
+/* Metric 0 holds the isotropic terms and constants (perhaps none); one more for each other term. */
+int kernel_n_metrics(const gps_kernel *kernel);
+kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, int which);
+
+/* Points in a metric: z [n_dims x n], |z|^2 [n], and what turns shifted inner products into raw
+ * ones, x_i . x_j = z_i . z_j + tilt_i + tilt_j. `shifted` belongs to `centre`. */
+void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
+                  const double *x, const double *shifted, double *z, double *sq, double *tilt);
+
+/* One point against n others. */
+typedef struct {
+  size_t n;
+  const double *gram, *sq, *tilt; /* [n] */
+  double sq_at, tilt_at;          /* of the one point */
+  size_t same;                    /* which of the n it is itself; SIZE_MAX: none */
+} kernel_pairs;
+
+/* out [n] += the metric's terms. */
+void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out);
+
+/* Contraction with a column of a symmetric matrix A, of which `weight` [n] is the lower triangle:
+ * pairs count twice, the point itself once. sums [KERNEL_N_SUMS] gets sum A k and sum A dk/d(log
+ * lengthscale) of each term. A metric with a scale per dimension instead leaves in slope [n] (which
+ * may be gram's storage) the weights of z_i's inner products or squared differences. */
+void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
+                     double *sums, double *slope);
+
+#endif

@@ -1,0 +1,20 @@
+/* What the .Call entries of the Gaussian process share. */
+#ifndef GPSELECT_R_GP_H
+#define GPSELECT_R_GP_H
+
+#include "gp.h"
+#include "r_shell.h"
+
+/* The kernel described by list(type, ard), for points of n_dims dimensions. */
+gps_kernel view_kernel(SEXP code, size_t n_dims);
+
+/* theta with the length the kernel needs. */
+const double *view_theta(SEXP theta, const gps_kernel *kernel);
+
+/* The dense engine on y [n_dims x n_points], with its scratch. `kernel` must outlive it. */
+gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads);
+
+/* Room for n_rows x n_cols doubles until the .Call ends. */
+double *alloc_doubles(size_t n_rows, size_t n_cols);
+
+#endif
