@@ -125,13 +125,20 @@ check_fit_choices <- function(parts) {
            sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
   need_fit(inherits(parts$control, "gps_control") && is.list(parts$control),
            "`control` is not made by gps_control()")
-  theta <- parts$kernel_theta
-  need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)),
-           "`kernel_theta` is not numbers")
+  if (inherits(parts$selector, "gps_selector_gp")) {
+    check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
+  }
   need_fit(is.data.frame(parts$trace) && all(names(trace_columns) %in% names(parts$trace)),
            "`trace` is not its trace")
   need_fit(is.null(parts$starts) || is.data.frame(parts$starts), "`starts` is not a data frame")
   need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+check_fit_kernel <- function(kernel, theta, n_dims) {
+  need_fit(inherits(kernel, "gps_kernel") && is_kernel_sound(kernel), "its kernel was changed")
+  need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
+             length(theta) == length(theta_names(kernel, n_dims)),
+           "`kernel_theta` are not the kernel's parameters")
 }

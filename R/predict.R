@@ -10,7 +10,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'
 #' @param object a fit, as made by [gps_fit()].
 #' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a numeric matrix or data frame
-#'   with D columns, a vector of length D for one point, or images as `gps_fit()` takes them (also a single one). Named
+#'   with D columns, a vector of length D for one point (D = 1: of any length), or images as `gps_fit()` takes them (also a single one). Named
 #'   columns are matched by name where the fit's data had names; others are then ignored.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
@@ -156,12 +156,13 @@ train_selector <- function(fit, task) {
 
 #' @export
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
-  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights, block_data(task$y, block))
+  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights,
+                   block_data(task$y, block), task$n_threads)
 }
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
 read_newdata <- function(fit, newdata) {
-  newdata <- pick_columns(as_rows(newdata, fit$image_dim), fit$col_names)
+  newdata <- pick_columns(as_rows(newdata, fit), fit$col_names)
   data <- read_data(newdata, "newdata")
   n_dims <- fit$model$n_dims
   if (!is.null(fit$image_dim) && !is.null(data$image_dim) && !identical(data$image_dim, fit$image_dim)) {
@@ -175,11 +176,12 @@ read_newdata <- function(fit, newdata) {
   data
 }
 
-# A bare vector or a single image as one data point.
-as_rows <- function(newdata, image_dim) {
+# A bare vector (of one dimension: points, else one point) or a single image as a matrix.
+as_rows <- function(newdata, fit) {
   if (!is.numeric(newdata) && !is.logical(newdata)) return(newdata)
-  is_image <- !is.null(image_dim) && identical(dim(newdata), image_dim)
+  is_image <- !is.null(fit$image_dim) && identical(dim(newdata), fit$image_dim)
   if (length(dim(newdata)) > 1 && !is_image) return(newdata)
+  if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
 }
 
