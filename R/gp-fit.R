@@ -1,42 +1,48 @@
-# Gaussian-process regression for users: rows are data points. Everything is computed by gp.R, where columns are.
+# Gaussian-process regression for users: rows are data points. Everything is computed by gp.R, where
+# columns are.
 
 #' Gaussian-process regression of many targets at once
 #'
-#' Exact Gaussian-process regression with one kernel shared by all targets: one factorisation serves all of them. The
-#' kernel's parameters maximise the log marginal likelihood; its gradient is exact.
+#' Exact Gaussian-process regression with one kernel shared by all targets: one factorisation serves
+#' all of them. The kernel's parameters maximise the log marginal likelihood; its gradient is exact.
 #'
 #' With \eqn{K} the kernel matrix including its white noise, and targets \eqn{T} (n x H),
-#' \deqn{\log p(T) = -\tfrac12 \mathrm{tr}(T^\top K^{-1} T) - \tfrac H2 \log|K| - \tfrac{nH}2 \log 2\pi}{
+#' \deqn{\log p(T) = -\frac12 \mathrm{tr}(T^\top K^{-1} T) - \frac H2 \log|K|
+#'   - \frac{nH}2 \log 2\pi}{
 #'   log p(T) = -1/2 tr(T' K^-1 T) - H/2 log|K| - n H / 2 log(2 pi)}
-#' (Rasmussen and Williams 2006, eq. 2.30, summed over targets). The targets are not centred: the prior mean is zero, and
-#' `kernel_bias()` learns a common level.
+#' (Rasmussen and Williams 2006, eq. 2.30, summed over targets). The targets are not centred: the
+#' prior mean is zero, and `kernel_bias()` learns a common level.
 #'
-#' A kernel made of linear, bias and white terms only is degenerate: with fewer dimensions than points everything is done
-#' in second moments, exactly, in time that grows linearly with n. Any other kernel needs matrices of n x n and at most
-#' 20,000 points.
+#' A kernel made of linear, bias and white terms only is degenerate: with fewer dimensions than
+#' points everything is done in second moments, exactly, in time that grows linearly with n. Any
+#' other kernel needs matrices of n x n and at most 20,000 points.
 #'
-#' The parameters are sought within wide bounds around the scales of the data: variances within `1e-6` to `1e3` of the
-#' mean square of the targets (white noise: at least `1e-6` of it), lengthscales within 0.02 to 50 of the median distance.
-#' The marginal likelihood can have several maxima; the search starts at the kernel's own values.
+#' The parameters are sought within wide bounds around the scales of the data: variances within
+#' `1e-6` to `1e3` of the mean square of the targets (white noise: at least `1e-6` of it),
+#' lengthscales within 0.02 to 50 of the median distance. The marginal likelihood can have several
+#' maxima; the search starts at the kernel's own values.
 #'
-#' Where the kernel matrix cannot be factorised, the smallest of a ladder of small numbers that helps is added to its
-#' diagonal and reported as `jitter`.
+#' Where the kernel matrix cannot be factorised, the smallest of a ladder of small numbers that
+#' helps is added to its diagonal and reported as `jitter`.
 #'
-#' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers. Finite values.
+#' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers.
+#'   Finite values.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values.
 #' @param kernel A kernel, see [kernels].
 #' @param method `"exact"`. Approximations are not built yet.
 #' @param optimise `TRUE`: learn the kernel's parameters; `FALSE`: keep those of `kernel`.
 #' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood.
-#' @param n_threads `NULL` (`getOption("gpselect.threads")`, else 1) or a whole number of at least 1: threads for the
-#'   kernel. Results do not depend on it.
-#' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta` (named vector of log
-#'   parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal likelihood), `jitter`, `method`, `form` (`"dense"`
-#'   or `"features"`), `trace` (data frame of the optimiser's evaluations: `evaluation`, `lml`), `converged` (`FALSE` if
-#'   the cap on evaluations ended the search, `NA` without a search). It has methods for
-#'   `predict()`, `fitted()`, `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives
+#' @param n_threads `NULL` (`getOption("gpselect.threads")`, else one thread) or a whole number of
+#'   at least 1: threads for the kernel. Results do not depend on it.
+#' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
+#'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
+#'   likelihood), `jitter`, `method`, `form` (`"dense"` or `"features"`), `trace` (data frame of the
+#'   optimiser's evaluations: `evaluation`, `lml`), `converged` (`FALSE` if the cap on evaluations
+#'   ended the search, `NA` without a search). It has methods for `predict()`, `fitted()`,
+#'   `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives
 #'   leave-one-out predictions, [gp_gradient()] the gradient.
-#' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapters 2 and 5.
+#' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapters 2
+#'   and 5.
 #' @examples
 #' x <- seq(0, 6, length.out = 40)
 #' fit <- gp_fit(x, cbind(sin(x), cos(x)), kernel_rbf() + kernel_white(0.01))
@@ -48,7 +54,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", 
   x <- check_points(x, "x")
   targets <- check_points(targets, "targets")
   if (nrow(targets) != nrow(x)) {
-    gps_abort(sprintf("`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)))
+    gps_abort(sprintf(
+      "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)
+    ))
   }
   check_class(kernel, "kernel", "gps_kernel", "a kernel, such as kernel_composition()")
   check_gp_method(method)
@@ -69,7 +77,8 @@ gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", 
   warn_ill_conditioned(kernel, found$theta, y, found$jitter)
   structure(
     list(
-      kernel = kernel_with_theta(kernel, found$theta, ncol(x)), theta = found$theta, x = x, targets = targets,
+      kernel = kernel_with_theta(kernel, found$theta, ncol(x)), theta = found$theta,
+      x = x, targets = targets,
       lml = found$value, jitter = found$jitter, method = "exact",
       form = if (has_features) "features" else "dense",
       trace = data.frame(evaluation = seq_along(found$values), lml = found$values),
@@ -101,8 +110,8 @@ gp_threads <- function(n_threads = NULL) {
   check_count(n_threads, "n_threads", upper = 1024)
 }
 
-# The error of what follows from the inverse is about the machine's precision times the condition number, which is
-# at most the trace of K over its noise.
+# The error of what follows from the inverse is about the machine's precision times the condition
+# number, which is at most the trace of K over its noise.
 warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
   terms <- kernel_with_theta(kernel, theta, nrow(y))$terms
   diagonal <- vapply(terms, function(term) {
@@ -111,7 +120,10 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
   noise <- white_variance(kernel, theta, nrow(y)) + jitter
   if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
     gps_warn(sprintf(
-      "The kernel matrix is nearly singular (condition number up to %.1g): predictions may be inaccurate.",
+      paste(
+        "The kernel matrix is nearly singular (condition number up to %.1g):",
+        "predictions may be inaccurate."
+      ),
       ncol(y) * sum(diagonal) / noise
     ))
   }
@@ -119,15 +131,17 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 
 #' Leave-one-out prediction of a Gaussian process
 #'
-#' Prediction of each data point's targets from all other points, with the kernel's parameters as they are, in closed form:
+#' Prediction of each data point's targets from all other points, with the kernel's parameters as
+#' they are, in closed form:
 #' \eqn{\mu_n = t_n - [K^{-1}T]_n / [K^{-1}]_{nn}}{mu_n = t_n - [K^-1 T]_n / [K^-1]_nn} and
-#' \eqn{\sigma^2_n = 1/[K^{-1}]_{nn}}{sigma^2_n = 1 / [K^-1]_nn} (Rasmussen and Williams 2006, eq. 5.12; eq. 5 of the
-#' paper). The same numbers as n fits that leave out one point each, at the cost of one.
+#' \eqn{\sigma^2_n = 1/[K^{-1}]_{nn}}{sigma^2_n = 1 / [K^-1]_nn} (Rasmussen and Williams 2006, eq.
+#' 5.12; eq. 5 of the paper). The same numbers as n fits that leave out one point each, at the cost
+#' of one.
 #'
 #' @param fit An object of class `gp_fit`.
 #' @param n_threads See [gp_fit()].
-#' @return A list with `mean`, n x H, and `variance`, n numbers: the variance of the left-out observation, noise
-#'   included, the same for all targets.
+#' @return A list with `mean`, n x H, and `variance`, n numbers: the variance of the left-out
+#'   observation, noise included, the same for all targets.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))

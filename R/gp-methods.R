@@ -3,16 +3,18 @@
 #' Methods for Gaussian-process fits
 #'
 #' @param object,x An object of class `gp_fit`.
-#' @param newdata Numeric matrix or data frame, m x D, rows are points; a vector of length D is one point, and with
-#'   D = 1 a vector is m points. Columns are matched by name where both have names. Missing: the data.
+#' @param newdata Numeric matrix or data frame, m x D, rows are points; a vector of length D is one
+#'   point, and with D = 1 a vector is m points. Columns are matched by name where both have names.
+#'   Missing: the data.
 #' @param n_threads See [gp_fit()].
 #' @param digits Number of significant digits to print.
 #' @param ... Not used.
-#' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the function, without the
-#'   noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`: named vector of log parameters.
-#'   `logLik()`: the log marginal likelihood of all targets, with `df` the number of the kernel's parameters and `nobs`
-#'   the number of data points. `nobs()`: that number. `summary()`: a list with the parameters, the log marginal
-#'   likelihood and the share of the targets' variance that leave-one-out prediction explains.
+#' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the
+#'   function, without the noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`:
+#'   named vector of log parameters. `logLik()`: the log marginal likelihood of all targets, with
+#'   `df` the number of the kernel's parameters and `nobs` the number of data points. `nobs()`: that
+#'   number. `summary()`: a list with the parameters, the log marginal likelihood and the share of
+#'   the targets' variance that leave-one-out prediction explains.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
@@ -27,7 +29,8 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
   check_gp_fit(object, "object")
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
   moments <- gp_predict_moments(
-    object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter, gp_threads(n_threads)
+    object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter,
+    gp_threads(n_threads)
   )
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
@@ -35,7 +38,8 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
   list(mean = mean, variance = stats::setNames(moments$variance, rownames(newdata)))
 }
 
-# New points with the columns of the data the fit has seen: by name where both have names, else by position.
+# New points with the columns of the data the fit has seen: by name where both have names, else by
+# position.
 align_newdata <- function(newdata, x) {
   if (is.numeric(newdata) && is.null(dim(newdata)) && !is.factor(newdata)) {
     newdata <- if (ncol(x) == 1) {
@@ -94,8 +98,10 @@ nobs.gp_fit <- function(object, ...) {
 describe_gp_fit <- function(x, digits) {
   number <- function(value) format(value, digits = digits, decimal.mark = ".")
   plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
-  cat(sprintf("Gaussian process (exact): %s, %s, %s\n", plural(nrow(x$x), "point"), plural(ncol(x$x), "dimension"),
-              plural(ncol(x$targets), "target")))
+  cat(sprintf(
+    "Gaussian process (exact): %s, %s, %s\n", plural(nrow(x$x), "point"),
+    plural(ncol(x$x), "dimension"), plural(ncol(x$targets), "target")
+  ))
   cat(paste0("  ", format(x$kernel), "\n"), sep = "")
   cat(sprintf("Log marginal likelihood: %s\n", number(x$lml)))
   if (isFALSE(x$converged)) {
@@ -120,8 +126,9 @@ summary.gp_fit <- function(object, ...) {
   log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
   structure(
     list(
-      fit = object, coefficients = cbind(log = object$theta, value = exp(object$theta)), lml = object$lml,
-      loo_r2 = gp_loo_r2(t(object$targets), t(loo$mean)), loo_log_score = mean(log_score)
+      fit = object, coefficients = cbind(log = object$theta, value = exp(object$theta)),
+      lml = object$lml, loo_r2 = gp_loo_r2(t(object$targets), t(loo$mean)),
+      loo_log_score = mean(log_score)
     ),
     class = "summary.gp_fit"
   )

@@ -2,14 +2,16 @@
 
 #' Plot a Gaussian process
 #'
-#' One input: the mean of the function, a band of two standard deviations, and the data. Two inputs: the mean as an image
-#' with contours, and the data points. More inputs: leave-one-out predictions against the targets.
+#' One input: the mean of the function, a band of two standard deviations, and the data. Two inputs:
+#' the mean as an image with contours, and the data points. More inputs: leave-one-out predictions
+#' against the targets.
 #'
 #' @param x An object of class `gp_fit`.
 #' @param target Whole number between 1 and H, or the name of a target: which one to draw.
 #' @param n_grid Whole number of at least 2: grid points per axis.
 #' @param ... Further graphical parameters for [graphics::plot()] or [graphics::image()].
-#' @return Invisibly, a list of what was drawn: `grid` and `mean`, and with one input `lower` and `upper`.
+#' @return Invisibly, a list of what was drawn: `grid` and `mean`, and with one input `lower` and
+#'   `upper`.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' plot(gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01)))
@@ -44,8 +46,8 @@ target_label <- function(fit, target) {
   axis_label(fit$targets, target, if (ncol(fit$targets) == 1) "target" else paste("target", target))
 }
 
-plot_line <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x"), ylab = target_label(fit, target),
-                      ylim = NULL, ...) {
+plot_line <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x"),
+                      ylab = target_label(fit, target), ylim = NULL, ...) {
   limits <- spread_range(fit$x)
   grid <- seq(limits[1], limits[2], length.out = n_grid)
   found <- stats::predict(fit, grid)
@@ -60,8 +62,9 @@ plot_line <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x"), yla
   invisible(list(grid = grid, mean = mean, lower = mean - band, upper = mean + band))
 }
 
-plot_image <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x1"), ylab = axis_label(fit$x, 2, "x2"),
-                       main = target_label(fit, target), col = grDevices::hcl.colors(64, "Blues 3", rev = TRUE), ...) {
+plot_image <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x1"),
+                       ylab = axis_label(fit$x, 2, "x2"), main = target_label(fit, target),
+                       col = grDevices::hcl.colors(64, "Blues 3", rev = TRUE), ...) {
   axes <- lapply(1:2, function(i) {
     limits <- spread_range(fit$x[, i])
     seq(limits[1], limits[2], length.out = n_grid)
@@ -70,12 +73,15 @@ plot_image <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x1"), y
   dimnames(points) <- NULL
   mean <- matrix(stats::predict(fit, points)$mean[, target], n_grid)
   graphics::image(axes[[1]], axes[[2]], mean, xlab = xlab, ylab = ylab, main = main, col = col, ...)
-  if (diff(range(mean)) > 0) graphics::contour(axes[[1]], axes[[2]], mean, add = TRUE, col = "grey40")
+  if (diff(range(mean)) > 0) {
+    graphics::contour(axes[[1]], axes[[2]], mean, add = TRUE, col = "grey40")
+  }
   graphics::points(fit$x, pch = 16, cex = 0.5)
   invisible(list(grid = axes, mean = mean))
 }
 
-plot_loo <- function(fit, target, xlab = "leave-one-out prediction", ylab = target_label(fit, target), ...) {
+plot_loo <- function(fit, target, xlab = "leave-one-out prediction",
+                     ylab = target_label(fit, target), ...) {
   mean <- gp_loo(fit)$mean[, target]
   graphics::plot(mean, fit$targets[, target], pch = 16, cex = 0.6, xlab = xlab, ylab = ylab, ...)
   graphics::abline(0, 1, col = "steelblue")

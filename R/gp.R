@@ -8,14 +8,16 @@ check_dense_size <- function(n_points) {
   if (n_points <= max_dense_points) return(invisible(n_points))
   gps_abort(sprintf(
     paste(
-      "The exact Gaussian process on %.0f points needs %.1f GB for each matrix of all pairs; the limit is %.0f points",
-      "(%.1f GB). What works: fewer rows, or a kernel of linear, bias and white terms only, which needs no such matrix."
+      "The exact Gaussian process on %.0f points needs %.1f GB for each matrix of all pairs; the",
+      "limit is %.0f points (%.1f GB). What works: fewer rows, or a kernel of linear, bias and",
+      "white terms only, which needs no such matrix."
     ),
     n_points, 8e-9 * n_points^2, max_dense_points, 8e-9 * max_dense_points^2
   ))
 }
 
-# Whether K = F'F + noise with fewer features than points: then nothing of size n_points^2 is formed.
+# Whether K = F'F + noise with fewer features than points: then nothing of size n_points^2 is
+# formed.
 uses_features <- function(kernel, n_dims, n_points) {
   types <- vapply(kernel$terms, `[[`, "", "type")
   all(types %in% c("linear", "bias", "white")) && "white" %in% types && n_dims + 1 < n_points
@@ -29,8 +31,8 @@ gp_theta <- function(kernel, y) {
   kernel_theta(kernel, nrow(y), if (any(is_open)) median_distance(y) else NA_real_)
 }
 
-# Median distance between at most `max_points` points, evenly spaced so that no random numbers are needed. If most
-# points coincide, the mean distance of those that do not; 1 if all do.
+# Median distance between at most `max_points` points, evenly spaced so that no random numbers are
+# needed. If most points coincide, the mean distance of those that do not; 1 if all do.
 median_distance <- function(y, max_points = 1000L) {
   chosen <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), max_points))))
   z <- y[, chosen, drop = FALSE] - y[, chosen[1]]
@@ -48,8 +50,9 @@ median_distance <- function(y, max_points = 1000L) {
   if (length(positive) > 0) mean(sqrt(positive)) else 1
 }
 
-# What leave-one-out needs for any targets at fixed parameters. Dense: `inverse` of the kernel matrix. Features:
-# their orthogonal `basis` and the points' `leverage`. `noise` and `jitter` are numbers.
+# What leave-one-out needs for any targets at fixed parameters. Dense: `inverse` of the kernel
+# matrix. Features: their orthogonal `basis` and the points' `leverage`. `noise` and `jitter` are
+# numbers.
 gp_prepare <- function(kernel, theta, y, n_threads = 1L) {
   code <- gp_kernel_code(kernel)
   if (uses_features(kernel, nrow(y), ncol(y))) {
@@ -59,7 +62,8 @@ gp_prepare <- function(kernel, theta, y, n_threads = 1L) {
   c(list(form = "dense"), .Call(C_gp_prepare, code, theta, y, n_threads))
 }
 
-# Leave-one-out means, n_latents x n_points (eq. 5 of the paper: targets - K^-1 targets / diag(K^-1)).
+# Leave-one-out means, n_latents x n_points (eq. 5 of the paper: targets - K^-1 targets /
+# diag(K^-1)).
 gp_loo_means <- function(prepared, targets, n_threads = 1L) {
   if (prepared$form == "features") {
     return(.Call(C_gp_features_loo_means, prepared$basis, prepared$leverage, targets))
@@ -80,14 +84,15 @@ gp_loo_moments <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L
   .Call(C_gp_loo, code, theta, y, jitter, targets, n_threads)
 }
 
-# Share of the targets' variance that the leave-one-out means explain; near 0 the targets carry no signal and the
-# parameters are not worth learning.
+# Share of the targets' variance that the leave-one-out means explain; near 0 the targets carry no
+# signal and the parameters are not worth learning.
 gp_loo_r2 <- function(targets, loo) {
   total <- sum((targets - rowMeans(targets))^2)
   if (total > 0) 1 - sum((targets - loo)^2) / total else 0
 }
 
-# Log marginal likelihood of all targets and its gradient, with the jitter that the factorisation needed.
+# Log marginal likelihood of all targets and its gradient, with the jitter that the factorisation
+# needed.
 gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
   code <- gp_kernel_code(kernel)
   root <- .Call(C_gp_root, targets)
@@ -101,8 +106,9 @@ gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
   result
 }
 
-# Box in which the log parameters are sought, in units of the targets' mean square and the data's median distance.
-# Cheap insurance against the marginal likelihood's far ends: no signal at all, or no noise at all.
+# Box in which the log parameters are sought, in units of the targets' mean square and the data's
+# median distance. Cheap insurance against the marginal likelihood's far ends: no signal at all, or
+# no noise at all.
 gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4) {
   n_dims <- nrow(y)
   scale <- mean(targets^2)
@@ -116,17 +122,19 @@ gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4) {
     unit <- scale
     if (term$type == "linear") unit <- scale / or_one(if (term$ard) dim_sq else sum(dim_sq))
     lowest <- if (term$type == "white") noise_floor else 1e-6
+    n_lengths <- length(scales$lengthscale)
     rbind(
       cbind(lowest * unit, 1e3 * unit),
-      matrix(distance * c(0.02, 50), length(scales$lengthscale), 2, byrow = TRUE)
+      cbind(rep(0.02 * distance, n_lengths), rep(50 * distance, n_lengths))
     )
   })
   ranges <- log(do.call(rbind, ranges))
   list(lower = ranges[, 1], upper = ranges[, 2])
 }
 
-# Maximises the log marginal likelihood from `theta` by L-BFGS-B within gp_bounds(): at most `max_evals` evaluations of
-# value and gradient, the best one kept. Stops when a step gains less than `gain` per target value.
+# Maximises the log marginal likelihood from `theta` by L-BFGS-B within gp_bounds(): at most
+# `max_evals` evaluations of value and gradient, the best one kept. Stops when a step gains less
+# than `gain` per target value.
 gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, gain = 1e-4,
                      noise_floor = 1e-4) {
   has_features <- uses_features(kernel, nrow(y), ncol(y))
@@ -136,8 +144,8 @@ gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
   limits$max_evals <- as.integer(max_evals)
   limits$gain <- gain * length(targets)
   result <- .Call(
-    C_gp_refit, gp_kernel_code(kernel), start, y, .Call(C_gp_root, targets), nrow(targets), has_features, limits,
-    n_threads
+    C_gp_refit, gp_kernel_code(kernel), start, y, .Call(C_gp_root, targets), nrow(targets),
+    has_features, limits, n_threads
   )
   list(
     theta = stats::setNames(result$theta, names(theta)),
@@ -154,7 +162,8 @@ gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
 gp_weights <- function(kernel, theta, y, targets, n_threads = 1L, jitter = 0) {
   code <- gp_kernel_code(kernel)
   if (uses_features(kernel, nrow(y), ncol(y))) {
-    return(c(list(form = "features"), .Call(C_gp_features_weights, code, theta, y, jitter, targets)))
+    weights <- .Call(C_gp_features_weights, code, theta, y, jitter, targets)
+    return(c(list(form = "features"), weights))
   }
   check_dense_size(ncol(y))
   c(list(form = "dense"), .Call(C_gp_weights, code, theta, y, jitter, targets, n_threads))
@@ -164,7 +173,8 @@ gp_weights <- function(kernel, theta, y, targets, n_threads = 1L, jitter = 0) {
 gp_predict_means <- function(kernel, theta, y, weights, newdata, n_threads = 1L) {
   if (weights$form == "features") {
     n_dims <- nrow(newdata)
-    return(crossprod(weights$weights[seq_len(n_dims), , drop = FALSE], newdata) + weights$weights[n_dims + 1, ])
+    slope <- weights$weights[seq_len(n_dims), , drop = FALSE]
+    return(crossprod(slope, newdata) + weights$weights[n_dims + 1, ])
   }
   .Call(C_gp_predict_means, gp_kernel_code(kernel), theta, y, weights$alpha, newdata, n_threads)
 }
@@ -175,7 +185,8 @@ gp_predict_moments <- function(kernel, theta, y, targets, newdata, jitter = 0, n
     weights <- gp_weights(kernel, theta, y, targets, n_threads, jitter)
     noise <- white_variance(kernel, theta, nrow(y)) + weights$jitter
     leverage <- .Call(C_gp_features_leverage, weights$factor, weights$scale, newdata)
-    return(list(mean = gp_predict_means(kernel, theta, y, weights, newdata), variance = noise * leverage))
+    mean <- gp_predict_means(kernel, theta, y, weights, newdata)
+    return(list(mean = mean, variance = noise * leverage))
   }
   check_dense_size(ncol(y))
   .Call(C_gp_predict, gp_kernel_code(kernel), theta, y, jitter, targets, newdata, n_threads)

@@ -1,32 +1,37 @@
-# Kernels: small plain lists of terms. The C core (src/kernel.c) evaluates them; here they are built, added,
-# printed, and turned into vectors of log parameters and back.
+# Kernels: small plain lists of terms. The C core (src/kernel.c) evaluates them; here they are
+# built, added, printed, and turned into vectors of log parameters and back.
 
 #' Covariance functions
 #'
-#' Kernels of a Gaussian process, and their sums with `+`. A kernel object holds starting values; [gp_fit()] and the
-#' learned selection maximise the marginal likelihood over the logarithms of all of them.
+#' Kernels of a Gaussian process, and their sums with `+`. A kernel object holds starting values;
+#' [gp_fit()] and the learned selection maximise the marginal likelihood over the logarithms of all
+#' of them.
 #'
 #' With \eqn{r^2 = \sum_d (x_d - z_d)^2 / l_d^2}{r^2 = sum_d (x_d - z_d)^2 / l_d^2}:
 #' * `kernel_rbf()`: \eqn{s\,\exp(-r^2/2)}{s exp(-r^2 / 2)};
-#' * `kernel_matern()`: \eqn{s\,(1+u)e^{-u}}{s (1 + u) exp(-u)} with \eqn{u=\sqrt3\,r}{u = sqrt(3) r} for `nu = 1.5`,
-#'   \eqn{s\,(1+u+u^2/3)e^{-u}}{s (1 + u + u^2 / 3) exp(-u)} with \eqn{u=\sqrt5\,r}{u = sqrt(5) r} for `nu = 2.5`;
-#' * `kernel_linear()`: \eqn{\sum_d v_d x_d z_d}{sum_d v_d x_d z_d}, of the data as they are, not centred;
+#' * `kernel_matern()`: \eqn{s\,(1+u)e^{-u}}{s (1 + u) exp(-u)} with
+#'   \eqn{u=\sqrt3\,r}{u = sqrt(3) r} for `nu = 1.5`,
+#'   \eqn{s\,(1+u+u^2/3)e^{-u}}{s (1 + u + u^2 / 3) exp(-u)} with
+#'   \eqn{u=\sqrt5\,r}{u = sqrt(5) r} for `nu = 2.5`;
+#' * `kernel_linear()`: \eqn{\sum_d v_d x_d z_d}{sum_d v_d x_d z_d}, of the data as they are, not
+#'   centred;
 #' * `kernel_bias()`: a constant;
-#' * `kernel_white()`: noise, added to the diagonal. It is tied to the data point, not to its position: two equal
-#'   points share none, and predictions of the function contain none. A kernel without it leaves the matrix of a
-#'   linear or smooth kernel singular;
-#' * `kernel_composition()`: RBF + linear + bias + white, as in section 3 of the paper.
+#' * `kernel_white()`: noise, added to the diagonal. It is tied to the data point, not to its
+#'   position: two equal points share none, and predictions of the function contain none. A kernel
+#'   without it leaves the matrix of a linear or smooth kernel singular;
+#' * `kernel_composition()`: RBF + linear + bias + white, the composition kernel of
+#'   section 4.1 of the paper.
 #'
-#' @param variance Positive number: the value of the kernel at distance zero (linear: the factor of the inner
-#'   product; white: the noise variance). For `kernel_linear(ard = TRUE)` one number, or a vector with one number per
-#'   dimension.
-#' @param lengthscale `NULL` (the median distance between data points, taken when the kernel meets data), a positive
-#'   number, or with `ard = TRUE` a vector with one positive number per dimension.
+#' @param variance Positive number: the value of the kernel at distance zero (linear: the factor of
+#'   the inner product; white: the noise variance). For `kernel_linear(ard = TRUE)` one number, or a
+#'   vector with one number per dimension.
+#' @param lengthscale `NULL` (the median distance between data points, taken when the kernel meets
+#'   data), a positive number, or with `ard = TRUE` a vector with one positive number per dimension.
 #' @param ard `TRUE` or `FALSE`: one lengthscale (linear: one variance) per dimension.
 #' @param nu 1.5 or 2.5: smoothness.
-#' @return An object of class `gps_kernel`: a list with `terms`, a list of terms, each a list with `type`, `ard`,
-#'   `variance` and, where it has one, `lengthscale`. `coef()` gives the named vector of log parameters, with `NA` for a
-#'   lengthscale that waits for data.
+#' @return An object of class `gps_kernel`: a list with `terms`, a list of terms, each a list with
+#'   `type`, `ard`, `variance` and, where it has one, `lengthscale`. `coef()` gives the named vector
+#'   of log parameters, with `NA` for a lengthscale that waits for data.
 #' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapter 4.
 #' @examples
 #' kernel <- kernel_rbf(lengthscale = 2) + kernel_white(0.01)
@@ -97,7 +102,9 @@ max_kernel_terms <- 16L
 new_kernel <- function(...) {
   terms <- c(...)
   if (length(terms) > max_kernel_terms) {
-    gps_abort(sprintf("A kernel can have at most %d terms, not %d.", max_kernel_terms, length(terms)))
+    gps_abort(sprintf(
+      "A kernel can have at most %d terms, not %d.", max_kernel_terms, length(terms)
+    ))
   }
   structure(list(terms = terms), class = "gps_kernel")
 }
@@ -158,7 +165,10 @@ theta_names <- function(kernel, n_dims) {
 expand_scales <- function(x, n, arg) {
   if (length(x) == 1) return(rep(x, n))
   if (length(x) != n) {
-    gps_abort(sprintf("`%s` of the kernel has %d values, but there are %d dimensions.", arg, length(x), n))
+    gps_abort(sprintf(
+      "`%s` of the kernel has %d values, but the data have %d column%s.", arg, length(x), n,
+      if (n == 1) "" else "s"
+    ))
   }
   x
 }
@@ -217,7 +227,8 @@ format.gps_kernel <- function(x, ...) {
   vapply(x$terms, function(term) {
     parts <- paste("variance", show(term$variance))
     if ("lengthscale" %in% names(term)) {
-      parts <- c(parts, paste(if (term$ard) "lengthscales" else "lengthscale", show(term$lengthscale)))
+      name <- if (term$ard) "lengthscales" else "lengthscale"
+      parts <- c(parts, paste(name, show(term$lengthscale)))
     }
     label <- paste0(kernel_types[[term$type]]$label, if (term$ard) " (ARD)" else "")
     sprintf("%s: %s", label, paste(parts, collapse = "; "))

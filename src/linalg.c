@@ -181,8 +181,10 @@ gps_status linalg_eigen_sym(size_t n, double *a, double *values, double *scratch
   const size_t n_work = 1 + 6 * n + 2 * n * n;
   const int in = (int)n, lwork = (int)n_work, liwork = (int)(3 + 5 * n);
   int info = 0;
-  for (size_t i = 0; i < n * n; i++) {
-    if (!isfinite(a[i])) return GPS_NOT_FINITE;
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = j; i < n; i++) {
+      if (!isfinite(a[i + j * n])) return GPS_NOT_FINITE;
+    }
   }
   F77_CALL(dsyevd)
   ("V", "L", &in, a, &in, values, scratch, &lwork, (int *)(void *)(scratch + n_work), &liwork,
