@@ -1,5 +1,6 @@
-# Is this a fit that gps_fit() made? Every method of a fit asks first, so that nothing cut, edited or foreign reaches the
-# numerics. Nothing stored is evaluated: a built-in model is made anew and compared with the stored one.
+# Is this a fit that gps_fit() made? Every method of a fit asks first, so that nothing cut, edited
+# or foreign reaches the numerics. Nothing stored is evaluated: a built-in model is made anew and
+# compared with the stored one.
 
 fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "bound",
                 "n_points", "n_iter", "status", "trace", "starts", "kernel_theta", "memory",
@@ -52,8 +53,8 @@ check_fit_counts <- function(parts) {
   need_fit(parts$max_active <= parts$n_selected, "`max_active` is above `n_selected`")
 }
 
-# A built-in model is what its constructor and gps_bind() make of its settings and sizes. What of its options depends on
-# the data is told from what must be as it is by binding to two sets of data.
+# A built-in model is what its constructor and gps_bind() make of its settings and sizes. What of
+# its options depends on the data is told from what must be as it is by binding to two sets of data.
 check_fit_model <- function(parts) {
   model <- unclass(parts$model)
   class <- class(parts$model)

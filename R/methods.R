@@ -1,4 +1,5 @@
-# What a fit says of itself: print, summary, parameters, bound, reconstruction, simulation, refitting.
+# What a fit says of itself: print, summary, parameters, bound, reconstruction, simulation,
+# refitting.
 
 #' Methods of a fit
 #'
@@ -6,26 +7,29 @@
 #' @param nsim number of data sets, a whole number of at least 1.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param n number of data points in each data set, a whole number of at least 1.
-#' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name. Else nothing.
+#' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name. Else
+#'   nothing.
 #'
-#' @details
-#' `coef()` has the names of the data's columns on every axis of length D. `logLik()` is the truncated free energy, the sum
-#' over data points of \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of
-#' the paper: a lower bound of the log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and
-#' `BIC()` use it. A fit whose data have not been kept (`gps_control(keep_data = FALSE)`) has no `fitted()` and
-#' `residuals()`, and `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit is.
+#' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
+#' the truncated free energy, the sum over data points of \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log
+#' sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of the paper: a lower bound of the
+#' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
+#' it. A fit whose data have not been kept (`gps_control(keep_data = FALSE)`) has no `fitted()` and
+#' `residuals()`, and `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit
+#' is.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it.
 #' @return
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
-#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters, and `nobs`.
+#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters, and
+#'   `nobs`.
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
-#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H of 0 and 1). Attribute
-#'   `seed` as in [stats::simulate()].
+#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
+#'   of 0 and 1). Attribute `seed` as in [stats::simulate()].
 #' * `update()`: a fit.
-#' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle s_h \rangle}{<s_h>} under
-#'   the truncated posterior); zero where it was not selected.
+#' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
+#'   s_h \rangle}{<s_h>} under the truncated posterior); zero where it was not selected.
 #' @seealso [predict.gps_fit()], [summary.gps_fit()], [plot.gps_fit()], [posterior_states()]
 #' @examples
 #' set.seed(1)
@@ -131,7 +135,8 @@ logLik.gps_fit <- function(object, ...) {
   structure(object$bound, df = count_free(object$model), nobs = object$n_points, class = c("gps_bound", "logLik"))
 }
 
-# Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot latent sum to one.
+# Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot
+# latent sum to one.
 count_free <- function(model) {
   sizes <- dimension_sizes(model)
   count <- vapply(model$params, function(axes) {

@@ -14,11 +14,11 @@ draw_clusters <- function(fit) {
     centre <- drop(crossprod(plane$axes, fit$params$mu[, k] - plane$centre)) + plane$shift
     list(centre = centre, covariance = crossprod(plane$axes, cluster_covariance(fit$params, k) %*% plane$axes))
   })
-  with_par(list(mar = panel_margins + c(0, 0, -0.6, 0)), {
+  with_par(list(mar = panel_margins), {
     outline <- do.call(cbind, lapply(ellipses, ellipse_points, radius = 2))
     open_panel(range(at[1, ], outline[1, ]), range(at[2, ], outline[2, ]), plane$labels[1], plane$labels[2],
                "Data points by most probable cluster")
-    graphics::mtext("ellipses of one and two standard deviations", adj = 0, line = 0.9, cex = 0.9, col = "grey30")
+    graphics::mtext("ellipses of one and two standard deviations", adj = 0, line = 1.1, cex = 0.9, col = "grey30")
     graphics::points(at[1, ], at[2, ], pch = cluster_symbol(cluster), cex = point_size(length(shown)),
                      col = fade_each(cluster_ink(cluster), 0.6))
     for (k in seq_along(ellipses)) draw_ellipse(ellipses[[k]], k)
@@ -61,7 +61,6 @@ ellipse_points <- function(ellipse, radius) {
 draw_ellipse <- function(ellipse, k) {
   for (radius in 1:2) {
     outline <- ellipse_points(ellipse, radius)
-    graphics::polygon(outline[1, ], outline[2, ], border = "white", lwd = 4)
     graphics::polygon(outline[1, ], outline[2, ], border = cluster_ink(k), lwd = 2, lty = if (radius == 1) 1 else 2)
   }
 }
@@ -85,11 +84,9 @@ draw_densities <- function(fit, y) {
     open_panel(range(at), c(0, max(bars$density, rowSums(density))), if (is.null(fit$col_names)) "y" else fit$col_names,
                "density", "Data and clusters")
     graphics::rect(bars$breaks[-length(bars$breaks)], 0, bars$breaks[-1], bars$density, col = "grey88", border = "white")
-    for (k in seq_len(n_clusters)) {
-      graphics::lines(at, density[, k], col = cluster_ink(k), lwd = 2)
-      draw_label(c(at[which.max(density[, k])], max(density[, k])), k)
-    }
+    for (k in seq_len(n_clusters)) graphics::lines(at, density[, k], col = cluster_ink(k), lwd = 2)
     graphics::lines(at, rowSums(density), lty = 2, lwd = 1.5)
+    for (k in seq_len(n_clusters)) draw_label(c(at[which.max(density[, k])], max(density[, k])), k)
     top_legend(c("clusters (numbered)", "mixture", "data"), col = c(cluster_ink(1), "black", "grey80"), lwd = c(2, 1.5, NA),
                lty = c(1, 2, 0), pch = c(NA, NA, 15), pt.cex = 1.8)
   })
@@ -98,7 +95,8 @@ draw_densities <- function(fit, y) {
 
 grid_side <- 80L
 
-# Regression functions of all clusters on a grid over the data: list(x, y, values [C x grid points]).
+# Regression functions of all clusters on a grid over the data: list(x, y, values [C x grid
+# points]).
 regression_functions <- function(fit, y) {
   selector <- train_selector(fit, list(n_threads = resolve_threads(fit$control$n_threads)))
   if (!inherits(selector, "gps_selector_trained")) {
@@ -123,9 +121,11 @@ draw_functions <- function(fit) {
   limits <- range(surface$values)
   cluster <- most_probable_cluster(fit)
   labels <- if (is.null(fit$col_names)) paste("dimension", 1:2) else fit$col_names
-  with_par(list(mfrow = grDevices::n2mfrow(n_clusters)[2:1], mar = c(2.4, 2.6, 1.8, 0.6), oma = c(1.6, 1.8, 2.6, 5), cex = 1), {
+  with_par(list(mfrow = grDevices::n2mfrow(n_clusters)[2:1], mar = c(1.8, 2.6, 1.8, 0.6), oma = c(1.6, 1.8, 3.2, 5), cex = 1), {
     for (k in seq_len(n_clusters)) draw_function(surface, k, limits, y, cluster)
-    graphics::mtext("Regression functions that rank the clusters", outer = TRUE, adj = 0, line = 1, font = 2, cex = 1.1)
+    graphics::mtext("Regression functions that rank the clusters", outer = TRUE, adj = 0, line = 1.6, font = 2, cex = 1.1)
+    graphics::mtext("affinity in colour, white line at one half; the cluster's points in orange", outer = TRUE, adj = 0,
+                    line = 0.4, cex = 0.9, col = "grey30")
     graphics::mtext(labels[1], 1, outer = TRUE, line = 0.4)
     graphics::mtext(labels[2], 2, outer = TRUE, line = 0.5)
     draw_key(limits, function(values) function_colours(values, limits))
@@ -137,7 +137,8 @@ function_colours <- function(values, limits) {
   palette[1 + round(63 * (values - limits[1]) / max(diff(limits), 1e-300))]
 }
 
-# One function over the plane with a contour at one half; the points of its cluster in the cluster's colour.
+# One function over the plane with a contour at one half; the points of its cluster in the cluster's
+# colour.
 draw_function <- function(surface, k, limits, y, cluster) {
   value <- matrix(surface$values[k, ], grid_side)
   graphics::plot.new()

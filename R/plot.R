@@ -1,29 +1,33 @@
-# Figures of a fit, in base graphics. Those of mixtures are in plot-mixture.R, grids of images in images.R.
+# Figures of a fit, in base graphics. Those of mixtures are in plot-mixture.R, grids of images in
+# images.R.
 
 #' Figures of a fit
 #'
 #' @param x a fit, as made by [gps_fit()].
-#' @param which one or more of the figures below; NULL: "clusters" for a mixture in one or two dimensions, else
-#'   "components".
+#' @param which one or more of the figures below; NULL: "clusters" for a mixture in one or two
+#'   dimensions, else "components".
 #' @param ... not used.
 #'
 #' @details
-#' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images or the number of
-#'   dimensions is a square of at least 16; else as a heat map of dimensions x components. The most used come first, with
-#'   the share of data points in which each is on.
-#' * `"bound"`: the bound for each iteration of the main run and, in grey, of the short starts before it; when explorers
-#'   stopped, and when the kernel's hyper-parameters were learned anew.
-#' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share of latents selected,
-#'   against the affinity on the fit's data, averaged in 20 bins of equally many pairs of point and latent.
-#' * `"selection"`: how often each latent is selected and is on; and the distribution over the data points of the expected
-#'   number of active latents (for clusters: of the largest responsibility).
-#' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one and two standard
-#'   deviations; the first two principal components where there are more than two dimensions, a histogram with densities
-#'   where there is one.
-#' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of each cluster over the plane,
-#'   as in the paper's Figure 3.
+#' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
+#'   or the number of dimensions is a square of at least 16; else as a heat map of dimensions x
+#'   components. The most used come first, with the share of data points in which each is on.
+#' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
+#'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
+#'   stopped.
+#' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
+#'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
+#'   many pairs of point and latent.
+#' * `"selection"`: how often each latent is selected and is on; and the distribution over the data
+#'   points of the expected number of active latents (for clusters: of the largest responsibility).
+#' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
+#'   and two standard deviations; the first two principal components where there are more than two
+#'   dimensions, a histogram with densities where there is one.
+#' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
+#'   each cluster over the plane, as in the paper's Figure 3.
 #'
-#' Graphical parameters are put back. "selection" and "functions" have several panels and fill the page.
+#' Graphical parameters are put back. "bound", "selection" and "functions" have several panels and
+#' fill the page.
 #' @return the fit, invisibly.
 #' @examples
 #' set.seed(1)
@@ -57,7 +61,8 @@ figures <- list(
 
 is_mixture <- function(fit) all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
 
-# Okabe and Ito's colours, which colour-blind people tell apart; the symbols change where they repeat.
+# Okabe and Ito's colours, which colour-blind people tell apart; the symbols change where they
+# repeat.
 ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7", amber = "#E69F00", sky = "#56B4E9",
          black = "#000000", grey = "#7F7F7F")
 
@@ -69,14 +74,16 @@ fade <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
 
 # Evaluates `code` under graphical parameters and puts the old ones back.
 with_par <- function(settings, code) {
-  old <- graphics::par(settings)
+  old <- graphics::par(no.readonly = TRUE)[names(settings)]
   on.exit(graphics::par(old))
+  graphics::par(settings)
   code
 }
 
 panel_margins <- c(3.6, 4.4, 4.2, 1)
 
-# An empty panel with a pale grid, axes without a box and a title on the left. `ticks` FALSE leaves the x axis to the caller.
+# An empty panel with a pale grid, axes without a box and a title on the left. `ticks` FALSE leaves
+# the x axis to the caller.
 open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, lines = TRUE, ...) {
   graphics::plot.new()
   graphics::plot.window(widen(xlim), widen(ylim), ...)
@@ -84,7 +91,8 @@ open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, lines = TRUE,
   if (ticks) graphics::axis(1, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, mgp = c(2, 0.35, 0))
   graphics::axis(2, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1, mgp = c(3, 0.5, 0))
   graphics::title(xlab = xlab, line = 2)
-  graphics::title(ylab = ylab, line = 3.2)
+  widest <- max(graphics::strwidth(format(graphics::axTicks(2)), "inches"))
+  graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"))
   panel_title(main)
 }
 
@@ -136,10 +144,9 @@ grey_pixels <- function(values, image_dim) {
 
 # Dimensions x components in colours, with a key.
 draw_heat <- function(fit, values, main, shown, usage) {
-  unit <- "weight"
   if (is_mixture(fit)) {
     values <- standardise_means(fit$params)[, shown, drop = FALSE]
-    unit <- "mean, in standard deviations of each variable"
+    main <- paste0(main, ", in standard deviations of each variable")
   }
   names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)
   n <- dim(values)
@@ -150,11 +157,12 @@ draw_heat <- function(fit, values, main, shown, usage) {
     graphics::rect(0, 0, n[2], n[1], border = "grey60")
     some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
     rows <- some(n[1], 40)
-    columns <- some(n[2], 25)
+    columns <- some(n[2], if (n[2] <= 12) 12 else 25)
+    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, percent(usage)) else shown
     graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
-    graphics::axis(1, columns - 0.5, shown[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
-    graphics::title(xlab = if (is_mixture(fit)) "cluster, the largest first" else "component, the most used first", line = 2)
-    graphics::title(main = sprintf("%s (%s)", main, unit), adj = 0, line = 1, font.main = 2, cex.main = 1.1)
+    graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
+    graphics::title(xlab = if (is_mixture(fit)) "cluster, the largest first" else "component, the most used first", line = 1.8)
+    graphics::title(main = main, adj = 0, line = 1, font.main = 2, cex.main = 1.1)
     draw_key(range(values), image_colours)
   })
 }
@@ -188,47 +196,55 @@ draw_bound <- function(fit) {
   trace <- fit$trace
   if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
   is_main <- trace$start == 0
-  trace$x <- trace$iteration - ifelse(is_main, 0, start_iterations)
   trace$value <- trace$bound / ifelse(is_main, fit$n_points, min(fit$n_points, start_rows))
-  main <- trace[is_main, ]
   starts <- split(trace[!is_main, ], trace$start[!is_main])
-  ends <- vapply(starts, function(start) start$value[nrow(start)], 1)
-  range <- range(main$value, ends)
-  ylim <- range + c(-0.25, 0.05) * max(diff(range), 1e-3 * abs(range[2]))
-  with_par(list(mar = panel_margins + c(0, 1, 0, 0)), {
-    open_panel(range(trace$x), ylim, if (length(starts) > 0) "iteration (short starts before 1)" else "iteration",
-               "", "Bound on the log-likelihood, for each data point")
-    graphics::title(ylab = "truncated free energy / data points (nats)", line = 4.2)
-    graphics::clip(graphics::par("usr")[1], graphics::par("usr")[2], ylim[1], ylim[2])
-    mark_polish(main)
-    for (start in starts) graphics::lines(start$x, start$value, col = "grey70", lwd = 1.5)
-    chosen <- starts[names(starts) %in% fit$starts$start[fit$starts$chosen]]
-    for (start in chosen) graphics::lines(start$x, start$value, col = "grey30", lwd = 1.5)
-    graphics::lines(main$x, main$value, col = ink["blue"], lwd = 2.5)
-    graphics::points(main$x[main$refit], main$value[main$refit], pch = 24, bg = "white", col = ink["orange"], lwd = 1.5)
-    bound_legend(length(starts) > 0, any(main$refit), any(main$explore > 0) && any(main$explore == 0))
+  panels <- c(if (length(starts) > 0) 2, if (any(is_main)) 3)
+  with_par(list(mfrow = c(1, 1), mar = panel_margins + c(0, 1, 0, 0), cex = 1), {
+    if (length(panels) == 2) graphics::layout(t(1:2), widths = panels)
+    graphics::par(cex = 1)
+    if (length(starts) > 0) draw_starts(starts, fit$starts$start[fit$starts$chosen])
+    if (any(is_main)) draw_main_run(trace[is_main, ], if (length(starts) == 0) bound_label else "")
   })
 }
 
-# A pale ground under the iterations after explorers stopped.
-mark_polish <- function(main) {
-  quiet <- main$x[main$explore == 0]
-  if (length(quiet) == 0 || !any(main$explore > 0)) return(invisible())
+bound_label <- "truncated free energy / data points (nats)"
+
+# All starts, most of what comes after their first third; what lies below is cut off.
+draw_starts <- function(starts, chosen) {
+  values <- lapply(starts, `[[`, "value")
+  ends <- vapply(values, function(value) value[length(value)], 1)
+  late <- unlist(lapply(values, function(value) value[seq_along(value) > length(value) / 3]))
+  ylim <- c(min(ends, stats::quantile(late, 0.25)), max(unlist(values)))
+  ylim <- ylim + c(-0.05, 0.05) * max(diff(ylim), 1e-3 * abs(ylim[2]))
+  open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label, "Bound in the short starts", yaxs = "i")
+  for (start in starts) graphics::lines(start$iteration, start$value, col = "grey65", lwd = 1.5, type = start_line(start))
+  best <- starts[[match(chosen, names(starts))]]
+  graphics::lines(best$iteration, best$value, col = ink["blue"], lwd = 2.5, type = start_line(best))
+  top_legend(c("chosen", sprintf("others (%d)", length(starts) - 1))[seq_len(min(2, length(starts)))],
+             col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
+}
+
+# A line of one point is a point.
+start_line <- function(points) if (nrow(points) == 1) "p" else "l"
+
+draw_main_run <- function(main, ylab) {
+  limits <- range(main$value)
+  limits <- limits + c(-0.5, 0.5) * max(0, 1e-4 * abs(limits[2]) - diff(limits))
+  open_panel(range(main$iteration), limits, "iteration", ylab, "Bound in the main run")
+  quiet <- main$iteration[main$explore == 0]
+  has_polish <- length(quiet) > 0 && any(main$explore > 0)
+  ground <- fade(ink["sky"], 0.2)
   usr <- graphics::par("usr")
-  graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = fade(ink["sky"], 0.15), border = NA)
+  if (has_polish) graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
+  graphics::lines(main$iteration, main$value, col = ink["blue"], lwd = 2.5, type = start_line(main))
+  learned <- main[main$refit, ]
+  graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = ink["orange"], lwd = 1.5)
+  shown <- c(nrow(learned) > 0, has_polish)
+  if (any(shown)) {
+    top_legend(c("kernel learned", "without explorers")[shown], pch = c(24, 22)[shown], pt.bg = c("white", ground)[shown],
+               col = c(ink["orange"], NA)[shown], pt.lwd = 1.5, pt.cex = c(1, 2)[shown])
+  }
 }
-
-bound_legend <- function(has_starts, has_refits, has_polish) {
-  shown <- c(TRUE, has_starts, has_starts, has_refits, has_polish)
-  look <- data.frame(label = c("main run", "chosen start", "other starts", "kernel learned", "without explorers"),
-                     line = c(ink["blue"], "grey30", "grey70", NA, NA), point = c(NA, NA, NA, 24, 22),
-                     ground = c(NA, NA, NA, "white", fade(ink["sky"], 0.3)), border = c(NA, NA, NA, ink["orange"], NA))
-  look <- look[shown, ]
-  top_legend(look$label, lwd = ifelse(is.na(look$line), 1.5, 2.5), lty = ifelse(is.na(look$line), 0, 1), pch = look$point,
-             col = ifelse(is.na(look$line), look$border, look$line), pt.bg = look$ground,
-             pt.cex = ifelse(look$point %in% 22, 2, 1))
-}
-
 
 most_ranked <- 2000L
 n_bins <- 20L
@@ -254,7 +270,7 @@ draw_affinity <- function(fit) {
     if (is_learned) graphics::abline(0, 1, col = "grey50", lty = 2)
     graphics::lines(bins$affinity, bins$selected, type = "o", pch = 21, bg = "white", col = ink["orange"], lwd = 2)
     graphics::lines(bins$affinity, bins$posterior, type = "o", pch = 21, bg = ink["blue"], col = ink["blue"], lwd = 2)
-    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent", if (is_learned) "equal"),
+    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent", if (is_learned) "equality"),
                col = c(ink[c("blue", "orange")], "grey50", "grey50"), lwd = c(2, 2, NA, 1), lty = c(1, 1, 0, 2),
                pch = c(21, 21, 16, NA), pt.bg = c(ink["blue"], "white", NA, NA), pt.cex = c(1, 1, 0.5, 1))
   })
@@ -267,7 +283,8 @@ bin_pairs <- function(affinity, posterior, selected) {
   data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior), selected = mean_of(selected))
 }
 
-# At most 4000 pairs, evenly spaced in the order of affinity; probabilities are moved a little apart, always alike.
+# At most 4000 pairs, evenly spaced in the order of affinity; probabilities are moved a little
+# apart, always alike.
 draw_pairs <- function(affinity, posterior) {
   pairs <- order(affinity)
   pairs <- pairs[unique(round(seq(1, length(pairs), length.out = min(length(pairs), 4000))))]
@@ -283,7 +300,8 @@ draw_selection <- function(fit) {
   order <- order(-on)
   with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
     wide <- if (n_latents <= 60) 0.4 else 0.5
-    open_panel(c(0.5, n_latents + 0.5), c(0, 1), "", "share of data points", "How often each latent is on", FALSE)
+    open_panel(c(0.5, n_latents + 0.5), c(0, max(offered)), "", "share of data points",
+               sprintf("How often each %s is on", if (is_mixture(fit)) "cluster" else "latent"), FALSE)
     place <- seq_len(n_latents)
     graphics::rect(place - wide, 0, place + wide, offered[order], col = fade(ink["sky"], 0.45), border = NA)
     graphics::rect(place - wide, 0, place + wide, on[order], col = ink["blue"], border = NA)
@@ -298,11 +316,10 @@ draw_selection <- function(fit) {
 draw_activity <- function(fit) {
   is_one_hot <- fit$model$rule$max_active == 1
   value <- if (is_one_hot) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
-  limits <- if (is_one_hot) c(0, 1) else c(0, max(1, ceiling(max(value))))
-  breaks <- if (is_one_hot) seq(0, 1, 0.05) else seq(0, limits[2], length.out = 2 * min(limits[2], 10) + 1)
-  bars <- graphics::hist(pmin(value, limits[2]), breaks, plot = FALSE)
-  share <- bars$counts / fit$n_points
-  open_panel(limits, c(0, max(share)), if (is_one_hot) "largest responsibility" else "expected number of latents on",
+  step <- if (is_one_hot) 0.05 else if (max(value) <= 12) 0.5 else 1
+  breaks <- if (is_one_hot) seq(0, 1, step) else seq(-step / 2, ceiling(max(value)) + step / 2, step)
+  share <- graphics::hist(pmin(value, max(breaks)), breaks, plot = FALSE)$counts / fit$n_points
+  open_panel(range(breaks), c(0, max(share)), if (is_one_hot) "largest responsibility" else "expected number of latents on",
              "share of data points", if (is_one_hot) "How sure the assignments are" else "How many latents are on")
   graphics::rect(breaks[-length(breaks)], 0, breaks[-1], share, col = ink["blue"], border = "white")
   graphics::abline(v = mean(value), lty = 2, col = ink["orange"], lwd = 2)

@@ -2,8 +2,8 @@
 
 #' The posterior of a fit's data points
 #'
-#' `posterior_states()` lists the most probable states of one data point, `posterior_sample()` draws states of the data
-#' points from their truncated posterior (equation 2 of the paper).
+#' `posterior_states()` lists the most probable states of one data point, `posterior_sample()` draws
+#' states of the data points from their truncated posterior (equation 2 of the paper).
 #'
 #' @param fit a fit that has kept its data, as made by [gps_fit()].
 #' @param n number of the data point, a whole number in 1..n.
@@ -11,11 +11,12 @@
 #' @param n_draws number of draws for each point, a whole number of at least 1.
 #' @param points numbers of the data points, whole numbers in 1..n; NULL: all.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
-#' @return `posterior_states()`: a data frame with, from the most probable state down, `probability`, `log_joint`
-#'   (log p(s, y)) and `latents`, a list of the numbers of the latents that are on. States whose probability is zero to
-#'   machine precision are left out.
+#' @return `posterior_states()`: a data frame with, from the most probable state down,
+#'   `probability`, `log_joint` (log p(s, y)) and `latents`, a list of the numbers of the latents
+#'   that are on. States whose probability is zero to machine precision are left out.
 #'
-#'   `posterior_sample()`: an integer matrix points x H of 0 and 1, for `n_draws` above 1 an array n_draws x points x H.
+#'   `posterior_sample()`: an integer matrix points x H of 0 and 1, for `n_draws` above 1 an array
+#' n_draws x points x H.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)
@@ -66,7 +67,8 @@ check_points <- function(points, n_points) {
   as.integer(points)
 }
 
-# Draws as n_draws x points x H integers. Uniform numbers are drawn point by point, whatever the blocks.
+# Draws as n_draws x points x H integers. Uniform numbers are drawn point by point, whatever the
+# blocks.
 draw_blocks <- function(task, fit, stored, n_draws) {
   n_latents <- fit$model$n_latents
   out <- array(0L, c(n_draws, ncol(task$y), n_latents))

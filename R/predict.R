@@ -1,33 +1,37 @@
-# Predictions of a fit: the E-step at its parameters, for its own data with the stored slots, or for new data with the
-# selection that the selector makes of them.
+# Predictions of a fit: the E-step at its parameters, for its own data with the stored slots, or for
+# new data with the selection that the selector makes of them.
 
 prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected")
 
 #' Predictions of a fit
 #'
-#' Selects latents for each data point, without random explorers, and sums exactly over their states (equations 2 and 4 of
-#' the paper).
+#' Selects latents for each data point, without random explorers, and sums exactly over their states
+#' (equations 2 and 4 of the paper).
 #'
 #' @param object a fit, as made by [gps_fit()].
-#' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a numeric matrix or data frame
-#'   with D columns, a vector of length D for one point (D = 1: of any length), or images as `gps_fit()` takes them (also a single one). Named
-#'   columns are matched by name where the fit's data had names; others are then ignored.
+#' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
+#'   numeric matrix or data frame with D columns, a vector of length D for one point (D = 1: of any
+#'   length), or images as `gps_fit()` takes them (also a single one). Named columns are matched by
+#'   name where the fit's data had names; others are then ignored.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
 #' @param ... nothing; a misspelt name is an error.
 #'
-#' @details
-#' The hand-crafted selector and your own rank new data directly, the full one takes all latents, the random one any. The
-#' learned selector is trained on the fit's data and its last expectations, and ranks by the predictive mean of the Gaussian
-#' process; it needs the stored data (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway. A prediction
-#' does not draw from the session's random numbers: ties are broken by the fit's seed and the number of the row.
+#' @details The hand-crafted selector and your own rank new data directly, the full one takes all
+#' latents, the random one any. The learned selector is trained on the fit's data and its last
+#' expectations, and ranks by the predictive mean of the Gaussian process; it needs the stored data
+#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway. A prediction does not
+#' draw from the session's random numbers: ties are broken by the fit's seed and the number of the
+#' row.
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once.
 #' @return for n data points, with their row names,
-#' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster: responsibility);
+#' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
+#'   responsibility);
 #' * `"latent"`: matrix n x H, posterior means of the latents;
 #' * `"state"`: integer matrix n x H of 0 and 1, the most probable state;
-#' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's data were;
+#' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
+#'   data were;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound;
 #' * `"selected"`: integer matrix n x H', the selected latents in ascending order.
 #' @examples
@@ -63,7 +67,8 @@ predict.gps_fit <- function(object, newdata = NULL,
   name_rows(result, row_names)
 }
 
-# What each type asks of the E-step, how many columns it has, and how the E-step's result of a block becomes n x columns.
+# What each type asks of the E-step, how many columns it has, and how the E-step's result of a block
+# becomes n x columns.
 predictors <- list(
   prob = list(
     want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
@@ -87,7 +92,8 @@ predictors <- list(
                   use = function(result, task) t(result$selected))
 )
 
-# Blocks of data through selection (unless the slots are given) and E-step; `use` of each into its rows of the result.
+# Blocks of data through selection (unless the slots are given) and E-step; `use` of each into its
+# rows of the result.
 predict_blocks <- function(task, state, stored, predictor) {
   out <- matrix(predictor$empty, ncol(task$y), predictor$n_columns(task))
   for (block in task$blocks) {
@@ -113,7 +119,8 @@ slots_on <- function(states) {
   on
 }
 
-# n x H of 0 and 1: the most probable state of each point, the first of the template where several are.
+# n x H of 0 and 1: the most probable state of each point, the first of the template where several
+# are.
 best_states <- function(result, task) {
   best <- max.col(t(result$prob), ties.method = "first")
   on <- scatter_slots(result$selected, slots_on(task$states)[, best, drop = FALSE], task$model$n_latents)
@@ -185,7 +192,8 @@ as_rows <- function(newdata, fit) {
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
 }
 
-# The columns that the fit's data had, by name where both have names and the fit's tell columns apart.
+# The columns that the fit's data had, by name where both have names and the fit's tell columns
+# apart.
 pick_columns <- function(newdata, wanted) {
   given <- if (length(dim(newdata)) == 2) colnames(newdata)
   if (is.null(given) || is.null(wanted) || anyDuplicated(wanted) > 0) return(newdata)

@@ -1,20 +1,24 @@
-# The selector's two steps by themselves, at the prompt: data points in rows, latents counted from 1.
+# The selector's two steps by themselves, at the prompt: data points in rows, latents counted from
+# 1.
 
 #' Steps of the selection
 #'
-#' `gps_affinity()` ranks the latents of data points as a fit does before each E-step; `gps_learn()` is what the selector
-#' learns from an E-step. With [gps_estep()] and [gps_mstep()] they make an EM iteration.
+#' `gps_affinity()` ranks the latents of data points as a fit does before each E-step; `gps_learn()`
+#' is what the selector learns from an E-step. With [gps_estep()] and [gps_mstep()] they make an EM
+#' iteration.
 #'
-#' For [selector_gp()] the affinity is the leave-one-out mean of the Gaussian process that regresses the last expectations
-#' on the data (equation 5 of the paper).
+#' For [selector_gp()] the affinity is the leave-one-out mean of the Gaussian process that regresses
+#' the last expectations on the data (equation 5 of the paper).
 #' @param selector a selector, as made by a `selector_*()` function.
-#' @param state a fit; or a list with `model` (sizes fixed by [gps_bind()]), `params`, `selected` and `prob_on` (n x slots, as
-#'   from [gps_estep()]), `memory` (the value of `gps_learn()`) and `iteration`. `gps_learn()` needs `model`, `params`,
-#'   `selected` and `prob_on`; `gps_affinity()` needs `model`, `params` and, for a selector that learns, `memory`.
+#' @param state a fit; or a list with `model` (sizes fixed by [gps_bind()]), `params`, `selected`
+#'   and `prob_on` (n x slots, as from [gps_estep()]), `memory` (the value of `gps_learn()`) and
+#'   `iteration`. `gps_learn()` needs `model`, `params`, `selected` and `prob_on`; `gps_affinity()`
+#'   needs `model`, `params` and, for a selector that learns, `memory`.
 #' @param y numeric matrix n x D of all data points.
 #' @param points numbers of the data points to rank, whole numbers in 1..n; NULL: all.
-#' @return `gps_affinity()`: matrix points x H, larger for more relevant latents; all zero for selectors that rank nothing.
-#'   `gps_learn()`: the selector's memory, NULL for selectors that learn nothing.
+#' @return `gps_affinity()`: matrix points x H, larger for more relevant latents; all zero for
+#'   selectors that rank nothing. `gps_learn()`: the selector's memory, NULL for selectors that
+#'   learn nothing.
 #' @examples
 #' set.seed(1)
 #' y <- simulate_bars(50)$y

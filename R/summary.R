@@ -1,4 +1,5 @@
-# summary() of a fit: how much each component is used, which are dead or double, what was rescued, what was learned.
+# summary() of a fit: how much each component is used, which are dead or double, what was rescued,
+# what was learned.
 
 #' Summary of a fit
 #'
@@ -9,11 +10,12 @@
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
 #' * `usage`: H expected numbers of data points in which each component is on;
 #' * `dead`: numbers of the components used by less than one data point;
-#' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of at least 0.99, or
-#'   clusters that overlap by a Bhattacharyya coefficient of at least 0.99);
-#' * `events`: data frame of floors, rescues and jitter in the trace: `event`, `iterations` (how many), `last` (iteration
-#'   of the main run);
-#' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the selector's kernel, named, or NULL;
+#' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
+#'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at least 0.99);
+#' * `events`: data frame of floors, rescues and jitter in the trace: `event`, `iterations` (how
+#'   many), `last` (iteration of the main run);
+#' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
+#'   selector's kernel, named, or NULL;
 #' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
 #' @examples
 #' set.seed(1)
@@ -63,7 +65,8 @@ find_duplicates <- function(params) {
   matrix(as.integer(pairs), ncol = 2)
 }
 
-# Bhattacharyya coefficients of clusters, C x C; the marginals' product is an upper bound that spares most of the work.
+# Bhattacharyya coefficients of clusters, C x C; the marginals' product is an upper bound that
+# spares most of the work.
 cluster_overlap <- function(params) {
   n <- ncol(params$mu)
   variances <- vapply(seq_len(n), function(k) diag(cluster_covariance(params, k)), numeric(nrow(params$mu)))
