@@ -4,7 +4,8 @@
 
 fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "bound",
                 "n_points", "n_iter", "status", "trace", "starts", "kernel_theta", "memory",
-                "selected", "prob_on", "y", "image_dim", "row_names", "col_names", "seed", "version")
+                "selected", "prob_on", "y", "image_dim", "row_names", "col_names", "seed",
+                "version")
 
 # The fit, or an error of class gps_error_argument that says what is wrong with it.
 check_fit <- function(fit) {
@@ -81,7 +82,8 @@ check_fit_model <- function(parts) {
 has_options <- function(model, first, second) {
   flat <- function(model) unlist(model$options)
   if (!is.list(model$options) || !all(vapply(model$options, is.double, NA)) ||
-        !identical(lengths(model$options), lengths(first$options)) || !all(is.finite(flat(model)))) {
+        !identical(lengths(model$options), lengths(first$options)) ||
+        !all(is.finite(flat(model)))) {
     return(FALSE)
   }
   fixed <- flat(first) == flat(second)

@@ -56,21 +56,25 @@ print.gps_fit <- function(x, ...) {
 # Named vector of what print() says, one element a line.
 describe_fit <- function(fit) {
   model <- fit$model
+  images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
+  kept <- if (is.null(fit$y)) ", not kept"
   lines <- c(
     Model = format_model(model),
-    Data = sprintf("%d points of %d dimensions%s%s", fit$n_points, model$n_dims,
-                   if (is.null(fit$image_dim)) "" else sprintf(" (images %s)", paste(fit$image_dim, collapse = " x ")),
-                   if (is.null(fit$y)) ", not kept" else ""),
+    Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
     Selector = describe_selector(fit$selector),
-    Selected = sprintf("%d of %d, at most %d on: %s states a point", fit$n_selected, model$n_latents, fit$max_active,
+    Selected = sprintf("%d of %d, at most %d on: %s states a point", fit$n_selected,
+                       model$n_latents, fit$max_active,
                        count_states(model$rule, fit$n_selected, fit$max_active)),
-    Bound = sprintf("%s, %s a point", plain_number(fit$bound, 7), plain_number(fit$bound / fit$n_points)),
+    Bound = sprintf("%s, %s a point", plain_number(fit$bound, 7),
+                    plain_number(fit$bound / fit$n_points)),
     Status = describe_status(fit), Starts = describe_starts(fit$starts)
   )
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines
 }
+
+shown_dim <- function(dim) paste(dim, collapse = " x ")
 
 format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
 
@@ -80,8 +84,8 @@ describe_selector <- function(selector) {
   if (is.null(selector$kernel)) return(format_selector(selector))
   kernel <- selector$kernel
   selector$kernel <- NULL
-  sub("learned by a Gaussian process", sprintf("Gaussian process (%s)", kernel_label(kernel)), format_selector(selector),
-      fixed = TRUE)
+  sub("learned by a Gaussian process", sprintf("Gaussian process (%s)", kernel_label(kernel)),
+      format_selector(selector), fixed = TRUE)
 }
 
 # "RBF + linear", and so on.
@@ -92,9 +96,9 @@ kernel_label <- function(kernel) {
 }
 
 describe_status <- function(fit) {
-  sprintf("%s %d iteration%s", switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
-                                      time_limit = "out of time after", interrupted = "interrupted after", fit$status),
-          fit$n_iter, if (fit$n_iter == 1) "" else "s")
+  words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
+                  time_limit = "out of time after", interrupted = "interrupted after", fit$status)
+  sprintf("%s %d iteration%s", words, fit$n_iter, if (fit$n_iter == 1) "" else "s")
 }
 
 describe_starts <- function(starts) {
@@ -107,7 +111,8 @@ describe_starts <- function(starts) {
 # Signatures of the functions a user supplied, which predict() will call.
 user_functions <- function(selector) {
   given <- Filter(is.function, unclass(selector))
-  sprintf("%s(%s)", names(given), vapply(given, function(f) paste(names(formals(args(f))), collapse = ", "), ""))
+  sprintf("%s(%s)", names(given),
+          vapply(given, function(f) paste(names(formals(args(f))), collapse = ", "), ""))
 }
 
 #' @rdname fit-methods
@@ -121,9 +126,12 @@ coef.gps_fit <- function(object, ...) {
 name_params <- function(params, model, col_names) {
   if (is.null(col_names)) return(params)
   for (name in names(params)) {
-    names <- lapply(model$params[[name]], function(axis) if (axis == "dims") col_names)
-    if (all(vapply(names, is.null, NA))) next
-    if (length(names) == 1) names(params[[name]]) <- col_names else dimnames(params[[name]]) <- names
+    axes <- model$params[[name]]
+    if (identical(axes, "dims")) {
+      names(params[[name]]) <- col_names
+    } else if ("dims" %in% axes) {
+      dimnames(params[[name]]) <- lapply(axes, function(axis) if (axis == "dims") col_names)
+    }
   }
   params
 }
@@ -132,7 +140,8 @@ name_params <- function(params, model, col_names) {
 #' @export
 logLik.gps_fit <- function(object, ...) {
   check_fit(object)
-  structure(object$bound, df = count_free(object$model), nobs = object$n_points, class = c("gps_bound", "logLik"))
+  structure(object$bound, df = count_free(object$model), nobs = object$n_points,
+            class = c("gps_bound", "logLik"))
 }
 
 # Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot
@@ -149,8 +158,8 @@ count_free <- function(model) {
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
-  cat(sprintf("Truncated bound on the log-likelihood: %s (df = %d, nobs = %d)\n", format(c(x), digits = digits),
-              as.integer(attr(x, "df")), attr(x, "nobs")))
+  cat(sprintf("Truncated bound on the log-likelihood: %s (df = %d, nobs = %d)\n",
+              format(c(x), digits = digits), as.integer(attr(x, "df")), attr(x, "nobs")))
   invisible(x)
 }
 
@@ -179,7 +188,8 @@ residuals.gps_fit <- function(object, ...) {
 # The stored data, D x n, or an error that says why there are none.
 need_data <- function(fit, what) {
   if (is.null(fit$y)) {
-    gps_abort(sprintf("%s needs the data, which this fit has not kept: refit with gps_control(keep_data = TRUE).", what))
+    gps_abort(paste(what, "needs the data, which this fit has not kept:",
+                    "refit with gps_control(keep_data = TRUE)."))
   }
   fit$y
 }
@@ -234,18 +244,18 @@ update.gps_fit <- function(object, ...) {
   check_fit(object)
   changes <- list(...)
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
-  unknown <- setdiff(names(changes), known)
-  if (is.null(names(changes)) || "" %in% names(changes)) refuse_unknown(changes[names(changes) == ""], known)
-  refuse_unknown(changes[unknown], known)
+  names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  refuse_unknown(changes[!names %in% known], known)
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
-  arguments <- list(model = object$model, selector = object$selector, n_selected = object$n_selected,
-                    max_active = given_max_active(object))
+  arguments <- list(model = object$model, selector = object$selector,
+                    n_selected = object$n_selected, max_active = given_max_active(object))
   arguments[names(changes)] <- changes
   arguments[of_control] <- NULL
   arguments$control <- change_control(control, changes[of_control])
   if (is.null(arguments$y)) {
-    arguments$y <- shape_rows(t(need_data(object, "update() without `y`")), object, object$row_names)
+    arguments$y <- shape_rows(t(need_data(object, "update() without `y`")), object,
+                              object$row_names)
   }
   do.call(gps_fit, arguments, quote = TRUE)
 }

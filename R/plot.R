@@ -39,10 +39,10 @@
 #' @export
 plot.gps_fit <- function(x, which = NULL, ...) {
   check_fit(x)
-  if (is.null(which)) which <- if (is_mixture(x) && x$model$n_dims <= 2) "clusters" else "components"
+  is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
+  if (is.null(which)) which <- if (is_plane) "clusters" else "components"
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
-  has_pages <- length(which) > 1 && prod(graphics::par("mfrow")) < length(which) && grDevices::dev.interactive()
-  if (has_pages) {
+  if (length(which) > prod(graphics::par("mfrow")) && grDevices::dev.interactive()) {
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
@@ -59,11 +59,19 @@ figures <- list(
   functions = function(fit) draw_functions(fit)
 )
 
-is_mixture <- function(fit) all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
+is_mixture <- function(fit) {
+  all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
+}
+
+# What a latent is called in the labels, and how they stand on the axis.
+noun <- function(fit) if (is_mixture(fit)) "cluster" else "latent"
+
+ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
 
 # Okabe and Ito's colours, which colour-blind people tell apart; the symbols change where they
 # repeat.
-ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7", amber = "#E69F00", sky = "#56B4E9",
+ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7",
+         amber = "#E69F00", sky = "#56B4E9",
          black = "#000000", grey = "#7F7F7F")
 
 cluster_ink <- function(k) unname(ink[(k - 1) %% length(ink) + 1])
@@ -84,28 +92,38 @@ panel_margins <- c(3.6, 4.4, 4.2, 1)
 
 # An empty panel with a pale grid, axes without a box and a title on the left. `ticks` FALSE leaves
 # the x axis to the caller.
-open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, lines = TRUE, ...) {
+open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, ...) {
   graphics::plot.new()
   graphics::plot.window(widen(xlim), widen(ylim), ...)
-  if (lines) graphics::abline(h = graphics::axTicks(2), v = if (ticks) graphics::axTicks(1), col = "grey92")
-  if (ticks) graphics::axis(1, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, mgp = c(2, 0.35, 0))
-  graphics::axis(2, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1, mgp = c(3, 0.5, 0))
+  graphics::abline(h = graphics::axTicks(2), v = if (ticks) graphics::axTicks(1), col = "grey92")
+  if (ticks) draw_axis(1)
+  draw_axis(2)
   graphics::title(xlab = xlab, line = 2)
   widest <- max(graphics::strwidth(format(graphics::axTicks(2)), "inches"))
   graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"))
   panel_title(main)
 }
 
-panel_title <- function(main) graphics::title(main = main, adj = 0, line = 2.6, font.main = 2, cex.main = 1.1)
+# Ticks without a line.
+draw_axis <- function(side, cex = 1) {
+  graphics::axis(side, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1,
+                 mgp = c(3, if (side == 1) 0.35 else 0.5, 0), cex.axis = cex)
+}
 
-widen <- function(limits) if (diff(limits) > 0) limits else limits + c(-0.5, 0.5) * max(1, abs(limits[1]))
+panel_title <- function(main, line = 2.6) {
+  graphics::title(main = main, adj = 0, line = line, font.main = 2, cex.main = 1.1)
+}
+
+widen <- function(limits) {
+  if (diff(limits) > 0) limits else limits + c(-0.5, 0.5) * max(1, abs(limits[1]))
+}
 
 # A legend between title and panel, where it covers no data.
 top_legend <- function(labels, ...) {
-  graphics::legend("bottomleft", labels, inset = c(0, 1), xpd = NA, horiz = TRUE, bty = "n", cex = 0.9, seg.len = 1.5,
+  graphics::legend("bottomleft", labels, inset = c(0, 1), xpd = NA, horiz = TRUE, bty = "n",
+                   cex = 0.9, seg.len = 1.5,
                    x.intersp = 0.6, text.width = graphics::strwidth(labels, cex = 0.9) * 1.06, ...)
 }
-
 
 draw_components <- function(fit) {
   most_shown <- 100
@@ -113,14 +131,16 @@ draw_components <- function(fit) {
   usage <- component_usage(fit) / fit$n_points
   shown <- utils::head(order(-usage), most_shown)
   kind <- if (is_mixture(fit)) "Cluster means" else "Components"
-  main <- if (length(shown) < length(usage)) sprintf("%s: the %d most used of %d", kind, most_shown, length(usage)) else kind
+  if (length(shown) < length(usage)) {
+    kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
+  }
   labels <- sprintf("%d: %s", shown, percent(usage[shown]))
   size <- component_size(fit)
-  if (is.null(size)) return(draw_heat(fit, values[, shown, drop = FALSE], main, shown, usage[shown]))
+  if (is.null(size)) return(draw_heat(fit, values, kind, shown, usage[shown]))
   values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
   with_par(list(oma = c(0.5, 0.5, 0.5, 0.5)), {
     image_grid(values, size[1], size[2], titles = labels,
-               main = paste0(main, ", with the share of data points in which each is on"))
+               main = paste0(kind, ", with the share of data points in which each is on"))
   })
 }
 
@@ -139,21 +159,24 @@ component_size <- function(fit) {
 # Mean over the channels of coloured images: pixels x K.
 grey_pixels <- function(values, image_dim) {
   if (length(image_dim) < 3) return(values)
-  rowMeans(aperm(array(values, c(prod(image_dim[1:2]), image_dim[3], ncol(values))), c(1, 3, 2)), dims = 2)
+  rowMeans(aperm(array(values, c(prod(image_dim[1:2]), image_dim[3], ncol(values))), c(1, 3, 2)),
+           dims = 2)
 }
 
 # Dimensions x components in colours, with a key.
 draw_heat <- function(fit, values, main, shown, usage) {
   if (is_mixture(fit)) {
-    values <- standardise_means(fit$params)[, shown, drop = FALSE]
+    values <- standardise_means(fit$params)
     main <- paste0(main, ", in standard deviations of each variable")
   }
+  values <- values[, shown, drop = FALSE]
   names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)
   n <- dim(values)
   with_par(list(mar = c(3.6, min(8, 2.5 + 0.5 * max(nchar(names))), 3.2, 6)), {
     graphics::plot.new()
     graphics::plot.window(c(0, n[2]), c(n[1], 0), xaxs = "i", yaxs = "i")
-    graphics::rasterImage(matrix(image_colours(values), n[1]), 0, n[1], n[2], 0, interpolate = FALSE)
+    graphics::rasterImage(matrix(image_colours(values), n[1]), 0, n[1], n[2], 0,
+                          interpolate = FALSE)
     graphics::rect(0, 0, n[2], n[1], border = "grey60")
     some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
     rows <- some(n[1], 40)
@@ -161,8 +184,8 @@ draw_heat <- function(fit, values, main, shown, usage) {
     labels <- if (n[2] <= 12) sprintf("%d: %s", shown, percent(usage)) else shown
     graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
     graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
-    graphics::title(xlab = if (is_mixture(fit)) "cluster, the largest first" else "component, the most used first", line = 1.8)
-    graphics::title(main = main, adj = 0, line = 1, font.main = 2, cex.main = 1.1)
+    graphics::title(xlab = ranked_label(fit), line = 1.8)
+    panel_title(main, 1)
     draw_key(range(values), image_colours)
   })
 }
@@ -171,7 +194,8 @@ draw_heat <- function(fit, values, main, shown, usage) {
 standardise_means <- function(params) {
   mu <- params$mu
   n_clusters <- ncol(mu)
-  within <- matrix(vapply(seq_len(n_clusters), function(k) diag(cluster_covariance(params, k)), mu[, 1]), nrow(mu))
+  within <- vapply(seq_len(n_clusters), function(k) diag(cluster_covariance(params, k)), mu[, 1])
+  dim(within) <- dim(mu)
   centre <- drop(mu %*% params$pi)
   spread <- sqrt(drop((within + (mu - centre)^2) %*% params$pi))
   (mu - centre) / spread
@@ -184,13 +208,13 @@ draw_key <- function(range, colours) {
   left <- usr[2] + 0.15 * width
   values <- seq(range[2], range[1], length.out = 101)
   height <- usr[3] + c(0.15, 0.85) * (usr[4] - usr[3])
-  graphics::rasterImage(colours(matrix(values)), left, height[1], left + 0.15 * width, height[2], xpd = NA)
+  graphics::rasterImage(colours(matrix(values)), left, height[1], left + 0.15 * width, height[2],
+                        xpd = NA)
   at <- pretty(range, 5)
   at <- at[at >= range[1] & at <= range[2]]
   place <- height[1] + (at - range[1]) / max(diff(range), 1e-300) * diff(height)
   graphics::text(left + 0.2 * width, place, format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
 }
-
 
 draw_bound <- function(fit) {
   trace <- fit$trace
@@ -216,16 +240,19 @@ draw_starts <- function(starts, chosen) {
   late <- unlist(lapply(values, function(value) value[seq_along(value) > length(value) / 3]))
   ylim <- c(min(ends, stats::quantile(late, 0.25)), max(unlist(values)))
   ylim <- ylim + c(-0.05, 0.05) * max(diff(ylim), 1e-3 * abs(ylim[2]))
-  open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label, "Bound in the short starts", yaxs = "i")
-  for (start in starts) graphics::lines(start$iteration, start$value, col = "grey65", lwd = 1.5, type = start_line(start))
-  best <- starts[[match(chosen, names(starts))]]
-  graphics::lines(best$iteration, best$value, col = ink["blue"], lwd = 2.5, type = start_line(best))
-  top_legend(c("chosen", sprintf("others (%d)", length(starts) - 1))[seq_len(min(2, length(starts)))],
-             col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
+  open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label,
+             "Bound in the short starts", yaxs = "i")
+  for (start in starts) draw_run(start, "grey65", 1.5)
+  draw_run(starts[[match(chosen, names(starts))]], ink["blue"], 2.5)
+  labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
+  top_legend(labels, col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
 }
 
-# A line of one point is a point.
-start_line <- function(points) if (nrow(points) == 1) "p" else "l"
+# A line; of one point a point.
+draw_run <- function(run, colour, width) {
+  graphics::lines(run$iteration, run$value, col = colour, lwd = width,
+                  type = if (nrow(run) == 1) "p" else "l")
+}
 
 draw_main_run <- function(main, ylab) {
   limits <- range(main$value)
@@ -235,13 +262,17 @@ draw_main_run <- function(main, ylab) {
   has_polish <- length(quiet) > 0 && any(main$explore > 0)
   ground <- fade(ink["sky"], 0.2)
   usr <- graphics::par("usr")
-  if (has_polish) graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
-  graphics::lines(main$iteration, main$value, col = ink["blue"], lwd = 2.5, type = start_line(main))
+  if (has_polish) {
+    graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
+  }
+  draw_run(main, ink["blue"], 2.5)
   learned <- main[main$refit, ]
-  graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = ink["orange"], lwd = 1.5)
+  graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = ink["orange"],
+                   lwd = 1.5)
   shown <- c(nrow(learned) > 0, has_polish)
   if (any(shown)) {
-    top_legend(c("kernel learned", "without explorers")[shown], pch = c(24, 22)[shown], pt.bg = c("white", ground)[shown],
+    top_legend(c("kernel learned", "without explorers")[shown], pch = c(24, 22)[shown],
+               pt.bg = c("white", ground)[shown],
                col = c(ink["orange"], NA)[shown], pt.lwd = 1.5, pt.cex = c(1, 2)[shown])
   }
 }
@@ -253,26 +284,31 @@ draw_affinity <- function(fit) {
   y <- need_data(fit, "The figure \"affinity\"")
   points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
   affinity <- gps_affinity(fit$selector, fit, t(y), points)
-  if (all(affinity == affinity[1])) gps_abort("The figure \"affinity\" needs a selector that ranks.")
+  if (all(affinity == affinity[1])) {
+    gps_abort("The figure \"affinity\" needs a selector that ranks.")
+  }
   n_latents <- fit$model$n_latents
   selected <- fit$selected[, points, drop = FALSE]
   posterior <- scatter_slots(selected, fit$prob_on[, points, drop = FALSE], n_latents)
   is_selected <- scatter_slots(selected, 1 + 0 * selected, n_latents)
   bins <- bin_pairs(c(affinity), c(posterior), c(is_selected))
   is_learned <- inherits(fit$selector, "gps_selector_gp")
+  xlab <- if (is_learned) "affinity (leave-one-out mean of the Gaussian process)" else "affinity"
   with_par(list(mar = panel_margins), {
-    open_panel(range(affinity), c(-0.04, 1.04), if (is_learned) {
-      "affinity (leave-one-out mean of the Gaussian process)"
-    } else {
-      "affinity"
-    }, "probability, share", "Affinity against the posterior")
+    open_panel(range(affinity), c(-0.04, 1.04), xlab, "probability, share",
+               "Affinity against the posterior")
     draw_pairs(affinity, posterior)
     if (is_learned) graphics::abline(0, 1, col = "grey50", lty = 2)
-    graphics::lines(bins$affinity, bins$selected, type = "o", pch = 21, bg = "white", col = ink["orange"], lwd = 2)
-    graphics::lines(bins$affinity, bins$posterior, type = "o", pch = 21, bg = ink["blue"], col = ink["blue"], lwd = 2)
-    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent", if (is_learned) "equality"),
-               col = c(ink[c("blue", "orange")], "grey50", "grey50"), lwd = c(2, 2, NA, 1), lty = c(1, 1, 0, 2),
-               pch = c(21, 21, 16, NA), pt.bg = c(ink["blue"], "white", NA, NA), pt.cex = c(1, 1, 0.5, 1))
+    graphics::lines(bins$affinity, bins$selected, type = "o", pch = 21, bg = "white",
+                    col = ink["orange"], lwd = 2)
+    graphics::lines(bins$affinity, bins$posterior, type = "o", pch = 21, bg = ink["blue"],
+                    col = ink["blue"], lwd = 2)
+    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent",
+                 if (is_learned) "equality"),
+               col = c(ink[c("blue", "orange")], "grey50", "grey50"), lwd = c(2, 2, NA, 1),
+               lty = c(1, 1, 0, 2),
+               pch = c(21, 21, 16, NA), pt.bg = c(ink["blue"], "white", NA, NA),
+               pt.cex = c(1, 1, 0.5, 1))
   })
 }
 
@@ -280,7 +316,8 @@ draw_affinity <- function(fit) {
 bin_pairs <- function(affinity, posterior, selected) {
   bin <- ceiling(n_bins * rank(affinity, ties.method = "first") / length(affinity))
   mean_of <- function(x) as.vector(tapply(x, bin, mean))
-  data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior), selected = mean_of(selected))
+  data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior),
+             selected = mean_of(selected))
 }
 
 # At most 4000 pairs, evenly spaced in the order of affinity; probabilities are moved a little
@@ -289,9 +326,9 @@ draw_pairs <- function(affinity, posterior) {
   pairs <- order(affinity)
   pairs <- pairs[unique(round(seq(1, length(pairs), length.out = min(length(pairs), 4000))))]
   shift <- 0.06 * ((seq_along(pairs) * 0.618034) %% 1 - 0.5)
-  graphics::points(affinity[pairs], posterior[pairs] + shift, pch = 16, cex = 0.4, col = fade("black", 0.25))
+  graphics::points(affinity[pairs], posterior[pairs] + shift, pch = 16, cex = 0.4,
+                   col = fade("black", 0.25))
 }
-
 
 draw_selection <- function(fit) {
   n_latents <- fit$model$n_latents
@@ -301,14 +338,16 @@ draw_selection <- function(fit) {
   with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
     wide <- if (n_latents <= 60) 0.4 else 0.5
     open_panel(c(0.5, n_latents + 0.5), c(0, max(offered)), "", "share of data points",
-               sprintf("How often each %s is on", if (is_mixture(fit)) "cluster" else "latent"), FALSE)
+               sprintf("How often each %s is on", noun(fit)), FALSE)
     place <- seq_len(n_latents)
-    graphics::rect(place - wide, 0, place + wide, offered[order], col = fade(ink["sky"], 0.45), border = NA)
+    graphics::rect(place - wide, 0, place + wide, offered[order], col = fade(ink["sky"], 0.45),
+                   border = NA)
     graphics::rect(place - wide, 0, place + wide, on[order], col = ink["blue"], border = NA)
     labelled <- unique(round(seq(1, n_latents, length.out = min(n_latents, 12))))
     graphics::axis(1, labelled, order[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9)
-    graphics::title(xlab = if (is_mixture(fit)) "cluster, the largest first" else "latent, the most used first", line = 2)
-    top_legend(c("selected", "on (expected)"), pch = 15, pt.cex = 1.6, col = c(fade(ink["sky"], 0.45), ink["blue"]))
+    graphics::title(xlab = ranked_label(fit), line = 2)
+    top_legend(c("selected", "on (expected)"), pch = 15, pt.cex = 1.6,
+               col = c(fade(ink["sky"], 0.45), ink["blue"]))
     draw_activity(fit)
   })
 }
@@ -316,12 +355,17 @@ draw_selection <- function(fit) {
 draw_activity <- function(fit) {
   is_one_hot <- fit$model$rule$max_active == 1
   value <- if (is_one_hot) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
-  step <- if (is_one_hot) 0.05 else if (max(value) <= 12) 0.5 else 1
-  breaks <- if (is_one_hot) seq(0, 1, step) else seq(-step / 2, ceiling(max(value)) + step / 2, step)
+  step <- if (max(value) <= 12) 0.5 else 1
+  breaks <- seq(-step / 2, ceiling(max(value)) + step / 2, step)
+  words <- c("expected number of latents on", "How many latents are on")
+  if (is_one_hot) {
+    breaks <- seq(0, 1, 0.05)
+    words <- c("largest responsibility", "How sure the assignments are")
+  }
   share <- graphics::hist(pmin(value, max(breaks)), breaks, plot = FALSE)$counts / fit$n_points
-  open_panel(range(breaks), c(0, max(share)), if (is_one_hot) "largest responsibility" else "expected number of latents on",
-             "share of data points", if (is_one_hot) "How sure the assignments are" else "How many latents are on")
+  open_panel(range(breaks), c(0, max(share)), words[1], "share of data points", words[2])
   graphics::rect(breaks[-length(breaks)], 0, breaks[-1], share, col = ink["blue"], border = "white")
   graphics::abline(v = mean(value), lty = 2, col = ink["orange"], lwd = 2)
-  top_legend(sprintf("mean %s", plain_number(mean(value), 3)), lty = 2, lwd = 2, col = ink["orange"])
+  top_legend(sprintf("mean %s", plain_number(mean(value), 3)), lty = 2, lwd = 2,
+             col = ink["orange"])
 }

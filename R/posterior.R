@@ -35,7 +35,8 @@ posterior_states <- function(fit, n, top = 10) {
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
   task <- new_prediction_task(fit, y[, n, drop = FALSE], "state", is_new = FALSE)
-  result <- infer_block(task, prediction_state(fit), task$blocks[[1]], fit$selected[, n, drop = FALSE], "prob")
+  result <- infer_block(task, prediction_state(fit), task$blocks[[1]],
+                        fit$selected[, n, drop = FALSE], "prob")
   prob <- result$prob[, 1]
   best <- utils::head(order(-prob), min(top, sum(prob > 0)))
   shown <- data.frame(probability = prob[best], log_joint = log(prob[best]) + result$log_evidence)
@@ -51,7 +52,8 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   n_draws <- check_count(n_draws, "n_draws")
   points <- check_points(points, fit$n_points)
   task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
-  draws <- with_user_seed(seed, draw_blocks(task, fit, fit$selected[, points, drop = FALSE], n_draws))
+  stored <- fit$selected[, points, drop = FALSE]
+  draws <- with_user_seed(seed, draw_blocks(task, fit, stored, n_draws))
   dimnames <- if (!is.null(fit$row_names)) list(NULL, fit$row_names[points], NULL)
   dimnames(draws) <- dimnames
   if (n_draws > 1) return(draws)
@@ -61,8 +63,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 # Whole numbers of data points; NULL: all.
 check_points <- function(points, n_points) {
   if (is.null(points)) return(seq_len(n_points))
-  is_valid <- is.numeric(points) && length(points) > 0 && !anyNA(points) && all(points == round(points)) &&
-    all(points >= 1) && all(points <= n_points)
+  is_valid <- is.numeric(points) && length(points) > 0 && all(points %in% seq_len(n_points))
   if (!is_valid) abort_value(points, "points", sprintf("whole numbers between 1 and %d", n_points))
   as.integer(points)
 }

@@ -43,7 +43,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' predict(fit, bars$y[101, ], type = "selected")
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
-                            type = c("prob", "latent", "state", "response", "loglik", "selected"), n_threads = NULL,
+                            type = c("prob", "latent", "state", "response", "loglik", "selected"),
+                            n_threads = NULL,
                             ...) {
   check_fit(object)
   type <- check_choice(type, "type", prediction_types)
@@ -72,7 +73,8 @@ predict.gps_fit <- function(object, newdata = NULL,
 predictors <- list(
   prob = list(
     want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
-    use = function(result, task) scatter_slots(result$selected, result$prob_on, task$model$n_latents)
+    use = function(result, task) scatter_slots(result$selected, result$prob_on,
+                                               task$model$n_latents)
   ),
   latent = list(
     want = "latent", empty = 0, n_columns = function(task) task$model$n_latents,
@@ -97,7 +99,8 @@ predictors <- list(
 predict_blocks <- function(task, state, stored, predictor) {
   out <- matrix(predictor$empty, ncol(task$y), predictor$n_columns(task))
   for (block in task$blocks) {
-    out[block_columns(block), ] <- predictor$use(infer_block(task, state, block, stored, predictor$want), task)
+    result <- infer_block(task, state, block, stored, predictor$want)
+    out[block_columns(block), ] <- predictor$use(result, task)
   }
   out
 }
@@ -105,7 +108,11 @@ predict_blocks <- function(task, state, stored, predictor) {
 # Selected slots of a block and, unless `want` is NULL, the E-step on their states.
 infer_block <- function(task, state, block, stored, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
-  selected <- if (is.null(stored)) select_block(task, state, block, inputs) else block_slots(stored, block)
+  selected <- if (is.null(stored)) {
+    select_block(task, state, block, inputs)
+  } else {
+    block_slots(stored, block)
+  }
   result <- if (!is.null(want)) {
     run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want)
   }
@@ -123,7 +130,8 @@ slots_on <- function(states) {
 # are.
 best_states <- function(result, task) {
   best <- max.col(t(result$prob), ties.method = "first")
-  on <- scatter_slots(result$selected, slots_on(task$states)[, best, drop = FALSE], task$model$n_latents)
+  on <- scatter_slots(result$selected, slots_on(task$states)[, best, drop = FALSE],
+                      task$model$n_latents)
   storage.mode(on) <- "integer"
   on
 }
@@ -131,13 +139,15 @@ best_states <- function(result, task) {
 # The task of a prediction: as the fit's, on other data, without anything random but ties.
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
-  task <- list(y = y, model = fit$model, selector = fit$selector, n_selected = as.integer(fit$n_selected),
+  task <- list(y = y, model = fit$model, selector = fit$selector,
+               n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
-               states = build_states(fit$model, fit$n_selected, fit$max_active), n_threads = resolve_threads(n_threads))
+               states = build_states(fit$model, fit$n_selected, fit$max_active),
+               n_threads = resolve_threads(n_threads))
   task$control$monotone <- FALSE
   if (is_new) task$selector <- train_selector(fit, task)
-  largest <- max(fit$model$n_latents, if (type == "state") task$states$n_states, task$selector$n_trained)
-  task$blocks <- split_blocks(ncol(y), largest)
+  n_states <- if (type == "state") task$states$n_states
+  task$blocks <- split_blocks(ncol(y), max(fit$model$n_latents, n_states, task$selector$n_trained))
   task
 }
 
@@ -152,10 +162,12 @@ train_selector <- function(fit, task) {
   selector <- fit$selector
   selector$explore <- 0
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
-  if (!inherits(selector, "gps_selector_gp") || fit$n_selected == fit$model$n_latents) return(selector)
+  is_full <- fit$n_selected == fit$model$n_latents
+  if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
   y <- need_data(fit, "Selection for new data by a learned selector")
   theta <- if (is.null(fit$kernel_theta)) gp_theta(selector$kernel, y) else fit$kernel_theta
-  weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents), task$n_threads)
+  weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents),
+                        task$n_threads)
   selector[c("theta", "y", "weights", "n_trained")] <- list(theta, y, weights, ncol(y))
   class(selector) <- c("gps_selector_trained", "gps_selector")
   selector
@@ -172,13 +184,16 @@ read_newdata <- function(fit, newdata) {
   newdata <- pick_columns(as_rows(newdata, fit), fit$col_names)
   data <- read_data(newdata, "newdata")
   n_dims <- fit$model$n_dims
-  if (!is.null(fit$image_dim) && !is.null(data$image_dim) && !identical(data$image_dim, fit$image_dim)) {
-    gps_abort(sprintf("`newdata` must have images of %s, not %s.", paste(fit$image_dim, collapse = " x "),
-                      paste(data$image_dim, collapse = " x ")))
+  has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
+  if (has_images && !identical(data$image_dim, fit$image_dim)) {
+    gps_abort(sprintf("`newdata` must have images of %s, not %s.", shown_dim(fit$image_dim),
+                      shown_dim(data$image_dim)))
   }
   if (nrow(data$y) != n_dims) {
-    gps_abort(sprintf("`newdata` must have %d column%s, not %d. Data points are rows: is it transposed?", n_dims,
-                      if (n_dims == 1) "" else "s", nrow(data$y)))
+    gps_abort(sprintf(
+      "`newdata` must have %d column%s, not %d. Data points are rows: is it transposed?", n_dims,
+      if (n_dims == 1) "" else "s", nrow(data$y)
+    ))
   }
   data
 }
@@ -199,9 +214,11 @@ pick_columns <- function(newdata, wanted) {
   if (is.null(given) || is.null(wanted) || anyDuplicated(wanted) > 0) return(newdata)
   absent <- setdiff(wanted, given)
   if (length(absent) > 0) {
-    gps_abort(sprintf("`newdata` must have the columns of the fit's data by name, but %s %s missing.",
-                      paste(dQuote(utils::head(absent, 3), FALSE), collapse = ", "),
-                      if (length(absent) == 1) "is" else sprintf("(%d in all) are", length(absent))))
+    gps_abort(sprintf(
+      "`newdata` must have the columns of the fit's data by name, but %s %s missing.",
+      paste(dQuote(utils::head(absent, 3), FALSE), collapse = ", "),
+      if (length(absent) == 1) "is" else sprintf("(%d in all) are", length(absent))
+    ))
   }
   newdata[, wanted, drop = FALSE]
 }

@@ -41,7 +41,7 @@ gps_affinity <- function(selector, state, y, points = NULL) {
   points <- check_points(points, ncol(step$task$y))
   if (has_to_learn(selector, step$state$memory)) {
     if (!inherits(state, "gps_fit")) {
-      gps_abort("`state$memory` must be what gps_learn() gave: this selector learns before it ranks.")
+      gps_abort("`state$memory` must be from gps_learn(): this selector learns before it ranks.")
     }
     step$state$memory <- learn_selector(selector, step$task, step$state)
   }
@@ -49,7 +49,8 @@ gps_affinity <- function(selector, state, y, points = NULL) {
 }
 
 has_to_learn <- function(selector, memory) {
-  if (inherits(selector, "gps_selector_gp")) is.null(memory$affinity) else is.function(selector$learn) && is.null(memory)
+  if (inherits(selector, "gps_selector_gp")) return(is.null(memory$affinity))
+  is.function(selector$learn) && is.null(memory)
 }
 
 # The learned selector holds the affinities of all points; the others rank the points alone.
@@ -80,14 +81,18 @@ gps_learn <- function(selector, state, y) {
 
 # list(task, state, row_names) inside the package's shapes, from what a user gives.
 read_step <- function(selector, state, y) {
-  check_class(selector, "selector", "gps_selector", "a selector, as made by a selector_*() function")
+  check_class(selector, "selector", "gps_selector",
+              "a selector, as made by a selector_*() function")
   if (inherits(state, "gps_fit")) return(fit_step(selector, state, y))
   if (!is.list(state)) abort_value(state, "state", "a fit or a list with `model` and `params`")
   check_bound_model(state$model)
   data <- read_data(y)
   check_columns(data$y, state$model)
-  inner <- new_state(check_all_params(state$model, state$params, "state$params"), 0L, 0, state$memory)
-  inner$iteration <- if (is.null(state$iteration)) 0L else check_count(state$iteration, "state$iteration", 0)
+  inner <- new_state(check_all_params(state$model, state$params, "state$params"), 0L, 0,
+                     state$memory)
+  if (!is.null(state$iteration)) {
+    inner$iteration <- check_count(state$iteration, "state$iteration", 0)
+  }
   if (!is.null(state$selected)) {
     inner$selected <- check_selected(state$selected, state$model$n_latents, ncol(data$y))
     inner$prob_on <- t(check_matrix(state$prob_on, "state$prob_on", n_cols = nrow(inner$selected)))
@@ -95,7 +100,8 @@ read_step <- function(selector, state, y) {
       abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
     }
   }
-  task <- list(y = data$y, model = state$model, selector = selector, seed = c(0L, 0L), n_threads = resolve_threads(NULL))
+  task <- list(y = data$y, model = state$model, selector = selector, seed = c(0L, 0L),
+               n_threads = resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
 }
 
@@ -104,14 +110,16 @@ fit_step <- function(selector, fit, y) {
   check_fit(fit)
   data <- read_newdata(fit, y)
   if (ncol(data$y) != fit$n_points) {
-    gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points, ncol(data$y)))
+    gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
+                      ncol(data$y)))
   }
   inner <- prediction_state(fit)
   inner[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
   if (inherits(selector, "gps_selector_gp")) {
     inner$memory <- new_gp_memory(selector, data$y)
-    if (length(fit$kernel_theta) == length(inner$memory$theta)) inner$memory$theta <- fit$kernel_theta
+    theta <- fit$kernel_theta
+    if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }
   task <- list(y = data$y, model = fit$model, selector = selector, seed = fit$seed,
                n_threads = resolve_threads(fit$control$n_threads))
@@ -120,6 +128,7 @@ fit_step <- function(selector, fit, y) {
 
 check_columns <- function(y, model) {
   if (nrow(y) != model$n_dims) {
-    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims, nrow(y)))
+    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
+                      nrow(y)))
   }
 }

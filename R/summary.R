@@ -29,9 +29,10 @@ summary.gps_fit <- function(object, ...) {
   usage <- component_usage(object)
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
-         dead = which(usage < 1), duplicates = find_duplicates(object$params), events = summarise_events(object),
-         starts = object$starts, kernel = if (!is.null(object$kernel_theta)) exp_theta(object$kernel_theta),
-         bound = object$bound, df = attr(bound, "df"), nobs = object$n_points, aic = stats::AIC(bound),
+         dead = which(usage < 1), duplicates = find_duplicates(object$params),
+         events = summarise_events(object), starts = object$starts,
+         kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
+         nobs = object$n_points, aic = stats::AIC(bound),
          bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points),
     class = "summary.gps_fit"
   )
@@ -47,9 +48,10 @@ component_usage <- function(fit) {
 }
 
 summarise_params <- function(params) {
-  shape <- vapply(params, function(x) paste(if (is.null(dim(x))) length(x) else dim(x), collapse = " x "), "")
+  shape <- vapply(params, function(x) shown_dim(if (is.null(dim(x))) length(x) else dim(x)), "")
   part <- function(f) vapply(params, f, 1, USE.NAMES = FALSE)
-  data.frame(parameter = names(params), shape = unname(shape), min = part(min), mean = part(mean), max = part(max))
+  data.frame(parameter = names(params), shape = unname(shape), min = part(min), mean = part(mean),
+             max = part(max))
 }
 
 duplicate_level <- 0.99
@@ -69,12 +71,14 @@ find_duplicates <- function(params) {
 # spares most of the work.
 cluster_overlap <- function(params) {
   n <- ncol(params$mu)
-  variances <- vapply(seq_len(n), function(k) diag(cluster_covariance(params, k)), numeric(nrow(params$mu)))
+  variances <- vapply(seq_len(n), function(k) diag(cluster_covariance(params, k)),
+                      numeric(nrow(params$mu)))
   variances <- matrix(variances, nrow(params$mu))
+  mu <- params$mu
   overlap <- diag(n)
   for (i in seq_len(n - 1)) {
     for (j in (i + 1):n) {
-      overlap[i, j] <- min(bhattacharyya(params$mu[, i] - params$mu[, j], variances[, i], variances[, j]))
+      overlap[i, j] <- min(bhattacharyya(mu[, i] - mu[, j], variances[, i], variances[, j]))
       if (overlap[i, j] < duplicate_level || length(dim(params$sigma)) < 3) next
       overlap[i, j] <- full_bhattacharyya(params, i, j)
     }
@@ -105,26 +109,33 @@ summarise_events <- function(fit) {
   event <- c(sub(" [0-9]+$", "", unlist(found)), rep("jitter", sum(trace$jitter > 0)))
   iteration <- c(rep(trace$iteration, lengths(found)), trace$iteration[trace$jitter > 0])
   names <- unique(event)
-  data.frame(event = names, iterations = vapply(names, function(name) sum(event == name), 1L, USE.NAMES = FALSE),
-             last = vapply(names, function(name) max(iteration[event == name]), 1L, USE.NAMES = FALSE))
+  data.frame(event = names,
+             iterations = vapply(names, function(name) sum(event == name), 1L, USE.NAMES = FALSE),
+             last = vapply(names, function(name) max(iteration[event == name]), 1L,
+                           USE.NAMES = FALSE))
 }
 
-# Hyper-parameters from their logarithms, without "log_" in the names.
-exp_theta <- function(theta) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
+# Hyper-parameters from their logarithms, without "log_" in the names; NULL where there are none.
+exp_theta <- function(theta) {
+  if (!is.null(theta)) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
+}
 
 #' @rdname summary.gps_fit
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
-  cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df), show(x$aic), show(x$bic)))
+  cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),
+              show(x$aic), show(x$bic)))
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
-  cat(sprintf("\nExpected number of points in which each component is on (%s components a point)\n", show(x$mean_active)))
+  cat(sprintf("\nExpected number of points in which each component is on (%s components a point)\n",
+              show(x$mean_active)))
   print(stats::setNames(round(x$usage, 1), seq_along(x$usage)))
   if (length(x$dead) > 0) cat("Dead (less than one point):", paste(x$dead, collapse = ", "), "\n")
   if (nrow(x$duplicates) > 0) {
-    cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "), "\n")
+    cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "),
+        "\n")
   }
   if (nrow(x$events) > 0) {
     cat("\nFloors and rescues in the main run\n")
