@@ -108,9 +108,12 @@ trace_row <- function(state, events, seconds) {
        seconds = seconds)
 }
 
+# Columns of the trace, as empty vectors of their types.
+trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(), temperature = numeric(),
+                      explore = numeric(), refit = logical(), jitter = numeric(), events = character(), seconds = numeric())
+
 trace_frame <- function(rows) {
-  columns <- names(rows[[1]])
-  as.data.frame(stats::setNames(lapply(columns, function(name) unlist(lapply(rows, `[[`, name))), columns),
+  as.data.frame(Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))), trace_columns, names(trace_columns)),
                 stringsAsFactors = FALSE)
 }
 

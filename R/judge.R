@@ -42,6 +42,49 @@ match_components <- function(found, truth, threshold = 0.95) {
        matched = !is.na(permutation) & similarity >= threshold)
 }
 
+#' Share of the truly active latents that were selected
+#'
+#' The E-step can only find what the selection offers: this is the recall of the selection of a fit
+#' on its own data, when the truth is known.
+#'
+#' @param fit A fit, as made by [gps_fit()].
+#' @param latents True latents, n x H: a matrix of 0 and 1, such as `latents` of [simulate_bars()]
+#'   and [simulate_clusters()]. Column h belongs to component h of the fit, unless `truth` is given.
+#' @param within Tolerance of locations, for models whose latents have some: a number >= 0. For
+#'   others it must be 0.
+#' @param truth NULL, or the true components as [match_components()] takes them: column h of
+#'   `latents` then belongs to the component of the fit that matches true component h. A component
+#'   that matches none counts as never selected.
+#' @return A number in \[0, 1\]: of all pairs of a data point and a latent that is truly on, the
+#'   share in which the latent was selected for the point; NA where none is on.
+#' @examples
+#' set.seed(1)
+#' bars <- simulate_bars(200)
+#' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+#'                control = gps_control(max_iter = 20, n_starts = 2))
+#' selection_recall(fit, bars$latents, truth = bars)
+#' @export
+selection_recall <- function(fit, latents, within = 0, truth = NULL) {
+  check_fit(fit)
+  within <- check_number(within, "within", lower = 0)
+  if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
+  latents <- unname(check_matrix(latents, "latents"))
+  if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")
+  number <- if (is.null(truth)) {
+    seq_len(fit$model$n_latents)
+  } else {
+    match_components(fit, truth)$permutation
+  }
+  if (nrow(latents) != fit$n_points || ncol(latents) != length(number)) {
+    abort_value(latents, "latents", sprintf("a matrix of %d x %d", fit$n_points, length(number)))
+  }
+  ones <- which(latents == 1, arr.ind = TRUE)
+  if (nrow(ones) == 0) return(NA_real_)
+  wanted <- number[ones[, 2]]
+  found <- colSums(fit$selected[, ones[, 1], drop = FALSE] == rep(wanted, each = fit$n_selected))
+  mean(!is.na(wanted) & found > 0)
+}
+
 # The components of a fit, of a list of parameters or as they are: D x K.
 get_components <- function(x, arg) {
   components <- if (inherits(x, "gps_fit")) stats::coef(x) else x

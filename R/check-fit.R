@@ -1,0 +1,147 @@
+# Is this a fit that gps_fit() made? Every method of a fit asks first, so that nothing cut, edited
+# or foreign reaches the numerics. Nothing stored is evaluated: a built-in model is made anew and
+# compared with the stored one.
+
+fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "bound",
+                "n_points", "n_iter", "status", "trace", "starts", "kernel_theta", "memory",
+                "selected", "prob_on", "y", "image_dim", "row_names", "col_names", "seed",
+                "version")
+
+# The fit, or an error of class gps_error_argument that says what is wrong with it.
+check_fit <- function(fit) {
+  if (!inherits(fit, "gps_fit") || !is.list(fit)) {
+    abort_value(fit, "fit", "a fit, as made by gps_fit()")
+  }
+  parts <- unclass(fit)
+  absent <- setdiff(fit_fields, names(parts))
+  if (length(absent) > 0) abort_fit(sprintf("it has no `%s`", absent[1]))
+  check_fit_version(parts$version)
+  check_fit_counts(parts)
+  check_fit_model(parts)
+  check_all_params(parts$model, parts$params, "fit$params")
+  check_fit_slots(parts)
+  check_fit_data(parts)
+  check_fit_choices(parts)
+  invisible(fit)
+}
+
+abort_fit <- function(reason) {
+  gps_abort(sprintf("`fit` is not as gps_fit() made it: %s.", reason))
+}
+
+need_fit <- function(is_true, reason) if (!isTRUE(is_true)) abort_fit(reason)
+
+is_count <- function(x, lower = 1) is_number(x) && x == round(x) && x >= lower
+
+# Fits live as long as the major number.
+check_fit_version <- function(version) {
+  is_version <- inherits(version, "package_version") && is.list(version) && length(version) == 1
+  number <- if (is_version) unclass(version)[[1]]
+  need_fit(is.integer(number) && length(number) > 0, "its `version` is not a version")
+  current <- unclass(utils::packageVersion("gpselect"))[[1]]
+  if (number[1] != current[1]) {
+    abort_fit(sprintf("it comes from version %s, and this is version %s",
+                      paste(number, collapse = "."), paste(current, collapse = ".")))
+  }
+}
+
+check_fit_counts <- function(parts) {
+  for (name in c("n_selected", "max_active", "n_points")) {
+    need_fit(is_count(parts[[name]]), sprintf("`%s` is not a whole number", name))
+  }
+  need_fit(is_count(parts$n_iter, 0), "`n_iter` is not a whole number")
+  need_fit(is_number(parts$bound), "`bound` is not a number")
+  need_fit(parts$max_active <= parts$n_selected, "`max_active` is above `n_selected`")
+}
+
+# A built-in model is what its constructor and gps_bind() make of its settings and sizes. What of
+# its options depends on the data is told from what must be as it is by binding to two sets of data.
+check_fit_model <- function(parts) {
+  model <- unclass(parts$model)
+  class <- class(parts$model)
+  constructor <- get0(sub("^gps_", "model_", class[1]), asNamespace("gpselect"), mode = "function",
+                      inherits = FALSE)
+  need_fit(inherits(parts$model, "gps_model") && is.list(model) && !is.null(constructor),
+           sprintf("its model is of the unknown class %s", dQuote(class[1], FALSE)))
+  if (!inherits(parts$model, "gps_native_model")) return(invisible())
+  is_plain <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(model$settings) &&
+    all(vapply(model$settings, is.atomic, NA)) && is.list(parts$params) &&
+    as.double(model$n_latents) * model$n_dims <= sum(lengths(parts$params))
+  need_fit(is_plain, "its model has no valid sizes and settings")
+  bound <- tryCatch({
+    unbound <- do.call(constructor, c(list(model$n_latents), model$settings))
+    lapply(c(0, 2), function(x) gps_bind(unbound, matrix(x, model$n_latents, model$n_dims)))
+  }, error = function(condition) NULL)
+  is_same <- !is.null(bound) && identical(class, class(bound[[1]])) &&
+    setequal(names(model), names(bound[[1]])) && has_options(model, bound[[1]], bound[[2]])
+  same <- setdiff(names(bound[[1]]), "options")
+  need_fit(is_same && identical(model[same], unclass(bound[[1]])[same]), "its model was changed")
+}
+
+# Options shaped as in the two bound models, and equal to these where the two agree.
+has_options <- function(model, first, second) {
+  flat <- function(model) unlist(model$options)
+  if (!is.list(model$options) || !all(vapply(model$options, is.double, NA)) ||
+        !identical(lengths(model$options), lengths(first$options)) ||
+        !all(is.finite(flat(model)))) {
+    return(FALSE)
+  }
+  fixed <- flat(first) == flat(second)
+  identical(flat(model)[fixed], flat(first)[fixed])
+}
+
+check_fit_slots <- function(parts) {
+  n_latents <- parts$model$n_latents
+  need_fit(parts$n_selected <= n_latents, "`n_selected` is above the number of latents")
+  dim <- as.integer(c(parts$n_selected, parts$n_points))
+  selected <- parts$selected
+  need_fit(is.integer(selected) && identical(dim(selected), dim) && !anyNA(selected) &&
+             min(selected) >= 0 && max(selected) <= n_latents,
+           sprintf("`selected` is not %d x %d latents", dim[1], dim[2]))
+  prob_on <- parts$prob_on
+  need_fit(is.double(prob_on) && identical(dim(prob_on), dim) && !anyNA(prob_on) &&
+             min(prob_on) >= 0 && max(prob_on) <= 1 + 1e-8,
+           sprintf("`prob_on` is not %d x %d probabilities", dim[1], dim[2]))
+}
+
+check_fit_data <- function(parts) {
+  n_dims <- parts$model$n_dims
+  y <- parts$y
+  need_fit(is.null(y) || is.double(y) && identical(dim(y), as.integer(c(n_dims, parts$n_points))) &&
+             !anyNA(y), sprintf("`y` is not %d x %d numbers", n_dims, parts$n_points))
+  image_dim <- parts$image_dim
+  need_fit(is.null(image_dim) || is.integer(image_dim) && length(image_dim) %in% 2:3 &&
+             isTRUE(prod(image_dim) == n_dims), "`image_dim` is not the size of an image")
+  for (name in c("row_names", "col_names")) {
+    n <- if (name == "row_names") parts$n_points else n_dims
+    need_fit(is.null(parts[[name]]) || is.character(parts[[name]]) && length(parts[[name]]) == n,
+             sprintf("`%s` are not %d names", name, n))
+  }
+}
+
+# Selector, control and what the fit says of itself.
+check_fit_choices <- function(parts) {
+  class <- class(parts$selector)[1]
+  maker <- get0(sub("^gps_", "", class), asNamespace("gpselect"), mode = "function",
+                inherits = FALSE)
+  need_fit(inherits(parts$selector, "gps_selector") && is.list(parts$selector) && !is.null(maker),
+           sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
+  need_fit(inherits(parts$control, "gps_control") && is.list(parts$control),
+           "`control` is not made by gps_control()")
+  if (inherits(parts$selector, "gps_selector_gp")) {
+    check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
+  }
+  need_fit(is.data.frame(parts$trace) && all(names(trace_columns) %in% names(parts$trace)),
+           "`trace` is not its trace")
+  need_fit(is.null(parts$starts) || is.data.frame(parts$starts), "`starts` is not a data frame")
+  need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
+  need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
+           "`seed` is not two integers")
+}
+
+check_fit_kernel <- function(kernel, theta, n_dims) {
+  need_fit(inherits(kernel, "gps_kernel") && is_kernel_sound(kernel), "its kernel was changed")
+  need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
+             length(theta) == length(theta_names(kernel, n_dims)),
+           "`kernel_theta` are not the kernel's parameters")
+}

@@ -1,0 +1,291 @@
+# What a fit says of itself: print, summary, parameters, bound, reconstruction, simulation,
+# refitting.
+
+#' Methods of a fit
+#'
+#' @param object,fit,x a fit, as made by [gps_fit()].
+#' @param nsim number of data sets, a whole number of at least 1.
+#' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
+#' @param n number of data points in each data set, a whole number of at least 1.
+#' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name. Else
+#'   nothing.
+#'
+#' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
+#' the truncated free energy, the sum over data points of \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log
+#' sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of the paper: a lower bound of the
+#' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
+#' it. A fit whose data have not been kept (`gps_control(keep_data = FALSE)`) has no `fitted()` and
+#' `residuals()`, and `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit
+#' is.
+#'
+#' Every method first checks that the fit is as `gps_fit()` made it.
+#' @return
+#' * `coef()`: named list of parameters, shaped as the model's help page says.
+#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters, and
+#'   `nobs`.
+#' * `nobs()`: the number of data points.
+#' * `fitted()`, `residuals()`: n x D, or images as the data were.
+#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
+#'   of 0 and 1). Attribute `seed` as in [stats::simulate()].
+#' * `update()`: a fit.
+#' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
+#'   s_h \rangle}{<s_h>} under the truncated posterior); zero where it was not selected.
+#' @seealso [predict.gps_fit()], [summary.gps_fit()], [plot.gps_fit()], [posterior_states()]
+#' @examples
+#' set.seed(1)
+#' bars <- simulate_bars(100)
+#' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_full(), max_active = 3,
+#'                control = gps_control(max_iter = 10, n_starts = 1))
+#' fit
+#' coef(fit)$sigma2
+#' BIC(fit)
+#' range(residuals(fit))
+#' dim(expectations(fit))
+#' str(simulate(fit, 1, seed = 1))
+#' @name fit-methods
+NULL
+
+#' @rdname fit-methods
+#' @export
+print.gps_fit <- function(x, ...) {
+  check_fit(x)
+  cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x)), sep = "")
+  invisible(x)
+}
+
+# Named vector of what print() says, one element a line.
+describe_fit <- function(fit) {
+  model <- fit$model
+  images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
+  kept <- if (is.null(fit$y)) ", not kept"
+  lines <- c(
+    Model = format_model(model),
+    Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
+    Selector = describe_selector(fit$selector),
+    Selected = sprintf("%d of %d, at most %d on: %s states a point", fit$n_selected,
+                       model$n_latents, fit$max_active,
+                       count_states(model$rule, fit$n_selected, fit$max_active)),
+    Bound = sprintf("%s, %s a point", plain_number(fit$bound, 7),
+                    plain_number(fit$bound / fit$n_points)),
+    Status = describe_status(fit), Starts = describe_starts(fit$starts)
+  )
+  code <- user_functions(fit$selector)
+  if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
+  lines
+}
+
+shown_dim <- function(dim) paste(dim, collapse = " x ")
+
+format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
+
+plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
+
+describe_selector <- function(selector) {
+  if (is.null(selector$kernel)) return(format_selector(selector))
+  kernel <- selector$kernel
+  selector$kernel <- NULL
+  sub("learned by a Gaussian process", sprintf("Gaussian process (%s)", kernel_label(kernel)),
+      format_selector(selector), fixed = TRUE)
+}
+
+# "RBF + linear", and so on.
+kernel_label <- function(kernel) {
+  paste(vapply(kernel$terms, function(term) {
+    paste0(kernel_types[[term$type]]$label, if (term$ard) " ARD")
+  }, ""), collapse = " + ")
+}
+
+describe_status <- function(fit) {
+  words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
+                  time_limit = "out of time after", interrupted = "interrupted after", fit$status)
+  sprintf("%s %d iteration%s", words, fit$n_iter, if (fit$n_iter == 1) "" else "s")
+}
+
+describe_starts <- function(starts) {
+  if (is.null(starts)) return("one, or as given")
+  bounds <- plain_number(sort(starts$bound_per_point, decreasing = TRUE))
+  shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
+  sprintf("best of %d, bounds a point %s", nrow(starts), shown)
+}
+
+# Signatures of the functions a user supplied, which predict() will call.
+user_functions <- function(selector) {
+  given <- Filter(is.function, unclass(selector))
+  sprintf("%s(%s)", names(given),
+          vapply(given, function(f) paste(names(formals(args(f))), collapse = ", "), ""))
+}
+
+#' @rdname fit-methods
+#' @export
+coef.gps_fit <- function(object, ...) {
+  check_fit(object)
+  name_params(object$params, object$model, object$col_names)
+}
+
+# Names of the data's columns on all axes that a model declares as "dims".
+name_params <- function(params, model, col_names) {
+  if (is.null(col_names)) return(params)
+  for (name in names(params)) {
+    axes <- model$params[[name]]
+    if (identical(axes, "dims")) {
+      names(params[[name]]) <- col_names
+    } else if ("dims" %in% axes) {
+      dimnames(params[[name]]) <- lapply(axes, function(axis) if (axis == "dims") col_names)
+    }
+  }
+  params
+}
+
+#' @rdname fit-methods
+#' @export
+logLik.gps_fit <- function(object, ...) {
+  check_fit(object)
+  structure(object$bound, df = count_free(object$model), nobs = object$n_points,
+            class = c("gps_bound", "logLik"))
+}
+
+# Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot
+# latent sum to one.
+count_free <- function(model) {
+  sizes <- dimension_sizes(model)
+  count <- vapply(model$params, function(axes) {
+    n <- unname(sizes[axes])
+    if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
+    prod(n)
+  }, 1)
+  sum(count) - (model$rule$min_active == 1 && model$rule$max_active == 1)
+}
+
+#' @export
+print.gps_bound <- function(x, digits = getOption("digits"), ...) {
+  cat(sprintf("Truncated bound on the log-likelihood: %s (df = %d, nobs = %d)\n",
+              format(c(x), digits = digits), as.integer(attr(x, "df")), attr(x, "nobs")))
+  invisible(x)
+}
+
+#' @rdname fit-methods
+#' @export
+nobs.gps_fit <- function(object, ...) {
+  check_fit(object)
+  object$n_points
+}
+
+#' @rdname fit-methods
+#' @export
+fitted.gps_fit <- function(object, ...) {
+  check_fit(object)
+  stats::predict(object, type = "response")
+}
+
+#' @rdname fit-methods
+#' @export
+residuals.gps_fit <- function(object, ...) {
+  check_fit(object)
+  need_data(object, "residuals()")
+  shape_rows(t(object$y), object, object$row_names) - stats::predict(object, type = "response")
+}
+
+# The stored data, D x n, or an error that says why there are none.
+need_data <- function(fit, what) {
+  if (is.null(fit$y)) {
+    gps_abort(paste(what, "needs the data, which this fit has not kept:",
+                    "refit with gps_control(keep_data = TRUE)."))
+  }
+  fit$y
+}
+
+# A matrix n x D as the data were given: with names, or as an array of images.
+shape_rows <- function(x, fit, row_names) {
+  if (!is.null(fit$image_dim)) {
+    names <- if (!is.null(row_names)) c(list(row_names), vector("list", length(fit$image_dim)))
+    return(array(x, c(nrow(x), fit$image_dim), dimnames = names))
+  }
+  if (!is.null(row_names) || !is.null(fit$col_names)) dimnames(x) <- list(row_names, fit$col_names)
+  x
+}
+
+#' @importFrom stats coef fitted logLik nobs predict residuals simulate update
+#' @rdname fit-methods
+#' @export
+simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
+  check_fit(object)
+  nsim <- check_count(nsim, "nsim")
+  n <- if (is.null(n)) object$n_points else check_count(n, "n")
+  if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
+  repeats <- if (is.null(seed)) {
+    get(".Random.seed", envir = globalenv())
+  } else {
+    structure(seed, kind = as.list(RNGkind()))
+  }
+  drawn <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
+    data <- gps_draw(object$model, object$params, n)
+    list(y = shape_rows(data$y, object, NULL), latents = data$latents)
+  }))
+  structure(drawn, seed = repeats)
+}
+
+# Evaluates `code` after set.seed(seed) and puts the session's generator back; NULL: as things are.
+with_user_seed <- function(seed, code) {
+  if (is.null(seed)) return(code)
+  seed <- check_count(seed, "seed", -.Machine$integer.max)
+  before <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
+  on.exit(if (is.null(before)) {
+    rm(".Random.seed", envir = globalenv())
+  } else {
+    assign(".Random.seed", before, envir = globalenv())
+  })
+  set.seed(seed)
+  code
+}
+
+#' @rdname fit-methods
+#' @export
+update.gps_fit <- function(object, ...) {
+  check_fit(object)
+  changes <- list(...)
+  known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
+  names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  refuse_unknown(changes[!names %in% known], known)
+  of_control <- setdiff(names(changes), names(formals(gps_fit)))
+  control <- if (is.null(changes$control)) object$control else changes$control
+  arguments <- list(model = object$model, selector = object$selector,
+                    n_selected = object$n_selected, max_active = given_max_active(object))
+  arguments[names(changes)] <- changes
+  arguments[of_control] <- NULL
+  arguments$control <- change_control(control, changes[of_control])
+  if (is.null(arguments$y)) {
+    arguments$y <- shape_rows(t(need_data(object, "update() without `y`")), object,
+                              object$row_names)
+  }
+  do.call(gps_fit, arguments, quote = TRUE)
+}
+
+# NULL where all selected latents could be on, so that it may follow a change of n_selected.
+given_max_active <- function(fit) {
+  if (fit$max_active < min(fit$n_selected, fit$model$rule$max_active)) fit$max_active
+}
+
+change_control <- function(control, changes) {
+  if (length(changes) == 0) return(control)
+  check_class(control, "control", "gps_control", "made by gps_control()")
+  values <- unclass(control)
+  values[names(changes)] <- changes
+  do.call(gps_control, values, quote = TRUE)
+}
+
+#' @rdname fit-methods
+#' @export
+expectations <- function(fit) {
+  check_fit(fit)
+  name_rows(scatter_slots(fit$selected, fit$prob_on, fit$model$n_latents), fit$row_names)
+}
+
+# Values of slots (slots x n) at their latents: n x H, zero elsewhere.
+scatter_slots <- function(selected, values, n_latents) {
+  t(dense_targets(list(selected = selected, prob_on = values), n_latents))
+}
+
+name_rows <- function(x, row_names) {
+  if (!is.null(row_names)) rownames(x) <- row_names
+  x
+}

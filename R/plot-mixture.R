@@ -1,0 +1,176 @@
+# Figures of mixtures: clusters in the plane, and what a learned selector has learned about them.
+
+most_points <- 5000L
+
+draw_clusters <- function(fit) {
+  if (!is_mixture(fit)) gps_abort("The figure \"clusters\" needs a fit of a mixture.")
+  y <- need_data(fit, "The figure \"clusters\"")
+  if (nrow(y) == 1) return(draw_densities(fit, y))
+  plane <- choose_plane(fit, y)
+  shown <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), most_points))))
+  cluster <- most_probable_cluster(fit)[shown]
+  at <- crossprod(plane$axes, y[, shown, drop = FALSE] - plane$centre) + plane$shift
+  ellipses <- lapply(seq_len(ncol(fit$params$mu)), function(k) {
+    centre <- drop(crossprod(plane$axes, fit$params$mu[, k] - plane$centre)) + plane$shift
+    list(centre = centre,
+         covariance = crossprod(plane$axes, cluster_covariance(fit$params, k) %*% plane$axes))
+  })
+  with_par(list(mar = panel_margins), {
+    outline <- do.call(cbind, lapply(ellipses, ellipse_points, radius = 2))
+    open_panel(range(at[1, ], outline[1, ]), range(at[2, ], outline[2, ]), plane$labels[1],
+               plane$labels[2],
+               "Data points by most probable cluster")
+    graphics::mtext("ellipses of one and two standard deviations", adj = 0, line = 1.1, cex = 0.9,
+                    col = "grey30")
+    graphics::points(at[1, ], at[2, ], pch = cluster_symbol(cluster),
+                     cex = point_size(length(shown)),
+                     col = fade_each(cluster_ink(cluster), 0.6))
+    for (k in seq_along(ellipses)) draw_ellipse(ellipses[[k]], k)
+    for (k in seq_along(ellipses)) draw_label(ellipses[[k]]$centre, k)
+  })
+}
+
+point_size <- function(n) if (n <= 500) 0.9 else if (n <= 2000) 0.7 else 0.5
+
+fade_each <- function(colours, alpha) {
+  known <- unique(colours)
+  vapply(known, fade, "", alpha = alpha)[match(colours, known)]
+}
+
+most_probable_cluster <- function(fit) {
+  slot <- max.col(t(fit$prob_on), ties.method = "first")
+  fit$selected[cbind(slot, seq_along(slot))]
+}
+
+# The two variables themselves, or the first two principal components of the data.
+choose_plane <- function(fit, y) {
+  if (nrow(y) == 2) {
+    labels <- if (is.null(fit$col_names)) paste("dimension", 1:2) else fit$col_names
+    return(list(axes = diag(2), centre = c(0, 0), shift = c(0, 0), labels = labels))
+  }
+  centre <- rowMeans(y)
+  parts <- eigen(tcrossprod(y - centre) / ncol(y), symmetric = TRUE)
+  share <- percent(parts$values[1:2] / sum(pmax(parts$values, 0)))
+  list(axes = parts$vectors[, 1:2], centre = centre, shift = c(0, 0),
+       labels = sprintf("principal component %d (%s of the variance)", 1:2, share))
+}
+
+# 2 x 100 points of the ellipse at a Mahalanobis distance.
+ellipse_points <- function(ellipse, radius) {
+  angle <- seq(0, 2 * pi, length.out = 100)
+  parts <- eigen(ellipse$covariance, symmetric = TRUE)
+  circle <- radius * rbind(cos(angle), sin(angle))
+  parts$vectors %*% (sqrt(pmax(parts$values, 0)) * circle) + ellipse$centre
+}
+
+draw_ellipse <- function(ellipse, k) {
+  for (radius in 1:2) {
+    outline <- ellipse_points(ellipse, radius)
+    graphics::polygon(outline[1, ], outline[2, ], border = cluster_ink(k), lwd = 2, lty = radius)
+  }
+}
+
+# The number of a cluster on a white disc, above whatever lies there.
+draw_label <- function(centre, k) {
+  graphics::points(centre[1], centre[2], pch = 21, cex = 3, bg = "white", col = cluster_ink(k),
+                   lwd = 2)
+  graphics::text(centre[1], centre[2], k, font = 2, cex = 0.9)
+}
+
+# One dimension: histogram, the clusters' densities and their sum.
+draw_densities <- function(fit, y) {
+  n_clusters <- ncol(fit$params$mu)
+  bars <- graphics::hist(y[1, ], breaks = "FD", plot = FALSE)
+  if (length(bars$counts) > 80) bars <- graphics::hist(y[1, ], breaks = 80, plot = FALSE)
+  at <- seq(min(bars$breaks), max(bars$breaks), length.out = 400)
+  density <- vapply(seq_len(n_clusters), function(k) {
+    fit$params$pi[k] * stats::dnorm(at, fit$params$mu[1, k],
+                                    sqrt(cluster_covariance(fit$params, k)[1]))
+  }, at)
+  with_par(list(mar = panel_margins), {
+    open_panel(range(at), c(0, max(bars$density, rowSums(density))),
+               if (is.null(fit$col_names)) "y" else fit$col_names, "density", "Data and clusters")
+    graphics::rect(bars$breaks[-length(bars$breaks)], 0, bars$breaks[-1], bars$density,
+                   col = "grey88", border = "white")
+    for (k in seq_len(n_clusters)) graphics::lines(at, density[, k], col = cluster_ink(k), lwd = 2)
+    graphics::lines(at, rowSums(density), lty = 2, lwd = 1.5)
+    for (k in seq_len(n_clusters)) draw_label(c(at[which.max(density[, k])], max(density[, k])), k)
+    top_legend(c("clusters (numbered)", "mixture", "data"),
+               col = c(cluster_ink(1), "black", "grey80"), lwd = c(2, 1.5, NA),
+               lty = c(1, 2, 0), pch = c(NA, NA, 15), pt.cex = 1.8)
+  })
+}
+
+grid_side <- 80L
+
+# Regression functions of all clusters on a grid over the data: list(x, y, values [C x grid
+# points]).
+regression_functions <- function(fit, y) {
+  selector <- train_selector(fit, list(n_threads = resolve_threads(fit$control$n_threads)))
+  if (!inherits(selector, "gps_selector_trained")) {
+    gps_abort("The figure \"functions\" needs a learned selector that leaves some clusters out.")
+  }
+  sides <- lapply(1:2, function(d) {
+    margin <- 0.08 * diff(widen(range(y[d, ])))
+    seq(min(y[d, ]) - margin, max(y[d, ]) + margin, length.out = grid_side)
+  })
+  grid <- rbind(rep(sides[[1]], grid_side), rep(sides[[2]], each = grid_side))
+  list(x = sides[[1]], y = sides[[2]],
+       values = gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights,
+                                 grid))
+}
+
+draw_functions <- function(fit) {
+  if (!is_mixture(fit) || fit$model$n_dims != 2) {
+    gps_abort("The figure \"functions\" needs a fit of a mixture in two dimensions.")
+  }
+  y <- need_data(fit, "The figure \"functions\"")
+  surface <- regression_functions(fit, y)
+  n_clusters <- ncol(fit$params$mu)
+  limits <- range(surface$values)
+  cluster <- most_probable_cluster(fit)
+  labels <- if (is.null(fit$col_names)) paste("dimension", 1:2) else fit$col_names
+  page <- list(mfrow = grDevices::n2mfrow(n_clusters)[2:1], mar = c(1.8, 2.6, 1.8, 0.6),
+               oma = c(1.6, 1.8, 3.2, 5), cex = 1)
+  with_par(page, {
+    for (k in seq_len(n_clusters)) draw_function(surface, k, limits, y, cluster)
+    graphics::mtext("Regression functions that rank the clusters", outer = TRUE, adj = 0,
+                    line = 1.6, font = 2, cex = 1.1)
+    graphics::mtext("affinity in colour, white line at one half; the cluster's points in orange",
+                    outer = TRUE, adj = 0,
+                    line = 0.4, cex = 0.9, col = "grey30")
+    graphics::mtext(labels[1], 1, outer = TRUE, line = 0.4)
+    graphics::mtext(labels[2], 2, outer = TRUE, line = 0.5)
+    draw_key(limits, function(values) function_colours(values, limits))
+  })
+}
+
+function_colours <- function(values, limits) {
+  palette <- grDevices::hcl.colors(64, "YlGnBu", rev = TRUE)
+  palette[1 + round(63 * (values - limits[1]) / max(diff(limits), 1e-300))]
+}
+
+# One function over the plane with a contour at one half; the points of its cluster in the cluster's
+# colour.
+draw_function <- function(surface, k, limits, y, cluster) {
+  value <- matrix(surface$values[k, ], grid_side)
+  graphics::plot.new()
+  graphics::plot.window(range(surface$x), range(surface$y), xaxs = "i", yaxs = "i")
+  pixels <- matrix(function_colours(value, limits), grid_side)
+  graphics::rasterImage(t(pixels)[grid_side:1, ], min(surface$x), min(surface$y), max(surface$x),
+                        max(surface$y))
+  if (limits[1] < 0.5 && limits[2] > 0.5) {
+    graphics::contour(surface$x, surface$y, value, levels = 0.5, add = TRUE, drawlabels = FALSE,
+                      col = "white", lwd = 1.5)
+  }
+  shown <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), 1000))))
+  own <- cluster[shown] == k
+  size <- point_size(length(shown))
+  graphics::points(y[1, shown[!own]], y[2, shown[!own]], pch = 16, cex = 0.6 * size,
+                   col = fade("grey20", 0.35))
+  graphics::points(y[1, shown[own]], y[2, shown[own]], pch = 21, cex = size, bg = ink["orange"],
+                   col = "white", lwd = 0.5)
+  for (side in 1:2) draw_axis(side, 0.85)
+  graphics::box(col = "grey60")
+  graphics::title(main = paste("cluster", k), adj = 0, line = 0.4, font.main = 1, cex.main = 1)
+}

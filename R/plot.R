@@ -1,0 +1,371 @@
+# Figures of a fit, in base graphics. Those of mixtures are in plot-mixture.R, grids of images in
+# images.R.
+
+#' Figures of a fit
+#'
+#' @param x a fit, as made by [gps_fit()].
+#' @param which one or more of the figures below; NULL: "clusters" for a mixture in one or two
+#'   dimensions, else "components".
+#' @param ... not used.
+#'
+#' @details
+#' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
+#'   or the number of dimensions is a square of at least 16; else as a heat map of dimensions x
+#'   components. The most used come first, with the share of data points in which each is on.
+#' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
+#'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
+#'   stopped.
+#' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
+#'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
+#'   many pairs of point and latent.
+#' * `"selection"`: how often each latent is selected and is on; and the distribution over the data
+#'   points of the expected number of active latents (for clusters: of the largest responsibility).
+#' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
+#'   and two standard deviations; the first two principal components where there are more than two
+#'   dimensions, a histogram with densities where there is one.
+#' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
+#'   each cluster over the plane, as in the paper's Figure 3.
+#'
+#' Graphical parameters are put back. "bound", "selection" and "functions" have several panels and
+#' fill the page.
+#' @return the fit, invisibly.
+#' @examples
+#' set.seed(1)
+#' bars <- simulate_bars(200, value = 5)
+#' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+#'                control = gps_control(max_iter = 20, n_starts = 2))
+#' plot(fit)
+#' plot(fit, which = "bound")
+#' @export
+plot.gps_fit <- function(x, which = NULL, ...) {
+  check_fit(x)
+  is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
+  if (is.null(which)) which <- if (is_plane) "clusters" else "components"
+  which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
+  if (length(which) > prod(graphics::par("mfrow")) && grDevices::dev.interactive()) {
+    old <- grDevices::devAskNewPage(TRUE)
+    on.exit(grDevices::devAskNewPage(old))
+  }
+  for (name in which) figures[[name]](x)
+  invisible(x)
+}
+
+figures <- list(
+  components = function(fit) draw_components(fit),
+  bound = function(fit) draw_bound(fit),
+  affinity = function(fit) draw_affinity(fit),
+  selection = function(fit) draw_selection(fit),
+  clusters = function(fit) draw_clusters(fit),
+  functions = function(fit) draw_functions(fit)
+)
+
+is_mixture <- function(fit) {
+  all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
+}
+
+# What a latent is called in the labels, and how they stand on the axis.
+noun <- function(fit) if (is_mixture(fit)) "cluster" else "latent"
+
+ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
+
+# Okabe and Ito's colours, which colour-blind people tell apart; the symbols change where they
+# repeat.
+ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7",
+         amber = "#E69F00", sky = "#56B4E9",
+         black = "#000000", grey = "#7F7F7F")
+
+cluster_ink <- function(k) unname(ink[(k - 1) %% length(ink) + 1])
+
+cluster_symbol <- function(k) c(16, 17, 15, 18, 1, 2, 0, 5)[((k - 1) %/% length(ink)) %% 8 + 1]
+
+fade <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
+
+# Evaluates `code` under graphical parameters and puts the old ones back.
+with_par <- function(settings, code) {
+  old <- graphics::par(no.readonly = TRUE)[names(settings)]
+  on.exit(graphics::par(old))
+  graphics::par(settings)
+  code
+}
+
+panel_margins <- c(3.6, 4.4, 4.2, 1)
+
+# An empty panel with a pale grid, axes without a box and a title on the left. `ticks` FALSE leaves
+# the x axis to the caller.
+open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, ...) {
+  graphics::plot.new()
+  graphics::plot.window(widen(xlim), widen(ylim), ...)
+  graphics::abline(h = graphics::axTicks(2), v = if (ticks) graphics::axTicks(1), col = "grey92")
+  if (ticks) draw_axis(1)
+  draw_axis(2)
+  graphics::title(xlab = xlab, line = 2)
+  widest <- max(graphics::strwidth(format(graphics::axTicks(2)), "inches"))
+  graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"))
+  panel_title(main)
+}
+
+# Ticks without a line.
+draw_axis <- function(side, cex = 1) {
+  graphics::axis(side, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1,
+                 mgp = c(3, if (side == 1) 0.35 else 0.5, 0), cex.axis = cex)
+}
+
+panel_title <- function(main, line = 2.6) {
+  graphics::title(main = main, adj = 0, line = line, font.main = 2, cex.main = 1.1)
+}
+
+widen <- function(limits) {
+  if (diff(limits) > 0) limits else limits + c(-0.5, 0.5) * max(1, abs(limits[1]))
+}
+
+# A legend between title and panel, where it covers no data.
+top_legend <- function(labels, ...) {
+  graphics::legend("bottomleft", labels, inset = c(0, 1), xpd = NA, horiz = TRUE, bty = "n",
+                   cex = 0.9, seg.len = 1.5,
+                   x.intersp = 0.6, text.width = graphics::strwidth(labels, cex = 0.9) * 1.06, ...)
+}
+
+draw_components <- function(fit) {
+  most_shown <- 100
+  values <- if (is.null(fit$params$W)) fit$params$mu else fit$params$W
+  usage <- component_usage(fit) / fit$n_points
+  shown <- utils::head(order(-usage), most_shown)
+  kind <- if (is_mixture(fit)) "Cluster means" else "Components"
+  if (length(shown) < length(usage)) {
+    kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
+  }
+  labels <- sprintf("%d: %s", shown, percent(usage[shown]))
+  size <- component_size(fit)
+  if (is.null(size)) return(draw_heat(fit, values, kind, shown, usage[shown]))
+  values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
+  with_par(list(oma = c(0.5, 0.5, 0.5, 0.5)), {
+    image_grid(values, size[1], size[2], titles = labels,
+               main = paste0(kind, ", with the share of data points in which each is on"))
+  })
+}
+
+percent <- function(share) {
+  shown <- sprintf("%.0f %%", 100 * share)
+  shown[share > 0 & share < 0.005] <- "<1 %"
+  shown
+}
+
+# Height and width of a component as an image, or NULL where it is none.
+component_size <- function(fit) {
+  if (!is.null(fit$image_dim)) return(fit$image_dim[1:2])
+  if (fit$model$n_dims >= 16) guess_image_dim(fit$model$n_dims)
+}
+
+# Mean over the channels of coloured images: pixels x K.
+grey_pixels <- function(values, image_dim) {
+  if (length(image_dim) < 3) return(values)
+  rowMeans(aperm(array(values, c(prod(image_dim[1:2]), image_dim[3], ncol(values))), c(1, 3, 2)),
+           dims = 2)
+}
+
+# Dimensions x components in colours, with a key.
+draw_heat <- function(fit, values, main, shown, usage) {
+  if (is_mixture(fit)) {
+    values <- standardise_means(fit$params)
+    main <- paste0(main, ", in standard deviations of each variable")
+  }
+  values <- values[, shown, drop = FALSE]
+  names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)
+  n <- dim(values)
+  with_par(list(mar = c(3.6, min(8, 2.5 + 0.5 * max(nchar(names))), 3.2, 6)), {
+    graphics::plot.new()
+    graphics::plot.window(c(0, n[2]), c(n[1], 0), xaxs = "i", yaxs = "i")
+    graphics::rasterImage(matrix(image_colours(values), n[1]), 0, n[1], n[2], 0,
+                          interpolate = FALSE)
+    graphics::rect(0, 0, n[2], n[1], border = "grey60")
+    some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
+    rows <- some(n[1], 40)
+    columns <- some(n[2], if (n[2] <= 12) 12 else 25)
+    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, percent(usage)) else shown
+    graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
+    graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
+    graphics::title(xlab = ranked_label(fit), line = 1.8)
+    panel_title(main, 1)
+    draw_key(range(values), image_colours)
+  })
+}
+
+# Means of clusters from the mean of the mixture, in its standard deviations.
+standardise_means <- function(params) {
+  mu <- params$mu
+  n_clusters <- ncol(mu)
+  within <- vapply(seq_len(n_clusters), function(k) diag(cluster_covariance(params, k)), mu[, 1])
+  dim(within) <- dim(mu)
+  centre <- drop(mu %*% params$pi)
+  spread <- sqrt(drop((within + (mu - centre)^2) %*% params$pi))
+  (mu - centre) / spread
+}
+
+# A bar of colours on the right of the panel; `colours` makes them from values.
+draw_key <- function(range, colours) {
+  usr <- graphics::par("usr")
+  width <- diff(usr[1:2]) / graphics::par("pin")[1]
+  left <- usr[2] + 0.15 * width
+  values <- seq(range[2], range[1], length.out = 101)
+  height <- usr[3] + c(0.15, 0.85) * (usr[4] - usr[3])
+  graphics::rasterImage(colours(matrix(values)), left, height[1], left + 0.15 * width, height[2],
+                        xpd = NA)
+  at <- pretty(range, 5)
+  at <- at[at >= range[1] & at <= range[2]]
+  place <- height[1] + (at - range[1]) / max(diff(range), 1e-300) * diff(height)
+  graphics::text(left + 0.2 * width, place, format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
+}
+
+draw_bound <- function(fit) {
+  trace <- fit$trace
+  if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
+  is_main <- trace$start == 0
+  trace$value <- trace$bound / ifelse(is_main, fit$n_points, min(fit$n_points, start_rows))
+  starts <- split(trace[!is_main, ], trace$start[!is_main])
+  panels <- c(if (length(starts) > 0) 2, if (any(is_main)) 3)
+  with_par(list(mfrow = c(1, 1), mar = panel_margins + c(0, 1, 0, 0), cex = 1), {
+    if (length(panels) == 2) graphics::layout(t(1:2), widths = panels)
+    graphics::par(cex = 1)
+    if (length(starts) > 0) draw_starts(starts, fit$starts$start[fit$starts$chosen])
+    if (any(is_main)) draw_main_run(trace[is_main, ], if (length(starts) == 0) bound_label else "")
+  })
+}
+
+bound_label <- "truncated free energy / data points (nats)"
+
+# All starts, most of what comes after their first third; what lies below is cut off.
+draw_starts <- function(starts, chosen) {
+  values <- lapply(starts, `[[`, "value")
+  ends <- vapply(values, function(value) value[length(value)], 1)
+  late <- unlist(lapply(values, function(value) value[seq_along(value) > length(value) / 3]))
+  ylim <- c(min(ends, stats::quantile(late, 0.25)), max(unlist(values)))
+  ylim <- ylim + c(-0.05, 0.05) * max(diff(ylim), 1e-3 * abs(ylim[2]))
+  open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label,
+             "Bound in the short starts", yaxs = "i")
+  for (start in starts) draw_run(start, "grey65", 1.5)
+  draw_run(starts[[match(chosen, names(starts))]], ink["blue"], 2.5)
+  labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
+  top_legend(labels, col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
+}
+
+# A line; of one point a point.
+draw_run <- function(run, colour, width) {
+  graphics::lines(run$iteration, run$value, col = colour, lwd = width,
+                  type = if (nrow(run) == 1) "p" else "l")
+}
+
+draw_main_run <- function(main, ylab) {
+  limits <- range(main$value)
+  limits <- limits + c(-0.5, 0.5) * max(0, 1e-4 * abs(limits[2]) - diff(limits))
+  open_panel(range(main$iteration), limits, "iteration", ylab, "Bound in the main run")
+  quiet <- main$iteration[main$explore == 0]
+  has_polish <- length(quiet) > 0 && any(main$explore > 0)
+  ground <- fade(ink["sky"], 0.2)
+  usr <- graphics::par("usr")
+  if (has_polish) {
+    graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
+  }
+  draw_run(main, ink["blue"], 2.5)
+  learned <- main[main$refit, ]
+  graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = ink["orange"],
+                   lwd = 1.5)
+  shown <- c(nrow(learned) > 0, has_polish)
+  if (any(shown)) {
+    top_legend(c("kernel learned", "without explorers")[shown], pch = c(24, 22)[shown],
+               pt.bg = c("white", ground)[shown],
+               col = c(ink["orange"], NA)[shown], pt.lwd = 1.5, pt.cex = c(1, 2)[shown])
+  }
+}
+
+most_ranked <- 2000L
+n_bins <- 20L
+
+draw_affinity <- function(fit) {
+  y <- need_data(fit, "The figure \"affinity\"")
+  points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
+  affinity <- gps_affinity(fit$selector, fit, t(y), points)
+  if (all(affinity == affinity[1])) {
+    gps_abort("The figure \"affinity\" needs a selector that ranks.")
+  }
+  n_latents <- fit$model$n_latents
+  selected <- fit$selected[, points, drop = FALSE]
+  posterior <- scatter_slots(selected, fit$prob_on[, points, drop = FALSE], n_latents)
+  is_selected <- scatter_slots(selected, 1 + 0 * selected, n_latents)
+  bins <- bin_pairs(c(affinity), c(posterior), c(is_selected))
+  is_learned <- inherits(fit$selector, "gps_selector_gp")
+  xlab <- if (is_learned) "affinity (leave-one-out mean of the Gaussian process)" else "affinity"
+  with_par(list(mar = panel_margins), {
+    open_panel(range(affinity), c(-0.04, 1.04), xlab, "probability, share",
+               "Affinity against the posterior")
+    draw_pairs(affinity, posterior)
+    if (is_learned) graphics::abline(0, 1, col = "grey50", lty = 2)
+    graphics::lines(bins$affinity, bins$selected, type = "o", pch = 21, bg = "white",
+                    col = ink["orange"], lwd = 2)
+    graphics::lines(bins$affinity, bins$posterior, type = "o", pch = 21, bg = ink["blue"],
+                    col = ink["blue"], lwd = 2)
+    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent",
+                 if (is_learned) "equality"),
+               col = c(ink[c("blue", "orange")], "grey50", "grey50"), lwd = c(2, 2, NA, 1),
+               lty = c(1, 1, 0, 2),
+               pch = c(21, 21, 16, NA), pt.bg = c(ink["blue"], "white", NA, NA),
+               pt.cex = c(1, 1, 0.5, 1))
+  })
+}
+
+# Means over bins of equally many pairs in the order of affinity.
+bin_pairs <- function(affinity, posterior, selected) {
+  bin <- ceiling(n_bins * rank(affinity, ties.method = "first") / length(affinity))
+  mean_of <- function(x) as.vector(tapply(x, bin, mean))
+  data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior),
+             selected = mean_of(selected))
+}
+
+# At most 4000 pairs, evenly spaced in the order of affinity; probabilities are moved a little
+# apart, always alike.
+draw_pairs <- function(affinity, posterior) {
+  pairs <- order(affinity)
+  pairs <- pairs[unique(round(seq(1, length(pairs), length.out = min(length(pairs), 4000))))]
+  shift <- 0.06 * ((seq_along(pairs) * 0.618034) %% 1 - 0.5)
+  graphics::points(affinity[pairs], posterior[pairs] + shift, pch = 16, cex = 0.4,
+                   col = fade("black", 0.25))
+}
+
+draw_selection <- function(fit) {
+  n_latents <- fit$model$n_latents
+  on <- component_usage(fit) / fit$n_points
+  offered <- tabulate(fit$selected[fit$selected > 0], n_latents) / fit$n_points
+  order <- order(-on)
+  with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
+    wide <- if (n_latents <= 60) 0.4 else 0.5
+    open_panel(c(0.5, n_latents + 0.5), c(0, max(offered)), "", "share of data points",
+               sprintf("How often each %s is on", noun(fit)), FALSE)
+    place <- seq_len(n_latents)
+    graphics::rect(place - wide, 0, place + wide, offered[order], col = fade(ink["sky"], 0.45),
+                   border = NA)
+    graphics::rect(place - wide, 0, place + wide, on[order], col = ink["blue"], border = NA)
+    labelled <- unique(round(seq(1, n_latents, length.out = min(n_latents, 12))))
+    graphics::axis(1, labelled, order[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9)
+    graphics::title(xlab = ranked_label(fit), line = 2)
+    top_legend(c("selected", "on (expected)"), pch = 15, pt.cex = 1.6,
+               col = c(fade(ink["sky"], 0.45), ink["blue"]))
+    draw_activity(fit)
+  })
+}
+
+draw_activity <- function(fit) {
+  is_one_hot <- fit$model$rule$max_active == 1
+  value <- if (is_one_hot) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
+  step <- if (max(value) <= 12) 0.5 else 1
+  breaks <- seq(-step / 2, ceiling(max(value)) + step / 2, step)
+  words <- c("expected number of latents on", "How many latents are on")
+  if (is_one_hot) {
+    breaks <- seq(0, 1, 0.05)
+    words <- c("largest responsibility", "How sure the assignments are")
+  }
+  share <- graphics::hist(pmin(value, max(breaks)), breaks, plot = FALSE)$counts / fit$n_points
+  open_panel(range(breaks), c(0, max(share)), words[1], "share of data points", words[2])
+  graphics::rect(breaks[-length(breaks)], 0, breaks[-1], share, col = ink["blue"], border = "white")
+  graphics::abline(v = mean(value), lty = 2, col = ink["orange"], lwd = 2)
+  top_legend(sprintf("mean %s", plain_number(mean(value), 3)), lty = 2, lwd = 2,
+             col = ink["orange"])
+}

@@ -1,0 +1,224 @@
+# Predictions of a fit: the E-step at its parameters, for its own data with the stored slots, or for
+# new data with the selection that the selector makes of them.
+
+prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected")
+
+#' Predictions of a fit
+#'
+#' Selects latents for each data point, without random explorers, and sums exactly over their states
+#' (equations 2 and 4 of the paper).
+#'
+#' @param object a fit, as made by [gps_fit()].
+#' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
+#'   numeric matrix or data frame with D columns, a vector of length D for one point (D = 1: of any
+#'   length), or images as `gps_fit()` takes them (also a single one). Named columns are matched by
+#'   name where the fit's data had names; others are then ignored.
+#' @param type what to predict, see below.
+#' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
+#' @param ... nothing; a misspelt name is an error.
+#'
+#' @details The hand-crafted selector and your own rank new data directly, the full one takes all
+#' latents, the random one any. The learned selector is trained on the fit's data and its last
+#' expectations, and ranks by the predictive mean of the Gaussian process; it needs the stored data
+#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway. A prediction does not
+#' draw from the session's random numbers: ties are broken by the fit's seed and the number of the
+#' row.
+#'
+#' Data pass in blocks; arrays of latents x points larger than the result never exist at once.
+#' @return for n data points, with their row names,
+#' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
+#'   responsibility);
+#' * `"latent"`: matrix n x H, posterior means of the latents;
+#' * `"state"`: integer matrix n x H of 0 and 1, the most probable state;
+#' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
+#'   data were;
+#' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound;
+#' * `"selected"`: integer matrix n x H', the selected latents in ascending order.
+#' @examples
+#' set.seed(1)
+#' bars <- simulate_bars(120)
+#' fit <- gps_fit(bars$y[1:100, ], model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+#'                control = gps_control(max_iter = 10, n_starts = 1))
+#' round(predict(fit, bars$y[101:103, ]), 2)
+#' predict(fit, bars$y[101, ], type = "selected")
+#' @export
+predict.gps_fit <- function(object, newdata = NULL,
+                            type = c("prob", "latent", "state", "response", "loglik", "selected"),
+                            n_threads = NULL,
+                            ...) {
+  check_fit(object)
+  type <- check_choice(type, "type", prediction_types)
+  refuse_unknown(list(...), c("newdata", "type", "n_threads"))
+  if (is.null(newdata)) {
+    row_names <- object$row_names
+    if (type == "prob") return(expectations(object))
+    if (type == "selected") return(name_rows(t(object$selected), row_names))
+    y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
+    task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
+    stored <- object$selected
+  } else {
+    data <- read_newdata(object, newdata)
+    row_names <- data$row_names
+    task <- new_prediction_task(object, data$y, type, n_threads)
+    stored <- NULL
+  }
+  result <- predict_blocks(task, prediction_state(object), stored, predictors[[type]])
+  if (type == "response") return(shape_rows(result, object, row_names))
+  if (type == "loglik") return(stats::setNames(as.vector(result), row_names))
+  name_rows(result, row_names)
+}
+
+# What each type asks of the E-step, how many columns it has, and how the E-step's result of a block
+# becomes n x columns.
+predictors <- list(
+  prob = list(
+    want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
+    use = function(result, task) scatter_slots(result$selected, result$prob_on,
+                                               task$model$n_latents)
+  ),
+  latent = list(
+    want = "latent", empty = 0, n_columns = function(task) task$model$n_latents,
+    use = function(result, task) scatter_slots(result$selected, result$latent, task$model$n_latents)
+  ),
+  state = list(
+    want = "prob", empty = 0L, n_columns = function(task) task$model$n_latents,
+    use = function(result, task) best_states(result, task)
+  ),
+  response = list(
+    want = "response", empty = 0, n_columns = function(task) task$model$n_dims,
+    use = function(result, task) t(result$response)
+  ),
+  loglik = list(want = character(), empty = 0, n_columns = function(task) 1L,
+                use = function(result, task) result$log_evidence),
+  selected = list(want = NULL, empty = 0L, n_columns = function(task) task$n_selected,
+                  use = function(result, task) t(result$selected))
+)
+
+# Blocks of data through selection (unless the slots are given) and E-step; `use` of each into its
+# rows of the result.
+predict_blocks <- function(task, state, stored, predictor) {
+  out <- matrix(predictor$empty, ncol(task$y), predictor$n_columns(task))
+  for (block in task$blocks) {
+    result <- infer_block(task, state, block, stored, predictor$want)
+    out[block_columns(block), ] <- predictor$use(result, task)
+  }
+  out
+}
+
+# Selected slots of a block and, unless `want` is NULL, the E-step on their states.
+infer_block <- function(task, state, block, stored, want) {
+  inputs <- block_inputs(task$model, state$params, task$y, block)
+  selected <- if (is.null(stored)) {
+    select_block(task, state, block, inputs)
+  } else {
+    block_slots(stored, block)
+  }
+  result <- if (!is.null(want)) {
+    run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want)
+  }
+  c(list(selected = selected), result)
+}
+
+# Which slots are on in each state: n_slots x n_states of 0 and 1.
+slots_on <- function(states) {
+  on <- matrix(0L, states$n_slots, states$n_states)
+  on[cbind(states$active[states$active > 0], col(states$active)[states$active > 0])] <- 1L
+  on
+}
+
+# n x H of 0 and 1: the most probable state of each point, the first of the template where several
+# are.
+best_states <- function(result, task) {
+  best <- max.col(t(result$prob), ties.method = "first")
+  on <- scatter_slots(result$selected, slots_on(task$states)[, best, drop = FALSE],
+                      task$model$n_latents)
+  storage.mode(on) <- "integer"
+  on
+}
+
+# The task of a prediction: as the fit's, on other data, without anything random but ties.
+new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
+  if (is.null(n_threads)) n_threads <- fit$control$n_threads
+  task <- list(y = y, model = fit$model, selector = fit$selector,
+               n_selected = as.integer(fit$n_selected),
+               max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
+               states = build_states(fit$model, fit$n_selected, fit$max_active),
+               n_threads = resolve_threads(n_threads))
+  task$control$monotone <- FALSE
+  if (is_new) task$selector <- train_selector(fit, task)
+  n_states <- if (type == "state") task$states$n_states
+  task$blocks <- split_blocks(ncol(y), max(fit$model$n_latents, n_states, task$selector$n_trained))
+  task
+}
+
+prediction_state <- function(fit) {
+  state <- new_state(fit$params, 0L, 0, fit$memory)
+  state$iteration <- fit$n_iter + 2L
+  state
+}
+
+# The fit's selector as it ranks new data: no explorers; a learned one with its weights.
+train_selector <- function(fit, task) {
+  selector <- fit$selector
+  selector$explore <- 0
+  if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
+  is_full <- fit$n_selected == fit$model$n_latents
+  if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
+  y <- need_data(fit, "Selection for new data by a learned selector")
+  theta <- if (is.null(fit$kernel_theta)) gp_theta(selector$kernel, y) else fit$kernel_theta
+  weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents),
+                        task$n_threads)
+  selector[c("theta", "y", "weights", "n_trained")] <- list(theta, y, weights, ncol(y))
+  class(selector) <- c("gps_selector_trained", "gps_selector")
+  selector
+}
+
+#' @export
+block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
+  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights,
+                   block_data(task$y, block), task$n_threads)
+}
+
+# New data as read_data() gives them, with the fit's columns in the fit's order.
+read_newdata <- function(fit, newdata) {
+  newdata <- pick_columns(as_rows(newdata, fit), fit$col_names)
+  data <- read_data(newdata, "newdata")
+  n_dims <- fit$model$n_dims
+  has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
+  if (has_images && !identical(data$image_dim, fit$image_dim)) {
+    gps_abort(sprintf("`newdata` must have images of %s, not %s.", shown_dim(fit$image_dim),
+                      shown_dim(data$image_dim)))
+  }
+  if (nrow(data$y) != n_dims) {
+    gps_abort(sprintf(
+      "`newdata` must have %d column%s, not %d. Data points are rows: is it transposed?", n_dims,
+      if (n_dims == 1) "" else "s", nrow(data$y)
+    ))
+  }
+  data
+}
+
+# A bare vector (of one dimension: points, else one point) or a single image as a matrix.
+as_rows <- function(newdata, fit) {
+  if (!is.numeric(newdata) && !is.logical(newdata)) return(newdata)
+  is_image <- !is.null(fit$image_dim) && identical(dim(newdata), fit$image_dim)
+  if (length(dim(newdata)) > 1 && !is_image) return(newdata)
+  if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
+  matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
+}
+
+# The columns that the fit's data had, by name where both have names and the fit's tell columns
+# apart.
+pick_columns <- function(newdata, wanted) {
+  given <- if (length(dim(newdata)) == 2) colnames(newdata)
+  if (is.null(given) || is.null(wanted) || anyDuplicated(wanted) > 0) return(newdata)
+  absent <- setdiff(wanted, given)
+  if (length(absent) > 0) {
+    gps_abort(sprintf(
+      "`newdata` must have the columns of the fit's data by name, but %s %s missing.",
+      paste(dQuote(utils::head(absent, 3), FALSE), collapse = ", "),
+      if (length(absent) == 1) "is" else sprintf("(%d in all) are", length(absent))
+    ))
+  }
+  newdata[, wanted, drop = FALSE]
+}

@@ -1,0 +1,134 @@
+# The selector's two steps by themselves, at the prompt: data points in rows, latents counted from
+# 1.
+
+#' Steps of the selection
+#'
+#' `gps_affinity()` ranks the latents of data points as a fit does before each E-step; `gps_learn()`
+#' is what the selector learns from an E-step. With [gps_estep()] and [gps_mstep()] they make an EM
+#' iteration.
+#'
+#' For [selector_gp()] the affinity is the leave-one-out mean of the Gaussian process that regresses
+#' the last expectations on the data (equation 5 of the paper).
+#' @param selector a selector, as made by a `selector_*()` function.
+#' @param state a fit; or a list with `model` (sizes fixed by [gps_bind()]), `params`, `selected`
+#'   and `prob_on` (n x slots, as from [gps_estep()]), `memory` (the value of `gps_learn()`) and
+#'   `iteration`. `gps_learn()` needs `model`, `params`, `selected` and `prob_on`; `gps_affinity()`
+#'   needs `model`, `params` and, for a selector that learns, `memory`.
+#' @param y numeric matrix n x D of all data points.
+#' @param points numbers of the data points to rank, whole numbers in 1..n; NULL: all.
+#' @return `gps_affinity()`: matrix points x H, larger for more relevant latents; all zero for
+#'   selectors that rank nothing. `gps_learn()`: the selector's memory, NULL for selectors that
+#'   learn nothing.
+#' @examples
+#' set.seed(1)
+#' y <- simulate_bars(50)$y
+#' model <- gps_bind(model_binary_sparse(10), y)
+#' state <- list(model = model, params = gps_init(model, y))
+#' affinity <- gps_affinity(selector_handcrafted(), state, y)
+#' state$selected <- t(apply(affinity, 1, function(a) sort(order(-a)[1:4])))
+#' state$prob_on <- gps_estep(model, state$params, y, state$selected)$prob_on
+#' learner <- selector_custom(function(params, y, memory) y %*% memory,
+#'                            function(params, y, expectations) crossprod(y, expectations))
+#' state$memory <- gps_learn(learner, state, y)
+#' dim(gps_affinity(learner, state, y, points = 1:5))
+#' @name steps
+NULL
+
+#' @rdname steps
+#' @export
+gps_affinity <- function(selector, state, y, points = NULL) {
+  step <- read_step(selector, state, y)
+  points <- check_points(points, ncol(step$task$y))
+  if (has_to_learn(selector, step$state$memory)) {
+    if (!inherits(state, "gps_fit")) {
+      gps_abort("`state$memory` must be from gps_learn(): this selector learns before it ranks.")
+    }
+    step$state$memory <- learn_selector(selector, step$task, step$state)
+  }
+  affinity_of_points(selector, step, points)
+}
+
+has_to_learn <- function(selector, memory) {
+  if (inherits(selector, "gps_selector_gp")) return(is.null(memory$affinity))
+  is.function(selector$learn) && is.null(memory)
+}
+
+# The learned selector holds the affinities of all points; the others rank the points alone.
+affinity_of_points <- function(selector, step, points) {
+  task <- step$task
+  task$y <- task$y[, points, drop = FALSE]
+  if (inherits(selector, "gps_selector_gp")) {
+    step$state$memory$affinity <- step$state$memory$affinity[, points, drop = FALSE]
+  }
+  affinity <- matrix(0, length(points), task$model$n_latents)
+  for (block in split_blocks(length(points), task$model$n_latents)) {
+    inputs <- block_inputs(task$model, step$state$params, task$y, block)
+    value <- block_affinity(selector, task, step$state, block, inputs)
+    if (!is.null(value)) affinity[block_columns(block), ] <- t(value)
+  }
+  name_rows(affinity, step$row_names[points])
+}
+
+#' @rdname steps
+#' @export
+gps_learn <- function(selector, state, y) {
+  step <- read_step(selector, state, y)
+  if (is.null(step$state$selected)) {
+    gps_abort("`state` must have `selected` and `prob_on`, n x slots, as from gps_estep().")
+  }
+  learn_selector(selector, step$task, step$state)
+}
+
+# list(task, state, row_names) inside the package's shapes, from what a user gives.
+read_step <- function(selector, state, y) {
+  check_class(selector, "selector", "gps_selector",
+              "a selector, as made by a selector_*() function")
+  if (inherits(state, "gps_fit")) return(fit_step(selector, state, y))
+  if (!is.list(state)) abort_value(state, "state", "a fit or a list with `model` and `params`")
+  check_bound_model(state$model)
+  data <- read_data(y)
+  check_columns(data$y, state$model)
+  inner <- new_state(check_all_params(state$model, state$params, "state$params"), 0L, 0,
+                     state$memory)
+  if (!is.null(state$iteration)) {
+    inner$iteration <- check_count(state$iteration, "state$iteration", 0)
+  }
+  if (!is.null(state$selected)) {
+    inner$selected <- check_selected(state$selected, state$model$n_latents, ncol(data$y))
+    inner$prob_on <- t(check_matrix(state$prob_on, "state$prob_on", n_cols = nrow(inner$selected)))
+    if (!identical(dim(inner$prob_on), dim(inner$selected))) {
+      abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
+    }
+  }
+  task <- list(y = data$y, model = state$model, selector = selector, seed = c(0L, 0L),
+               n_threads = resolve_threads(NULL))
+  list(task = task, state = inner, row_names = data$row_names)
+}
+
+# A fit's slots, and its kernel for a selector of the same form.
+fit_step <- function(selector, fit, y) {
+  check_fit(fit)
+  data <- read_newdata(fit, y)
+  if (ncol(data$y) != fit$n_points) {
+    gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
+                      ncol(data$y)))
+  }
+  inner <- prediction_state(fit)
+  inner[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
+  if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
+  if (inherits(selector, "gps_selector_gp")) {
+    inner$memory <- new_gp_memory(selector, data$y)
+    theta <- fit$kernel_theta
+    if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
+  }
+  task <- list(y = data$y, model = fit$model, selector = selector, seed = fit$seed,
+               n_threads = resolve_threads(fit$control$n_threads))
+  list(task = task, state = inner, row_names = data$row_names)
+}
+
+check_columns <- function(y, model) {
+  if (nrow(y) != model$n_dims) {
+    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
+                      nrow(y)))
+  }
+}

@@ -1,0 +1,153 @@
+# summary() of a fit: how much each component is used, which are dead or double, what was rescued,
+# what was learned.
+
+#' Summary of a fit
+#'
+#' @param object a fit; @param x a summary.
+#' @param ... not used.
+#' @return a list of class `summary.gps_fit` with
+#' * `about`: what `print()` of the fit says, named character vector;
+#' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
+#' * `usage`: H expected numbers of data points in which each component is on;
+#' * `dead`: numbers of the components used by less than one data point;
+#' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
+#'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at least 0.99);
+#' * `events`: data frame of floors, rescues and jitter in the trace: `event`, `iterations` (how
+#'   many), `last` (iteration of the main run);
+#' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
+#'   selector's kernel, named, or NULL;
+#' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
+#' @examples
+#' set.seed(1)
+#' clusters <- simulate_clusters(90)
+#' summary(gps_fit(clusters$y, model_gaussian_mixture(3), selector_full(),
+#'                 control = gps_control(n_starts = 2)))
+#' @export
+summary.gps_fit <- function(object, ...) {
+  check_fit(object)
+  bound <- stats::logLik(object)
+  usage <- component_usage(object)
+  structure(
+    list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
+         dead = which(usage < 1), duplicates = find_duplicates(object$params),
+         events = summarise_events(object), starts = object$starts,
+         kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
+         nobs = object$n_points, aic = stats::AIC(bound),
+         bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points),
+    class = "summary.gps_fit"
+  )
+}
+
+# Expected number of data points in which each latent is on, from the slots.
+component_usage <- function(fit) {
+  held <- fit$selected > 0
+  sums <- rowsum(fit$prob_on[held], fit$selected[held])
+  usage <- numeric(fit$model$n_latents)
+  usage[as.integer(rownames(sums))] <- sums
+  usage
+}
+
+summarise_params <- function(params) {
+  shape <- vapply(params, function(x) shown_dim(if (is.null(dim(x))) length(x) else dim(x)), "")
+  part <- function(f) vapply(params, f, 1, USE.NAMES = FALSE)
+  data.frame(parameter = names(params), shape = unname(shape), min = part(min), mean = part(mean),
+             max = part(max))
+}
+
+duplicate_level <- 0.99
+
+# Pairs of components that are nearly the same, as rows of a matrix.
+find_duplicates <- function(params) {
+  overlap <- if (!is.null(params$W)) {
+    abs(crossprod(unit_columns(params$W)))
+  } else if (!is.null(params$mu) && !is.null(params$sigma)) {
+    cluster_overlap(params)
+  }
+  pairs <- which(overlap >= duplicate_level & upper.tri(overlap), arr.ind = TRUE)
+  matrix(as.integer(pairs), ncol = 2)
+}
+
+# Bhattacharyya coefficients of clusters, C x C; the marginals' product is an upper bound that
+# spares most of the work.
+cluster_overlap <- function(params) {
+  n <- ncol(params$mu)
+  variances <- vapply(seq_len(n), function(k) diag(cluster_covariance(params, k)),
+                      numeric(nrow(params$mu)))
+  variances <- matrix(variances, nrow(params$mu))
+  mu <- params$mu
+  overlap <- diag(n)
+  for (i in seq_len(n - 1)) {
+    for (j in (i + 1):n) {
+      overlap[i, j] <- min(bhattacharyya(mu[, i] - mu[, j], variances[, i], variances[, j]))
+      if (overlap[i, j] < duplicate_level || length(dim(params$sigma)) < 3) next
+      overlap[i, j] <- full_bhattacharyya(params, i, j)
+    }
+  }
+  overlap
+}
+
+# One coefficient for each dimension.
+bhattacharyya <- function(shift, first, second) {
+  mean <- (first + second) / 2
+  exp(-shift^2 / (8 * mean) - 0.5 * log(mean) + 0.25 * (log(first) + log(second)))
+}
+
+full_bhattacharyya <- function(params, i, j) {
+  first <- cluster_covariance(params, i)
+  second <- cluster_covariance(params, j)
+  root <- chol((first + second) / 2)
+  half_log_det <- function(x) sum(log(diag(x)))
+  distance <- sum(backsolve(root, params$mu[, i] - params$mu[, j], transpose = TRUE)^2) / 8 +
+    half_log_det(root) - 0.5 * (half_log_det(chol(first)) + half_log_det(chol(second)))
+  exp(-distance)
+}
+
+# Floors and rescues of the main run: in how many iterations, and when last.
+summarise_events <- function(fit) {
+  trace <- fit$trace[fit$trace$start == 0, ]
+  found <- strsplit(trace$events, ", ", fixed = TRUE)
+  event <- c(sub(" [0-9]+$", "", unlist(found)), rep("jitter", sum(trace$jitter > 0)))
+  iteration <- c(rep(trace$iteration, lengths(found)), trace$iteration[trace$jitter > 0])
+  names <- unique(event)
+  data.frame(event = names,
+             iterations = vapply(names, function(name) sum(event == name), 1L, USE.NAMES = FALSE),
+             last = vapply(names, function(name) max(iteration[event == name]), 1L,
+                           USE.NAMES = FALSE))
+}
+
+# Hyper-parameters from their logarithms, without "log_" in the names; NULL where there are none.
+exp_theta <- function(theta) {
+  if (!is.null(theta)) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
+}
+
+#' @rdname summary.gps_fit
+#' @export
+print.summary.gps_fit <- function(x, digits = 4, ...) {
+  show <- function(values) plain_number(values, digits)
+  cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
+  cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),
+              show(x$aic), show(x$bic)))
+  cat("\nParameters\n")
+  print(x$params, digits = digits, row.names = FALSE)
+  cat(sprintf("\nExpected number of points in which each component is on (%s components a point)\n",
+              show(x$mean_active)))
+  print(stats::setNames(round(x$usage, 1), seq_along(x$usage)))
+  if (length(x$dead) > 0) cat("Dead (less than one point):", paste(x$dead, collapse = ", "), "\n")
+  if (nrow(x$duplicates) > 0) {
+    cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "),
+        "\n")
+  }
+  if (nrow(x$events) > 0) {
+    cat("\nFloors and rescues in the main run\n")
+    print(x$events, row.names = FALSE)
+  }
+  if (!is.null(x$kernel)) {
+    cat("\nKernel of the selector\n")
+    print(signif(x$kernel, digits))
+  }
+  if (!is.null(x$starts)) {
+    cat("\nShort starts\n")
+    print(x$starts, digits = digits + 2, row.names = FALSE)
+  }
+  invisible(x)
+}
