@@ -10,7 +10,9 @@
 
 /* Columns of K treated at a time: their inner products stay in cache between the product and the
  * exponential. */
-#define PANEL 64
+#define PANEL 256
+/* Waking a thread costs more than a kernel's values of fewer pairs than this. */
+#define GRAIN ((size_t)1 << 17)
 #define LOG_2PI 1.83787706640934548356
 
 typedef struct {
@@ -43,6 +45,10 @@ double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
 }
 
 static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
+
+static int threads_for(const gp_dense *gp, size_t n_pairs) {
+  return n_pairs < GRAIN ? 1 : gp->n_threads;
+}
 
 static void embed_points(const gp_dense *gp, const kernel_metric *metric, const workspace *w) {
   kernel_embed(metric, &gp->centre, gp->n_points, gp->x, gp->shifted, w->z, w->sq, w->tilt);
@@ -88,7 +94,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
     const size_t ld = is_cached ? n : n - from;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
-#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
     for (int b = 0; b < width; b++) {
       const kernel_pairs pairs = pairs_of(gp, &w, gram, ld, from, (size_t)b);
       double *column = k + (from + (size_t)b) * (n + 1);
@@ -155,7 +161,8 @@ static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, 
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
   const int is_dot = metric->is_raw;
-#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+  const size_t n_pairs = (gp->n_points - from) * (size_t)width;
+#pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
   for (int b = 0; b < width; b++) {
     const kernel_pairs pairs = pairs_of(gp, w, gram, ld, from, (size_t)b);
     double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
@@ -246,7 +253,8 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
 
 void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance) {
   const int n = (int)gp->n_points;
-#pragma omp parallel for num_threads(gp->n_threads) schedule(static, PANEL)
+#pragma omp parallel for num_threads(threads_for(gp, gp->n_points * gp->n_points / 16)) \
+    schedule(static, 64)
   for (int j = 0; j < n; j++) {
     const double *column = l + (size_t)j * (size_t)n;
     double sum = 0.0;
@@ -291,7 +299,7 @@ static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, 
     if (is_first || n_metrics > 1) embed_points(gp, &metric, &w);
     kernel_embed(&metric, &gp->centre, n_new, x_new, shifted, z, sq, tilt);
     linalg_gemm('T', 'N', n, n_new, n_dims, 1.0, w.z, n_dims, z, n_dims, 0.0, w.panel, n);
-#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
+#pragma omp parallel for num_threads(threads_for(gp, n *n_new)) schedule(static)
     for (int b = 0; b < (int)n_new; b++) {
       const kernel_pairs pairs = {.n = n,
                                   .gram = w.panel + (size_t)b * n,
