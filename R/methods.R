@@ -266,7 +266,6 @@ given_max_active <- function(fit) {
 }
 
 change_control <- function(control, changes) {
-  if (length(changes) == 0) return(control)
   check_class(control, "control", "gps_control", "made by gps_control()")
   values <- unclass(control)
   values[names(changes)] <- changes
