@@ -266,7 +266,6 @@ given_max_active <- function(fit) {
 }
 
 change_control <- function(control, changes) {
-  if (length(changes) == 0) return(control)
   check_class(control, "control", "gps_control", "made by gps_control()")
   values <- unclass(control)
   values[names(changes)] <- changes
@@ -282,7 +281,12 @@ expectations <- function(fit) {
 
 # Values of slots (slots x n) at their latents: n x H, zero elsewhere.
 scatter_slots <- function(selected, values, n_latents) {
-  t(dense_targets(list(selected = selected, prob_on = values), n_latents))
+  n_points <- ncol(selected)
+  out <- matrix(0, n_points, n_latents)
+  held <- selected > 0
+  at <- (selected - 1) * as.double(n_points) + rep(seq_len(n_points), each = nrow(selected))
+  out[at[held]] <- values[held]
+  out
 }
 
 name_rows <- function(x, row_names) {

@@ -168,6 +168,8 @@ draw_heat <- function(fit, values, main, shown, usage) {
   if (is_mixture(fit)) {
     values <- standardise_means(fit$params)
     main <- paste0(main, ", in standard deviations of each variable")
+  } else {
+    main <- paste0(main, ", in the units of the data")
   }
   values <- values[, shown, drop = FALSE]
   names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)

@@ -50,7 +50,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   check_fit(fit)
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")
-  points <- check_points(points, fit$n_points)
+  points <- check_point_numbers(points, fit$n_points)
   task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
   stored <- fit$selected[, points, drop = FALSE]
   draws <- with_user_seed(seed, draw_blocks(task, fit, stored, n_draws))
@@ -61,7 +61,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 }
 
 # Whole numbers of data points; NULL: all.
-check_points <- function(points, n_points) {
+check_point_numbers <- function(points, n_points) {
   if (is.null(points)) return(seq_len(n_points))
   is_valid <- is.numeric(points) && length(points) > 0 && all(points %in% seq_len(n_points))
   if (!is_valid) abort_value(points, "points", sprintf("whole numbers between 1 and %d", n_points))

@@ -122,7 +122,7 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
   value <- if (is.null(selector$learn)) {
     selector$affinity(state$params, y)
   } else {
-    selector$affinity(state$params, y, state$memory)
+    selector$affinity(state$params, y, state$memory$learned)
   }
   if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) || anyNA(value)) {
     gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.", nrow(y),
@@ -134,7 +134,7 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
 #' @export
 learn_selector.gps_selector_custom <- function(selector, task, state) {
   if (is.null(selector$learn)) return(NULL)
-  selector$learn(state$params, t(task$y), t(dense_targets(state, task$model$n_latents)))
+  list(learned = selector$learn(state$params, t(task$y), t(dense_targets(state, task$model$n_latents))))
 }
 
 # Posterior means of all latents, H x N, zero outside the selection: the targets of the next regression.

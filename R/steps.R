@@ -38,7 +38,7 @@ NULL
 #' @export
 gps_affinity <- function(selector, state, y, points = NULL) {
   step <- read_step(selector, state, y)
-  points <- check_points(points, ncol(step$task$y))
+  points <- check_point_numbers(points, ncol(step$task$y))
   if (has_to_learn(selector, step$state$memory)) {
     if (!inherits(state, "gps_fit")) {
       gps_abort("`state$memory` must be from gps_learn(): this selector learns before it ranks.")
@@ -76,7 +76,8 @@ gps_learn <- function(selector, state, y) {
   if (is.null(step$state$selected)) {
     gps_abort("`state` must have `selected` and `prob_on`, n x slots, as from gps_estep().")
   }
-  learn_selector(selector, step$task, step$state)
+  memory <- learn_selector(selector, step$task, step$state)
+  if (inherits(selector, "gps_selector_custom")) memory$learned else memory
 }
 
 # list(task, state, row_names) inside the package's shapes, from what a user gives.
@@ -88,8 +89,9 @@ read_step <- function(selector, state, y) {
   check_bound_model(state$model)
   data <- read_data(y)
   check_columns(data$y, state$model)
-  inner <- new_state(check_all_params(state$model, state$params, "state$params"), 0L, 0,
-                     state$memory)
+  memory <- read_memory(selector, state$memory)
+  params <- check_all_params(state$model, state$params, "state$params")
+  inner <- new_state(params, 0L, 0, memory)
   if (!is.null(state$iteration)) {
     inner$iteration <- check_count(state$iteration, "state$iteration", 0)
   }
@@ -103,6 +105,16 @@ read_step <- function(selector, state, y) {
   task <- list(y = data$y, model = state$model, selector = selector, seed = c(0L, 0L),
                n_threads = resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
+}
+
+# Memory from gps_learn() as the selector keeps it.
+read_memory <- function(selector, memory) {
+  if (is.null(memory)) return(NULL)
+  if (inherits(selector, "gps_selector_custom")) return(list(learned = memory))
+  if (inherits(selector, "gps_selector_gp") && (!is.list(memory) || is.null(memory$theta))) {
+    abort_value(memory, "state$memory", "from gps_learn() with this selector")
+  }
+  memory
 }
 
 # A fit's slots, and its kernel for a selector of the same form.

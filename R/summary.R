@@ -11,7 +11,8 @@
 #' * `usage`: H expected numbers of data points in which each component is on;
 #' * `dead`: numbers of the components used by less than one data point;
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
-#'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at least 0.99);
+#'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
+#'   least 0.99), none beyond 2000 components;
 #' * `events`: data frame of floors, rescues and jitter in the trace: `event`, `iterations` (how
 #'   many), `last` (iteration of the main run);
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
@@ -55,10 +56,15 @@ summarise_params <- function(params) {
 }
 
 duplicate_level <- 0.99
+most_compared <- 2000L
 
-# Pairs of components that are nearly the same, as rows of a matrix.
+# Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
+# looked for.
 find_duplicates <- function(params) {
-  overlap <- if (!is.null(params$W)) {
+  n_components <- max(ncol(params$W), ncol(params$mu))
+  overlap <- if (n_components > most_compared) {
+    matrix(0)
+  } else if (!is.null(params$W)) {
     abs(crossprod(unit_columns(params$W)))
   } else if (!is.null(params$mu) && !is.null(params$sigma)) {
     cluster_overlap(params)
@@ -131,7 +137,9 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   print(x$params, digits = digits, row.names = FALSE)
   cat(sprintf("\nExpected number of points in which each component is on (%s components a point)\n",
               show(x$mean_active)))
-  print(stats::setNames(round(x$usage, 1), seq_along(x$usage)))
+  shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
+  if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
+  print(stats::setNames(round(x$usage[shown], 1), shown))
   if (length(x$dead) > 0) cat("Dead (less than one point):", paste(x$dead, collapse = ", "), "\n")
   if (nrow(x$duplicates) > 0) {
     cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "),

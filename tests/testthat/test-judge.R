@@ -114,3 +114,41 @@ test_that("the adjusted Rand index is symmetric, 0 by chance and 1 where nothing
   expect_error(adjusted_rand(c(1, NA), 1:2), class = "gps_error_argument")
   expect_identical(adjusted_rand(rep(1:2, 1e5), rep(1:2, 1e5)), 1)
 })
+
+test_that("recall counts the active latents that were selected", {
+  y <- rbind(c(1, 0, 0), c(0, 1, 0), c(0, 0, 1))
+  model <- model_binary_sparse(3)
+  params <- list(W = diag(3), pi = 0.5, sigma2 = 1)
+  affinity <- rbind(c(3, 2, 1), c(1, 3, 2), c(2, 3, 1))
+  fit <- fit_at(y, model, params, affinity, 2)
+  # Selected: 1 and 2; 2 and 3; 1 and 2.
+  latents <- rbind(c(1, 0, 1), c(0, 1, 1), c(0, 0, 1))
+  expect_equal(selection_recall(fit, latents), 3 / 5)
+  expect_equal(selection_recall(fit, latents == 1), 3 / 5)
+  expect_identical(selection_recall(fit, 0 * latents), NA_real_)
+  # Truth in another order: true latent 1 is component 3, 2 is 1, 3 is 2.
+  truth <- diag(3)[, c(3, 1, 2)]
+  expect_equal(selection_recall(fit, latents[, c(3, 1, 2)], truth = truth), 3 / 5)
+  expect_equal(selection_recall(fit, latents[, 3:1], truth = truth), 3 / 5 - 1 / 5)
+  # A true component that no component of the fit is left for is never selected.
+  wide <- cbind(diag(3), 1)
+  expect_equal(selection_recall(fit, cbind(latents, 1), truth = wide), 3 / 8)
+})
+
+test_that("recall of a full selection is one, of a random one the share of slots", {
+  bars <- bars_data()
+  full <- a_fit("full")
+  expect_equal(selection_recall(full, bars$latents[, 1:8]), 1)
+  recall <- selection_recall(a_fit("random"), bars$latents)
+  expect_lt(abs(recall - 0.4), 5 * sqrt(0.24 / sum(bars$latents)))
+})
+
+test_that("latents that do not fit are refused", {
+  fit <- a_fit("gp")
+  latents <- bars_data()$latents
+  expect_refused(selection_recall(fit, latents[-1, ]), "must be a matrix of 120 x 10")
+  expect_refused(selection_recall(fit, latents[, -1]), "must be a matrix of 120 x 10")
+  expect_refused(selection_recall(fit, latents * 2), "only 0 and 1")
+  expect_refused(selection_recall(fit, latents, within = 1), "no locations")
+  expect_refused(selection_recall(fit, latents, truth = diag(3)), "rows like")
+})

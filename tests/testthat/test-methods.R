@@ -1,0 +1,402 @@
+within_list <- function(x, ...) {
+  changes <- list(...)
+  x[names(changes)] <- changes
+  x
+}
+
+test_that("print says what was fitted, how, and whose functions it will call", {
+  expect_output(print(a_fit("handcrafted")), "Binary sparse coding: 10 latents", fixed = TRUE)
+  shown <- capture.output(value <- print(a_fit("gp")))
+  expect_identical(value, a_fit("gp"))
+  expect_match(shown, "120 points of 25 dimensions", fixed = TRUE, all = FALSE)
+  expect_match(shown, "Gaussian process (linear + white)", fixed = TRUE, all = FALSE)
+  expect_match(shown, "4 of 10, at most 3 on: 15 states a point", fixed = TRUE, all = FALSE)
+  expect_match(shown, "limit of 15 iterations", fixed = TRUE, all = FALSE)
+  expect_false(any(grepl("Functions", shown)))
+  learner <- capture.output(print(a_fit("learner")))
+  expect_match(learner, "of the user: affinity(params, y, memory), learn(params, y, expectations)",
+               fixed = TRUE, all = FALSE)
+  expect_match(capture.output(print(a_fit("custom"))), "of the user: affinity\\(params, y\\)$",
+               all = FALSE)
+  expect_output(print(a_fit("images")), "(images 5 x 5)", fixed = TRUE)
+  expect_output(print(a_fit("mixture")), "best of 4, bounds a point", fixed = TRUE)
+})
+
+test_that("coef has the shapes of the models and the names of the columns", {
+  params <- coef(a_fit("handcrafted"))
+  expect_named(params, c("W", "pi", "sigma2"))
+  expect_identical(dimnames(params$W), list(paste0("pixel", 1:25), NULL))
+  expect_identical(unname(params$W), a_fit("handcrafted")$params$W)
+  expect_null(dimnames(coef(a_fit("gp"))$W))
+  expect_length(coef(a_fit("full"))$pi, 8)
+  mixture <- coef(a_fit("mixture"))
+  names <- c("length", "width")
+  expect_identical(dimnames(mixture$mu), list(names, NULL))
+  expect_identical(dimnames(mixture$sigma), list(names, names, NULL))
+  expect_null(names(coef(a_fit("spherical"))$sigma))
+})
+
+test_that("logLik is the labelled bound with the number of free parameters", {
+  df <- function(name) attr(logLik(a_fit(name)), "df")
+  expect_equal(df("handcrafted"), 25 * 10 + 1 + 1)
+  expect_equal(df("full"), 25 * 8 + 8 + 1)
+  expect_equal(df("mixture"), 3 * 2 + 3 * 3 + 2)
+  expect_equal(df("spherical"), 3 * 2 + 3 + 2)
+  diagonal <- gps_bind(model_gaussian_mixture(4, "diagonal"), matrix(rnorm(20), 4))
+  expect_equal(count_free(diagonal), 4 * 5 + 4 * 5 + 3)
+  fit <- a_fit("gp")
+  expect_s3_class(logLik(fit), "logLik")
+  expect_identical(as.numeric(logLik(fit)), fit$bound)
+  expect_identical(nobs(fit), 120L)
+  expect_equal(AIC(fit), -2 * fit$bound + 2 * 252)
+  expect_equal(BIC(fit), -2 * fit$bound + log(120) * 252)
+  expect_equal(sum(predict(fit, type = "loglik")), fit$bound, tolerance = 1e-12)
+  expect_output(print(logLik(fit)), "Truncated bound .* \\(df = 252, nobs = 120\\)")
+})
+
+test_that("data are the sum of fitted values and residuals, shaped and named as they were", {
+  fit <- a_fit("handcrafted")
+  y <- named_bars()
+  expect_identical(dimnames(fitted(fit)), dimnames(y))
+  expect_equal(fitted(fit) + residuals(fit), y, tolerance = 1e-14)
+  expect_equal(unname(fitted(fit)), expectations(fit) %*% t(coef(fit)$W), tolerance = 1e-12,
+               ignore_attr = TRUE)
+  images <- a_fit("images")
+  expect_identical(dim(fitted(images)), c(120L, 5L, 5L))
+  expect_equal(fitted(images) + residuals(images), array(bars_data()$y, c(120, 5, 5)),
+               tolerance = 1e-14)
+  expect_null(dimnames(fitted(images)))
+})
+
+test_that("expectations are the posterior on the slots and zero elsewhere", {
+  fit <- a_fit("handcrafted")
+  dense <- expectations(fit)
+  expect_identical(dim(dense), c(120L, 10L))
+  expect_identical(rownames(dense), paste0("case", 1:120))
+  for (n in c(1, 60, 120)) {
+    expect_identical(unname(dense[n, fit$selected[, n]]), fit$prob_on[, n])
+    expect_identical(unname(dense[n, -fit$selected[, n]]), rep(0, 6))
+  }
+})
+
+test_that("a fit without data says so, and does what needs none", {
+  set.seed(1)
+  fit <- gps_fit(bars_data()$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+                 control = quick_control(keep_data = FALSE))
+  expect_null(fit$y)
+  for (code in expression(fitted(fit), residuals(fit), update(fit), posterior_sample(fit),
+                          predict(fit, type = "loglik"), posterior_states(fit, 1),
+                          plot(fit, "affinity"))) {
+    expect_error(eval(code), "keep_data = TRUE", class = "gps_error_argument")
+  }
+  expect_output(print(fit), "not kept")
+  expect_identical(nobs(fit), 120L)
+  expect_identical(predict(fit), expectations(fit))
+  expect_identical(dim(predict(fit, bars_data()$y[1:3, ])), c(3L, 10L))
+  expect_length(simulate(fit, 1, seed = 1), 1)
+  expect_s3_class(update(fit, y = bars_data()$y), "gps_fit")
+})
+
+test_that("simulate draws from the model, shaped as the data, and gives the generator back", {
+  fit <- a_fit("handcrafted")
+  set.seed(5)
+  before <- .Random.seed
+  drawn <- simulate(fit, 2, seed = 3)
+  expect_identical(.Random.seed, before)
+  expect_identical(drawn, simulate(fit, 2, seed = 3))
+  expect_length(drawn, 2)
+  expect_named(drawn[[1]], c("y", "latents"))
+  expect_identical(dimnames(drawn[[1]]$y), list(NULL, paste0("pixel", 1:25)))
+  expect_identical(dim(drawn[[2]]$latents), c(120L, 10L))
+  expect_true(all(drawn[[1]]$latents %in% 0:1))
+  expect_false(identical(drawn[[1]], drawn[[2]]))
+  expect_identical(attr(drawn, "seed")[[1]], 3)
+  again <- simulate(fit)
+  assign(".Random.seed", attr(again, "seed"), envir = globalenv())
+  expect_identical(simulate(fit)[[1]], again[[1]])
+  expect_identical(dim(simulate(a_fit("images"), n = 7)[[1]]$y), c(7L, 5L, 5L))
+  mixture <- simulate(a_fit("mixture"), seed = 1)[[1]]
+  expect_identical(rowSums(mixture$latents), rep(1, 90))
+  expect_error(simulate(fit, 0), class = "gps_error_argument")
+  expect_error(simulate(fit, seed = "a"), class = "gps_error_argument")
+})
+
+test_that("simulated data have the moments of the parameters", {
+  fit <- a_fit("full")
+  set.seed(8)
+  drawn <- simulate(fit, 1, n = 20000)[[1]]
+  truth <- coef(fit)
+  sd <- sqrt(truth$pi * (1 - truth$pi) / 20000)
+  expect_true(all(abs(colMeans(drawn$latents) - truth$pi) < 5 * sd))
+  noise <- drawn$y - drawn$latents %*% t(truth$W)
+  expect_equal(mean(noise^2), truth$sigma2, tolerance = 5 * sqrt(2 / 5e5))
+})
+
+test_that("update refits with what is changed and keeps the rest", {
+  fit <- a_fit("handcrafted")
+  y <- named_bars()
+  set.seed(1)
+  again <- update(fit)
+  set.seed(1)
+  direct <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+                    control = quick_control())
+  timeless <- function(fit) {
+    fit$trace$seconds <- NULL
+    fit
+  }
+  expect_identical(timeless(again), timeless(direct))
+  changed <- update(fit, n_selected = 5, max_iter = 2, keep_data = FALSE)
+  expect_identical(c(changed$n_selected, changed$max_active), c(5, 5))
+  expect_identical(changed$n_iter, 2L)
+  expect_null(changed$y)
+  expect_equal(update(a_fit("gp"), max_iter = 1)$max_active, 3)
+  on <- update(fit, start = fit, max_iter = 1)
+  expect_gte(on$bound, fit$bound - 1e-6 * abs(fit$bound))
+  wider <- update(a_fit("full"), model = model_binary_sparse(9), max_iter = 1)
+  expect_identical(dim(wider$params$W), c(25L, 9L))
+  expect_identical(dim(residuals(update(a_fit("images"), max_iter = 1))), c(120L, 5L, 5L))
+  given <- update(fit, control = gps_control(max_iter = 3, n_starts = 1), max_iter = 1)
+  expect_identical(c(given$control$max_iter, given$control$n_starts), c(1L, 1L))
+  expect_error(update(fit, n_select = 3), "Did you mean `n_selected`", class = "gps_error_argument")
+  expect_error(update(fit, max_itr = 3), "Did you mean `max_iter`", class = "gps_error_argument")
+  expect_error(update(fit, 3), "without a name", class = "gps_error_argument")
+})
+
+test_that("summary counts use, names dead and double components, and lists what was learned", {
+  fit <- a_fit("gp")
+  summary <- summary(fit)
+  expect_equal(summary$usage, colSums(expectations(fit)), tolerance = 1e-12)
+  expect_equal(summary$mean_active, mean(rowSums(expectations(fit))), tolerance = 1e-12)
+  expect_named(summary$kernel, c("var_lin", "var_white"))
+  expect_equal(unname(summary$kernel), unname(exp(fit$kernel_theta)))
+  expect_identical(summary$params$shape, c("25 x 10", "1", "1"))
+  expect_output(print(summary), "Kernel of the selector", fixed = TRUE)
+  expect_output(print(summary(a_fit("mixture"))), "Short starts", fixed = TRUE)
+  expect_equal(summary$aic, AIC(fit))
+
+  params <- list(W = cbind(c(3, 0, 0), c(0, 2, 0), c(-6, 0.001, 0), 0), pi = 0.3, sigma2 = 0.1)
+  y <- rbind(c(3, 2, 0), c(0, 2, 0), c(3, 0, 0))
+  affinity <- matrix(c(2, 3, 0, 1), 3, 4, byrow = TRUE)
+  odd <- summary(fit_at(y, model_binary_sparse(4), params, affinity, 2))
+  expect_identical(odd$dead, 3:4)
+  expect_identical(odd$duplicates, cbind(1L, 3L))
+  expect_output(print(odd), "Nearly the same: 1 and 3", fixed = TRUE)
+  expect_output(print(odd), "Dead (less than one point): 3, 4", fixed = TRUE)
+})
+
+test_that("clusters that lie across each other are not double, equal ones are", {
+  cross <- array(c(1, 0.99, 0.99, 1, 1, -0.99, -0.99, 1, 1, 0.99, 0.99, 1), c(2, 2, 3))
+  params <- list(mu = matrix(0, 2, 3), sigma = cross, pi = rep(1 / 3, 3))
+  expect_identical(find_duplicates(params), cbind(1L, 3L))
+  params$mu[, 3] <- 10
+  expect_identical(nrow(find_duplicates(params)), 0L)
+  spherical <- list(mu = cbind(0, 0, 5), sigma = c(1, 1.05, 1), pi = rep(1 / 3, 3))
+  expect_identical(find_duplicates(spherical), cbind(1L, 2L))
+  # The closed form for one dimension: N(0, 1) and N(1, 4).
+  apart <- cluster_overlap(list(mu = cbind(0, 1), sigma = c(1, 4), pi = c(0.5, 0.5)))
+  integral <- integrate(function(x) sqrt(dnorm(x) * dnorm(x, 1, 2)), -30, 30, rel.tol = 1e-10)
+  expect_equal(apart[1, 2], integral$value, tolerance = 1e-8)
+})
+
+test_that("floors that acted are in the summary", {
+  set.seed(2)
+  y <- matrix(rnorm(6), 3)[c(1, 2, 3, 1, 2, 3, 1, 2, 3), ]
+  fit <- suppressWarnings(
+    gps_fit(y, model_gaussian_mixture(3), selector_full(),
+            control = gps_control(max_iter = 20, tol = 0, n_starts = 2, progress = FALSE)),
+    classes = "gps_warning"
+  )
+  events <- summary(fit)$events
+  expect_named(events, c("event", "iterations", "last"))
+  expect_true("sigma_floor" %in% events$event)
+  expect_identical(events$last[events$event == "sigma_floor"], 20L)
+  expect_output(print(summary(fit)), "Floors and rescues", fixed = TRUE)
+  trace <- fit$trace[fit$trace$start == 0, ]
+  expect_identical(events$iterations[events$event == "sigma_floor"],
+                   sum(grepl("sigma_floor", trace$events)))
+})
+
+test_that("one point, one dimension, one latent and one slot keep all shapes", {
+  fits <- degenerate_fits()
+  for (name in names(fits)) {
+    fit <- fits[[name]]
+    n <- fit$n_points
+    n_latents <- fit$model$n_latents
+    n_dims <- fit$model$n_dims
+    expect_identical(dim(expectations(fit)), c(n, n_latents), info = name)
+    expect_identical(dim(fitted(fit)), c(n, n_dims), info = name)
+    expect_identical(dim(residuals(fit)), c(n, n_dims), info = name)
+    expect_identical(dim(predict(fit, type = "selected")), c(n, fit$n_selected), info = name)
+    y <- t(fit$y)
+    for (type in c("prob", "latent", "state")) {
+      expect_identical(dim(predict(fit, type = type)), c(n, n_latents), info = name)
+      expect_identical(dim(predict(fit, y[1, , drop = FALSE], type)), c(1L, n_latents), info = name)
+    }
+    expect_identical(dim(predict(fit, y, "response")), c(n, n_dims), info = name)
+    expect_length(predict(fit, y, "loglik"), n)
+    expect_identical(dim(posterior_sample(fit, 1)), c(n, n_latents), info = name)
+    expect_identical(dim(posterior_sample(fit, 2, 1)), c(2L, 1L, n_latents), info = name)
+    expect_s3_class(posterior_states(fit, 1), "data.frame")
+    drawn <- simulate(fit, 1, seed = 1)[[1]]
+    expect_identical(dim(drawn$y), c(n, n_dims), info = name)
+    expect_identical(dim(drawn$latents), c(n, n_latents), info = name)
+    expect_output(print(summary(fit)), "Parameters")
+    expect_true(is.finite(BIC(fit)))
+    expect_s3_class(suppressWarnings(update(fit, max_iter = 1), classes = "gps_warning"), "gps_fit")
+  }
+})
+
+# Everything a user may do with a fit.
+all_methods <- list(
+  print = function(fit) capture.output(print(fit)), summary = summary, coef = coef, logLik = logLik, nobs = nobs,
+  AIC = AIC, BIC = BIC, fitted = fitted, residuals = residuals, predict = predict,
+  simulate = function(fit) simulate(fit), update = function(fit) update(fit, max_iter = 1),
+  expectations = expectations, posterior_states = function(fit) posterior_states(fit, 1),
+  posterior_sample = function(fit) posterior_sample(fit), plot = function(fit) plot(fit, "selection"),
+  gps_affinity = function(fit) gps_affinity(selector_handcrafted(), fit, bars_data()$y),
+  gps_learn = function(fit) gps_learn(selector_handcrafted(), fit, bars_data()$y),
+  selection_recall = function(fit) selection_recall(fit, bars_data()$latents),
+  start = function(fit) {
+    gps_fit(bars_data()$y, model_binary_sparse(10), selector_handcrafted(), start = fit)
+  }
+)
+
+test_that("every method refuses what is no fit", {
+  cut <- unclass(a_fit("gp"))[1:8]
+  class(cut) <- "gps_fit"
+  foreign <- structure(list(coefficients = 1), class = "gps_fit")
+  for (name in names(all_methods)) {
+    expect_error(all_methods[[name]](cut), class = "gps_error_argument", info = name)
+    expect_error(all_methods[[name]](foreign), class = "gps_error_argument", info = name)
+  }
+  expect_error(coef.gps_fit(1), class = "gps_error_argument")
+  expect_error(check_fit(structure(1, class = "gps_fit")), class = "gps_error_argument")
+  expect_error(expectations(lm(dist ~ speed, cars)), class = "gps_error_argument")
+})
+
+test_that("a fit with anything tampered is refused", {
+  fit <- a_fit("gp")
+  for (name in setdiff(fit_fields, c("starts", "memory", "row_names", "col_names", "image_dim"))) {
+    broken <- unclass(fit)
+    broken[[name]] <- NULL
+    class(broken) <- "gps_fit"
+    expect_error(check_fit(broken), sprintf("no `%s`", name), class = "gps_error_argument", fixed = TRUE)
+    broken <- fit
+    broken[name] <- list(environment())
+    expect_error(check_fit(broken), class = "gps_error_argument", info = name)
+  }
+  tamper <- list(
+    function(fit) within_list(fit, version = package_version("999.1")),
+    function(fit) within_list(fit, selected = fit$selected[-1, ]),
+    function(fit) within_list(fit, selected = replace(fit$selected, 3, 11L)),
+    function(fit) within_list(fit, selected = replace(fit$selected, 3, -1L)),
+    function(fit) within_list(fit, selected = replace(fit$selected, 3, NA)),
+    function(fit) within_list(fit, selected = fit$selected + 0),
+    function(fit) within_list(fit, prob_on = fit$prob_on[, -1]),
+    function(fit) within_list(fit, prob_on = fit$prob_on * 2),
+    function(fit) within_list(fit, prob_on = replace(fit$prob_on, 1, NaN)),
+    function(fit) within_list(fit, y = fit$y[, -1]),
+    function(fit) within_list(fit, y = t(fit$y)),
+    function(fit) within_list(fit, y = replace(fit$y, 1, NA)),
+    function(fit) within_list(fit, n_selected = 11L),
+    function(fit) within_list(fit, max_active = 5L),
+    function(fit) within_list(fit, n_points = 119L),
+    function(fit) within_list(fit, kernel_theta = c(fit$kernel_theta, 1)),
+    function(fit) within_list(fit, kernel_theta = replace(fit$kernel_theta, 1, Inf)),
+    function(fit) within_list(fit, image_dim = c(5L, 6L)),
+    function(fit) within_list(fit, row_names = "a"),
+    function(fit) within_list(fit, seed = c(1, 2)),
+    function(fit) within_list(fit, trace = fit$trace[-2]),
+    function(fit) within_list(fit, params = fit$params[-1]),
+    function(fit) within_list(fit, params = within_list(fit$params, W = fit$params$W[-1, ])),
+    function(fit) within_list(fit, params = within_list(fit$params, sigma2 = NaN)),
+    function(fit) within_list(fit, params = within_list(fit$params, pi = 2))
+  )
+  for (i in seq_along(tamper)) {
+    expect_error(check_fit(tamper[[i]](fit)), class = "gps_error_argument", info = paste("case", i))
+  }
+})
+
+test_that("a changed model never reaches the numerics", {
+  change_model <- function(name, ...) {
+    fit <- a_fit(name)
+    fit$model <- within_list(fit$model, ...)
+    fit
+  }
+  model <- a_fit("gp")$model
+  mixture <- a_fit("spherical")$model
+  odd <- list(
+    change_model("gp", n_latents = 12L), change_model("gp", n_latents = 2e9),
+    change_model("gp", n_dims = 24L), change_model("gp", shape = c(25L, 1000L)),
+    change_model("gp", lengths = replace(model$lengths, 1, 1)),
+    change_model("gp", sizes = c(probs = 1, priors = 1)),
+    change_model("gp", prepared = list()),
+    change_model("gp", native = list(package = "stats", symbol = "optif9")),
+    change_model("gp", options = list(options = c(0, 1e-9))),
+    change_model("gp", options = list(options = 1)),
+    change_model("gp", settings = list(shared_prob = FALSE)),
+    change_model("gp", stats_dims = list()),
+    # The first option is the kind of covariance, which C branches on.
+    change_model("spherical", options = within_list(mixture$options, options = replace(
+      mixture$options$options, 1, 0
+    ))),
+    change_model("spherical", settings = list(covariance = "full"))
+  )
+  for (i in seq_along(odd)) {
+    expect_error(predict(odd[[i]]), class = "gps_error_argument", info = paste("case", i))
+  }
+  fit <- a_fit("gp")
+  class(fit$model)[1] <- "gps_unheard_of"
+  expect_error(predict(fit), "unknown class \"gps_unheard_of\"", class = "gps_error_argument")
+  fit <- a_fit("gp")
+  class(fit$selector)[1] <- "gps_selector_oracle"
+  expect_error(predict(fit), "unknown class", class = "gps_error_argument")
+  fit <- a_fit("gp")
+  fit$selector$kernel$terms[[1]]$type <- "cubic"
+  expect_error(predict(fit), "kernel was changed", class = "gps_error_argument")
+})
+
+test_that("nothing stored is evaluated", {
+  was_run <- FALSE
+  trap <- quote(was_run <<- TRUE)
+  for (place in c("n_selected", "bound", "status", "seed", "trace", "control", "version")) {
+    fit <- a_fit("gp")
+    fit[[place]] <- trap
+    expect_error(print(fit), class = "gps_error_argument", info = place)
+  }
+  for (place in c("settings", "params", "rule", "native", "options")) {
+    fit <- a_fit("gp")
+    fit$model[[place]] <- list(shared_prob = trap)
+    expect_error(print(fit), class = "gps_error_argument", info = place)
+  }
+  fit <- a_fit("gp")
+  fit$params$sigma2 <- trap
+  expect_error(coef(fit), class = "gps_error_argument")
+  fit <- a_fit("gp")
+  fit$control$max_iter <- trap
+  expect_error(update(fit), class = "gps_error_argument")
+  expect_false(was_run)
+})
+
+test_that("digits, decimal commas and Turkish letters change no number", {
+  fit <- a_fit("gp")
+  y <- bars_data()$y[1:5, ]
+  numbers <- function() {
+    list(predict(fit, y), coef(fit), summary(fit)$usage, c(logLik(fit)), posterior_states(fit, 2),
+         simulate(fit, 1, seed = 2))
+  }
+  expected <- numbers()
+  shown <- capture.output(print(fit))
+  old <- options(OutDec = ",", digits = 3)
+  on.exit(options(old))
+  expect_identical(numbers(), expected)
+  expect_identical(capture.output(print(fit)), shown)
+  expect_output(print(summary(fit)), "Parameters")
+  options(old)
+  locale <- Sys.getlocale("LC_ALL")
+  on.exit(suppressWarnings(Sys.setlocale("LC_ALL", locale)), add = TRUE)
+  if (nzchar(suppressWarnings(Sys.setlocale("LC_ALL", "tr_TR.UTF-8")))) {
+    expect_identical(numbers(), expected)
+    expect_error(predict(fit, y, "PROB"), "Did you mean \"prob\"", class = "gps_error_argument")
+  }
+})

@@ -1,0 +1,101 @@
+draw <- function(code) {
+  grDevices::pdf(NULL, 10, 7)
+  on.exit(grDevices::dev.off())
+  before <- graphics::par(no.readonly = TRUE)
+  force(code)
+  after <- graphics::par(no.readonly = TRUE)
+  kept <- c("mar", "oma", "mfrow", "cex", "mgp", "pty", "xpd", "bg", "font")
+  expect_identical(after[kept], before[kept])
+  invisible(code)
+}
+
+test_that("every figure draws without a word and puts the parameters back", {
+  for (name in c("handcrafted", "gp", "full", "random", "images", "mixture", "spherical")) {
+    fit <- a_fit(name)
+    for (which in c("components", "bound", "selection")) {
+      expect_silent(draw(plot(fit, which)))
+    }
+  }
+  for (name in c("handcrafted", "gp", "custom", "learner", "mixture")) {
+    expect_silent(draw(plot(a_fit(name), "affinity")))
+  }
+  expect_silent(draw(plot(a_fit("mixture"), c("clusters", "functions"))))
+  expect_silent(draw(plot(a_fit("spherical"))))
+  expect_identical(draw(plot(a_fit("gp"))), a_fit("gp"))
+})
+
+test_that("figures that make no sense are refused with the reason", {
+  refused <- function(code, words) {
+    grDevices::pdf(NULL)
+    on.exit(grDevices::dev.off())
+    expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  }
+  refused(plot(a_fit("gp"), "componets"), "Did you mean \"components\"?")
+  refused(plot(a_fit("gp"), "clusters"), "needs a fit of a mixture")
+  refused(plot(a_fit("gp"), "functions"), "mixture in two dimensions")
+  refused(plot(a_fit("spherical"), "functions"), "learned selector")
+  refused(plot(a_fit("full"), "affinity"), "a selector that ranks")
+  refused(plot(a_fit("random"), "affinity"), "a selector that ranks")
+})
+
+test_that("one point, one dimension, one latent draw", {
+  fits <- degenerate_fits()
+  for (fit in fits) {
+    for (which in c("components", "bound", "selection")) expect_silent(draw(plot(fit, which)))
+  }
+  for (name in c("one_cluster", "one_dim_mixture")) {
+    expect_silent(draw(plot(fits[[name]], "clusters")))
+  }
+})
+
+test_that("other dimensions than two show principal components, many components the most used", {
+  set.seed(31)
+  y <- matrix(rnorm(400), 100) + rep(c(0, 6), each = 50)
+  colnames(y) <- paste0("variable_with_a_long_name_", 1:4)
+  fit <- gps_fit(y, model_gaussian_mixture(2, "diagonal"), selector_handcrafted(), n_selected = 1,
+                 control = quick_control())
+  expect_silent(draw(plot(fit, c("clusters", "components"))))
+  plane <- choose_plane(fit, fit$y)
+  expect_equal(abs(crossprod(plane$axes, prcomp(y)$rotation[, 1:2])), diag(2), tolerance = 1e-8,
+               ignore_attr = TRUE)
+  many <- suppressWarnings(gps_fit(
+    bars_data()$y, model_binary_sparse(150), selector_handcrafted(), n_selected = 3,
+    control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  ), classes = "gps_warning")
+  for (which in c("components", "selection", "affinity")) expect_silent(draw(plot(many, which)))
+})
+
+test_that("a fit without iterations has no bound to draw, but the rest", {
+  y <- bars_data()$y
+  model <- gps_bind(model_binary_sparse(10), y)
+  set.seed(1)
+  fit <- fit_at(y, model, gps_init(model, y), y[, 1:10], 4)
+  expect_identical(nrow(fit$trace), 0L)
+  expect_named(fit$trace, c("start", "iteration", "bound", "temperature", "explore", "refit",
+                            "jitter", "events", "seconds"))
+  expect_error(plot(fit, "bound"), "no iterations", class = "gps_error_argument")
+  expect_silent(draw(plot(fit, c("components", "selection"))))
+})
+
+test_that("ellipses are where the covariance says, colours repeat with new symbols", {
+  covariance <- matrix(c(4, 1.5, 1.5, 2), 2)
+  outline <- ellipse_points(list(centre = c(3, -1), covariance = covariance), 2)
+  expect_equal(mahalanobis(t(outline), c(3, -1), covariance), rep(4, 100))
+  keys <- paste(cluster_ink(1:64), cluster_symbol(1:64))
+  expect_identical(anyDuplicated(keys), 0L)
+})
+
+test_that("binned pairs average what they hold", {
+  bins <- bin_pairs(1:100, (1:100) / 100, rep(0:1, each = 50))
+  expect_identical(nrow(bins), 20L)
+  expect_equal(bins$affinity, 5 * (1:20) - 2)
+  expect_equal(bins$posterior, bins$affinity / 100)
+  expect_equal(bins$selected, rep(0:1, each = 10))
+})
+
+test_that("coloured components show the mean over their channels", {
+  values <- matrix(seq_len(24), 12)
+  grey <- grey_pixels(values, c(2L, 2L, 3L))
+  expect_equal(grey[, 1], rowMeans(matrix(1:12, 4)))
+  expect_equal(grey[, 2], rowMeans(matrix(13:24, 4)))
+})
