@@ -32,8 +32,8 @@
 #' @param method `"exact"`. Approximations are not built yet.
 #' @param optimise `TRUE`: learn the kernel's parameters; `FALSE`: keep those of `kernel`.
 #' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood.
-#' @param n_threads `NULL` (`getOption("gpselect.threads")`, else one thread) or a whole number of
-#'   at least 1: threads for the kernel. Results do not depend on it.
+#' @param n_threads number of threads, a whole number of at least 1, or `NULL`: see [gps_control()].
+#'   The result does not depend on it.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
 #'   likelihood), `jitter`, `method`, `form` (`"dense"` or `"features"`), `trace` (data frame of the
@@ -62,7 +62,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", 
   check_gp_method(method)
   optimise <- check_flag(optimise, "optimise")
   max_evals <- check_count(max_evals, "max_evals")
-  n_threads <- gp_threads(n_threads)
+  n_threads <- resolve_threads(n_threads)
   has_features <- uses_features(kernel, ncol(x), nrow(x))
   if (!has_features) check_dense_size(nrow(x))
   y <- t(x)
@@ -103,11 +103,6 @@ check_gp_method <- function(method) {
     ))
   }
   method
-}
-
-gp_threads <- function(n_threads = NULL) {
-  if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", 1L)
-  check_count(n_threads, "n_threads", upper = 1024)
 }
 
 # The error of what follows from the inverse is about the machine's precision times the condition
@@ -151,7 +146,7 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 gp_loo <- function(fit, n_threads = NULL) {
   check_gp_fit(fit, "fit")
   loo <- gp_loo_moments(
-    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, gp_threads(n_threads)
+    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, resolve_threads(n_threads)
   )
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
@@ -171,7 +166,7 @@ gp_loo <- function(fit, n_threads = NULL) {
 gp_gradient <- function(fit, n_threads = NULL) {
   check_gp_fit(fit, "fit")
   gp_evaluate(
-    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, gp_threads(n_threads)
+    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, resolve_threads(n_threads)
   )$gradient
 }
 

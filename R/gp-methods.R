@@ -30,7 +30,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
   moments <- gp_predict_moments(
     object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter,
-    gp_threads(n_threads)
+    resolve_threads(n_threads)
   )
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
