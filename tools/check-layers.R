@@ -212,6 +212,19 @@ check_r_readable <- function(tree) {
   sprintf("%s:1: R cannot read it", bad)
 }
 
+# The last definition of a name would win without a word.
+check_r_twice <- function(tree) {
+  files <- tree$package_r[!vapply(tree$tokens[tree$package_r], is.null, NA)]
+  found <- do.call(rbind, lapply(files, function(file) {
+    assigned <- r_assigned(tree$text[[file]])
+    data.frame(file = rep(file, nrow(assigned)), assigned)
+  }))
+  first <- match(found$name, found$name)
+  twice <- first != seq_along(first)
+  sprintf("%s:%d: defines %s(), which %s:%d does too", found$file[twice], found$from[twice],
+          found$name[twice], found$file[first[twice]], found$from[first[twice]])
+}
+
 # Tokens of the package's R files: "file:line: message" where `is_bad` of the file's tokens holds.
 token_lines <- function(tree, is_bad, message) {
   unlist(lapply(tree$package_r, function(file) {
@@ -250,8 +263,8 @@ rules <- list(
   "parallel-threads" = check_parallel_threads, "model-files" = check_models,
   "file-length" = check_file_length, "line-length" = check_line_length,
   "function-length" = check_function_length, "unfinished" = check_unfinished,
-  "r-readable" = check_r_readable, "r-library" = check_r_library, "r-true" = check_r_true,
-  "r-browser" = check_r_browser
+  "r-readable" = check_r_readable, "r-twice" = check_r_twice, "r-library" = check_r_library,
+  "r-true" = check_r_true, "r-browser" = check_r_browser
 )
 
 # Takes out what the exceptions allow; an exception that allows nothing is itself a fault.

@@ -84,6 +84,18 @@ r_tokens <- function(text) {
   if (is.null(tokens)) data.frame() else tokens
 }
 
+# Names that R text assigns at its top level, with their lines.
+r_assigned <- function(text) {
+  parsed <- parse(text = text, keep.source = TRUE)
+  calls <- as.list(parsed)
+  is_assigned <- vapply(calls, function(call) {
+    is.call(call) && as.character(call[[1]])[1] %in% c("<-", "=") && is.name(call[[2]])
+  }, NA)
+  from <- vapply(utils::getSrcref(parsed), `[`, 0L, 1)
+  data.frame(name = vapply(calls[is_assigned], function(call) as.character(call[[2]]), ""),
+             from = from[is_assigned])
+}
+
 # Functions of an R file, inner ones too: name (where it is assigned), first and last line.
 r_functions <- function(tokens) {
   if (length(tokens) == 0) return(data.frame(name = character(), from = integer(), to = integer()))

@@ -85,6 +85,8 @@ faults <- list(
   fault("unfinished", "README.md", 2, paste0("a\n<!-- TO", "DO: more -->\n")),
   fault("unfinished", "src/infer.h", 1, paste0("/* FIX", "ME */\n")),
   fault("r-readable", "R/model-toy.R", 1, "f <- function( {\n"),
+  fault("r-twice", "R/model-toy.R", 3, "f <- 1\n\nf <- function() {\n  f <- 2\n}\n"),
+  fault("r-twice", "R/other.R", 1, "model_toy <- 1\n"),
   fault("r-library", "R/model-toy.R", 2, "1\nlibrary(stats)\n"),
   fault("r-library", "R/model-toy.R", 1, "if (require(stats)) 1\n"),
   fault("r-true", "R/model-toy.R", 2, "x <- 1\ny <- T\n"),
