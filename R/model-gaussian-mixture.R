@@ -40,7 +40,7 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
     "gps_gaussian_mixture", "Gaussian mixture", n_components,
     params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
     ranges = list(pi = c(0, 1)),
-    prepared = list(whitener = "whitener", log_scale = "latents"),
+    prepared = list(whitener = shape("stride"), log_scale = "latents"),
     stats = list(count = "one", on = "latents", first = c("dims", "latents"), second = shape("stride")),
     events = c("sigma_floor", "pi_floor", "empty_cluster"),
     rule = state_rule(min_active = 1L, max_active = 1),
@@ -56,10 +56,7 @@ gps_bind.gps_gaussian_mixture <- function(model, y) {
                       model$n_latents))
   }
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
-  stride <- 8 * ceiling(ncol(y) / 8)
-  # The whiteners of all clusters, and room to start them on a whole cache line.
-  whitener <- 8 + model$n_latents * c(stride * ncol(y), ncol(y), 1)[kind + 1]
-  bind_native(model, ncol(y), sizes = c(stride = stride, whitener = whitener),
+  bind_native(model, ncol(y), sizes = c(stride = 8 * ceiling(ncol(y) / 8)),
               options = list(centre = colMeans(y),
                              options = c(kind, 1e-6 * variance_scale(y), 1e-4 / model$n_latents)))
 }

@@ -2,7 +2,6 @@
  * spherical (equation 7). Whitened distances for the log joint, moments about a fixed centre, closed-form M-step.
  * Reached through the table model_gaussian_mixture only. */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "gpselect/model.h"
@@ -29,12 +28,6 @@ enum { EVENT_SIGMA, EVENT_PI, EVENT_EMPTY };
 
 static size_t stride_of(size_t n_dims) { return (n_dims + LANES - 1) / LANES * LANES; }
 
-/* First whole cache line at or after x: vector loads that straddle two lines cost twice. The array has room for it. */
-static double *whole_line(const double *x) {
-  const uintptr_t line = LANES * sizeof *x;
-  return (double *)(((uintptr_t)x + line - 1) / line * line);
-}
-
 static int kind_of(const gps_problem *problem) { return (int)problem->input[OPTIONS][KIND]; }
 
 /* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma. */
@@ -56,7 +49,7 @@ static gps_status invert_factor(const double *sigma, size_t n_dims, double *whit
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_clusters = (size_t)problem->shape.n_latents;
   const double *sigma = problem->input[SIGMA];
-  double *whitener = whole_line(prepared[0]), *log_scale = prepared[1];
+  double *whitener = prepared[0], *log_scale = prepared[1];
   const int kind = kind_of(problem);
   (void)y;
   for (size_t c = 0; c < n_clusters; c++) {
@@ -99,7 +92,7 @@ GPS_INLINE double whitened_square(const double *factor, const double *x, size_t 
 /* Squared Mahalanobis distance of y to cluster c; difference [D] is scratch. */
 GPS_INLINE double distance_square(const gps_problem *problem, const double *y, size_t c, double *difference) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  const double *mu = problem->input[MU] + c * n_dims, *whitener = whole_line(problem->input[WHITENER]);
+  const double *mu = problem->input[MU] + c * n_dims, *whitener = problem->input[WHITENER];
   const int kind = kind_of(problem);
 #pragma omp simd
   for (size_t d = 0; d < n_dims; d++) difference[d] = y[d] - mu[d];

@@ -61,10 +61,18 @@ GPS_INLINE void exp_shifted(double *x, size_t n, double shift) {
 
 GPS_CLONES void exp_array(double *x, size_t n, double shift) { exp_shifted(x, n, shift); }
 
+/* Eight lanes, not a reduction clause: compilers differ in where that starts, and all entries may be -Inf. */
 GPS_INLINE double largest(const double *x, size_t n) {
-  double top = -HUGE_VAL;
-#pragma omp simd reduction(max : top)
-  for (size_t i = 0; i < n; i++) top = x[i] > top ? x[i] : top;
+  double lane[8];
+  for (int j = 0; j < 8; j++) lane[j] = -HUGE_VAL;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+#pragma omp simd
+    for (int j = 0; j < 8; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+  }
+  for (int j = 0; i < n; i++, j++) lane[j] = x[i] > lane[j] ? x[i] : lane[j];
+  double top = lane[0];
+  for (int j = 1; j < 8; j++) top = lane[j] > top ? lane[j] : top;
   return top;
 }
 
