@@ -102,7 +102,9 @@ test_that("the steps make an EM iteration", {
 test_that("states and points that do not fit are refused", {
   y <- bars_data()$y
   state <- a_state()
-  refused <- function(code, words) expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  refused <- function(code, words) {
+    expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  }
   refused(gps_affinity(1, state, y), "`selector`")
   refused(gps_affinity(selector_full(), 1, y), "`state`")
   refused(gps_affinity(selector_full(), state["params"], y), "`model`")
