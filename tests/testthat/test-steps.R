@@ -81,6 +81,9 @@ test_that("a fit is a state: its selector ranks its data as at its end", {
   expect_identical(gps_affinity(fit$selector, fit, y, 4), affinity[4, , drop = FALSE])
   learner <- a_fit("learner")
   expect_equal(gps_affinity(learner$selector, learner, y), y %*% learner$memory$learned)
+  other <- selector_custom(function(params, y, memory) y %*% memory,
+                           function(params, y, expectations) -crossprod(y, expectations))
+  expect_equal(gps_affinity(other, learner, y), -y %*% crossprod(y, expectations(learner)))
   named <- gps_affinity(selector_handcrafted(), a_fit("handcrafted"), named_bars(), 2:3)
   expect_identical(dimnames(named), list(c("case2", "case3"), NULL))
   expect_equal(gps_learn(learner$selector, fit, y), crossprod(y, expectations(fit)))
