@@ -119,3 +119,18 @@ test_that("states and points that do not fit are refused", {
   refused(gps_learn(selector_full(), state, y), "`state$prob_on`")
   refused(gps_affinity(selector_full(), a_fit("gp"), y[-1, ]), "120 data points")
 })
+
+test_that("slots that a screen leaves empty do no harm", {
+  y <- bars_data()$y
+  for (rank_by in c("greedy", "singleton")) {
+    screen <- gps_screen(rank_by, keep = FALSE, propose = 3, explore = c(0, 0))
+    for (seed in 1:12) {
+      set.seed(seed)
+      fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(screen = screen),
+                     n_selected = 5, control = quick_control())
+      expect_identical(fit$selected[4:5, ], matrix(0L, 2, 120))
+      expect_true(all(fit$prob_on[4:5, ] == 0))
+      expect_equal(rowSums(predict(fit, y, "state") > 0 & expectations(fit) == 0), rep(0, 120))
+    }
+  }
+})
