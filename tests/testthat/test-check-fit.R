@@ -115,6 +115,36 @@ test_that("a changed model never reaches the numerics", {
   expect_error(predict(fit), "kernel was changed", class = "gps_error_argument")
 })
 
+test_that("a changed selector or screen never reaches the numerics", {
+  set.seed(1)
+  fit <- gps_fit(bars_data()$y, model_binary_sparse(10), n_selected = 4, control = quick_control(),
+                 selector = selector_handcrafted(screen = gps_screen()))
+  expect_identical(check_fit(fit), fit)
+  change <- function(...) within_list(fit, selector = within_list(fit$selector, ...))
+  screen <- fit$selector$screen
+  odd <- list(
+    change(explore = 0.5), change(screen = within_list(screen, propose = 0)),
+    change(screen = within_list(screen, propose = -5L)), change(screen = list(propose = 3L)),
+    change(screen = within_list(screen, explore = c(-1L, 0L))), change(label = 1)
+  )
+  for (i in seq_along(odd)) {
+    expect_error(check_fit(odd[[i]]), "selector was changed", class = "gps_error_argument",
+                 info = paste("case", i))
+  }
+  broken <- fit$selector
+  for (propose in c(0L, -5L, 2147483647L)) {
+    broken$screen$propose <- propose
+    expect_error(gps_fit(bars_data()$y, model_binary_sparse(10), broken, n_selected = 4),
+                 "A screen may propose", class = "gps_error_argument")
+  }
+  custom <- a_fit("learner")
+  custom$selector$learn <- 3
+  expect_error(check_fit(custom), "selector was changed", class = "gps_error_argument")
+  custom <- a_fit("custom")
+  custom$selector$affinity <- quote(x)
+  expect_error(check_fit(custom), "selector was changed", class = "gps_error_argument")
+})
+
 test_that("nothing stored is evaluated", {
   was_run <- FALSE
   trap <- quote(was_run <<- TRUE)
