@@ -42,7 +42,8 @@ plot.gps_fit <- function(x, which = NULL, ...) {
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
   if (is.null(which)) which <- if (is_plane) "clusters" else "components"
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
-  if (length(which) > prod(graphics::par("mfrow")) && grDevices::dev.interactive()) {
+  if (length(which) > 1 && grDevices::dev.interactive() &&
+        length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
