@@ -121,11 +121,7 @@ check_fit_data <- function(parts) {
 
 # Selector, control and what the fit says of itself.
 check_fit_choices <- function(parts) {
-  class <- class(parts$selector)[1]
-  maker <- get0(sub("^gps_", "", class), asNamespace("gpselect"), mode = "function",
-                inherits = FALSE)
-  need_fit(inherits(parts$selector, "gps_selector") && is.list(parts$selector) && !is.null(maker),
-           sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
+  check_fit_selector(parts$selector)
   need_fit(inherits(parts$control, "gps_control") && is.list(parts$control),
            "`control` is not made by gps_control()")
   if (inherits(parts$selector, "gps_selector_gp")) {
@@ -137,6 +133,25 @@ check_fit_choices <- function(parts) {
   need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+# A selector, and its screen, are what their constructors make of their own parts.
+check_fit_selector <- function(selector) {
+  class <- class(selector)[1]
+  maker <- get0(sub("^gps_", "", class), asNamespace("gpselect"), mode = "function",
+                inherits = FALSE)
+  need_fit(inherits(selector, "gps_selector") && is.list(selector) && !is.null(maker),
+           sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
+  screen <- selector$screen
+  is_screen <- is.null(screen) || inherits(screen, "gps_screen") && is_remade(screen, gps_screen)
+  need_fit(is_screen && is_remade(selector, maker), "its selector was changed")
+}
+
+is_remade <- function(x, maker) {
+  parts <- unclass(x)
+  given <- parts[intersect(names(parts), names(formals(maker)))]
+  made <- tryCatch(do.call(maker, given, quote = TRUE), error = function(condition) NULL)
+  !is.null(made) && identical(unclass(made)[names(parts)], parts[names(parts)])
 }
 
 check_fit_kernel <- function(kernel, theta, n_dims) {

@@ -127,7 +127,7 @@ draw_functions <- function(fit) {
   y <- need_data(fit, "The figure \"functions\"")
   surface <- regression_functions(fit, y)
   n_clusters <- ncol(fit$params$mu)
-  limits <- range(surface$values)
+  limits <- widen(range(surface$values))
   cluster <- most_probable_cluster(fit)
   labels <- if (is.null(fit$col_names)) paste("dimension", 1:2) else fit$col_names
   page <- list(mfrow = grDevices::n2mfrow(n_clusters)[2:1], mar = c(1.8, 2.6, 1.8, 0.6),
@@ -147,7 +147,7 @@ draw_functions <- function(fit) {
 
 function_colours <- function(values, limits) {
   palette <- grDevices::hcl.colors(64, "YlGnBu", rev = TRUE)
-  palette[1 + round(63 * (values - limits[1]) / max(diff(limits), 1e-300))]
+  palette[1 + round(63 * (values - limits[1]) / diff(limits))]
 }
 
 # One function over the plane with a contour at one half; the points of its cluster in the cluster's

@@ -42,7 +42,8 @@ plot.gps_fit <- function(x, which = NULL, ...) {
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
   if (is.null(which)) which <- if (is_plane) "clusters" else "components"
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
-  if (length(which) > prod(graphics::par("mfrow")) && grDevices::dev.interactive()) {
+  if (length(which) > 1 && grDevices::dev.interactive() &&
+        length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
@@ -188,7 +189,7 @@ draw_heat <- function(fit, values, main, shown, usage) {
     graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
     graphics::title(xlab = ranked_label(fit), line = 1.8)
     panel_title(main, 1)
-    draw_key(range(values), image_colours)
+    draw_key(range(values, 0), image_colours)
   })
 }
 
@@ -205,6 +206,7 @@ standardise_means <- function(params) {
 
 # A bar of colours on the right of the panel; `colours` makes them from values.
 draw_key <- function(range, colours) {
+  range <- widen(range)
   usr <- graphics::par("usr")
   width <- diff(usr[1:2]) / graphics::par("pin")[1]
   left <- usr[2] + 0.15 * width
@@ -214,7 +216,7 @@ draw_key <- function(range, colours) {
                         xpd = NA)
   at <- pretty(range, 5)
   at <- at[at >= range[1] & at <= range[2]]
-  place <- height[1] + (at - range[1]) / max(diff(range), 1e-300) * diff(height)
+  place <- height[1] + (at - range[1]) / diff(range) * diff(height)
   graphics::text(left + 0.2 * width, place, format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
 }
 

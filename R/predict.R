@@ -157,10 +157,9 @@ prediction_state <- function(fit) {
   state
 }
 
-# The fit's selector as it ranks new data: no explorers; a learned one with its weights.
+# The fit's selector as it ranks new data: no random candidates; a learned one with its weights.
 train_selector <- function(fit, task) {
   selector <- fit$selector
-  selector$explore <- 0
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)

@@ -3,7 +3,9 @@
 
 #' Summary of a fit
 #'
-#' @param object a fit; @param x a summary.
+#' @param object a fit, as made by [gps_fit()].
+#' @param x its summary.
+#' @param digits number of significant digits to print.
 #' @param ... not used.
 #' @return a list of class `summary.gps_fit` with
 #' * `about`: what `print()` of the fit says, named character vector;

@@ -69,10 +69,10 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
   for (size_t k = 0; k < n_slots; k++) {
     const int latent = point->latent[k];
     own[k] = latent < 0 ? -HUGE_VAL : drive(problem, point, (size_t)latent);
-    if (latent < 0) continue;
-    const double *gram = problem->input[GRAM] + (size_t)latent * n_latents;
+    const double *gram = problem->input[GRAM] + (latent < 0 ? 0 : (size_t)latent) * n_latents;
     for (size_t j = 0; j < k; j++) {
-      coupling[j + k * n_slots] = point->latent[j] < 0 ? 0 : gram[point->latent[j]] * precision;
+      const int other = point->latent[j];
+      coupling[j + k * n_slots] = latent < 0 || other < 0 ? 0 : gram[other] * precision;
     }
   }
 }

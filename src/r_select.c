@@ -52,6 +52,10 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
                              view_int(list_need(screen_list, "n_explore"), "n_explore"),
                              view_int(list_need(screen_list, "is_greedy"), "is_greedy"),
                              view_number(list_need(screen_list, "share"), "share")};
+  if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > 1e6 || screen.n_explore > 1e6) {
+    raise_error("argument", "A screen may propose 1 to 1e6 latents and explore 0 to 1e6, not %d and %d.",
+                screen.n_propose, screen.n_explore);
+  }
   const int is_one_hot = view_int(list_need(screen_list, "is_one_hot"), "is_one_hot");
   const double *value =
       affinity == R_NilValue ? NULL : view_matrix(affinity, n_latents, block.n_points, "affinity");

@@ -48,6 +48,14 @@ test_that("one point, one dimension, one latent draw", {
   }
 })
 
+test_that("a single weight, odd or zero, has a key", {
+  for (weight in c(-0.83, 0, 0.371)) {
+    fit <- fit_at(matrix(c(1, 2)), model_binary_sparse(1),
+                  list(W = matrix(weight), pi = 0.5, sigma2 = 1), matrix(0, 2, 1), 1)
+    expect_silent(draw(plot(fit, "components")))
+  }
+})
+
 test_that("other dimensions than two show principal components, many components the most used", {
   set.seed(31)
   y <- matrix(rnorm(400), 100) + rep(c(0, 6), each = 50)

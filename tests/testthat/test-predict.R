@@ -103,7 +103,9 @@ test_that("names pass through", {
 test_that("bad newdata and types are refused in words that help", {
   fit <- a_fit("gp")
   y <- bars_data()$y
-  refused <- function(code, words) expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  refused <- function(code, words) {
+    expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  }
   refused(predict(fit, t(y)), "must have 25 columns, not 120")
   refused(predict(fit, t(y)), "is it transposed?")
   refused(predict(fit, y[, -1]), "must have 25 columns, not 24")
@@ -146,7 +148,8 @@ test_that("images come as an array, a list, one image or plain rows", {
   expect_identical(dim(predict(fit, images[1, , ], "response")), c(1L, 5L, 5L))
   expect_equal(predict(fit, images[1:3, , ], "response")[2, , ],
                matrix(coef(fit)$W %*% expected[2, ], 5), tolerance = 1e-12)
-  expect_error(predict(fit, images[, , -1]), "images of 5 x 5, not 5 x 4", class = "gps_error_argument")
+  expect_error(predict(fit, images[, , -1]), "images of 5 x 5, not 5 x 4",
+               class = "gps_error_argument")
   expect_error(predict(fit, list(images[1, , ], images[2, , -1])), "element 2",
                class = "gps_error_argument")
   colour <- array(bars_data()$y[, 1:24], c(120, 2, 4, 3))
@@ -204,10 +207,13 @@ test_that("without its data a learned selector says what it needs", {
 test_that("screening selectors predict without random candidates", {
   set.seed(5)
   y <- bars_data()$y
-  fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(screen = gps_screen()), n_selected = 4,
-                 control = quick_control())
-  rows <- c(50, 3, 77)
-  expect_identical(predict(fit, y[rows, ], "selected"), predict(fit, y, "selected")[rows, ])
+  fit <- gps_fit(y, model_binary_sparse(10),
+                 selector_handcrafted(screen = gps_screen(propose = 4, explore = c(5, 5))),
+                 n_selected = 3, control = quick_control())
+  proposed <- t(apply(gps_affinity(fit$selector, fit, y), 1, function(a) order(-a)[1:4]))
+  selected <- predict(fit, y, "selected")
+  is_proposed <- vapply(seq_len(120), function(n) all(selected[n, ] %in% proposed[n, ]), NA)
+  expect_true(all(is_proposed))
 })
 
 test_that("prediction draws nothing from the session and does not depend on threads or blocks", {
@@ -224,23 +230,33 @@ test_that("prediction draws nothing from the session and does not depend on thre
 
 test_that("many points pass in blocks with the same result", {
   set.seed(6)
-  n <- 2.7e5
-  params <- list(W = matrix(rnorm(32), 1), pi = 0.1, sigma2 = 1)
-  y <- matrix(rnorm(n))
-  fit <- gps_fit(y, model_binary_sparse(32), selector_handcrafted(), n_selected = 3, start = params,
+  y <- matrix(rnorm(18000), 9000)
+  params <- list(W = matrix(rnorm(24), 2), pi = 0.1, sigma2 = 1)
+  fit <- gps_fit(y, model_binary_sparse(12), selector_handcrafted(), n_selected = 10,
+                 start = params,
                  control = gps_control(max_iter = 0, progress = FALSE, n_threads = 1))
-  blocks <- new_prediction_task(fit, fit$y, "prob")$blocks
-  expect_length(blocks, 3)
-  edge <- blocks[[2]]$offset
-  rows <- c(1, edge, edge + 1, 2 * edge + 1, n)
-  for (type in prediction_types) {
-    all <- as.matrix(predict(fit, y, type))
-    expect_equal(all[rows, ], drop(as.matrix(predict(fit, y[rows, , drop = FALSE], type))),
-                 tolerance = 1e-10)
-    expect_lt(max(abs(all - as.matrix(predict(fit, type = type)))), 1e-10)
-  }
+  offsets <- vapply(new_prediction_task(fit, fit$y, "state")$blocks, `[[`, 1, "offset")
+  expect_identical(offsets, c(0, 4096, 8192))
+  rows <- c(1, 4096, 4097, 8193, 9000)
+  state <- predict(fit, y, "state")
+  expect_identical(state, predict(fit, type = "state"))
+  expect_identical(state[rows, ], predict(fit, y[rows, ], "state"))
   one <- posterior_sample(fit, 1, seed = 1)
-  expect_identical(posterior_sample(fit, 1, points = 1:1000, seed = 1), one[1:1000, ])
+  expect_identical(posterior_sample(fit, 1, points = 1:5000, seed = 1), one[1:5000, ])
+  expect_lt(max(abs(colMeans(one - expectations(fit)))), 5 * sqrt(0.25 / 9000))
+})
+
+test_that("a learned selector's blocks shrink with the number of points it was trained on", {
+  set.seed(7)
+  y <- matrix(rnorm(2400), 1200)
+  fit <- gps_fit(y, model_gaussian_mixture(3), selector_gp(kernel_rbf(lengthscale = 1)),
+                 n_selected = 2,
+                 control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE))
+  new <- matrix(rnorm(6000), 3000)
+  expect_length(new_prediction_task(fit, t(new), "prob")$blocks, 2)
+  rows <- c(1, 2048, 2049, 3000)
+  expect_identical(predict(fit, new, "selected")[rows, ], predict(fit, new[rows, ], "selected"))
+  expect_equal(predict(fit, new)[rows, ], predict(fit, new[rows, ]), tolerance = 1e-10)
 })
 
 test_that("a fit saved and loaded in a new process predicts, draws, prints and refits the same", {

@@ -81,6 +81,9 @@ test_that("a fit is a state: its selector ranks its data as at its end", {
   expect_identical(gps_affinity(fit$selector, fit, y, 4), affinity[4, , drop = FALSE])
   learner <- a_fit("learner")
   expect_equal(gps_affinity(learner$selector, learner, y), y %*% learner$memory$learned)
+  other <- selector_custom(function(params, y, memory) y %*% memory,
+                           function(params, y, expectations) -crossprod(y, expectations))
+  expect_equal(gps_affinity(other, learner, y), -y %*% crossprod(y, expectations(learner)))
   named <- gps_affinity(selector_handcrafted(), a_fit("handcrafted"), named_bars(), 2:3)
   expect_identical(dimnames(named), list(c("case2", "case3"), NULL))
   expect_equal(gps_learn(learner$selector, fit, y), crossprod(y, expectations(fit)))
@@ -102,7 +105,9 @@ test_that("the steps make an EM iteration", {
 test_that("states and points that do not fit are refused", {
   y <- bars_data()$y
   state <- a_state()
-  refused <- function(code, words) expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  refused <- function(code, words) {
+    expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
+  }
   refused(gps_affinity(1, state, y), "`selector`")
   refused(gps_affinity(selector_full(), 1, y), "`state`")
   refused(gps_affinity(selector_full(), state["params"], y), "`model`")
@@ -113,4 +118,19 @@ test_that("states and points that do not fit are refused", {
   state$prob_on <- state$prob_on[, -1]
   refused(gps_learn(selector_full(), state, y), "`state$prob_on`")
   refused(gps_affinity(selector_full(), a_fit("gp"), y[-1, ]), "120 data points")
+})
+
+test_that("slots that a screen leaves empty do no harm", {
+  y <- bars_data()$y
+  for (rank_by in c("greedy", "singleton")) {
+    screen <- gps_screen(rank_by, keep = FALSE, propose = 3, explore = c(0, 0))
+    for (seed in 1:12) {
+      set.seed(seed)
+      fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(screen = screen),
+                     n_selected = 5, control = quick_control())
+      expect_identical(fit$selected[4:5, ], matrix(0L, 2, 120))
+      expect_true(all(fit$prob_on[4:5, ] == 0))
+      expect_equal(rowSums(predict(fit, y, "state") > 0 & expectations(fit) == 0), rep(0, 120))
+    }
+  }
 })
