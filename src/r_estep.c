@@ -7,6 +7,7 @@
 #include "blocks.h"
 #include "infer.h"
 #include "r_model.h"
+#include "threads.h"
 
 /* Doubles that the statistics of a wave may take. */
 #define WAVE_DOUBLES ((size_t)1 << 22)
@@ -44,17 +45,10 @@ static void run_block(const wave_job *job, size_t block, int in_wave, int thread
                                job->scratch + (size_t)thread * job->scratch_length, &result->point);
 }
 
-#ifdef _OPENMP
-#include <omp.h>
-#define THREAD_NUMBER omp_get_thread_num()
-#else
-#define THREAD_NUMBER 0
-#endif
-
 /* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
 static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *results) {
 #pragma omp parallel for num_threads(job->n_threads) schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
-  for (int b = 0; b < n_blocks; b++) run_block(job, first + (size_t)b, b, THREAD_NUMBER, results + b);
+  for (int b = 0; b < n_blocks; b++) run_block(job, first + (size_t)b, b, thread_number(), results + b);
   for (int b = 0; b < n_blocks; b++) {
     if (results[b].status != GPS_OK) {
       raise_status(results[b].status, "E-step", job->problem->first_row + results[b].point);

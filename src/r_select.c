@@ -5,13 +5,6 @@
 
 #include "r_model.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#define THREAD_NUMBER omp_get_thread_num()
-#else
-#define THREAD_NUMBER 0
-#endif
-
 /* list(seed = two integers, start, iteration) */
 static gps_source read_source(SEXP stream) {
   const int *seed = view_ints(list_need(stream, "seed"), 2, "seed");
@@ -65,33 +58,15 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const int *last = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points);
   const gps_source source = read_source(stream);
   const int threads = view_int(n_threads, "n_threads"), n_points = block.n_points;
-  /* A probe's template has two states of at most n_slots slots. */
-  const gps_states largest = {n_slots, n_slots, 2, NULL, NULL, NULL, 0};
-  const size_t n_doubles = screen_scratch(&screen, n_slots, model->scratch_size(&problem, &largest));
-  const size_t n_ints = screen_scratch_ints(&screen, n_slots);
-  double *scratch = (double *)R_alloc(n_doubles * (size_t)threads, sizeof *scratch);
-  int *ints = (int *)R_alloc(n_ints * (size_t)threads, sizeof *ints);
+  const size_t model_scratch = model->scratch_size(&problem, &(gps_states)SCREEN_LARGEST_PROBE(n_slots));
+  double *scratch = (double *)R_alloc(screen_scratch(&screen, n_slots, model_scratch) * (size_t)threads, sizeof *scratch);
+  int *ints = (int *)R_alloc(screen_scratch_ints(&screen, n_slots) * (size_t)threads, sizeof *ints);
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   int *selected = INTEGER(result);
-  const size_t n_dims = (size_t)problem.shape.n_dims;
-  int first_bad = n_points;
-  gps_status status = GPS_OK;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
-  for (int n = 0; n < n_points; n++) {
-    const gps_status outcome = screen_point(
-        model, &problem, &screen, block.y + (size_t)n * n_dims, n, value ? value + (size_t)n * (size_t)n_latents : NULL,
-        last ? last + (size_t)n * (size_t)n_slots : NULL, n_slots, is_one_hot, &source,
-        selected + (size_t)n * (size_t)n_slots, scratch + n_doubles * (size_t)THREAD_NUMBER,
-        ints + n_ints * (size_t)THREAD_NUMBER);
-    if (outcome != GPS_OK) {
-#pragma omp critical
-      if (n < first_bad) {
-        first_bad = n;
-        status = outcome;
-      }
-    }
-  }
-  if (status != GPS_OK) raise_status(status, "Screening", problem.first_row + (size_t)first_bad);
+  const screen_job job = {model, &problem, &screen, &source, block.y, value, last, n_slots, is_one_hot, model_scratch};
+  size_t bad_point = 0;
+  const gps_status status = screen_points(&job, threads, selected, scratch, ints, &bad_point);
+  if (status != GPS_OK) raise_status(status, "Screening", problem.first_row + bad_point);
   to_one_based(selected, (size_t)n_slots * (size_t)n_points);
   UNPROTECT(1);
   return result;

@@ -1,7 +1,9 @@
-/* Screening of candidates by the model's own gain. Called by r_select.c, a data point at a time, any thread. */
+/* Screening of candidates by the model's own gain. Called by r_select.c. */
 #include "screen.h"
 
 #include <math.h>
+
+#include "threads.h"
 
 int screen_capacity(const gps_screen *screen, int n_slots) {
   return screen->n_propose + screen->n_explore + n_slots;
@@ -79,22 +81,30 @@ static void remove_at(int *candidate, double *gain, double *single, int n, int a
   single[at] = single[n - 1];
 }
 
-gps_status screen_point(const gps_model *model, const gps_problem *problem, const gps_screen *screen,
-                        const double *y, int index, const double *affinity, const int *kept, int n_slots,
-                        int is_one_hot, const gps_source *source, int *selected, double *scratch, int *ints) {
-  const int capacity = screen_capacity(screen, n_slots), n_latents = problem->shape.n_latents;
-  const uint32_t row = (uint32_t)(problem->first_row + (size_t)index);
-  double *gain = scratch, *single = gain + capacity, *pair = single + capacity, *model_scratch = pair + 2;
-  int *candidate = ints, *ranked = candidate + capacity, *probe = ranked + screen->n_propose;
-  const gps_point point = {index, y, NULL, NULL};
-  int n = gather_candidates(screen, n_latents, affinity, kept, n_slots, source, row, candidate, ranked);
+/* Gains of all candidates given the latents already selected. */
+static gps_status compute_gains(const screen_job *job, const gps_point *point, int n_given, const int *given,
+                                int n_candidates, const int *candidate, double *gain, double *scratch, int *ints) {
+  if (job->model->gain) {
+    return job->model->gain(job->problem, point, n_given, given, n_candidates, candidate, gain, scratch + 2);
+  }
+  return probe_gain(job->model, job->problem, point, job->is_one_hot, n_given, given, n_candidates, candidate, gain,
+                    scratch, scratch + 2, ints);
+}
+
+static gps_status screen_point(const screen_job *job, size_t index, int *selected, double *scratch, int *ints) {
+  const int n_slots = job->n_slots, capacity = screen_capacity(job->screen, n_slots);
+  const int n_latents = job->problem->shape.n_latents;
+  const uint32_t row = (uint32_t)(job->problem->first_row + index);
+  double *gain = scratch, *single = gain + capacity, *rest = single + capacity;
+  int *candidate = ints, *ranked = candidate + capacity, *probe = ranked + job->screen->n_propose;
+  const gps_point point = {(int)index, job->y + index * (size_t)job->problem->shape.n_dims, NULL, NULL};
+  int n = gather_candidates(job->screen, n_latents, job->affinity ? job->affinity + index * (size_t)n_latents : NULL,
+                            job->kept ? job->kept + index * (size_t)n_slots : NULL, n_slots, job->source, row, candidate,
+                            ranked);
   int n_filled = 0;
   while (n_filled < n_slots && n > 0) {
-    if (n_filled == 0 || screen->is_greedy) {
-      const gps_status status =
-          model->gain ? model->gain(problem, &point, n_filled, selected, n, candidate, gain, model_scratch)
-                      : probe_gain(model, problem, &point, is_one_hot, n_filled, selected, n, candidate, gain, pair,
-                                   model_scratch, probe);
+    if (n_filled == 0 || job->screen->is_greedy) {
+      const gps_status status = compute_gains(job, &point, n_filled, selected, n, candidate, gain, rest, probe);
       if (status != GPS_OK) return status;
     }
     for (int i = 0; i < n; i++) {
@@ -105,8 +115,30 @@ gps_status screen_point(const gps_model *model, const gps_problem *problem, cons
     selected[n_filled++] = candidate[best];
     remove_at(candidate, gain, single, n--, best);
   }
-  if (n_filled == n_slots) explore_slots(selected, n_slots, n_latents, screen->share, source, row);
+  if (n_filled == n_slots) explore_slots(selected, n_slots, n_latents, job->screen->share, job->source, row);
   sort_slots(selected, n_filled);
   for (; n_filled < n_slots; n_filled++) selected[n_filled] = -1;
   return GPS_OK;
+}
+
+gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch, int *ints,
+                         size_t *bad_point) {
+  const size_t n_points = (size_t)job->problem->n_points, n_slots = (size_t)job->n_slots;
+  const size_t n_doubles = screen_scratch(job->screen, job->n_slots, job->model_scratch);
+  const size_t n_ints = screen_scratch_ints(job->screen, job->n_slots);
+  gps_status status = GPS_OK;
+  *bad_point = n_points;
+#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+  for (size_t n = 0; n < n_points; n++) {
+    const size_t thread = (size_t)thread_number();
+    const gps_status outcome =
+        screen_point(job, n, selected + n * n_slots, scratch + n_doubles * thread, ints + n_ints * thread);
+    if (outcome == GPS_OK) continue;
+#pragma omp critical
+    if (n < *bad_point) {
+      *bad_point = n;
+      status = outcome;
+    }
+  }
+  return status;
 }

@@ -19,10 +19,26 @@ int screen_capacity(const gps_screen *screen, int n_slots);
 size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratch);
 size_t screen_scratch_ints(const gps_screen *screen, int n_slots);
 
-/* selected [n_slots], ascending latents, of one data point. affinity [n_latents] or NULL (no proposals); kept [n_slots]
- * the point's last latents (-1 = none) or NULL. Empty slots get -1 where there are too few candidates. Any thread. */
-gps_status screen_point(const gps_model *model, const gps_problem *problem, const gps_screen *screen,
-                        const double *y, int index, const double *affinity, const int *kept, int n_slots,
-                        int is_one_hot, const gps_source *source, int *selected, double *scratch, int *ints);
+/* The largest template that a probe makes, to size the model's scratch by. */
+#define SCREEN_LARGEST_PROBE(n_slots) {(n_slots), (n_slots), 2, NULL, NULL, NULL, 0}
+
+/* A block to be screened. */
+typedef struct {
+  const gps_model *model;
+  const gps_problem *problem;
+  const gps_screen *screen;
+  const gps_source *source;
+  const double *y;        /* [n_dims x n] */
+  const double *affinity; /* [n_latents x n], or NULL: no proposals */
+  const int *kept;        /* [n_slots x n] last selected latents, -1 = none; or NULL */
+  int n_slots, is_one_hot;
+  size_t model_scratch;
+} screen_job;
+
+/* selected [n_slots x n], ascending latents; empty slots get -1 where there are too few candidates. scratch and ints hold
+ * screen_scratch() and screen_scratch_ints() for each thread. The failure of the smallest point is returned, with the
+ * point in *bad_point. */
+gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch, int *ints,
+                         size_t *bad_point);
 
 #endif

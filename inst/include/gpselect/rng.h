@@ -59,10 +59,10 @@ static inline uint32_t gps_rng_word(gps_rng *rng) {
   return rng->buffer[4 - rng->n_left--];
 }
 
-/* Uniform in the open interval (0, 1), 53 bits. */
+/* Uniform in the open interval (0, 1), 52 bits: with one more, adding 0.5 would round to 1 at the top. */
 static inline double gps_rng_uniform(gps_rng *rng) {
-  const uint64_t high = gps_rng_word(rng) >> 5, low = gps_rng_word(rng) >> 6;
-  return ((double)(high * 67108864u + low) + 0.5) / 9007199254740992.0;
+  const uint64_t high = gps_rng_word(rng) >> 5, low = gps_rng_word(rng) >> 7;
+  return ((double)(high * 33554432u + low) + 0.5) / 4503599627370496.0;
 }
 
 /* Uniform in 0 .. n-1, n >= 1, without modulo bias (Lemire's multiply and reject). */
