@@ -1,0 +1,2 @@
+# Two threads wherever a test does not say otherwise.
+options(gpselect.threads = 2)
