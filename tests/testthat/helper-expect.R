@@ -47,3 +47,18 @@ run_script <- function(lines, env = character(), timeout = 60) {
   ))
   output
 }
+
+# A case of exact numbers.
+read_model_oracle <- function(name) {
+  skip_if_not_installed("jsonlite")
+  jsonlite::fromJSON(test_path("oracle", paste0("model_", name, ".json")))
+}
+
+# Control of a short fit without starts and progress.
+quick_control <- function(...) gps_control(n_starts = 1, progress = FALSE, ...)
+
+# print() without its output.
+print_quietly <- function(x) {
+  utils::capture.output(result <- withVisible(print(x)))
+  if (result$visible) result$value else invisible(result$value)
+}
