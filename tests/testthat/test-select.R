@@ -43,7 +43,7 @@ test_that("explorers follow their law: a tenth of the slots, the worst leave, al
   for (n_selected in c(2, 5)) {
     share <- 0.1 * n_selected
     n_latents <- 9
-    affinity <- matrix(n_latents:1, n_latents, n)
+    affinity <- matrix(as.double(n_latents:1), n_latents, n)
     selected <- select_points(affinity, n_selected, share)
     count <- tabulate(selected, n_latents)
     expect_identical(count[seq_len(n_selected - 1)], rep(as.integer(n), n_selected - 1))
@@ -54,7 +54,7 @@ test_that("explorers follow their law: a tenth of the slots, the worst leave, al
     expect_false(any(diff(selected) <= 0))
   }
   # More than one slot: floor(share) always, one more with the probability of the rest.
-  selected <- select_points(matrix(12:1, 12, n), 6, 1.3)
+  selected <- select_points(matrix(as.double(12:1), 12, n), 6, 1.3)
   count <- tabulate(selected, 12)
   expect_identical(count[1:4], rep(as.integer(n), 4))
   expect_identical(count[6], 0L)

@@ -29,14 +29,14 @@ test_that("slots ascend, and parents are the state without its last slot and sta
     for (max_active in seq_len(n_slots)) {
       states <- enumerate_states(rules[[1]], n_slots, max_active)
       expect_identical(which(states$n_active == 0L), 1L)
-      for (m in seq_len(states$n_states)[-1]) {
-        slots <- states$active[seq_len(states$n_active[m]), m]
-        expect_false(is.unsorted(slots, strictly = TRUE))
+      slots_of <- function(m) states$active[seq_len(states$n_active[m]), m]
+      is_right <- vapply(seq_len(states$n_states)[-1], function(m) {
+        slots <- slots_of(m)
         parent <- states$parent[m]
-        expect_true(parent >= 1 && parent < m)
-        expect_identical(states$active[seq_len(states$n_active[parent]), parent],
-                         slots[-length(slots)])
-      }
+        !is.unsorted(slots, strictly = TRUE) && parent >= 1 && parent < m &&
+          identical(slots_of(parent), slots[-length(slots)])
+      }, NA)
+      expect_true(all(is_right))
       beyond <- row(states$active) > states$n_active[col(states$active)]
       expect_true(all(states$active[beyond] == 0L))
     }
