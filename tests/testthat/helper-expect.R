@@ -55,7 +55,7 @@ read_model_oracle <- function(name) {
 }
 
 # Control of a short fit without starts and progress.
-quick_control <- function(...) gps_control(n_starts = 1, progress = FALSE, ...)
+short_control <- function(...) gps_control(n_starts = 1, progress = FALSE, ...)
 
 # print() without its output.
 print_quietly <- function(x) {

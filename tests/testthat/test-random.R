@@ -96,10 +96,10 @@ test_that("a fit takes two uniforms from the session, whatever it does", {
   fits <- list(
     function() gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 4,
                        control = gps_control(max_iter = 5, n_starts = 3, progress = FALSE)),
-    function() gps_fit(y, model_binary_sparse(10), selector_gp(), 4,
-                       control = quick_control(max_iter = 12)),
+    function() gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf()), 4,
+                       control = short_control(max_iter = 11)),
     function() gps_fit(y, model_gaussian_mixture(3, "diagonal"), selector_random(), 2,
-                       control = quick_control(max_iter = 5))
+                       control = short_control(max_iter = 5))
   )
   for (fit in fits) {
     for (kind in kinds[c(1, 3)]) {
@@ -120,8 +120,8 @@ test_that("the same seed gives the same fit under any kind that gives the same u
   fit_under <- function(kind) {
     with_kind(kind[1], kind[2], kind[3], {
       set.seed(4)
-      gps_fit(y, model_binary_sparse(4), selector_gp(), 2,
-              control = gps_control(max_iter = 12, n_starts = 2, progress = FALSE))$params
+      gps_fit(y, model_binary_sparse(4), selector_gp(kernel_linear()), 2,
+              control = gps_control(max_iter = 3, n_starts = 2, progress = FALSE))$params
     })
   }
   wanted <- fit_under(kinds[[1]])
@@ -134,7 +134,7 @@ test_that("a fit in a session without a seed works and makes one", {
   with_kind("Mersenne-Twister", "Inversion", "Rejection", {
     rm(".Random.seed", envir = globalenv())
     fit <- gps_fit(y, model_binary_sparse(4), selector_handcrafted(), 2,
-                   control = quick_control(max_iter = 3))
+                   control = short_control(max_iter = 3))
     expect_s3_class(fit, "gps_fit")
     expect_true(exists(".Random.seed", globalenv(), inherits = FALSE))
   })

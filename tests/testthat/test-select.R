@@ -84,7 +84,7 @@ test_that("a NaN among the affinities is an error that names the point", {
 explorers_of <- function(n_selected, model = model_binary_sparse(4), ...) {
   set.seed(1)
   y <- matrix(rnorm(200), 50)
-  fit <- gps_fit(y, model, selector_gp(...), n_selected, control = quick_control(max_iter = 10))
+  fit <- gps_fit(y, model, selector_gp(...), n_selected, control = short_control(max_iter = 10))
   fit$trace$explore
 }
 
@@ -96,7 +96,7 @@ test_that("there are explorers only where the selector learns and latents are le
   set.seed(1)
   y <- matrix(rnorm(200), 50)
   for (selector in list(selector_handcrafted(), selector_random())) {
-    fit <- gps_fit(y, model_binary_sparse(4), selector, 2, control = quick_control(max_iter = 3))
+    fit <- gps_fit(y, model_binary_sparse(4), selector, 2, control = short_control(max_iter = 3))
     expect_identical(fit$trace$explore, numeric(3))
   }
 })
@@ -107,7 +107,7 @@ test_that("random selection is uniform and new in each iteration", {
   fit_of <- function(max_iter) {
     set.seed(2)
     gps_fit(y, model_binary_sparse(6), selector_random(), 2,
-            control = quick_control(max_iter = max_iter, polish = FALSE))
+            control = short_control(max_iter = max_iter, polish = FALSE))
   }
   one <- fit_of(1)$selected
   two <- fit_of(2)$selected
@@ -150,7 +150,7 @@ test_that("screening survives more proposals than there are latents", {
   fit_with <- function(propose) {
     set.seed(1)
     gps_fit(y, model_binary_sparse(4), selector_handcrafted(gps_screen(propose = propose)), 2,
-            control = quick_control(max_iter = 5))
+            control = short_control(max_iter = 5))
   }
   expect_identical(fit_with(2^31 - 1)$params, fit_with(4)$params)
 })
@@ -160,7 +160,7 @@ test_that("a screened fit uses its explorers early and late", {
   bars <- simulate_bars(300, value = 5)
   screen <- gps_screen(explore = c(4, 1), random_slot = TRUE)
   fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(kernel_linear(), screen = screen), 5,
-                 control = quick_control(max_iter = 20))
+                 control = short_control(max_iter = 20))
   expect_true(all(is.finite(unlist(fit$params))))
   expect_true(all(fit$selected >= 0 & fit$selected <= 10))
 })
