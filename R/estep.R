@@ -112,5 +112,5 @@ refuse_repeated <- function(selected) {
 
 check_max_active <- function(max_active, model, n_selected) {
   cap <- min(n_selected, model$rule$max_active)
-  if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap)
+  as.integer(if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap))
 }

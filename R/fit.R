@@ -47,7 +47,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     if (!state$was_interrupted) state <- run_em(task, state)
     if (control$progress) cat("\n")
     fit <- new_fit(task, finish(task, state), data)
-    tryCatch(allowInterrupts(NULL), interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
+    tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
   })
   fit
 }

@@ -253,7 +253,8 @@ signal_interrupt <- function() {
 
 press_interrupt <- function() {
   tools::pskill(Sys.getpid(), tools::SIGINT)
-  Sys.sleep(0.01)
+  # R looks for signals every thousand evaluations or so.
+  for (i in 1:5000) sqrt(i)
 }
 
 test_that("an interrupt gives the last complete state with a warning", {
