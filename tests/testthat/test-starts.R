@@ -69,12 +69,14 @@ test_that("large data are started on 2000 rows, and all rows go on", {
 })
 
 test_that("more clusters than the rows of a start get enough rows", {
-  set.seed(1)
-  y <- matrix(rnorm(2100), 2100)
-  fit <- gps_fit(y, model_gaussian_mixture(2050, "spherical"), selector_random(), 2,
-                 control = gps_control(max_iter = 1, n_starts = 2, progress = FALSE))
-  expect_length(fit$params$pi, 2050)
-  expect_near(sum(fit$params$pi), 1, 1e-12)
+  task <- list(y = matrix(0, 1, 2100), model = model_gaussian_mixture(2050), seed = c(1L, 2L))
+  rows <- sample_rows(task)
+  expect_length(rows, 2050)
+  expect_false(is.unsorted(rows, strictly = TRUE))
+  task$model <- model_gaussian_mixture(3)
+  expect_length(sample_rows(task), start_rows)
+  task$y <- task$y[, 1:2000, drop = FALSE]
+  expect_null(sample_rows(task))
 })
 
 test_that("given parameters are where the fit begins", {
