@@ -5,12 +5,12 @@ em_step <- function(task, state) {
   began <- proc.time()[["elapsed"]]
   state$iteration <- state$iteration + 1L
   state <- set_schedule(task, state)
-  result <- pass(task, state)
+  result <- allowInterrupts(pass(task, state))
   maximised <- gps_mstep(task$model, state$params, result$stats)
   mended <- gps_mend(task$model, maximised$params, result$stats)
   state$params <- mended$params
   state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
-  state$memory <- learn_selector(task$selector, task, state)
+  state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
   state$trace[[length(state$trace) + 1]] <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)
   state

@@ -54,6 +54,7 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' @export
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1, n_threads = NULL) {
   check_bound_model(model)
+  check_want(want)
   y <- t(check_matrix(y, "y", n_cols = model$n_dims))
   params <- check_all_params(model, params, "params")
   selected <- check_selected(selected, model$n_latents, ncol(y))
@@ -64,8 +65,14 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   for (name in c("prob_on", "latent", "response", "prob")) {
     if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
   }
-  if (!"stats" %in% want) result$stats <- NULL
-  result[!vapply(result, is.null, NA)]
+  result[setdiff(c("stats", "latent", "response", "prob"), want)] <- NULL
+  result
+}
+
+check_want <- function(want) {
+  choices <- c("stats", "latent", "response", "prob")
+  if (!is.character(want)) abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
+  for (word in want) check_choice(word, "want", choices)
 }
 
 check_bound_model <- function(model) {
@@ -88,10 +95,22 @@ check_selected <- function(selected, n_latents, n_points) {
     gps_abort(sprintf("`selected` must be %d rows of whole numbers between 0 and %d.", n_points, n_latents))
   }
   storage.mode(selected) <- "integer"
+  refuse_repeated(selected)
   selected
+}
+
+# A latent that stands in two slots would count twice.
+refuse_repeated <- function(selected) {
+  n_slots <- nrow(selected)
+  for (i in seq_len(n_slots - 1)) {
+    for (j in (i + 1):n_slots) {
+      bad <- which(selected[i, ] == selected[j, ] & selected[i, ] > 0)
+      if (length(bad) > 0) gps_abort(sprintf("Row %d of `selected` names latent %d twice.", bad[1], selected[i, bad[1]]))
+    }
+  }
 }
 
 check_max_active <- function(max_active, model, n_selected) {
   cap <- min(n_selected, model$rule$max_active)
-  if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap)
+  as.integer(if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap))
 }

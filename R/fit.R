@@ -41,10 +41,15 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   data <- read_data(y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control)
   warn_data(task)
-  state <- first_state(task, start)
-  if (!state$was_interrupted) state <- run_em(task, state)
-  if (control$progress) cat("\n")
-  new_fit(task, finish(task, state), data)
+  # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit complete.
+  suspendInterrupts({
+    state <- first_state(task, start)
+    if (!state$was_interrupted) state <- run_em(task, state)
+    if (control$progress) cat("\n")
+    fit <- new_fit(task, finish(task, state), data)
+    tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
+  })
+  fit
 }
 
 # Everything that stays as it is during a fit.
@@ -57,12 +62,19 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   max_active <- check_max_active(max_active, model, n_selected)
+  if (selector$explore * n_selected > most_explorers) {
+    gps_abort(sprintf("`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
+                      format(selector$explore), n_selected, most_explorers))
+  }
   list(y = y, model = model, selector = selector, n_selected = n_selected, max_active = max_active,
        states = build_states(model, n_selected, max_active), control = control, seed = seed,
        blocks = split_blocks(ncol(y), n_latents), n_threads = resolve_threads(control$n_threads),
        explore = if (n_selected > 1 && n_selected < n_latents) selector$explore else 0,
        max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit)
 }
+
+# GPS_MAX_EXPLORERS of src/select.h.
+most_explorers <- 4096L
 
 check_n_selected <- function(n_selected, model) {
   n_latents <- model$n_latents

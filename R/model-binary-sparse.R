@@ -38,7 +38,7 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE) {
   new_native_model(
     "gps_binary_sparse", "Binary sparse coding", n_latents,
     params = list(W = c("dims", "latents"), pi = "probs", sigma2 = "one"),
-    ranges = list(pi = c(0, 1), sigma2 = c(0, Inf)),
+    ranges = list(pi = open_range(0, 1), sigma2 = open_range(0, Inf)),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
     stats = list(count = "one", data_square = "one", on = "latents", on_on = c("latents", "latents"),
@@ -60,11 +60,18 @@ gps_bind.gps_binary_sparse <- function(model, y) {
 
 # Mean variance of the columns; where the data are constant their mean square, and 1 where they are zero.
 variance_scale <- function(y) {
-  for (scale in c(mean_variance(y), mean(y^2), 1)) if (is.finite(scale) && scale > 0) return(scale)
-  gps_abort("The data are too large to square: rescale `y`.")
+  square <- mean(y^2)
+  if (!is.finite(square)) gps_abort("`y` is too large to square: rescale it.")
+  if (square < 1e-301 && any(y != 0)) gps_abort("`y` is too small to square: rescale it.")
+  for (scale in c(mean_variance(y), square, 1)) if (scale > 0) return(scale)
 }
 
-mean_variance <- function(y) mean(colMeans(y^2) - colMeans(y)^2)
+# About the means: the difference of mean squares would lose all digits far from the origin. What rounding of the means
+# leaves of constant columns is no variance.
+mean_variance <- function(y) {
+  variance <- mean((y - rep(colMeans(y), each = nrow(y)))^2)
+  if (variance <= 1e-30 * mean(y^2)) 0 else variance
+}
 
 #' @export
 gps_init.gps_binary_sparse <- function(model, y) {

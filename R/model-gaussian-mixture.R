@@ -65,13 +65,35 @@ gps_bind.gps_gaussian_mixture <- function(model, y) {
 gps_init.gps_gaussian_mixture <- function(model, y) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)
-  variance <- max(mean_variance(y), model$options$options[2]) * stats::runif(n_clusters, 0.25, 1)
+  variance <- pmax(mean_variance(y) * stats::runif(n_clusters, 0.25, 1), model$options$options[2])
   list(mu = t(y[sample.int(nrow(y), n_clusters), , drop = FALSE]),
        sigma = switch(model$settings$covariance,
                       full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)) * rep(variance, each = n_dims^2),
                       diagonal = matrix(variance, n_dims, n_clusters, byrow = TRUE),
                       spherical = variance),
        pi = rep(1 / n_clusters, n_clusters))
+}
+
+#' @export
+check_joint.gps_gaussian_mixture <- function(model, params, arg) {
+  if (!is.null(params$pi) && abs(sum(params$pi) - 1) > 1e-8) {
+    gps_abort(sprintf("`%s$pi` must add up to 1, not to %s.", arg, format(sum(params$pi))))
+  }
+  sigma <- params$sigma
+  if (is.null(sigma)) return(invisible())
+  is_sound <- if (length(dim(sigma)) == 3) apply(sigma, 3, is_covariance) else all(sigma > 0)
+  if (!all(is_sound)) {
+    gps_abort(sprintf("`%s$sigma` must be %s.", arg, if (length(dim(sigma)) == 3) {
+      sprintf("symmetric and positive definite, but that of cluster %d is not", which(!is_sound)[1])
+    } else {
+      "positive"
+    }))
+  }
+}
+
+is_covariance <- function(x) {
+  x <- as.matrix(x)
+  isTRUE(max(abs(x - t(x))) <= 1e-8 * max(abs(x))) && is.matrix(tryCatch(chol(x), error = function(condition) NULL))
 }
 
 # Covariance of cluster k as a D x D matrix.

@@ -25,27 +25,61 @@ NULL
 
 #' @rdname gps_model
 #' @export
-gps_init <- function(model, y) UseMethod("gps_init")
+gps_init <- function(model, y) {
+  check_bound_model(model)
+  check_rows(y, model)
+  UseMethod("gps_init")
+}
 
 #' @rdname gps_model
 #' @export
-gps_bind <- function(model, y) UseMethod("gps_bind")
+gps_bind <- function(model, y) {
+  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  check_rows(y)
+  UseMethod("gps_bind")
+}
 
 #' @rdname gps_model
 #' @export
-gps_mstep <- function(model, params, stats) UseMethod("gps_mstep")
+gps_mstep <- function(model, params, stats) {
+  check_bound_model(model)
+  UseMethod("gps_mstep")
+}
 
 #' @rdname gps_model
 #' @export
-gps_mend <- function(model, params, stats) UseMethod("gps_mend")
+gps_mend <- function(model, params, stats) {
+  check_bound_model(model)
+  UseMethod("gps_mend")
+}
 
 #' @rdname gps_model
 #' @export
-gps_draw <- function(model, params, n) UseMethod("gps_draw")
+gps_draw <- function(model, params, n) {
+  check_bound_model(model)
+  check_all_params(model, params, "params")
+  check_count(n, "n")
+  UseMethod("gps_draw")
+}
 
 #' @rdname gps_model
 #' @export
-gps_handcrafted <- function(model, params, y) UseMethod("gps_handcrafted")
+gps_handcrafted <- function(model, params, y) {
+  check_bound_model(model)
+  check_all_params(model, params, "params")
+  check_rows(y, model)
+  UseMethod("gps_handcrafted")
+}
+
+# A matrix of numbers with the model's columns; NaN and the like are found where the data come in.
+check_rows <- function(y, model = NULL) {
+  if (!is.numeric(y) || length(dim(y)) != 2 || nrow(y) == 0 || ncol(y) == 0) {
+    abort_value(y, "y", "a numeric matrix with data points in rows")
+  }
+  if (!is.null(model) && ncol(y) != model$n_dims) {
+    gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
+  }
+}
 
 abort_no_method <- function(model, method) {
   gps_abort(sprintf("The model %s has no method %s().", dQuote(model$name, FALSE), method), "model")
@@ -90,12 +124,14 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
   all_sizes <- dimension_sizes(model)
   model$shape <- c(model$n_dims, model$n_latents)
   model$stats_dims <- resolve_dims(model$stats, all_sizes)
+  model$stats_lengths <- vapply(model$stats_dims, function(dim) as.integer(prod(dim)), 1L)
   model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
   model
 }
 
 #' @export
 gps_mstep.gps_native_model <- function(model, params, stats) {
+  check_stats(model, stats)
   result <- .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths,
                   length(model$params), stats, length(model$events))
   names(result$events) <- model$events

@@ -25,7 +25,28 @@ check_params <- function(model, params, arg = "start") {
   for (name in names(params)) {
     params[[name]] <- check_param(params[[name]], paste0(arg, "$", name), dims[[name]], model$ranges[[name]])
   }
+  check_joint(model, params, arg)
   params
+}
+
+# What a model asks of its parameters beyond shapes and ranges. Any of them may be missing.
+check_joint <- function(model, params, arg) UseMethod("check_joint")
+
+#' @export
+check_joint.default <- function(model, params, arg) invisible()
+
+# Statistics as gps_estep() gives them: the routine that reads them trusts their sizes.
+check_stats <- function(model, stats) {
+  if (is.list(stats) && identical(lengths(stats), model$stats_lengths) && all(vapply(stats, is.double, NA))) {
+    return(invisible())
+  }
+  if (!is.list(stats)) abort_value(stats, "stats", "a named list, from gps_estep()")
+  for (name in names(model$stats_dims)) {
+    dim <- model$stats_dims[[name]]
+    if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
+      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s numbers", paste(dim, collapse = " x ")))
+    }
+  }
 }
 
 check_param <- function(x, arg, dim, range) {
@@ -38,8 +59,18 @@ check_param <- function(x, arg, dim, range) {
     })
   }
   if (!all(is.finite(x))) gps_abort(sprintf("`%s` must have finite values.", arg))
-  if (!is.null(range) && (any(x < range[1]) || any(x > range[2]))) {
-    gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(range[1]), format(range[2])))
-  }
+  if (!is.null(range)) check_range(x, arg, range[1], range[2], isTRUE(attr(range, "is_open")))
   if (length(dim) == 1) as.double(x) else array(as.double(x), dim)
+}
+
+# Limits of a parameter that it must not reach.
+open_range <- function(lower, upper) structure(c(lower, upper), is_open = TRUE)
+
+check_range <- function(x, arg, lower, upper, is_open) {
+  if (is_open && (any(x <= lower) || any(x >= upper))) {
+    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded.", arg, format(lower), format(upper)))
+  }
+  if (any(x < lower) || any(x > upper)) {
+    gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(lower), format(upper)))
+  }
 }

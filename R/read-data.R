@@ -2,9 +2,9 @@
 
 # list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or list of images.
 read_data <- function(y, arg = "y") {
-  if (is.list(y) && !is.data.frame(y)) y <- images_to_array(y, arg)
+  if (is.list(y) && !is.data.frame(y) && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
-  if (is.numeric(y) && length(dim(y)) %in% 3:4) {
+  if ((is.numeric(y) || is.logical(y)) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
@@ -17,7 +17,9 @@ read_data <- function(y, arg = "y") {
 images_to_array <- function(images, arg) {
   if (length(images) == 0) abort_value(images, arg, "at least one data point")
   dims <- lapply(images, dim)
-  is_odd <- !vapply(images, function(image) is.numeric(image) && length(dim(image)) %in% 2:3, NA)
+  is_odd <- !vapply(images, function(image) {
+    (is.numeric(image) || is.logical(image)) && length(dim(image)) %in% 2:3
+  }, NA)
   if (!any(is_odd)) is_odd <- !vapply(dims, identical, NA, dims[[1]])
   if (any(is_odd)) {
     odd <- which(is_odd)[1]

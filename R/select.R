@@ -24,11 +24,14 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
   structure(
     list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")), keep = check_flag(keep, "keep"),
          propose = if (!is.null(propose)) check_count(propose, "propose"),
-         explore = c(check_count(explore[1], "explore", 0), check_count(explore[2], "explore", 0)),
+         explore = c(check_count(explore[1], "explore", 0, most_draws), check_count(explore[2], "explore", 0, most_draws)),
          random_slot = check_flag(random_slot, "random_slot")),
     class = "gps_screen"
   )
 }
+
+# Uniform draws that a data point may ask for.
+most_draws <- 1e6
 
 # Options that later versions will have must not pass in silence.
 refuse_unbuilt <- function(values) {
@@ -52,7 +55,8 @@ select_block <- function(task, state, block, inputs) {
 
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
-  propose <- if (is.null(screen$propose)) 2L * task$n_selected else screen$propose
+  refuse_nan(affinity, block)
+  propose <- min(if (is.null(screen$propose)) 2L * task$n_selected else screen$propose, task$model$n_latents)
   settings <- list(n_propose = propose, n_explore = screen$explore[if (state$explore > 0) 1 else 2],
                    is_greedy = as.integer(screen$rank_by == "greedy"),
                    share = if (screen$random_slot) state$explore * task$n_selected else 0,
@@ -61,6 +65,12 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   problem <- list(shape = task$model$shape, inputs = inputs, lengths = block_lengths(task$model, block))
   .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept, task$n_selected, settings, stream,
         task$n_threads)
+}
+
+refuse_nan <- function(affinity, block) {
+  if (!anyNA(affinity)) return(invisible())
+  point <- block$first_row + which(colSums(is.na(affinity)) > 0)[1]
+  gps_abort(sprintf("Screening: a value is not finite at data point %.0f.", point), "numeric")
 }
 
 block_slots <- function(slots, block) {

@@ -35,8 +35,9 @@ begin_state <- function(task, number, memory = NULL) {
 
 sample_rows <- function(task) {
   n_points <- ncol(task$y)
-  if (n_points <= start_rows) return(NULL)
-  with_seed(task$seed, 0, sort(sample.int(n_points, start_rows)))
+  n_rows <- max(start_rows, task$model$n_latents)
+  if (n_points <= n_rows) return(NULL)
+  with_seed(task$seed, 0, sort(sample.int(n_points, n_rows)))
 }
 
 # The same task on some rows (NULL: all), with the iterations of a start.

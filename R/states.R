@@ -54,6 +54,9 @@ find_parents <- function(on) {
   parent
 }
 
+# Whole numbers up to 1e15 with all their digits.
+format_number <- function(n) format(n, big.mark = ",", scientific = n >= 1e15, digits = if (n >= 1e15) 3 else 15)
+
 # The template for a fit, or a classed error that says how many states there would be and what fits.
 build_states <- function(model, n_selected, max_active) {
   n_states <- count_states(model$rule, n_selected, max_active)
@@ -61,7 +64,7 @@ build_states <- function(model, n_selected, max_active) {
     gps_abort(sprintf(
       paste0("`n_selected` = %d with `max_active` = %d gives %s states for each data point, more than %s. ",
              "The largest `n_selected` that fits is %d with all of them allowed on, %d with `max_active` = 2."),
-      n_selected, max_active, format(n_states, big.mark = ","), format(state_limit, big.mark = ","),
+      n_selected, max_active, format_number(n_states), format_number(state_limit),
       largest_n_selected(model$rule, Inf), largest_n_selected(model$rule, 2)
     ))
   }

@@ -61,7 +61,8 @@ static double drive(const gps_problem *problem, const gps_point *point, size_t l
   return problem->input[PRIOR][latent] + (proj - 0.5 * gram) / problem->input[SIGMA2][0];
 }
 
-/* coupling[j + k * n_slots] = W_j'W_k / sigma2 of the latents in the slots j < k; own[k] = drive, -Inf if empty. */
+/* coupling[j + k * n_slots] = W_j'W_k / sigma2 of the latents in the slots j < k; own[k] = drive. An empty slot has -Inf
+ * and no couplings. */
 static void gather(const gps_problem *problem, const gps_point *point, size_t n_slots, double *own,
                    double *coupling) {
   const size_t n_latents = (size_t)problem->shape.n_latents;
@@ -69,10 +70,14 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
   for (size_t k = 0; k < n_slots; k++) {
     const int latent = point->latent[k];
     own[k] = latent < 0 ? -HUGE_VAL : drive(problem, point, (size_t)latent);
-    const double *gram = problem->input[GRAM] + (latent < 0 ? 0 : (size_t)latent) * n_latents;
+    if (latent < 0) {
+      memset(coupling + k * n_slots, 0, k * sizeof *coupling);
+      continue;
+    }
+    const double *gram = problem->input[GRAM] + (size_t)latent * n_latents;
     for (size_t j = 0; j < k; j++) {
       const int other = point->latent[j];
-      coupling[j + k * n_slots] = latent < 0 || other < 0 ? 0 : gram[other] * precision;
+      coupling[j + k * n_slots] = other < 0 ? 0 : gram[other] * precision;
     }
   }
 }
@@ -134,7 +139,8 @@ GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t 
   for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
 }
 
-/* Adds the moments pair [slots x slots] of one point. */
+/* Adds the moments pair [slots x slots] of one point; on_on gets its upper triangle, in whatever order the slots hold
+ * their latents. */
 GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *point, size_t n_slots,
                                    const double *pair, double *const *stats) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
@@ -145,7 +151,9 @@ GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *
     stats[ON][latent] += on;
     stats[ON_ON][latent * (n_latents + 1)] += on;
     for (size_t j = 0; j < k; j++) {
-      if (point->latent[j] >= 0) stats[ON_ON][point->latent[j] + latent * n_latents] += pair[j + k * n_slots];
+      if (point->latent[j] < 0) continue;
+      const size_t other = (size_t)point->latent[j];
+      stats[ON_ON][other < latent ? other + latent * n_latents : latent + other * n_latents] += pair[j + k * n_slots];
     }
     add_scaled(stats[DATA_ON] + latent * n_dims, point->y, on, n_dims);
   }

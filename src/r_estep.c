@@ -165,6 +165,13 @@ SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared
   return result;
 }
 
+static int all_finite(const double *x, R_xlen_t n) {
+  for (R_xlen_t i = 0; i < n; i++) {
+    if (!R_FINITE(x[i])) return 0;
+  }
+  return 1;
+}
+
 /* native, shape, inputs (parameters and options), lengths, names of the parameters, stats, number of events ->
  * list(params, events). Parameters stand first among the model's inputs. */
 SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats, SEXP n_events) {
@@ -193,7 +200,10 @@ SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, 
   int *events = INTEGER(VECTOR_ELT(result, 1));
   memset(events, 0, (size_t)n_counts * sizeof *events);
   double *scratch = (double *)R_alloc(model->mstep_scratch(&problem), sizeof *scratch);
-  const gps_status status = model->mstep(&problem, stat, param, events, scratch);
+  gps_status status = model->mstep(&problem, stat, param, events, scratch);
+  for (int i = 0; i < n && status == GPS_OK; i++) {
+    if (!all_finite(param[i], Rf_xlength(VECTOR_ELT(params, i)))) status = GPS_NOT_FINITE;
+  }
   if (status != GPS_OK) raise_status(status, "M-step", (size_t)-1);
   UNPROTECT(1);
   return result;

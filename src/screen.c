@@ -31,14 +31,14 @@ static int add_candidate(int *candidate, int n, int latent) {
 static int gather_candidates(const gps_screen *screen, int n_latents, const double *affinity, const int *kept,
                              int n_slots, const gps_source *source, uint32_t row, int *candidate, int *ranked) {
   int n = 0;
-  if (affinity) {
+  if (affinity && screen->n_propose > 0) {
     const int n_top = screen->n_propose < n_latents ? screen->n_propose : n_latents;
     select_top(affinity, n_latents, n_top, source, row, ranked);
     for (int i = 0; i < n_top; i++) n = add_candidate(candidate, n, ranked[i]);
   }
   for (int i = 0; kept && i < n_slots; i++) n = add_candidate(candidate, n, kept[i]);
   gps_rng rng =
-      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_EXPLORE, source->iteration, row);
+      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, row);
   for (int i = 0; i < screen->n_explore; i++) n = add_candidate(candidate, n, gps_rng_index(&rng, n_latents));
   return n;
 }

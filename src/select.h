@@ -7,8 +7,8 @@
 
 #include "gpselect/model.h"
 
-/* Explorers of one data point at the most. */
-#define GPS_MAX_EXPLORERS 64
+/* Explorers of one data point at the most; R/fit.R refuses to ask for more. */
+#define GPS_MAX_EXPLORERS 4096
 
 /* Where the random decisions of a selection come from. */
 typedef struct {

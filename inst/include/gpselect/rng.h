@@ -10,7 +10,8 @@ typedef enum {
   GPS_PURPOSE_START = 0,
   GPS_PURPOSE_EXPLORE = 1,
   GPS_PURPOSE_GIBBS = 2,
-  GPS_PURPOSE_TIE = 3
+  GPS_PURPOSE_TIE = 3,
+  GPS_PURPOSE_SCREEN = 4
 } gps_purpose;
 
 typedef struct {

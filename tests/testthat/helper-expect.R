@@ -1,0 +1,64 @@
+# Expectations of this suite.
+
+# An error of class gps_error_<class> whose message has these words.
+expect_gps_error <- function(code, words, class = "argument") {
+  condition <- expect_error(code, words, class = paste0("gps_error_", class), fixed = TRUE)
+  expect_s3_class(condition, "gps_error")
+  invisible(condition)
+}
+
+# Largest absolute difference at most tolerance, in units of the largest expected number (at
+# least 1). Shapes must agree, and so must infinities.
+expect_near <- function(object, expected, tolerance) {
+  label <- deparse(substitute(object))[1]
+  if (!identical(dim(object), dim(expected)) || length(object) != length(expected)) {
+    fail(sprintf("%s has another shape than expected.", label))
+    return(invisible(object))
+  }
+  difference <- ifelse(object == expected, 0, abs(object - expected))
+  scale <- max(1, abs(expected[is.finite(expected)]))
+  worst <- if (length(difference) == 0) 0 else max(difference)
+  expect(isTRUE(worst <= tolerance * scale),
+         sprintf("%s is off by %.3g, allowed %.3g.", label, worst, tolerance * scale))
+  invisible(object)
+}
+
+# A frequency of `n` trials within five standard errors of a probability.
+expect_frequency <- function(count, n, prob) {
+  expect_lte(max(abs(count - n * prob) - 5 * sqrt(n * prob * (1 - prob))), 0)
+}
+
+# Bounds never fall by more than 1e-9, relative to their size.
+expect_no_fall <- function(bounds) {
+  fall <- -diff(bounds) / pmax(1, abs(bounds[-1]))
+  expect_lte(max(fall, 0), 1e-9)
+}
+
+# The text of an R script's output when it runs in a process of its own, with this package.
+run_script <- function(lines, env = character(), timeout = 60) {
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  library_call <- sprintf("library(gpselect, lib.loc = %s)",
+                          deparse(dirname(getNamespaceInfo("gpselect", "path"))))
+  writeLines(c(library_call, lines), file)
+  output <- suppressWarnings(system2(
+    file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = TRUE,
+    env = env, timeout = timeout
+  ))
+  output
+}
+
+# A case of exact numbers.
+read_model_oracle <- function(name) {
+  skip_if_not_installed("jsonlite")
+  jsonlite::fromJSON(test_path("oracle", paste0("model_", name, ".json")))
+}
+
+# Control of a short fit without starts and progress.
+short_control <- function(...) gps_control(n_starts = 1, progress = FALSE, ...)
+
+# print() without its output.
+print_quietly <- function(x) {
+  utils::capture.output(result <- withVisible(print(x)))
+  if (result$visible) result$value else invisible(result$value)
+}

@@ -1,0 +1,76 @@
+# One row a model: what the contract tests loop over.
+
+sparse_row <- function(name, shared) {
+  set.seed(11)
+  n_latents <- 5
+  list(
+    name = name, n_latents = n_latents, n_dims = 4, is_one_hot = FALSE,
+    model = function() model_binary_sparse(n_latents, shared_prob = shared),
+    params = list(W = matrix(rnorm(20, sd = 1.5), 4),
+                  pi = if (shared) 0.3 else c(0.1, 0.3, 0.5, 0.7, 0.25), sigma2 = 0.8),
+    joint = function(...) joint_binary_sparse(...),
+    stats = function(...) stats_binary_sparse(...),
+    mstep = function(y, posterior) mstep_binary_sparse(y, posterior, shared),
+    response = function(params, mean) mean %*% t(params$W),
+    moments = function(params) {
+      prob <- rep_len(params$pi, n_latents)
+      list(mean = drop(params$W %*% prob),
+           covariance = params$W %*% (prob * (1 - prob) * t(params$W)) + params$sigma2 * diag(4))
+    }
+  )
+}
+
+mixture_row <- function(form) {
+  set.seed(12)
+  n_clusters <- 4
+  n_dims <- 3
+  spread <- vapply(seq_len(n_clusters), function(k) crossprod(matrix(rnorm(12), 4)), diag(3))
+  sigma <- switch(form, full = spread, diagonal = apply(spread, 3, diag),
+                  spherical = c(0.5, 1, 2, 0.7))
+  list(
+    name = paste("gaussian_mixture", form), n_latents = n_clusters, n_dims = n_dims,
+    is_one_hot = TRUE, model = function() model_gaussian_mixture(n_clusters, form),
+    params = list(mu = matrix(rnorm(12, sd = 2), 3), sigma = sigma, pi = c(0.4, 0.3, 0.2, 0.1)),
+    joint = function(...) joint_mixture(...), stats = function(...) stats_mixture(form)(...),
+    mstep = function(y, posterior) mstep_mixture(y, posterior, form),
+    response = function(params, mean) mean %*% t(params$mu),
+    moments = function(params) {
+      mean <- drop(params$mu %*% params$pi)
+      covariance <- matrix(0, n_dims, n_dims)
+      for (k in seq_len(n_clusters)) {
+        covariance <- covariance +
+          params$pi[k] * (reference_covariance(params, k) + tcrossprod(params$mu[, k] - mean))
+      }
+      list(mean = mean, covariance = covariance)
+    }
+  )
+}
+
+MODELS <- list(
+  sparse_row("binary_sparse", shared = FALSE),
+  sparse_row("binary_sparse, shared", shared = TRUE),
+  mixture_row("full"), mixture_row("diagonal"), mixture_row("spherical")
+)
+
+# A test for each model, named after it.
+for_models <- function(description, code) {
+  for (row in MODELS) {
+    test_that(paste0(row$name, ": ", description), {
+      code(row)
+    })
+  }
+}
+
+# Data drawn by the model itself, and the model bound to them.
+draw_case <- function(row, n, seed = 1) {
+  set.seed(seed)
+  model <- gps_bind(row$model(), matrix(rnorm(n * row$n_dims), n))
+  y <- gps_draw(model, row$params, n)$y
+  list(y = y, model = gps_bind(row$model(), y), params = row$params)
+}
+
+# Random selections, n x n_selected, ascending.
+draw_selected <- function(n, n_latents, n_selected) {
+  rows <- lapply(seq_len(n), function(i) sort(sample.int(n_latents, n_selected)))
+  do.call(rbind, rows)
+}

@@ -1,0 +1,166 @@
+# The models by their definitions, slow and obvious. States are 0/1 columns over all H latents.
+
+log_normal <- function(y, mean, covariance) {
+  deviation <- y - mean
+  -0.5 * (length(y) * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
+            sum(deviation * solve(covariance, deviation)))
+}
+
+# log p(s, y) of model A.
+joint_binary_sparse <- function(params, y, state) {
+  prob <- rep_len(params$pi, length(state))
+  sum(ifelse(state == 1, log(prob), log(1 - prob))) +
+    sum(dnorm(y, params$W %*% state, sqrt(params$sigma2), log = TRUE))
+}
+
+# Covariance of cluster k, whatever the form of sigma.
+reference_covariance <- function(params, k) {
+  n_dims <- nrow(params$mu)
+  sigma <- params$sigma
+  if (is.null(dim(sigma))) return(diag(sigma[k], n_dims))
+  if (length(dim(sigma)) == 2) return(diag(sigma[, k], n_dims))
+  matrix(sigma[, , k], n_dims)
+}
+
+# log p(c, y) of model D; exactly one cluster is on.
+joint_mixture <- function(params, y, state) {
+  k <- which(state == 1)
+  log(params$pi[k]) + log_normal(y, params$mu[, k], reference_covariance(params, k))
+}
+
+# All states of the model, H x n_states.
+all_states <- function(row) {
+  n_latents <- row$n_latents
+  if (row$is_one_hot) return(diag(n_latents))
+  t(as.matrix(expand.grid(rep(list(0:1), n_latents))))
+}
+
+# Log joint of every state of one data point, tempered.
+all_joints <- function(row, params, y, states, beta = 1) {
+  beta * apply(states, 2, function(state) row$joint(params, y, state))
+}
+
+# Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]). A state
+# is allowed if it is zero outside the selection and has at most max_active on.
+brute_force <- function(row, params, y, selected, max_active = row$n_latents, beta = 1) {
+  states <- all_states(row)
+  n_latents <- row$n_latents
+  result <- list(log_evidence = numeric(nrow(y)), mean = matrix(0, nrow(y), n_latents),
+                 second = array(0, c(n_latents, n_latents, nrow(y))))
+  for (n in seq_len(nrow(y))) {
+    is_off <- setdiff(seq_len(n_latents), selected[n, ])
+    allowed <- colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active
+    kept <- states[, allowed, drop = FALSE]
+    joint <- all_joints(row, params, y[n, ], kept, beta)
+    top <- max(joint)
+    weight <- exp(joint - top)
+    q <- weight / sum(weight)
+    result$log_evidence[n] <- top + log(sum(weight))
+    result$mean[n, ] <- kept %*% q
+    result$second[, , n] <- kept %*% (q * t(kept))
+  }
+  result
+}
+
+# Sufficient statistics of model A from a posterior.
+stats_binary_sparse <- function(y, posterior, centre) {
+  list(count = nrow(y), data_square = sum(y^2), on = colSums(posterior$mean),
+       on_on = apply(posterior$second, 1:2, sum), data_on = t(y) %*% posterior$mean)
+}
+
+# Statistics of model D about a centre: second moments D x D x C, D x C or C.
+stats_mixture <- function(form) {
+  function(y, posterior, centre) {
+    x <- sweep(y, 2, centre)
+    weight <- posterior$mean
+    moment <- function(k) t(x) %*% (weight[, k] * x)
+    full <- array(vapply(seq_len(ncol(weight)), moment, diag(ncol(y))),
+                  c(ncol(y), ncol(y), ncol(weight)))
+    second <- switch(form, full = full, diagonal = t(x^2) %*% weight,
+                     spherical = colSums(weight * rowSums(x^2)))
+    list(count = nrow(y), on = colSums(weight), first = t(x) %*% weight, second = second)
+  }
+}
+
+# The statistics of a model as the references have them: both triangles, no padding.
+plain_stats <- function(row, stats) {
+  if (!is.null(stats$on_on)) {
+    upper <- stats$on_on * upper.tri(stats$on_on, diag = TRUE)
+    stats$on_on <- upper + t(upper) - diag(diag(upper), nrow(upper))
+  }
+  if (length(dim(stats$second)) == 3) {
+    stats$second <- stats$second[seq_len(dim(stats$second)[2]), , , drop = FALSE]
+  }
+  stats
+}
+
+# M-steps from the posterior alone, without floors.
+mstep_binary_sparse <- function(y, posterior, shared) {
+  second <- apply(posterior$second, 1:2, sum)
+  w <- t(solve(second, t(posterior$mean) %*% y))
+  expected_square <- sum(vapply(seq_len(nrow(y)), function(n) {
+    sum(y[n, ]^2) - 2 * sum(y[n, ] * (w %*% posterior$mean[n, ])) +
+      sum(diag(t(w) %*% w %*% posterior$second[, , n]))
+  }, 1))
+  list(W = w, pi = if (shared) mean(posterior$mean) else colMeans(posterior$mean),
+       sigma2 = expected_square / length(y))
+}
+
+mstep_mixture <- function(y, posterior, form) {
+  weight <- posterior$mean
+  total <- colSums(weight)
+  mu <- sweep(t(y) %*% weight, 2, total, "/")
+  covariance <- function(k) {
+    x <- sweep(y, 2, mu[, k])
+    t(x) %*% (weight[, k] * x) / total[k]
+  }
+  clusters <- seq_len(ncol(weight))
+  sigma <- switch(
+    form,
+    full = array(vapply(clusters, covariance, diag(ncol(y))), c(ncol(y), ncol(y), ncol(weight))),
+    diagonal = matrix(vapply(clusters, function(k) diag(covariance(k)), numeric(ncol(y))), ncol(y)),
+    spherical = vapply(clusters, function(k) mean(diag(covariance(k))), 1)
+  )
+  list(mu = mu, sigma = sigma, pi = total / nrow(y))
+}
+
+# Greedy and singleton screening of one point among candidates: the selected latents, ascending.
+# Equal gains do not occur in the tests.
+screen_reference <- function(row, params, y, candidates, n_selected, is_greedy) {
+  joint_of <- function(latents) {
+    state <- numeric(row$n_latents)
+    state[latents] <- 1
+    row$joint(params, y, state)
+  }
+  single <- vapply(candidates, joint_of, 1)
+  if (row$is_one_hot || !is_greedy) {
+    return(sort(candidates[order(-single)][seq_len(n_selected)]))
+  }
+  chosen <- integer()
+  while (length(chosen) < n_selected) {
+    left <- setdiff(candidates, chosen)
+    gain <- vapply(left, function(latent) joint_of(c(chosen, latent)), 1) - joint_of(chosen)
+    chosen <- c(chosen, left[which.max(gain)])
+  }
+  sort(chosen)
+}
+
+# Log evidence, means in the slots of `selected` and zero elsewhere: n x H from n x slots.
+spread_slots <- function(value, selected, n_latents) {
+  dense <- matrix(0, nrow(value), n_latents)
+  for (n in seq_len(nrow(value))) {
+    held <- selected[n, ] > 0
+    dense[n, selected[n, held]] <- value[n, held]
+  }
+  dense
+}
+
+# A template ordered by size, also where all subsets are allowed.
+size_ordered <- function(rule, n_slots, max_active) {
+  on <- subsets_by_size(rule$min_active, n_slots, max_active)
+  active <- matrix(0L, max_active, length(on))
+  for (m in seq_along(on)) active[seq_along(on[[m]]), m] <- as.integer(on[[m]])
+  structure(list(n_slots = as.integer(n_slots), max_active = as.integer(max_active),
+                 n_states = length(on), n_active = lengths(on), active = active,
+                 parent = find_parents(on), all_subsets = FALSE), class = "gps_states")
+}

@@ -1,0 +1,106 @@
+# Knobs of a fit: defaults, ranges, misspelt and unbuilt ones, threads.
+
+test_that("defaults are those that the interface pins", {
+  control <- gps_control()
+  expect_s3_class(control, "gps_control")
+  pinned <- list(max_iter = 200L, tol = 1e-5, anneal = 1, n_starts = 8L, monotone = FALSE,
+                 polish = TRUE, method = "auto", time_limit = Inf, keep_data = TRUE, trace = TRUE)
+  expect_identical(unclass(control)[names(pinned)], pinned)
+  expect_null(control$n_threads)
+  expect_identical(control$progress, interactive())
+})
+
+test_that("misspelt names are errors with the nearest valid one", {
+  expect_gps_error(gps_control(maxiter = 5), "Unknown argument `maxiter`. Did you mean `max_iter`?")
+  expect_gps_error(gps_control(threads = 5), "Did you mean `n_threads`?")
+  expect_gps_error(gps_control(tolerance = 5), "Unknown argument `tolerance`")
+  expect_gps_error(gps_control(monotonic = TRUE), "Did you mean `monotone`?")
+  expect_gps_error(gps_control(xyzzyplugh = 5), "Unknown argument `xyzzyplugh`.")
+  many <- as.list(seq_along(formals(gps_control)))
+  expect_error(do.call(gps_control, many), class = "gps_error_argument")
+})
+
+test_that("options that are not built yet are errors", {
+  for (name in c("hold", "sweeps", "batch_size", "step", "cluster", "checkpoint")) {
+    expect_gps_error(do.call(gps_control, stats::setNames(list(1), name)),
+                     sprintf("`%s` is not available yet", name))
+  }
+  expect_gps_error(gps_control(method = "gibbs"), "\"gibbs\" is not available yet")
+  expect_gps_error(gps_control(method = "gibs"), "Did you mean \"gibbs\"?")
+  y <- matrix(rnorm(30), 10)
+  expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = "auto"),
+                   "\"auto\" is not available yet")
+  expect_gps_error(selector_gp(method = "inducing"), "\"inducing\" is not available yet")
+  expect_gps_error(selector_gp(rank = 5), "`rank` is not available yet")
+  expect_gps_error(selector_gp(smooth = 1), "`smooth` is not available yet")
+})
+
+test_that("values outside their ranges are refused by name", {
+  bad <- list(
+    max_iter = list(-1, 2.5, NA, "5", c(1, 2), NULL, Inf),
+    tol = list(-1, NA, NaN, Inf, "a"),
+    anneal = list(0.5, 0, NA, Inf, "a"),
+    n_starts = list(0, -1, 1.5, "a"),
+    monotone = list(NA, 1, "yes", c(TRUE, FALSE)),
+    polish = list(NA, 1), keep_data = list(NA, 0), progress = list("yes"), trace = list(2),
+    n_threads = list(0, -1, 2.5, "a"), time_limit = list(0, -1, NA, "a")
+  )
+  for (name in names(bad)) {
+    for (value in bad[[name]]) {
+      expect_gps_error(do.call(gps_control, stats::setNames(list(value), name)),
+                       sprintf("`%s` must be", name))
+    }
+  }
+})
+
+test_that("numbers of any kind are taken and stored alike", {
+  expect_identical(gps_control(max_iter = 5L), gps_control(max_iter = 5))
+  expect_identical(gps_control(max_iter = 0)$max_iter, 0L)
+  expect_identical(gps_control(tol = 0L)$tol, 0)
+  expect_identical(gps_control(anneal = 4L)$anneal, 4)
+  expect_identical(gps_control(time_limit = Inf)$time_limit, Inf)
+})
+
+test_that("monotone excludes annealing", {
+  expect_gps_error(gps_control(monotone = TRUE, anneal = 2), "`monotone` = TRUE excludes `anneal`")
+  expect_s3_class(gps_control(monotone = TRUE, anneal = 1), "gps_control")
+})
+
+test_that("a control is printed with what is set", {
+  expect_output(print(gps_control(max_iter = 7)), "max_iter +7")
+  expect_identical(withVisible(print_quietly(gps_control()))$visible, FALSE)
+})
+
+test_that("only a control is a control", {
+  y <- matrix(rnorm(30), 10)
+  expect_gps_error(gps_fit(y, model_binary_sparse(3), control = list(max_iter = 5)),
+                   "`control` must be made by gps_control()")
+  expect_gps_error(gps_fit(y, "binary"), "`model` must be a model, as made by a model_*() function")
+  expect_gps_error(gps_fit(y, model_binary_sparse(3), "gp"), "`selector` must be a selector")
+})
+
+test_that("threads come from the argument, else the option, and never exceed what is there", {
+  available <- .Call(C_max_threads)
+  old <- options(gpselect.threads = 1)
+  on.exit(options(old))
+  expect_identical(resolve_threads(NULL), 1L)
+  expect_identical(resolve_threads(2), min(2L, available))
+  expect_identical(resolve_threads(10000), available)
+  options(gpselect.threads = "many")
+  expect_gps_error(resolve_threads(NULL), "`n_threads` must be a whole number")
+  options(gpselect.threads = NULL)
+  expect_identical(resolve_threads(NULL), available)
+})
+
+test_that("R's checks get two threads at most", {
+  old <- Sys.getenv("_R_CHECK_LIMIT_CORES_", NA)
+  on.exit(if (is.na(old)) Sys.unsetenv("_R_CHECK_LIMIT_CORES_") else {
+    Sys.setenv("_R_CHECK_LIMIT_CORES_" = old)
+  })
+  for (value in c("true", "TRUE", "warn")) {
+    Sys.setenv("_R_CHECK_LIMIT_CORES_" = value)
+    expect_lte(resolve_threads(10000), 2L)
+  }
+  Sys.setenv("_R_CHECK_LIMIT_CORES_" = "false")
+  expect_identical(resolve_threads(10000), .Call(C_max_threads))
+})

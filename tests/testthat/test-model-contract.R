@@ -1,0 +1,300 @@
+# What every model owes the algorithm, against the slow definitions of helper-reference.R.
+
+# The E-step of a case on a given template, n x slots.
+estep_on <- function(case, selected, states, n_threads = 1, want = c("stats", "latent", "response",
+                                                                      "prob"), beta = 1) {
+  y <- t(case$y)
+  block <- new_block(0, ncol(y))
+  storage.mode(selected) <- "integer"
+  result <- run_estep(case$model, block_inputs(case$model, case$params, y, block), y, block,
+                      t(selected), states, n_threads, want, beta = beta)
+  for (name in c("prob_on", "latent", "response", "prob")) {
+    if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
+  }
+  result
+}
+
+# Everything that an E-step gives, against brute force.
+expect_brute_force <- function(row, case, selected, result, max_active, beta = 1) {
+  truth <- brute_force(row, case$params, case$y, selected, max_active, beta)
+  expect_near(result$log_evidence, truth$log_evidence, 1e-12)
+  mean <- spread_slots(result$prob_on, selected, row$n_latents)
+  expect_near(mean, truth$mean, 1e-12)
+  expect_near(spread_slots(result$latent, selected, row$n_latents), truth$mean, 1e-12)
+  expect_near(result$response, row$response(case$params, truth$mean), 1e-12)
+  expect_near(rowSums(result$prob), rep(1, nrow(case$y)), 1e-12)
+  centre <- case$model$options$centre
+  wanted <- row$stats(case$y, truth, centre)
+  found <- plain_stats(row, result$stats)
+  expect_setequal(names(found), names(wanted))
+  for (name in names(wanted)) expect_near(c(found[[name]]), c(wanted[[name]]), 1e-12)
+}
+
+for_models("the E-step equals brute force on every template", function(row) {
+  case <- draw_case(row, 12)
+  for (n_selected in seq_len(row$n_latents)) {
+    selected <- draw_selected(12, row$n_latents, n_selected)
+    for (max_active in seq_len(if (row$is_one_hot) 1 else n_selected)) {
+      states <- enumerate_states(case$model$rule, n_selected, max_active)
+      expect_identical(states$all_subsets, !row$is_one_hot && max_active == n_selected)
+      result <- estep_on(case, selected, states)
+      expect_brute_force(row, case, selected, result, max_active)
+      ordered <- size_ordered(case$model$rule, n_selected, max_active)
+      expect_brute_force(row, case, selected, estep_on(case, selected, ordered), max_active)
+    }
+  }
+})
+
+for_models("gps_estep() is the same E-step, rows as they come", function(row) {
+  case <- draw_case(row, 12)
+  selected <- draw_selected(12, row$n_latents, 3)
+  want <- c("stats", "latent", "response", "prob")
+  result <- gps_estep(case$model, case$params, case$y, selected, want = want)
+  expect_brute_force(row, case, selected, result, if (row$is_one_hot) 1 else 3)
+  expect_named(gps_estep(case$model, case$params, case$y, selected, want = character()),
+               c("prob_on", "log_evidence"))
+  expect_named(gps_estep(case$model, case$params, case$y, selected, want = "response"),
+               c("prob_on", "log_evidence", "response"))
+  if (!row$is_one_hot) {
+    pairs <- gps_estep(case$model, case$params, case$y, selected, max_active = 2, want = want)
+    expect_brute_force(row, case, selected, pairs, 2)
+  }
+})
+
+for_models("slots may stand in any order", function(row) {
+  case <- draw_case(row, 12)
+  sorted <- draw_selected(12, row$n_latents, 3)
+  order <- c(3, 1, 2)
+  a <- gps_estep(case$model, case$params, case$y, sorted)
+  b <- gps_estep(case$model, case$params, case$y, sorted[, order])
+  expect_near(b$prob_on, a$prob_on[, order], 1e-14)
+  for (name in names(a$stats)) expect_near(b$stats[[name]], a$stats[[name]], 1e-12)
+})
+
+for_models("empty slots hold nothing", function(row) {
+  case <- draw_case(row, 12)
+  selected <- draw_selected(12, row$n_latents, 3)
+  for (columns in list(1, 2, 3, c(1, 3), c(2, 3))) {
+    gapped <- selected
+    gapped[, columns] <- 0
+    for (max_active in if (row$is_one_hot) 1 else 1:3) {
+      states <- enumerate_states(case$model$rule, 3, max_active)
+      result <- estep_on(case, gapped, states)
+      expect_brute_force(row, case, gapped, result, max_active)
+      expect_identical(range(result$prob_on[, columns]), c(0, 0))
+    }
+  }
+  states <- enumerate_states(case$model$rule, 3, if (row$is_one_hot) 1 else 3)
+  empty <- selected
+  empty[5, ] <- 0
+  if (row$is_one_hot) {
+    expect_gps_error(estep_on(case, empty, states), "at data point 5", class = "numeric")
+  } else {
+    expect_brute_force(row, case, empty, estep_on(case, empty, states), 3)
+  }
+})
+
+for_models("the temperature divides the log joint", function(row) {
+  case <- draw_case(row, 12)
+  selected <- draw_selected(12, row$n_latents, 3)
+  states <- enumerate_states(case$model$rule, 3, if (row$is_one_hot) 1 else 3)
+  for (beta in c(0.01, 0.5, 3)) {
+    result <- estep_on(case, selected, states, beta = beta)
+    expect_brute_force(row, case, selected, result, 3, beta)
+  }
+})
+
+for_models("the M-step maximises", function(row) {
+  case <- draw_case(row, 40)
+  selected <- draw_selected(40, row$n_latents, 3)
+  estep <- gps_estep(case$model, case$params, case$y, selected)
+  posterior <- brute_force(row, case$params, case$y, selected,
+                           if (row$is_one_hot) 1 else 3)
+  step <- gps_mstep(case$model, case$params, estep$stats)
+  wanted <- row$mstep(case$y, posterior)
+  expect_named(step$params, names(case$params))
+  for (name in names(wanted)) expect_near(step$params[[name]], wanted[[name]], 1e-10)
+  expect_identical(sum(step$events), 0L)
+  expect_named(step$events, case$model$events)
+})
+
+for_models("exact EM at a fixed selection never lowers the bound", function(row) {
+  for (seed in 1:20) {
+    case <- draw_case(row, 30, seed)
+    params <- gps_init(case$model, case$y)
+    n_selected <- sample.int(row$n_latents, 1)
+    selected <- draw_selected(30, row$n_latents, n_selected)
+    bounds <- numeric(15)
+    for (iteration in 1:15) {
+      step <- gps_estep(case$model, params, case$y, selected)
+      bounds[iteration] <- sum(step$log_evidence)
+      params <- gps_mstep(case$model, params, step$stats)$params
+    }
+    expect_no_fall(bounds)
+  }
+})
+
+for_models("threads do not change a bit", function(row) {
+  case <- draw_case(row, 2200)
+  selected <- draw_selected(2200, row$n_latents, 3)
+  states <- enumerate_states(case$model$rule, 3, if (row$is_one_hot) 1 else 3)
+  one <- estep_on(case, selected, states)
+  expect_identical(estep_on(case, selected, states, n_threads = 2), one)
+  expect_identical(estep_on(case, selected, states, n_threads = 4), one)
+})
+
+for_models("blocks of any size add up to the same bits", function(row) {
+  case <- draw_case(row, 2200)
+  y <- t(case$y)
+  task <- list(y = y, model = case$model, n_selected = row$n_latents, selector = selector_full(),
+               control = gps_control(), n_threads = 2,
+               states = enumerate_states(case$model$rule, row$n_latents,
+                                         if (row$is_one_hot) 1 else row$n_latents))
+  state <- new_state(case$params, 0L, 0)
+  with_blocks <- function(block_size) {
+    offsets <- seq(0, 2199, by = block_size)
+    task$blocks <- lapply(offsets, function(offset) {
+      new_block(offset, min(block_size, 2200 - offset))
+    })
+    pass(task, state)
+  }
+  whole <- with_blocks(4096)
+  expect_length(split_blocks(2200, row$n_latents), 1)
+  for (block_size in c(512, 1024, 2048)) {
+    parts <- with_blocks(block_size)
+    expect_identical(parts$stats, whole$stats)
+    expect_identical(parts$log_evidence, whole$log_evidence)
+    expect_identical(parts$prob_on, whole$prob_on)
+  }
+})
+
+for_models("rows permuted give results permuted", function(row) {
+  case <- draw_case(row, 700)
+  selected <- draw_selected(700, row$n_latents, 3)
+  order <- sample.int(700)
+  a <- gps_estep(case$model, case$params, case$y, selected, want = c("stats", "response"))
+  b <- gps_estep(case$model, case$params, case$y[order, ], selected[order, ],
+                 want = c("stats", "response"))
+  expect_near(b$log_evidence, a$log_evidence[order], 1e-12)
+  expect_near(b$prob_on, a$prob_on[order, ], 1e-12)
+  expect_near(b$response, a$response[order, ], 1e-12)
+  for (name in names(a$stats)) expect_near(b$stats[[name]], a$stats[[name]], 1e-10)
+})
+
+for_models("selecting all latents is exact EM for every selector", function(row) {
+  case <- draw_case(row, 60)
+  fit_with <- function(selector, n_selected = row$n_latents) {
+    set.seed(3)
+    gps_fit(case$y, row$model(), selector, n_selected,
+            control = gps_control(max_iter = 8, n_starts = 2, progress = FALSE))
+  }
+  full <- fit_with(selector_full(), NULL)
+  selectors <- list(selector_handcrafted(), selector_random(), selector_gp(),
+                    selector_handcrafted(screen = gps_screen()),
+                    selector_custom(function(params, y) matrix(0, nrow(y), row$n_latents)))
+  for (selector in selectors) {
+    fit <- fit_with(selector)
+    expect_identical(fit$params, full$params)
+    expect_identical(fit$bound, full$bound)
+    expect_identical(fit$prob_on, full$prob_on)
+  }
+  posterior <- brute_force(row, full$params, case$y,
+                           matrix(seq_len(row$n_latents), 60, row$n_latents, byrow = TRUE))
+  expect_near(full$bound, sum(posterior$log_evidence), 1e-12)
+  expect_near(t(full$prob_on), posterior$mean, 1e-12)
+})
+
+for_models("parameters survive the round trip", function(row) {
+  case <- draw_case(row, 30)
+  expect_identical(check_all_params(case$model, row$params, "params"), row$params)
+  expect_identical(check_all_params(case$model, rev(row$params), "params"), row$params)
+  as_integers <- lapply(row$params, function(x) {
+    x[] <- round(x)
+    storage.mode(x) <- "integer"
+    x
+  })
+  as_integers$pi[] <- 1L
+  is_double <- vapply(check_params(case$model, as_integers[1]), is.double, NA)
+  expect_true(all(is_double))
+  set.seed(5)
+  init <- gps_init(case$model, case$y)
+  expect_identical(check_all_params(case$model, init, "init"), init)
+  expect_gps_error(check_all_params(case$model, row$params[-1], "params"),
+                   sprintf("`params` must have the parameter `%s`", names(row$params)[1]))
+})
+
+for_models("gps_draw() has the model's moments", function(row) {
+  n <- 20000
+  case <- draw_case(row, 30)
+  set.seed(9)
+  drawn <- gps_draw(case$model, row$params, n)
+  expect_identical(dim(drawn$y), c(as.integer(n), as.integer(row$n_dims)))
+  expect_identical(dim(drawn$latents), c(as.integer(n), as.integer(row$n_latents)))
+  prob <- rep_len(row$params$pi, row$n_latents)
+  expect_frequency(colSums(drawn$latents), n, prob)
+  truth <- row$moments(row$params)
+  variance <- diag(truth$covariance)
+  expect_true(all(abs(colMeans(drawn$y) - truth$mean) <= 5 * sqrt(variance / n)))
+  # The spread of each product about its mean gives the standard error of the covariance.
+  centred <- sweep(drawn$y, 2, truth$mean)
+  for (i in seq_len(row$n_dims)) {
+    for (j in seq_len(i)) {
+      product <- centred[, i] * centred[, j]
+      expect_lte(abs(mean(product) - truth$covariance[i, j]), 5 * sd(product) / sqrt(n))
+    }
+  }
+  residual <- drawn$y - row$response(row$params, drawn$latents)
+  expect_lt(mean(residual^2), mean(sweep(drawn$y, 2, colMeans(drawn$y))^2))
+})
+
+# Selections by screening of one block, n x n_selected.
+screen_case <- function(case, n_selected, screen, affinity, kept = NULL, explore = 0) {
+  y <- t(case$y)
+  task <- list(y = y, model = case$model, n_selected = n_selected, n_threads = 2,
+               selector = list(screen = screen))
+  state <- new_state(case$params, 0L, explore)
+  if (!is.null(kept)) state$selected <- t(kept)
+  block <- new_block(0, ncol(y))
+  stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
+  t(screen_block(task, state, block, block_inputs(case$model, case$params, y, block),
+                 if (!is.null(affinity)) t(affinity), screen, stream))
+}
+
+for_models("screening follows the differences of log joints", function(row) {
+  case <- draw_case(row, 60)
+  n_latents <- row$n_latents
+  affinity <- matrix(rnorm(60 * n_latents), 60)
+  for (rank_by in c("greedy", "singleton")) {
+    for (n_selected in 1:3) {
+      for (propose in c(n_selected, n_latents)) {
+        screen <- gps_screen(rank_by, keep = FALSE, propose = propose, explore = c(0, 0))
+        found <- screen_case(case, n_selected, screen, affinity)
+        wanted <- t(vapply(1:60, function(n) {
+          candidates <- order(-affinity[n, ])[seq_len(propose)]
+          screen_reference(row, case$params, case$y[n, ], candidates, n_selected,
+                           rank_by == "greedy")
+        }, integer(n_selected)))
+        expect_identical(c(found), c(if (n_selected == 1) t(wanted) else wanted))
+      }
+    }
+  }
+})
+
+for_models("screening keeps the last selection among the candidates", function(row) {
+  case <- draw_case(row, 60)
+  n_latents <- row$n_latents
+  kept <- draw_selected(60, n_latents, 2)
+  affinity <- matrix(rnorm(60 * n_latents), 60)
+  screen <- gps_screen(propose = 1, explore = c(0, 0))
+  found <- screen_case(case, 2, screen, affinity, kept)
+  wanted <- t(vapply(1:60, function(n) {
+    candidates <- union(which.max(affinity[n, ]), kept[n, ])
+    screen_reference(row, case$params, case$y[n, ], candidates, 2, TRUE)
+  }, integer(2)))
+  expect_identical(found, wanted)
+  # Without proposals and explorers the selection stays, a gap included.
+  kept[7, 1] <- 0L
+  again <- screen_case(case, 2, screen, NULL, kept)
+  expect_identical(again[-7, ], kept[-7, ])
+  expect_identical(again[7, ], c(kept[7, 2], 0L))
+})

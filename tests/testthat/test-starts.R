@@ -1,0 +1,139 @@
+# Where a fit begins: short starts, the one start of the paper, and what a user gives.
+
+bars_of <- function(n = 80) {
+  set.seed(31)
+  simulate_bars(n, size = 3, value = 5)$y
+}
+
+fit_bars <- function(..., seed = 1, selector = selector_handcrafted(), n_selected = 3, start = NULL,
+                     y = bars_of()) {
+  force(y)
+  set.seed(seed)
+  gps_fit(y, model_binary_sparse(6), selector, n_selected, start = start,
+          control = gps_control(progress = FALSE, ...))
+}
+
+test_that("the start with the best bound goes on", {
+  for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()), selector_random())) {
+    fit <- fit_bars(max_iter = 2, n_starts = 5, selector = selector)
+    starts <- fit$starts
+    expect_named(starts, c("start", "bound_per_point", "chosen"))
+    expect_identical(starts$start, 1:5)
+    expect_identical(which(starts$chosen), which.max(starts$bound_per_point))
+    last <- fit$trace$start > 0 & fit$trace$iteration == start_iterations
+    expect_near(fit$trace$bound[last] / 80, starts$bound_per_point, 1e-12)
+  }
+})
+
+test_that("the main run begins with the chosen start's parameters and slots", {
+  y <- bars_of()
+  none <- fit_bars(max_iter = 0, n_starts = 4)
+  one <- fit_bars(max_iter = 1, n_starts = 4)
+  # Iteration 1 of the main run is an E-step at the parameters that the start arrived at.
+  step <- gps_estep(none$model, none$params, y, t(none$selected))
+  expect_near(one$trace$bound[one$trace$start == 0], sum(step$log_evidence), 1e-12)
+  expect_near(gps_mstep(none$model, none$params, step$stats)$params$W, one$params$W, 1e-12)
+})
+
+test_that("one start is the paper's algorithm and has no table", {
+  fit <- fit_bars(max_iter = 6, n_starts = 1)
+  expect_null(fit$starts)
+  expect_identical(fit$trace$start, rep(0L, 6))
+  # It is the first of many starts, as far as that goes.
+  many <- fit_bars(max_iter = 6, n_starts = 3)
+  expect_identical(fit$trace$bound[1:6], many$trace$bound[1:6])
+})
+
+test_that("starts differ from each other and are repeated by the seed", {
+  fit <- fit_bars(max_iter = 1, n_starts = 4)
+  first <- fit$trace$bound[fit$trace$iteration == 1 & fit$trace$start > 0]
+  expect_length(unique(first), 4)
+  strip <- function(fit) fit$trace[names(fit$trace) != "seconds"]
+  expect_identical(strip(fit_bars(max_iter = 1, n_starts = 4)), strip(fit))
+  expect_false(identical(fit_bars(max_iter = 1, n_starts = 4, seed = 2)$params, fit$params))
+})
+
+test_that("large data are started on 2000 rows, and all rows go on", {
+  set.seed(31)
+  y <- simulate_bars(2300, size = 3, value = 5)$y
+  for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()))) {
+    fit <- fit_bars(max_iter = 2, n_starts = 2, selector = selector, y = y)
+    expect_identical(dim(fit$selected), c(3L, 2300L))
+    starts <- fit$trace[fit$trace$start > 0, ]
+    main <- fit$trace[fit$trace$start == 0, ]
+    per_point <- c(max(fit$starts$bound_per_point), main$bound / 2300)
+    expect_lt(diff(range(per_point)) / abs(per_point[1]), 0.2)
+    expect_near(fit$starts$bound_per_point,
+                starts$bound[starts$iteration == start_iterations] / 2000, 1e-12)
+  }
+})
+
+test_that("more clusters than the rows of a start get enough rows", {
+  task <- list(y = matrix(0, 1, 2100), model = model_gaussian_mixture(2050), seed = c(1L, 2L))
+  rows <- sample_rows(task)
+  expect_length(rows, 2050)
+  expect_false(is.unsorted(rows, strictly = TRUE))
+  task$model <- model_gaussian_mixture(3)
+  expect_length(sample_rows(task), start_rows)
+  task$y <- task$y[, 1:2000, drop = FALSE]
+  expect_null(sample_rows(task))
+})
+
+test_that("given parameters are where the fit begins", {
+  y <- bars_of()
+  set.seed(3)
+  given <- list(W = matrix(rnorm(54), 9), pi = 0.3, sigma2 = 2)
+  fit <- fit_bars(max_iter = 0, start = given, n_starts = 4)
+  expect_identical(fit$params, given)
+  expect_null(fit$starts)
+  partial <- fit_bars(max_iter = 0, start = given["W"])
+  expect_identical(partial$params$W, given$W)
+  expect_identical(partial$params$pi, 1 / 6)
+  whole_numbers <- list(W = matrix(1:54, 9), pi = 0.5, sigma2 = 2L)
+  expect_identical(fit_bars(max_iter = 0, start = whole_numbers)$params$W,
+                   matrix(as.double(1:54), 9))
+})
+
+test_that("starts that do not fit the model are refused by name", {
+  refuse <- function(start, words) {
+    expect_gps_error(fit_bars(max_iter = 1, start = start), words)
+  }
+  refuse(list(W = matrix(0, 6, 9)), "`start$W` must be a numeric array of 9 x 6")
+  refuse(list(V = 1), "`start` has no parameter \"V\"")
+  refuse(list(sigma2 = 0), "`start$sigma2` must lie between 0 and Inf, both excluded")
+  refuse(list(pi = NA_real_), "`start$pi` must have finite values")
+  refuse(list(1, 2), "`start` must be a named list of W, pi, sigma2")
+  refuse("best", "`start` must be a named list of W, pi, sigma2, not \"best\"")
+  refuse(3, "`start` must be")
+  mixture <- list(pi = c(1, 1) / 3)
+  expect_gps_error(gps_fit(bars_of(), model_gaussian_mixture(2), selector_full(), start = mixture),
+                   "`start$pi` must add up to 1")
+})
+
+test_that("a fit goes on from a fit", {
+  y <- bars_of()
+  for (selector in list(selector_handcrafted(), selector_gp(kernel_rbf(2, 3)), selector_full())) {
+    n_selected <- if (inherits(selector, "gps_selector_full")) 6 else 3
+    first <- fit_bars(max_iter = 14, n_starts = 1, selector = selector, n_selected = n_selected)
+    none <- fit_bars(max_iter = 0, start = first, selector = selector, n_selected = n_selected)
+    expect_identical(none$params, first$params)
+    expect_identical(none$kernel_theta, first$kernel_theta)
+    more <- fit_bars(max_iter = 3, tol = 0, start = first, selector = selector,
+                     n_selected = n_selected, monotone = TRUE)
+    expect_no_fall(c(first$bound, more$trace$bound))
+  }
+  # Other data, another selector, another number of slots: the parameters go on.
+  other <- fit_bars(max_iter = 0, start = first, selector = selector_random(), n_selected = 2,
+                    y = y[1:50, ])
+  expect_identical(other$params, first$params)
+  expect_identical(dim(other$selected), c(2L, 50L))
+})
+
+test_that("a fit of another model or another width is refused", {
+  set.seed(1)
+  mixture <- gps_fit(bars_of(), model_gaussian_mixture(2, "spherical"), selector_full(),
+                     control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE))
+  expect_gps_error(fit_bars(max_iter = 1, start = mixture), "`start`")
+  narrow <- fit_bars(max_iter = 1, y = bars_of()[, 1:5])
+  expect_gps_error(fit_bars(max_iter = 1, start = narrow), "`start$W`")
+})
