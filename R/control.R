@@ -34,7 +34,7 @@
 #' gps_control(max_iter = 50, n_starts = 1)
 #' @export
 gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, n_starts = NULL, monotone = FALSE,
-                        polish = TRUE, method = c("auto", "exact", "gibbs"), sweeps = NULL, batch_size = NULL,
+                        polish = TRUE, mend = TRUE, method = c("auto", "exact", "gibbs"), sweeps = NULL, batch_size = NULL,
                         step = NULL, cluster = NULL, n_threads = NULL, time_limit = Inf, checkpoint = NULL,
                         keep_data = TRUE, progress = interactive(), trace = TRUE, ...) {
   refuse_unknown(list(...), names(formals(gps_control)))
@@ -49,7 +49,7 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
   structure(
     list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0), anneal = anneal,
          n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"), monotone = monotone,
-         polish = check_flag(polish, "polish"), method = method,
+         polish = check_flag(polish, "polish"), mend = check_flag(mend, "mend"), method = method,
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"), time_limit = time_limit,
          keep_data = check_flag(keep_data, "keep_data"), progress = check_flag(progress, "progress"),
          trace = check_flag(trace, "trace")),

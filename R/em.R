@@ -19,7 +19,8 @@ em_step <- function(task, state) {
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 new_state <- function(params, start, explore, memory = NULL) {
   list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory, selected = NULL,
-       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, trace = list())
+       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, is_mended = FALSE,
+       trace = list())
 }
 
 # Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
@@ -67,6 +68,14 @@ run_em <- function(task, state) {
     if (proc.time()[["elapsed"]] > task$deadline) {
       state$status <- "time_limit"
       break
+    }
+    if (is_mend_due(task, state)) {
+      mended <- mend(task, state)
+      if (is.null(mended)) {
+        state$status <- "interrupted"
+        break
+      }
+      state <- mended
     }
     if (state$beta == 1 && has_settled(state$bounds, control$tol)) {
       if (state$explore == 0 || !control$polish) {

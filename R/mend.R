@@ -1,0 +1,171 @@
+# Leaving a local optimum: the component that the fit could best do without is moved to where the data are explained worst,
+# and the bound after a few iterations decides. Split and merge in one move (compare Ueda et al. 2000), for any selector.
+
+# Iterations of a trial, and most trials in a round.
+trial_iterations <- 5L
+trial_moves <- 3L
+
+# The bound need not have settled as finely as for the end of the fit.
+mend_tol <- 1e-3
+
+is_mend_due <- function(task, state) {
+  task$control$mend && !state$is_mended && state$beta == 1 && has_settled(state$bounds, mend_tol) &&
+    state$iteration + trial_iterations < task$max_iter
+}
+
+# One round: the state after the first move whose trial beats the state continued equally long, or the state as it was with
+# `is_mended` set, as no further round would find anything else. NULL on an interrupt.
+mend <- function(task, state) {
+  began <- proc.time()[["elapsed"]]
+  rows <- sample_rows(task)
+  short <- restrict_task(task, rows)
+  base <- restrict_state(short, state, rows)
+  trial <- tryCatch(best_trial(short, base, task$deadline), interrupt = function(condition) NULL)
+  if (is.null(trial)) return(NULL)
+  if (!is.null(trial$move) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
+  if (is.null(trial$move)) {
+    state$is_mended <- TRUE
+    return(state)
+  }
+  accept_trial(state, trial, proc.time()[["elapsed"]] - began)
+}
+
+# The state on the rows of a trial: no explorers, no refits.
+restrict_state <- function(short, state, rows) {
+  state$explore <- 0
+  is_learned <- !is.null(state$memory$theta)
+  if (is_learned) state$memory$last_refit <- Inf
+  if (is.null(rows)) return(state)
+  state$selected <- state$selected[, rows, drop = FALSE]
+  state$prob_on <- state$prob_on[, rows, drop = FALSE]
+  if (is_learned) state$memory["prepared"] <- list(NULL)
+  state$memory <- learn_selector(short$selector, short, state)
+  state
+}
+
+# list(move, state) of the first move that beats its rival; `move` is NULL where none does.
+best_trial <- function(task, state, deadline) {
+  moves <- find_moves(task, state)
+  if (length(moves) == 0) return(list(move = NULL))
+  rival <- run_trial(task, state)
+  for (move in moves) {
+    if (proc.time()[["elapsed"]] > deadline) break
+    state$params <- move$params
+    trial <- tryCatch(run_trial(task, state, move$latents), gps_error = function(condition) NULL)
+    if (!is.null(trial) && trial$bound > rival$bound + 1e-6 * abs(rival$bound)) return(list(move = move, state = trial))
+  }
+  list(move = NULL)
+}
+
+# Some iterations, in the first of which the moved latents may be on for every point: no selector knows them yet.
+run_trial <- function(task, state, latents = NULL) {
+  if (!is.null(latents)) state$given <- insert_latents(state$selected, state$prob_on, latents)
+  for (iteration in seq_len(trial_iterations)) {
+    state <- em_step(task, state)
+    state["given"] <- list(NULL)
+  }
+  state
+}
+
+# Slots with `latents` in them, each in place of the least probable of the others where it was not selected.
+insert_latents <- function(selected, prob_on, latents) {
+  points <- seq_len(ncol(selected))
+  for (latent in utils::head(latents, nrow(selected))) {
+    keep <- array(selected %in% latents, dim(selected))
+    value <- ifelse(keep, Inf, ifelse(selected == 0, -Inf, prob_on))
+    slot <- max.col(-t(value), ties.method = "first")
+    lacks <- colSums(selected == latent) == 0
+    at <- cbind(slot, points)[lacks, , drop = FALSE]
+    selected[at] <- latent
+    prob_on[at] <- 0
+  }
+  ordered <- order(rep(points, each = nrow(selected)), selected)
+  array(selected[ordered], dim(selected))
+}
+
+# A move that was judged on some rows must not lower the bound on all of them.
+confirm_trial <- function(task, state, trial) {
+  full <- state
+  full$params <- trial$state$params
+  full$explore <- 0
+  full$given <- insert_latents(state$selected, state$prob_on, trial$move$latents)
+  full <- em_step(task, full)
+  full["given"] <- list(NULL)
+  list(move = if (full$bound > state$bound) trial$move, state = full)
+}
+
+# The trial's state as the fit's: its iterations are one row of the trace, with the move among the events.
+accept_trial <- function(state, trial, seconds) {
+  new <- trial$state
+  new$explore <- state$explore
+  if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
+  new$bounds <- numeric()
+  new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
+  new
+}
+
+# The most promising moves, best first: only those that promise more than the loss of the moved component costs.
+find_moves <- function(task, state) {
+  model <- task$model
+  if (model$n_latents < 2 || !can_move(model)) return(list())
+  result <- pass(task, state, "response")
+  on <- dense_targets(result, model$n_latents)
+  residual <- task$y - result$response
+  cost <- removal_cost(on)
+  from <- which.min(cost)
+  places <- setdiff(seq_len(model$n_latents), from)
+  splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))
+  if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L)))
+  splits <- splits[!vapply(splits, is.null, NA)]
+  gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
+  ranked <- order(-gain)
+  ranked <- utils::head(ranked[gain[ranked] > cost[from]], trial_moves)
+  lapply(splits[ranked], function(split) {
+    list(params = move_component(model, state$params, from, split), latents = c(from, split$latent[split$latent > 0]),
+         event = if (split$latent > 0) "split" else "renewed")
+  })
+}
+
+# What the bound would lose at once without each latent: states in which it is off remain, so log Z falls by
+# -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are sorely needed.
+removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
+
+# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres` [D x 2], `size` [2],
+# squares `between` them, and `along` and `total`, the squares along the direction and of all. Latent 0: all points.
+split_residual <- function(residual, latent) {
+  if (ncol(residual) < 4) return(NULL)
+  centre <- rowMeans(residual)
+  deviation <- residual - centre
+  score <- drop(crossprod(deviation, leading_direction(deviation)))
+  is_high <- score > 0
+  for (iteration in 1:10) {
+    if (!any(is_high) || all(is_high)) return(NULL)
+    is_high <- score > (mean(score[is_high]) + mean(score[!is_high])) / 2
+  }
+  size <- c(sum(is_high), sum(!is_high))
+  if (any(size == 0)) return(NULL)
+  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]), rowMeans(residual[, !is_high, drop = FALSE]))
+  list(latent = latent, centres = centres, size = size, along = sum(score^2), total = sum(deviation^2),
+       between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
+}
+
+# Unit vector along which the columns of x [D x n] vary most, by power iteration.
+leading_direction <- function(x) {
+  direction <- x[, which.max(colSums(x^2))]
+  for (iteration in 1:20) {
+    direction <- direction / max(sqrt(sum(direction^2)), .Machine$double.xmin)
+    direction <- drop(x %*% crossprod(x, direction))
+  }
+  direction / max(sqrt(sum(direction^2)), .Machine$double.xmin)
+}
+
+# Whether a model has the two methods below; without them it has no moves.
+can_move <- function(model) {
+  any(vapply(class(model), function(class) is.function(utils::getS3method("move_gain", class, optional = TRUE)), NA))
+}
+
+# Roughly what the bound gains if a component is there for each half of a split.
+move_gain <- function(model, split, residual) UseMethod("move_gain")
+
+# Parameters with the component `from` moved to one half of a split, and the split latent to the other.
+move_component <- function(model, params, from, split) UseMethod("move_component")
