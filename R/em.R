@@ -19,8 +19,7 @@ em_step <- function(task, state) {
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 new_state <- function(params, start, explore, memory = NULL) {
   list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory, selected = NULL,
-       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, is_mended = FALSE,
-       trace = list())
+       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, trace = list())
 }
 
 # Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
@@ -69,14 +68,6 @@ run_em <- function(task, state) {
       state$status <- "time_limit"
       break
     }
-    if (is_mend_due(task, state)) {
-      mended <- mend(task, state)
-      if (is.null(mended)) {
-        state$status <- "interrupted"
-        break
-      }
-      state <- mended
-    }
     if (state$beta == 1 && has_settled(state$bounds, control$tol)) {
       if (state$explore == 0 || !control$polish) {
         state$status <- "converged"
@@ -88,10 +79,10 @@ run_em <- function(task, state) {
   state
 }
 
-# A step, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
+# A step and what mending made of it, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
   tryCatch(
-    em_step(task, state),
+    mend(task, em_step(task, state)),
     interrupt = function(condition) NULL,
     error = function(condition) {
       class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))

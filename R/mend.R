@@ -5,65 +5,80 @@
 trial_iterations <- 5L
 trial_moves <- 3L
 
-# The bound need not have settled as finely as for the end of the fit.
-mend_tol <- 1e-3
+# Bounds flatten when the mean of the last four exceeds that of the four before by less than this, relatively. A fit may end
+# only when they have settled far more finely.
+flat_window <- 4L
+flat_tol <- 1e-3
 
 is_mend_due <- function(task, state) {
-  task$control$mend && !state$is_mended && state$beta == 1 && has_settled(state$bounds, mend_tol) &&
-    state$iteration + trial_iterations < task$max_iter
+  n <- length(state$bounds)
+  if (!task$control$mend || isTRUE(state$is_mended) || state$beta != 1 || n < 2 * flat_window) return(FALSE)
+  if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
+  recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
+  before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
+  recent - before <= flat_tol * abs(recent)
 }
 
-# One round: the state after the first move whose trial beats the state continued equally long, or the state as it was with
-# `is_mended` set, as no further round would find anything else. NULL on an interrupt.
+# One round when it is due: the state after the first move whose trial beats the state continued equally long, or the state as
+# it was with `is_mended` set, for no further round would find anything else.
 mend <- function(task, state) {
+  if (!is_mend_due(task, state)) return(state)
   began <- proc.time()[["elapsed"]]
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
-  base <- restrict_state(short, state, rows)
-  trial <- tryCatch(best_trial(short, base, task$deadline), interrupt = function(condition) NULL)
-  if (is.null(trial)) return(NULL)
-  if (!is.null(trial$move) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
-  if (is.null(trial$move)) {
-    state$is_mended <- TRUE
-    return(state)
-  }
-  accept_trial(state, trial, proc.time()[["elapsed"]] - began)
+  trial <- best_trial(short, restrict_state(short, state, rows), task$deadline)
+  if (!is.null(trial) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
+  if (!is.null(trial)) return(accept_trial(state, trial, proc.time()[["elapsed"]] - began))
+  state$is_mended <- TRUE
+  state
 }
 
-# The state on the rows of a trial: no explorers, no refits.
-restrict_state <- function(short, state, rows) {
+# The state of a trial: no explorers, no refits, and no point's selection gets worse, so that its bound never falls.
+trial_state <- function(state) {
   state$explore <- 0
-  is_learned <- !is.null(state$memory$theta)
-  if (is_learned) state$memory$last_refit <- Inf
+  state$is_polishing <- TRUE
+  if (!is.null(state$memory$theta)) state$memory$last_refit <- Inf
+  state
+}
+
+restrict_state <- function(short, state, rows) {
+  state <- trial_state(state)
   if (is.null(rows)) return(state)
   state$selected <- state$selected[, rows, drop = FALSE]
   state$prob_on <- state$prob_on[, rows, drop = FALSE]
-  if (is_learned) state$memory["prepared"] <- list(NULL)
+  if (!is.null(state$memory$theta)) state$memory["prepared"] <- list(NULL)
   state$memory <- learn_selector(short$selector, short, state)
   state
 }
 
-# list(move, state) of the first move that beats its rival; `move` is NULL where none does.
+# list(move, state) of the first move that beats its rival, or NULL.
 best_trial <- function(task, state, deadline) {
   moves <- find_moves(task, state)
-  if (length(moves) == 0) return(list(move = NULL))
-  rival <- run_trial(task, state)
+  if (length(moves) == 0) return(NULL)
+  rival <- continue_trial(task, state, trial_iterations)
   for (move in moves) {
     if (proc.time()[["elapsed"]] > deadline) break
-    state$params <- move$params
-    trial <- tryCatch(run_trial(task, state, move$latents), gps_error = function(condition) NULL)
+    trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
     if (!is.null(trial) && trial$bound > rival$bound + 1e-6 * abs(rival$bound)) return(list(move = move, state = trial))
   }
-  list(move = NULL)
+  NULL
 }
 
-# Some iterations, in the first of which the moved latents may be on for every point: no selector knows them yet.
-run_trial <- function(task, state, latents = NULL) {
-  if (!is.null(latents)) state$given <- insert_latents(state$selected, state$prob_on, latents)
-  for (iteration in seq_len(trial_iterations)) {
-    state <- em_step(task, state)
-    state["given"] <- list(NULL)
-  }
+run_trial <- function(task, state, move) {
+  state$params <- move$params
+  continue_trial(task, insert_step(task, state, move$latents), trial_iterations - 1L)
+}
+
+continue_trial <- function(task, state, n_iterations) {
+  for (iteration in seq_len(n_iterations)) state <- em_step(task, state)
+  state
+}
+
+# An iteration in which the moved latents may be on for every point: no selector knows yet where they belong.
+insert_step <- function(task, state, latents) {
+  state$given <- insert_latents(state$selected, state$prob_on, latents)
+  state <- em_step(task, state)
+  state["given"] <- list(NULL)
   state
 }
 
@@ -85,19 +100,16 @@ insert_latents <- function(selected, prob_on, latents) {
 
 # A move that was judged on some rows must not lower the bound on all of them.
 confirm_trial <- function(task, state, trial) {
-  full <- state
+  full <- trial_state(state)
   full$params <- trial$state$params
-  full$explore <- 0
-  full$given <- insert_latents(state$selected, state$prob_on, trial$move$latents)
-  full <- em_step(task, full)
-  full["given"] <- list(NULL)
-  list(move = if (full$bound > state$bound) trial$move, state = full)
+  full <- tryCatch(insert_step(task, full, trial$move$latents), gps_error = function(condition) NULL)
+  if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
 }
 
 # The trial's state as the fit's: its iterations are one row of the trace, with the move among the events.
 accept_trial <- function(state, trial, seconds) {
   new <- trial$state
-  new$explore <- state$explore
+  new[c("explore", "is_polishing")] <- state[c("explore", "is_polishing")]
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- numeric()
   new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))

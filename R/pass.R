@@ -21,9 +21,8 @@ pass <- function(task, state, want = "stats") {
 # Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking and the screening.
 pass_block <- function(block, task, state, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
-  is_given <- !is.null(state$given)
-  selected <- if (is_given) block_slots(state$given, block) else select_block(task, state, block, inputs)
-  if ((task$control$monotone || is_given) && !is.null(state$selected)) {
+  selected <- select_block(task, state, block, inputs)
+  if (task$control$monotone && !is.null(state$selected)) {
     selected <- keep_better(task, state, block, inputs, selected)
   }
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
