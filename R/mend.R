@@ -5,6 +5,11 @@
 trial_iterations <- 5L
 trial_moves <- 3L
 
+# The promised gain is a rough guess: a move is worth a trial from this share of what the bound would lose. It is accepted
+# from a relative gain that the end of the fit could not undo.
+least_promise <- 0.1
+least_gain <- 1e-4
+
 # Bounds flatten when the mean of the last four exceeds that of the four before by less than this, relatively. A fit may end
 # only when they have settled far more finely.
 flat_window <- 4L
@@ -19,8 +24,8 @@ is_mend_due <- function(task, state) {
   recent - before <= flat_tol * abs(recent)
 }
 
-# One round when it is due: the state after the first move whose trial beats the state continued equally long, or the state as
-# it was with `is_mended` set, for no further round would find anything else.
+# One round when it is due: the state after the first move whose trial beats the state continued equally long, or the
+# state as it was with `is_mended` set, for no further round would find anything else.
 mend <- function(task, state) {
   if (!is_mend_due(task, state)) return(state)
   began <- proc.time()[["elapsed"]]
@@ -59,7 +64,9 @@ best_trial <- function(task, state, deadline) {
   for (move in moves) {
     if (proc.time()[["elapsed"]] > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && trial$bound > rival$bound + 1e-6 * abs(rival$bound)) return(list(move = move, state = trial))
+    if (!is.null(trial) && trial$bound > rival$bound + least_gain * abs(rival$bound)) {
+      return(list(move = move, state = trial))
+    }
   }
   NULL
 }
@@ -116,7 +123,7 @@ accept_trial <- function(state, trial, seconds) {
   new
 }
 
-# The most promising moves, best first: only those that promise more than the loss of the moved component costs.
+# The most promising moves, best first.
 find_moves <- function(task, state) {
   model <- task$model
   if (model$n_latents < 2 || !can_move(model)) return(list())
@@ -131,7 +138,7 @@ find_moves <- function(task, state) {
   splits <- splits[!vapply(splits, is.null, NA)]
   gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
   ranked <- order(-gain)
-  ranked <- utils::head(ranked[gain[ranked] > cost[from]], trial_moves)
+  ranked <- utils::head(ranked[gain[ranked] > least_promise * cost[from]], trial_moves)
   lapply(splits[ranked], function(split) {
     list(params = move_component(model, state$params, from, split), latents = c(from, split$latent[split$latent > 0]),
          event = if (split$latent > 0) "split" else "renewed")
