@@ -38,10 +38,9 @@ mend <- function(task, state) {
   state
 }
 
-# The state of a trial: no explorers, no refits, and no point's selection gets worse, so that its bound never falls.
+# The state of a trial: no explorers and no refits.
 trial_state <- function(state) {
   state$explore <- 0
-  state$is_polishing <- TRUE
   if (!is.null(state$memory$theta)) state$memory$last_refit <- Inf
   state
 }
@@ -81,11 +80,15 @@ continue_trial <- function(task, state, n_iterations) {
   state
 }
 
-# An iteration in which the moved latents may be on for every point: no selector knows yet where they belong.
+# An iteration in which the moved latents may be on for every point, where that explains it better: no selector knows yet
+# where they belong. In the iterations after it the selector must have learned that, or the gain would not last.
 insert_step <- function(task, state, latents) {
+  is_polishing <- state$is_polishing
+  state$is_polishing <- TRUE
   state$given <- insert_latents(state$selected, state$prob_on, latents)
   state <- em_step(task, state)
   state["given"] <- list(NULL)
+  state$is_polishing <- is_polishing
   state
 }
 
@@ -116,7 +119,7 @@ confirm_trial <- function(task, state, trial) {
 # The trial's state as the fit's: its iterations are one row of the trace, with the move among the events.
 accept_trial <- function(state, trial, seconds) {
   new <- trial$state
-  new[c("explore", "is_polishing")] <- state[c("explore", "is_polishing")]
+  new$explore <- state$explore
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- numeric()
   new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
