@@ -1,17 +1,17 @@
-# Leaving a local optimum: the component that the fit could best do without is moved to where the data are explained worst,
-# and the bound after a few iterations decides. Split and merge in one move (compare Ueda et al. 2000), for any selector.
+# Leaving a local optimum: the component that the fit could best do without is moved to where the data are explained
+# worst, and the bound after a few iterations decides. Split and merge in one move (compare Ueda et al. 2000), for any selector.
 
 # Iterations of a trial, and most trials in a round.
 trial_iterations <- 5L
 trial_moves <- 3L
 
-# The promised gain is a rough guess: a move is worth a trial from this share of what the bound would lose. It is accepted
-# from a relative gain that the end of the fit could not undo.
+# The promised gain is a rough guess: a move is worth a trial from this share of what the bound would lose. It is
+# accepted from this relative gain.
 least_promise <- 0.1
 least_gain <- 1e-4
 
-# Bounds flatten when the mean of the last four exceeds that of the four before by less than this, relatively. A fit may end
-# only when they have settled far more finely.
+# Bounds are flat when the mean of the last four exceeds that of the four before by less than this, relatively. A fit
+# may end only when they have settled far more finely.
 flat_window <- 4L
 flat_tol <- 1e-3
 
@@ -108,11 +108,10 @@ insert_latents <- function(selected, prob_on, latents) {
   array(selected[ordered], dim(selected))
 }
 
-# A move that was judged on some rows must not lower the bound on all of them.
+# A move that was judged on some rows must not lower the bound on all of them. It starts from the parameters of all rows:
+# those of the trial fit its rows too closely.
 confirm_trial <- function(task, state, trial) {
-  full <- trial_state(state)
-  full$params <- trial$state$params
-  full <- tryCatch(insert_step(task, full, trial$move$latents), gps_error = function(condition) NULL)
+  full <- tryCatch(run_trial(task, trial_state(state), trial$move), gps_error = function(condition) NULL)
   if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
 }
 
@@ -121,7 +120,7 @@ accept_trial <- function(state, trial, seconds) {
   new <- trial$state
   new$explore <- state$explore
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
-  new$bounds <- numeric()
+  new$bounds <- utils::tail(new$bounds, trial_iterations)
   new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
   new
 }
@@ -153,12 +152,15 @@ find_moves <- function(task, state) {
 removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
 
 # Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres` [D x 2], `size` [2],
-# squares `between` them, and `along` and `total`, the squares along the direction and of all. Latent 0: all points.
+# squares `between` them, and `along` and `total`, the squares along the direction and of all. Latent 0: all points, of
+# which a cause that is missing is on in few, so that the direction is that of the largest skewness.
 split_residual <- function(residual, latent) {
   if (ncol(residual) < 4) return(NULL)
   centre <- rowMeans(residual)
   deviation <- residual - centre
-  score <- drop(crossprod(deviation, leading_direction(deviation)))
+  direction <- leading_direction(deviation)
+  if (latent == 0) direction <- skewed_direction(deviation, direction)
+  score <- drop(crossprod(deviation, direction))
   is_high <- score > 0
   for (iteration in 1:10) {
     if (!any(is_high) || all(is_high)) return(NULL)
@@ -175,11 +177,21 @@ split_residual <- function(residual, latent) {
 leading_direction <- function(x) {
   direction <- x[, which.max(colSums(x^2))]
   for (iteration in 1:20) {
-    direction <- direction / max(sqrt(sum(direction^2)), .Machine$double.xmin)
-    direction <- drop(x %*% crossprod(x, direction))
+    direction <- drop(x %*% crossprod(x, unit_length(direction)))
   }
-  direction / max(sqrt(sum(direction^2)), .Machine$double.xmin)
+  unit_length(direction)
 }
+
+# Along the mean of columns far out on its side: of several directions in a mixture, iterating this keeps one.
+skewed_direction <- function(x, direction) {
+  if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
+  for (iteration in 1:10) {
+    direction <- unit_length(drop(x %*% pmax(crossprod(x, direction), 0)^2))
+  }
+  direction
+}
+
+unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
 
 # Whether a model has the two methods below; without them it has no moves.
 can_move <- function(model) {

@@ -100,8 +100,8 @@ column_norms <- function(w) {
 #' @export
 block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) inputs$proj / column_norms(inputs$W)
 
-# The residual's squares fall from S to S - b, so that the bound rises by (cells / 2) log(S / (S - b)); b is what the split
-# explains beyond the share 2 / pi of one direction's squares that the halves of mere noise explain.
+# The residual's squares fall from S to S - b, so that the bound rises by (cells / 2) log(S / (S - b)); b is what the
+# split explains beyond the share 2 / pi of one direction's squares that the halves of mere noise explain.
 #' @export
 move_gain.gps_binary_sparse <- function(model, split, residual) {
   squares <- sum(residual^2)
