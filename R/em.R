@@ -85,10 +85,10 @@ run_em <- function(task, state) {
   state
 }
 
-# A step, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
+# A step and what mending made of it, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
   tryCatch(
-    em_step(task, state),
+    mend(task, em_step(task, state)),
     interrupt = function(condition) NULL,
     error = function(condition) {
       class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))

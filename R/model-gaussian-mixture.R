@@ -126,3 +126,28 @@ gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
   }, numeric(nrow(y)))
   matrix(affinity, nrow(y))
 }
+
+# Each point of the cluster has a narrower density along the split's direction, for the entropy of which half it is in.
+#' @export
+move_gain.gps_gaussian_mixture <- function(model, split, residual) {
+  n_points <- sum(split$size)
+  share <- split$size / n_points
+  spherical <- model$settings$covariance == "spherical"
+  squares <- if (spherical) split$total else split$along
+  log_ratio <- log(squares / max(squares - split$between, 1e-6 * squares))
+  n_points * ((if (spherical) nrow(residual) else 1) * log_ratio / 2 + sum(share * log(share)))
+}
+
+#' @export
+move_component.gps_gaussian_mixture <- function(model, params, from, split) {
+  both <- c(split$latent, from)
+  params$mu[, both] <- params$mu[, split$latent] + split$centres
+  params$pi[both] <- params$pi[split$latent] * split$size / sum(split$size)
+  params$pi <- params$pi / sum(params$pi)
+  narrower <- (split$total - split$between) / split$total
+  params$sigma <- switch(length(dim(params$sigma)) + 1,
+                         replace(params$sigma, both, narrower * params$sigma[split$latent]), NULL,
+                         { params$sigma[, both] <- narrower * params$sigma[, split$latent]; params$sigma },
+                         { params$sigma[, , both] <- narrower * params$sigma[, , split$latent]; params$sigma })
+  params
+}

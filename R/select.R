@@ -41,10 +41,11 @@ refuse_unbuilt <- function(values) {
 }
 
 # selected [n_selected x n] of one block, slots in ascending latent order. `affinity` [H x n]; NULL ranks nothing, so that
-# all latents tie.
+# all latents tie. A state with `given` slots has them instead (mend.R).
 select_block <- function(task, state, block, inputs) {
   n_latents <- task$model$n_latents
   if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))
+  if (!is.null(state$given)) return(block_slots(state$given, block))
   affinity <- block_affinity(task$selector, task, state, block, inputs)
   stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
   screen <- task$selector$screen

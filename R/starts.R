@@ -48,6 +48,7 @@ restrict_task <- function(task, rows) {
   }
   task$max_iter <- start_iterations
   task$control$polish <- FALSE
+  task$control$mend <- FALSE
   task$control$tol <- 0
   task
 }

@@ -1,0 +1,205 @@
+# Leaving a local optimum: the component that the fit could best do without is moved to where the data are explained
+# worst, and the bound after a few iterations decides. Split and merge in one move (compare Ueda et al. 2000), for any selector.
+
+# Iterations of a trial, and most trials in a round.
+trial_iterations <- 5L
+trial_moves <- 3L
+
+# The promised gain is a rough guess: a move is worth a trial from this share of what the bound would lose. It is
+# accepted from this relative gain.
+least_promise <- 0.1
+least_gain <- 1e-4
+
+# Bounds are flat when the mean of the last four exceeds that of the four before by less than this, relatively. A fit
+# may end only when they have settled far more finely.
+flat_window <- 4L
+flat_tol <- 1e-3
+
+is_mend_due <- function(task, state) {
+  n <- length(state$bounds)
+  if (!task$control$mend || isTRUE(state$is_mended) || state$beta != 1 || n < 2 * flat_window) return(FALSE)
+  if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
+  recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
+  before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
+  recent - before <= flat_tol * abs(recent)
+}
+
+# One round when it is due: the state after the first move whose trial beats the state continued equally long, or the
+# state as it was with `is_mended` set, for no further round would find anything else.
+mend <- function(task, state) {
+  if (!is_mend_due(task, state)) return(state)
+  began <- proc.time()[["elapsed"]]
+  rows <- sample_rows(task)
+  short <- restrict_task(task, rows)
+  trial <- best_trial(short, restrict_state(short, state, rows), task$deadline)
+  if (!is.null(trial) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
+  if (!is.null(trial)) return(accept_trial(state, trial, proc.time()[["elapsed"]] - began))
+  state$is_mended <- TRUE
+  state
+}
+
+# The state of a trial: no explorers and no refits.
+trial_state <- function(state) {
+  state$explore <- 0
+  if (!is.null(state$memory$theta)) state$memory$last_refit <- Inf
+  state
+}
+
+restrict_state <- function(short, state, rows) {
+  state <- trial_state(state)
+  if (is.null(rows)) return(state)
+  state$selected <- state$selected[, rows, drop = FALSE]
+  state$prob_on <- state$prob_on[, rows, drop = FALSE]
+  if (!is.null(state$memory$theta)) state$memory["prepared"] <- list(NULL)
+  state$memory <- learn_selector(short$selector, short, state)
+  state
+}
+
+# list(move, state) of the first move that beats its rival, or NULL.
+best_trial <- function(task, state, deadline) {
+  moves <- find_moves(task, state)
+  if (length(moves) == 0) return(NULL)
+  rival <- continue_trial(task, state, trial_iterations)
+  for (move in moves) {
+    if (proc.time()[["elapsed"]] > deadline) break
+    trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
+    if (!is.null(trial) && trial$bound > rival$bound + least_gain * abs(rival$bound)) {
+      return(list(move = move, state = trial))
+    }
+  }
+  NULL
+}
+
+run_trial <- function(task, state, move) {
+  state$params <- move$params
+  continue_trial(task, insert_step(task, state, move$latents), trial_iterations - 1L)
+}
+
+continue_trial <- function(task, state, n_iterations) {
+  for (iteration in seq_len(n_iterations)) state <- em_step(task, state)
+  state
+}
+
+# An iteration in which the moved latents may be on for every point, where that explains it better: no selector knows yet
+# where they belong. In the iterations after it the selector must have learned that, or the gain would not last.
+insert_step <- function(task, state, latents) {
+  is_polishing <- state$is_polishing
+  state$is_polishing <- TRUE
+  state$given <- insert_latents(state$selected, state$prob_on, latents)
+  state <- em_step(task, state)
+  state["given"] <- list(NULL)
+  state$is_polishing <- is_polishing
+  state
+}
+
+# Slots with `latents` in them, each in place of the least probable of the others where it was not selected.
+insert_latents <- function(selected, prob_on, latents) {
+  points <- seq_len(ncol(selected))
+  for (latent in utils::head(latents, nrow(selected))) {
+    keep <- array(selected %in% latents, dim(selected))
+    value <- ifelse(keep, Inf, ifelse(selected == 0, -Inf, prob_on))
+    slot <- max.col(-t(value), ties.method = "first")
+    lacks <- colSums(selected == latent) == 0
+    at <- cbind(slot, points)[lacks, , drop = FALSE]
+    selected[at] <- latent
+    prob_on[at] <- 0
+  }
+  ordered <- order(rep(points, each = nrow(selected)), selected)
+  array(selected[ordered], dim(selected))
+}
+
+# A move that was judged on some rows must not lower the bound on all of them. It starts from the parameters of all rows:
+# those of the trial fit its rows too closely.
+confirm_trial <- function(task, state, trial) {
+  full <- tryCatch(run_trial(task, trial_state(state), trial$move), gps_error = function(condition) NULL)
+  if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
+}
+
+# The trial's state as the fit's: its iterations are one row of the trace, with the move among the events.
+accept_trial <- function(state, trial, seconds) {
+  new <- trial$state
+  new$explore <- state$explore
+  if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
+  new$bounds <- utils::tail(new$bounds, trial_iterations)
+  new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
+  new
+}
+
+# The most promising moves, best first.
+find_moves <- function(task, state) {
+  model <- task$model
+  if (model$n_latents < 2 || !can_move(model)) return(list())
+  result <- pass(task, state, "response")
+  on <- dense_targets(result, model$n_latents)
+  residual <- task$y - result$response
+  cost <- removal_cost(on)
+  from <- which.min(cost)
+  places <- setdiff(seq_len(model$n_latents), from)
+  splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))
+  if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L)))
+  splits <- splits[!vapply(splits, is.null, NA)]
+  gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
+  ranked <- order(-gain)
+  ranked <- utils::head(ranked[gain[ranked] > least_promise * cost[from]], trial_moves)
+  lapply(splits[ranked], function(split) {
+    list(params = move_component(model, state$params, from, split), latents = c(from, split$latent[split$latent > 0]),
+         event = if (split$latent > 0) "split" else "renewed")
+  })
+}
+
+# What the bound would lose at once without each latent: states in which it is off remain, so log Z falls by
+# -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are sorely needed.
+removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
+
+# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres` [D x 2], `size` [2],
+# squares `between` them, and `along` and `total`, the squares along the direction and of all. Latent 0: all points, of
+# which a cause that is missing is on in few, so that the direction is that of the largest skewness.
+split_residual <- function(residual, latent) {
+  if (ncol(residual) < 4) return(NULL)
+  centre <- rowMeans(residual)
+  deviation <- residual - centre
+  direction <- leading_direction(deviation)
+  if (latent == 0) direction <- skewed_direction(deviation, direction)
+  score <- drop(crossprod(deviation, direction))
+  is_high <- score > 0
+  for (iteration in 1:10) {
+    if (!any(is_high) || all(is_high)) return(NULL)
+    is_high <- score > (mean(score[is_high]) + mean(score[!is_high])) / 2
+  }
+  size <- c(sum(is_high), sum(!is_high))
+  if (any(size == 0)) return(NULL)
+  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]), rowMeans(residual[, !is_high, drop = FALSE]))
+  list(latent = latent, centres = centres, size = size, along = sum(score^2), total = sum(deviation^2),
+       between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
+}
+
+# Unit vector along which the columns of x [D x n] vary most, by power iteration.
+leading_direction <- function(x) {
+  direction <- x[, which.max(colSums(x^2))]
+  for (iteration in 1:20) {
+    direction <- drop(x %*% crossprod(x, unit_length(direction)))
+  }
+  unit_length(direction)
+}
+
+# Along the mean of columns far out on its side: of several directions in a mixture, iterating this keeps one.
+skewed_direction <- function(x, direction) {
+  if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
+  for (iteration in 1:10) {
+    direction <- unit_length(drop(x %*% pmax(crossprod(x, direction), 0)^2))
+  }
+  direction
+}
+
+unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
+
+# Whether a model has the two methods below; without them it has no moves.
+can_move <- function(model) {
+  any(vapply(class(model), function(class) is.function(utils::getS3method("move_gain", class, optional = TRUE)), NA))
+}
+
+# Roughly what the bound gains if a component is there for each half of a split.
+move_gain <- function(model, split, residual) UseMethod("move_gain")
+
+# Parameters with the component `from` moved to one half of a split, and the split latent to the other.
+move_component <- function(model, params, from, split) UseMethod("move_component")

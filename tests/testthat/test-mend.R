@@ -1,0 +1,142 @@
+fit_bars <- function(r, ..., n = 2000, selector = selector_handcrafted(), max_iter = 60) {
+  set.seed(100 + r)
+  bars <- simulate_bars(n)
+  set.seed(1000 + r)
+  control <- gps_control(n_starts = 1, max_iter = max_iter, progress = FALSE, ...)
+  fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 5, control = control)
+  list(fit = fit, n_found = sum(match_components(fit$params, bars)$matched))
+}
+
+moves_of <- function(fit) grep("split|renewed", fit$trace$events, value = TRUE)
+
+# Seeds 1 and 2 lack one bar and have an idle column; 3 and 10 have two bars as their mean and their sum.
+test_that("single starts that end in either local optimum find all bars when mended", {
+  for (r in c(1, 2, 3, 10)) {
+    without <- fit_bars(r, mend = FALSE)
+    with <- fit_bars(r)
+    expect_lt(without$n_found, 10)
+    expect_identical(with$n_found, 10L)
+    expect_gt(with$fit$bound, without$fit$bound + 1000)
+    expect_length(moves_of(without$fit), 0)
+    expect_identical(moves_of(with$fit), if (r < 3) "renewed 1" else "split 1")
+  }
+})
+
+test_that("a fit that needs no move is not touched", {
+  without <- fit_bars(4, mend = FALSE)$fit
+  with <- fit_bars(4)$fit
+  expect_identical(with$params, without$params)
+  expect_identical(with$selected, without$selected)
+  expect_identical(with$bound, without$bound)
+})
+
+test_that("mending works with selectors that know nothing of the parameters", {
+  full <- selector_full()
+  expect_identical(fit_bars(1, n = 600, selector = full)$n_found, 10L)
+  learned <- selector_custom(
+    function(params, y, memory) if (is.null(memory)) y %*% params$W else cbind(1, y) %*% memory,
+    function(params, y, expectations) qr.coef(qr(cbind(1, y)), expectations)
+  )
+  expect_identical(fit_bars(1, selector = learned)$n_found, 10L)
+})
+
+test_that("moves judged on sampled rows hold on all rows", {
+  with <- fit_bars(2, n = 3000)
+  expect_lt(fit_bars(2, n = 3000, mend = FALSE)$n_found, 10)
+  expect_identical(with$n_found, 10L)
+  trace <- with$fit$trace
+  moved <- which(trace$events == moves_of(with$fit)[1])
+  expect_gt(trace$bound[moved], trace$bound[moved - 1])
+})
+
+test_that("a monotone fit stays monotone through a move", {
+  fit <- fit_bars(1, monotone = TRUE)$fit
+  expect_gt(length(moves_of(fit)), 0)
+  rise <- diff(fit$trace$bound)
+  expect_true(all(rise >= -1e-9 * abs(fit$bound)))
+})
+
+test_that("mending is the same for any number of threads and draws nothing from the session", {
+  one <- fit_bars(3, n_threads = 1)$fit
+  after_one <- runif(1)
+  two <- fit_bars(3, n_threads = 2)$fit
+  expect_identical(runif(1), after_one)
+  expect_identical(two$params, one$params)
+  expect_identical(two$bound, one$bound)
+})
+
+test_that("a round that finds nothing to gain leaves the state as it was", {
+  set.seed(5)
+  bars <- simulate_bars(300)
+  task <- new_task(t(bars$y), model_binary_sparse(10), selector_handcrafted(), 5, NULL,
+                   gps_control(n_starts = 1, n_threads = 1, progress = FALSE))
+  state <- new_state(list(W = bars$W, pi = 0.2, sigma2 = 2), 0L, 0)
+  for (iteration in 1:10) state <- em_step(task, state)
+  mended <- mend(task, state)
+  expect_true(mended$is_mended)
+  mended$is_mended <- NULL
+  expect_identical(mended, state)
+})
+
+test_that("inserted latents take the least probable slot that is not theirs, in ascending order", {
+  selected <- matrix(c(1L, 2L, 3L, 2L, 4L, 5L, 0L, 1L, 4L), 3)
+  prob_on <- matrix(c(0.2, 0.9, 0.5, 0.1, 0.3, 0.2, 0, 0.8, 0.7), 3)
+  expect_identical(insert_latents(selected, prob_on, 4L), cbind(2:4, c(2L, 4L, 5L), c(0L, 1L, 4L)))
+  expect_identical(insert_latents(selected, prob_on, c(4L, 2L)), cbind(2:4, c(2L, 4L, 5L), c(1L, 2L, 4L)))
+  expect_identical(insert_latents(matrix(c(3L, 1L), 1), matrix(1, 1, 2), c(2L, 1L)), matrix(2L, 1, 2))
+})
+
+test_that("the cost of removing a latent is what log Z loses without it", {
+  set.seed(6)
+  y <- matrix(rnorm(40), 10)
+  model <- gps_bind(model_binary_sparse(3), y)
+  params <- gps_init(model, y)
+  all_on <- matrix(1:3, 10, 3, byrow = TRUE)
+  with <- gps_estep(model, params, y, all_on)
+  without <- gps_estep(model, params, y, all_on[, -2])
+  # The prior of the second latent being off is in both sums of states.
+  off <- without$log_evidence + log1p(-params$pi) - log1p(-params$pi)
+  expect_equal(removal_cost(t(with$prob_on))[2], sum(with$log_evidence) - sum(off), tolerance = 1e-10)
+})
+
+test_that("a split finds the two groups along the leading direction", {
+  residual <- cbind(matrix(c(3, 0, 1), 3, 4), matrix(c(-1, 0, 1), 3, 12)) + c(0, 0.1, -0.1)
+  split <- split_residual(residual, 2L)
+  expect_setequal(split$size, c(4, 12))
+  rare <- which.min(split$size)
+  expect_equal(split$centres[, rare], c(3, 0.1, 0.9))
+  expect_equal(split$centres[, 3 - rare], c(-1, 0.1, 0.9))
+  expect_equal(split$between, split$total)
+  expect_null(split_residual(matrix(1, 3, 9), 0L))
+  expect_null(split_residual(residual[, 1:3], 0L))
+})
+
+test_that("mixtures with two clusters on one are mended for every covariance", {
+  set.seed(7)
+  centres <- rbind(c(0, 0), c(12, 0), c(0, 12), c(12, 12))
+  label <- rep(1:4, each = 100)
+  y <- centres[label, ] + matrix(rnorm(800), 400)
+  mu <- cbind(c(0, -1), c(0, 1), c(12, 6), c(0, 12))
+  sigma <- list(full = array(diag(2), c(2, 2, 4)), diagonal = matrix(1, 2, 4), spherical = rep(1, 4))
+  for (covariance in c("full", "diagonal", "spherical")) {
+    fit <- function(mend) {
+      gps_fit(y, model_gaussian_mixture(4, covariance), selector_handcrafted(), n_selected = 3,
+              start = list(mu = mu, sigma = sigma[[covariance]]),
+              control = gps_control(mend = mend, progress = FALSE))
+    }
+    agreement <- function(fit) {
+      best <- max.col(t(fit$prob_on), ties.method = "first")
+      adjusted_rand(label, fit$selected[cbind(best, seq_along(label))])
+    }
+    without <- fit(FALSE)
+    with <- fit(TRUE)
+    expect_lt(agreement(without), 0.9)
+    expect_gt(agreement(with), 0.99)
+    expect_gt(with$bound, without$bound)
+    expect_identical(moves_of(with), "split 1")
+  }
+})
+
+test_that("`mend` must be TRUE or FALSE", {
+  expect_error(gps_control(mend = NA), "mend", class = "gps_error_argument")
+})
