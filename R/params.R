@@ -43,7 +43,7 @@ check_stats <- function(model, stats) {
   for (name in names(model$stats_dims)) {
     dim <- model$stats_dims[[name]]
     if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
-      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s numbers", paste(dim, collapse = " x ")))
+      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s number%s", paste(dim, collapse = " x "), if (prod(dim) == 1) "" else "s"))
     }
   }
 }

@@ -47,11 +47,11 @@ test_that("too little memory is an R error, and the next small fit works", {
     "          control = gps_control(max_iter = 2, n_starts = 1, n_threads = 1))",
     "}",
     "small <- fit(50)",
-    "large <- tryCatch(fit(30000), error = conditionMessage)",
+    "large <- tryCatch(fit(19000), error = conditionMessage)",
     "cat('large', substr(large, 1, 80), '\\n')",
     "cat('small', is.finite(fit(50)$bound), '\\n')"
   ), file)
-  command <- sprintf("ulimit -v 4000000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
+  command <- sprintf("ulimit -v 2500000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
                      file)
   output <- suppressWarnings(system2("bash", c("-c", shQuote(command)), stdout = TRUE,
                                      stderr = TRUE, env = "OPENBLAS_NUM_THREADS=1", timeout = 60))

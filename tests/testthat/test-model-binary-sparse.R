@@ -231,9 +231,9 @@ test_that("log joints at the ends of the range are summed exactly, beyond them r
   case$params$sigma2 <- 1e-300
   y <- matrix(c(rep(1e3, 3), 6e3), 4, 4)
   step <- gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE))
-  # W is zero: all states are equally bad, and log Z is the Gaussian of the data.
+  # W is zero: log Z is the Gaussian of the data, beside which the prior is lost in rounding.
   expect_near(step$log_evidence / 1e306, -0.5 * rowSums(y^2) / 1e6, 1e-13)
-  expect_near(step$prob_on, matrix(case$params$pi[1:2], 4, 2, byrow = TRUE), 1e-12)
+  expect_near(step$prob_on, matrix(0.5, 4, 2), 1e-14)
   y[3, ] <- 1e5
   expect_gps_error(gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE)),
                    "E-step: a value is not finite at data point 3", class = "numeric")
