@@ -23,7 +23,7 @@ describe_value <- function(x) {
   if (is.data.frame(x)) return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
   if (!is.null(dim(x))) return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
   if (is.list(x)) return(sprintf("a list of length %d", length(x)))
-  sprintf("a %s vector of length %d", typeof(x), length(x))
+  sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x), length(x))
 }
 
 abort_value <- function(x, arg, allowed) {

@@ -124,7 +124,7 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
   all_sizes <- dimension_sizes(model)
   model$shape <- c(model$n_dims, model$n_latents)
   model$stats_dims <- resolve_dims(model$stats, all_sizes)
-  model$stats_lengths <- vapply(model$stats_dims, function(dim) as.integer(prod(dim)), 1L)
+  model$stats_lengths <- resolve_lengths(model$stats, all_sizes)
   model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
   model
 }

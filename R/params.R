@@ -37,14 +37,13 @@ check_joint.default <- function(model, params, arg) invisible()
 
 # Statistics as gps_estep() gives them: the routine that reads them trusts their sizes.
 check_stats <- function(model, stats) {
-  if (is.list(stats) && identical(lengths(stats), model$stats_lengths) && all(vapply(stats, is.double, NA))) {
-    return(invisible())
-  }
+  is_known <- is.list(stats) && identical(names(stats), names(model$stats_dims))
+  if (is_known && all(lengths(stats) == model$stats_lengths) && all(vapply(stats, is.double, NA))) return(invisible())
   if (!is.list(stats)) abort_value(stats, "stats", "a named list, from gps_estep()")
   for (name in names(model$stats_dims)) {
     dim <- model$stats_dims[[name]]
     if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
-      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s numbers", paste(dim, collapse = " x ")))
+      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s number%s", paste(dim, collapse = " x "), if (prod(dim) == 1) "" else "s"))
     }
   }
 }

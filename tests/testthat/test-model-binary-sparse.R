@@ -225,6 +225,20 @@ test_that("the initial parameters follow the data's mean and spread", {
   expect_lt(abs(sd(noise) / deviation - 1), 5 / sqrt(2 * length(noise)))
 })
 
+test_that("log joints at the ends of the range are summed exactly, beyond them refused by point", {
+  case <- sparse_problem(4)
+  case$params$W[] <- 0
+  case$params$sigma2 <- 1e-300
+  y <- matrix(c(rep(1e3, 3), 6e3), 4, 4)
+  step <- gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE))
+  # W is zero: log Z is the Gaussian of the data, beside which the prior is lost in rounding.
+  expect_near(step$log_evidence / 1e306, -0.5 * rowSums(y^2) / 1e6, 1e-13)
+  expect_near(step$prob_on, matrix(0.5, 4, 2), 1e-14)
+  y[3, ] <- 1e5
+  expect_gps_error(gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE)),
+                   "E-step: a value is not finite at data point 3", class = "numeric")
+})
+
 test_that("parameters outside their ranges are refused by name", {
   case <- sparse_problem()
   refuse <- function(params, words) {

@@ -29,7 +29,7 @@ test_that("nothing is refused", {
 })
 
 test_that("what is no table of numbers is refused", {
-  expect_gps_error(quick_fit(1:5), "not a integer vector of length 5")
+  expect_gps_error(quick_fit(1:5), "not an integer vector of length 5")
   expect_gps_error(quick_fit("data.csv"), "not \"data.csv\"")
   expect_gps_error(quick_fit(mean), "not a function")
   expect_gps_error(quick_fit(plain() > 0 & NA), "row 1, column 1 is NA")
@@ -147,7 +147,7 @@ test_that("the odd one of a list of images is named", {
   images <- list(matrix(1, 2, 3), matrix(2, 2, 3), matrix(3, 3, 2))
   expect_gps_error(quick_fit(images), "element 3 is an array of double (3 x 2)")
   expect_gps_error(quick_fit(list(matrix(1, 2, 3), "a")), "element 2 is \"a\"")
-  expect_gps_error(quick_fit(list(1:6, 1:6)), "element 1 is a integer vector of length 6")
+  expect_gps_error(quick_fit(list(1:6, 1:6)), "element 1 is an integer vector of length 6")
   expect_gps_error(quick_fit(list(matrix(1, 2, 3), NULL)), "element 2 is NULL")
   expect_gps_error(quick_fit(list(matrix(1, 2, 2), matrix("a", 2, 2))), "element 2 is an array of")
   expect_gps_error(quick_fit(list(matrix(1, 2, 2), array(1, c(2, 2, 1)))), "element 2")

@@ -1,0 +1,73 @@
+# Checks of arguments and the conditions they raise.
+
+test_that("errors and warnings have the package's classes and carry what they are given", {
+  condition <- tryCatch(gps_abort("no", "numeric", row = 3), error = identity)
+  expect_identical(class(condition), c("gps_error_numeric", "gps_error", "error", "condition"))
+  expect_identical(condition$row, 3)
+  expect_null(conditionCall(condition))
+  warning <- tryCatch(gps_warn("hm", row = 4), warning = identity)
+  expect_s3_class(warning, "gps_warning")
+  expect_identical(warning$row, 4)
+})
+
+test_that("whole numbers are taken from any numeric type and returned as integers", {
+  for (good in list(3, 3L, 3.0)) expect_identical(check_count(good, "n"), 3L)
+  expect_identical(check_count(0, "n", lower = 0), 0L)
+  expect_identical(check_count(.Machine$integer.max, "n"), .Machine$integer.max)
+  bad <- list(2.5, NA, NaN, Inf, "3", TRUE, NULL, c(1, 2), matrix(3), list(3), factor(3), 1i,
+              .Machine$integer.max + 1, as.Date(3, origin = "1970-01-01"))
+  for (value in bad) expect_gps_error(check_count(value, "n"), "`n` must be a whole number")
+  expect_gps_error(check_count(8, "n", 1, 7), "between 1 and 7, not 8")
+})
+
+test_that("numbers have closed or open ends", {
+  expect_identical(check_number(2L, "x"), 2)
+  expect_identical(check_number(0, "x", 0), 0)
+  expect_gps_error(check_number(0, "x", 0, open = TRUE), "`x` must be a finite number above 0, not 0")
+  expect_gps_error(check_number(2, "x", 0, 1), "`x` must be a number between 0 and 1, not 2")
+  for (bad in list(Inf, -Inf, NaN, NA, "1", TRUE, NULL, 1:2)) {
+    expect_gps_error(check_number(bad, "x"), "`x` must be a finite number")
+  }
+})
+
+test_that("choices default to the first and suggest the nearest", {
+  choices <- c("exact", "ichol", "inducing")
+  expect_identical(check_choice(choices, "method", choices), "exact")
+  expect_identical(check_choice("ichol", "method", choices), "ichol")
+  expect_gps_error(check_choice("exakt", "method", choices), "Did you mean \"exact\"?")
+  expect_gps_error(check_choice("EXACT", "method", choices), "Did you mean \"exact\"?")
+  for (bad in list(NA, NULL, 1, c("exact", "ichol"), NA_character_, character())) {
+    expect_gps_error(check_choice(bad, "method", choices), "`method` must be one of \"exact\"")
+  }
+  expect_null(nearest_name("completely different", choices))
+  expect_null(nearest_name("a", character()))
+})
+
+test_that("values are described shortly, in any locale and with any options", {
+  old <- options(OutDec = ",", digits = 3, scipen = 10)
+  on.exit(options(old))
+  described <- list(
+    "NULL" = NULL, "NA" = NA, "2.5" = 2.5, "\"a\"" = "a", "TRUE" = TRUE, "a function" = sum,
+    "a data frame with 2 rows and 1 columns" = data.frame(a = 1:2),
+    "an array of double (2 x 3)" = matrix(0, 2, 3), "a list of length 2" = list(1, 2),
+    "an integer vector of length 3" = 1:3
+  )
+  for (words in names(described)) expect_identical(describe_value(described[[words]]), words)
+  expect_gps_error(check_count(2.5, "n"), "not 2.5.")
+})
+
+test_that("matrices name the column count they want and guess at a transposed one", {
+  expect_gps_error(check_matrix(matrix(0, 3, 2), "newdata", n_cols = 3), "Is it transposed?")
+  expect_gps_error(check_matrix(matrix(0, 4, 2), "newdata", n_cols = 3),
+                   "`newdata` must have 3 columns, not 2.")
+  expect_identical(check_matrix(matrix(0, 0, 3), "x", allow_empty = TRUE), matrix(0, 0, 3))
+  frame <- data.frame(a = 1:2, b = c(TRUE, FALSE), row.names = c("x", "y"))
+  expect_identical(check_matrix(frame, "x"),
+                   matrix(c(1, 2, 1, 0), 2, dimnames = list(c("x", "y"), c("a", "b"))))
+})
+
+test_that("suggested packages are asked for by name", {
+  expect_gps_error(require_package("no.such.package", "This"),
+                   "This needs the package no.such.package: install.packages(\"no.such.package\")")
+  expect_true(require_package("stats", "This"))
+})
