@@ -140,7 +140,7 @@ test_that("update refits with what is changed and keeps the rest", {
   }
   expect_identical(timeless(again), timeless(direct))
   changed <- update(fit, n_selected = 5, max_iter = 2, keep_data = FALSE)
-  expect_identical(c(changed$n_selected, changed$max_active), c(5, 5))
+  expect_identical(c(changed$n_selected, changed$max_active), c(5L, 5L))
   expect_identical(changed$n_iter, 2L)
   expect_null(changed$y)
   expect_equal(update(a_fit("gp"), max_iter = 1)$max_active, 3)
