@@ -1,5 +1,5 @@
-/* The fold tree over blocks: pairs of equal size are added as soon as both exist, the rest from the right.
- * Called by r_estep.c, on the main thread. */
+/* The fold tree over blocks: pairs of equal size are added as soon as both exist, the rest from the
+ * right. Called by r_estep.c, on the main thread. */
 #include "blocks.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Fixed blocks of data points and the tree that adds their results: the same bits for any number of threads, waves or
- * shards. Pure: no allocation. Used by the E-step's shell; R/pass.R folds whole blocks by the same tree. */
+/* Fixed blocks of data points and the tree that adds their results: the same bits for any number of
+ * threads, waves or shards. Pure: no allocation. Used by the E-step's shell; R/pass.R folds whole
+ * blocks by the same tree. */
 #ifndef GPSELECT_BLOCKS_H
 #define GPSELECT_BLOCKS_H
 
@@ -10,8 +11,8 @@
 
 /* A binary counter of partial sums: level k holds the sum of 2^k consecutive blocks, or nothing. */
 typedef struct {
-  size_t length;                  /* doubles in one result */
-  double *level[GPS_MAX_LEVELS];  /* storage [length] each, given by the caller */
+  size_t length;                 /* doubles in one result */
+  double *level[GPS_MAX_LEVELS]; /* storage [length] each, given by the caller */
   int is_full[GPS_MAX_LEVELS];
   int n_levels;
 } gps_fold;

@@ -1,5 +1,5 @@
-/* Every routine that R can call, one line each: ENTRY(name, number of arguments). R calls it C_<name>, the C
- * function is r_<name>(). */
+/* Every routine that R can call, one line each: ENTRY(name, number of arguments). R calls it
+ * C_<name>, the C function is r_<name>(). */
 
 ENTRY(estep, 10)
 ENTRY(prepare, 7)

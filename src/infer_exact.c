@@ -1,5 +1,5 @@
-/* The exact truncated E-step: log joint of every state of the template, log-sum-exp, marginals (equation 2 of the
- * paper). Called by r_estep.c, one thread a block. */
+/* The exact truncated E-step: log joint of every state of the template, log-sum-exp, marginals
+ * (equation 2 of the paper). Called by r_estep.c, one thread a block. */
 #include "infer.h"
 
 #include <math.h>
@@ -27,9 +27,10 @@ static double normalise(double *log_joint, int n_states, double beta) {
   return softmax(log_joint, (size_t)n_states);
 }
 
-gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states, const double *y,
-                       const int *latent, size_t from, size_t to, const gps_posterior *posterior,
-                       double *const *stats, double *scratch, size_t *bad_point) {
+gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states,
+                       const double *y, const int *latent, size_t from, size_t to,
+                       const gps_posterior *posterior, double *const *stats, double *scratch,
+                       size_t *bad_point) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)states->n_slots;
   const size_t n_states = (size_t)states->n_states;
   double *prob = scratch, *folded = scratch + n_states, *model_scratch = folded + n_states;
@@ -49,9 +50,9 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
     }
     if (posterior->prob) memcpy(posterior->prob + n * n_states, prob, n_states * sizeof *prob);
     if (posterior->latent || posterior->response) {
-      status = model->describe(problem, &point, states, prob,
-                               posterior->latent + n * n_slots,
-                               posterior->response ? posterior->response + n * n_dims : NULL, model_scratch);
+      status = model->describe(problem, &point, states, prob, posterior->latent + n * n_slots,
+                               posterior->response ? posterior->response + n * n_dims : NULL,
+                               model_scratch);
       if (status != GPS_OK) return status;
     }
     if (stats) {

@@ -1,6 +1,7 @@
-/* Model A of the paper, binary sparse coding: s_h ~ Bernoulli(pi_h), y ~ N(W s, sigma2 I). Log joint of all states by
- * recursion over subsets (one addition a state once the Gram matrix is there), moments by folding, closed-form M-step.
- * Reached through the table model_binary_sparse only. */
+/* Model A of the paper, binary sparse coding: s_h ~ Bernoulli(pi_h), y ~ N(W s, sigma2 I). Log
+ * joint of all states by recursion over subsets (one addition a state once the Gram matrix is
+ * there), moments by folding, closed-form M-step. Reached through the table model_binary_sparse
+ * only. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "vector_math.h"
 
 enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
-static const char *const inputs[] = {"W", "pi", "sigma2", "options", "gram", "proj", "prior", "y_square", NULL};
+static const char *const inputs[] = {"W",    "pi",    "sigma2",   "options", "gram",
+                                     "proj", "prior", "y_square", NULL};
 
 /* options: is pi shared, floor of sigma2 */
 enum { SHARED_PROB, SIGMA2_FLOOR };
@@ -22,15 +24,16 @@ enum { EVENT_SIGMA2, EVENT_PI, EVENT_RIDGE };
 
 #define PI_LOWEST 1e-4
 #define TWO_PI 6.283185307179586477
-/* Weight of the old W in the W step, relative to the mean diagonal of sum <s s'>: keeps dead components in place. */
+/* Weight of the old W in the W step, relative to the mean diagonal of sum <s s'>: keeps dead
+ * components in place. */
 #define PROXIMAL 1e-12
 
 static double prob_of(const gps_problem *problem, size_t h) {
   return problem->input[PI][problem->input[OPTIONS][SHARED_PROB] != 0 ? 0 : h];
 }
 
-/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the empty state without its
- * data term; y_square [n]. */
+/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the
+ * empty state without its data term; y_square [n]. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const size_t n_points = (size_t)problem->n_points;
@@ -61,8 +64,8 @@ static double drive(const gps_problem *problem, const gps_point *point, size_t l
   return problem->input[PRIOR][latent] + (proj - 0.5 * gram) / problem->input[SIGMA2][0];
 }
 
-/* coupling[j + k * n_slots] = W_j'W_k / sigma2 of the latents in the slots j < k; own[k] = drive. An empty slot has -Inf
- * and no couplings. */
+/* coupling[j + k * n_slots] = W_j'W_k / sigma2 of the latents in the slots j < k; own[k] = drive.
+ * An empty slot has -Inf and no couplings. */
 static void gather(const gps_problem *problem, const gps_point *point, size_t n_slots, double *own,
                    double *coupling) {
   const size_t n_latents = (size_t)problem->shape.n_latents;
@@ -82,7 +85,8 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
   }
 }
 
-/* Any template: a state is its parent plus its last slot, or all its slots where the parent is not there. */
+/* Any template: a state is its parent plus its last slot, or all its slots where the parent is not
+ * there. */
 static void template_log_joint(const gps_states *states, const double *own, const double *coupling,
                                double *value) {
   const double empty = value[0];
@@ -103,11 +107,12 @@ static void template_log_joint(const gps_states *states, const double *own, cons
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   (void)problem;
   const size_t n_slots = (size_t)states->n_slots;
-  return n_slots + n_slots * n_slots + (size_t)states->n_states + subsets_scratch((size_t)states->n_states);
+  return n_slots + n_slots * n_slots + (size_t)states->n_states +
+         subsets_scratch((size_t)states->n_states);
 }
 
-static gps_status log_joint(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                            double *value, double *scratch) {
+static gps_status log_joint(const gps_problem *problem, const gps_point *point,
+                            const gps_states *states, double *value, double *scratch) {
   const size_t n_slots = (size_t)states->n_slots;
   double *own = scratch, *coupling = own + n_slots, *rows = coupling + n_slots * n_slots;
   gather(problem, point, n_slots, own, coupling);
@@ -139,10 +144,10 @@ GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t 
   for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
 }
 
-/* Adds the moments pair [slots x slots] of one point; on_on gets its upper triangle, in whatever order the slots hold
- * their latents. */
-GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *point, size_t n_slots,
-                                   const double *pair, double *const *stats) {
+/* Adds the moments pair [slots x slots] of one point; on_on gets its upper triangle, in whatever
+ * order the slots hold their latents. */
+GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *point,
+                                   size_t n_slots, const double *pair, double *const *stats) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   for (size_t k = 0; k < n_slots; k++) {
     if (point->latent[k] < 0) continue;
@@ -153,14 +158,16 @@ GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *
     for (size_t j = 0; j < k; j++) {
       if (point->latent[j] < 0) continue;
       const size_t other = (size_t)point->latent[j];
-      stats[ON_ON][other < latent ? other + latent * n_latents : latent + other * n_latents] += pair[j + k * n_slots];
+      stats[ON_ON][other < latent ? other + latent * n_latents : latent + other * n_latents] +=
+          pair[j + k * n_slots];
     }
     add_scaled(stats[DATA_ON] + latent * n_dims, point->y, on, n_dims);
   }
 }
 
-static gps_status accumulate(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                             const double *prob, double *const *stats, double *scratch) {
+static gps_status accumulate(const gps_problem *problem, const gps_point *point,
+                             const gps_states *states, const double *prob, double *const *stats,
+                             double *scratch) {
   const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
   double *pair = scratch + n_slots, *folded = pair + n_slots * n_slots, *rows = folded + n_states;
   if (states->all_subsets) {
@@ -176,8 +183,9 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
 }
 
 /* For a binary latent the posterior mean is the probability of being on; the response is W <s>. */
-static gps_status describe(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                           const double *prob, double *latent, double *response, double *scratch) {
+static gps_status describe(const gps_problem *problem, const gps_point *point,
+                           const gps_states *states, const double *prob, double *latent,
+                           double *response, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   (void)scratch;
   memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
@@ -194,8 +202,9 @@ static gps_status describe(const gps_problem *problem, const gps_point *point, c
   return GPS_OK;
 }
 
-static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given, const int *given,
-                       int n_candidates, const int *candidate, double *value, double *scratch) {
+static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
+                       const int *given, int n_candidates, const int *candidate, double *value,
+                       double *scratch) {
   const size_t n_latents = (size_t)problem->shape.n_latents;
   const double precision = 1 / problem->input[SIGMA2][0];
   (void)scratch;
@@ -223,9 +232,10 @@ static void full_second(const double *on_on, size_t n_latents, double *second) {
   }
 }
 
-/* W = (Y<S>' + eps W_old) (sum <s s'> + eps I)^-1. eps grows tenfold until the matrix can be factored. */
-static gps_status update_w(const gps_problem *problem, const double *const *stats, double *w, int *events,
-                           double *scratch) {
+/* W = (Y<S>' + eps W_old) (sum <s s'> + eps I)^-1. eps grows tenfold until the matrix can be
+ * factored. */
+static gps_status update_w(const gps_problem *problem, const double *const *stats, double *w,
+                           int *events, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   double *second = scratch, *rhs = scratch + n_latents * n_latents;
   double trace = 0;
@@ -252,15 +262,18 @@ static gps_status update_w(const gps_problem *problem, const double *const *stat
   return GPS_NOT_POSDEF;
 }
 
-/* Expected squared error of the new W: yy - 2 tr(W'YS) + tr(W M W'), the form that holds with a proximal W too. */
-static double residual_square(const gps_problem *problem, const double *const *stats, const double *w,
-                              double *scratch) {
+/* Expected squared error of the new W: yy - 2 tr(W'YS) + tr(W M W'), the form that holds with a
+ * proximal W too. */
+static double residual_square(const gps_problem *problem, const double *const *stats,
+                              const double *w, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   double *second = scratch, *product = scratch + n_latents * n_latents;
   full_second(stats[ON_ON], n_latents, second);
-  linalg_gemm('N', 'N', n_dims, n_latents, n_latents, 1, w, n_dims, second, n_latents, 0, product, n_dims);
+  linalg_gemm('N', 'N', n_dims, n_latents, n_latents, 1, w, n_dims, second, n_latents, 0, product,
+              n_dims);
   double sum = stats[DATA_SQUARE][0];
-  for (size_t i = 0; i < n_dims * n_latents; i++) sum += w[i] * (product[i] - 2 * stats[DATA_ON][i]);
+  for (size_t i = 0; i < n_dims * n_latents; i++)
+    sum += w[i] * (product[i] - 2 * stats[DATA_ON][i]);
   return sum;
 }
 
@@ -270,8 +283,8 @@ static double clamp_prob(double prob, int *events) {
   return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
 }
 
-static gps_status mstep(const gps_problem *problem, const double *const *stats, double *const *params_new,
-                        int *events, double *scratch) {
+static gps_status mstep(const gps_problem *problem, const double *const *stats,
+                        double *const *params_new, int *events, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const double count = stats[COUNT][0], *options = problem->input[OPTIONS];
   const gps_status status = update_w(problem, stats, params_new[W], events, scratch);
@@ -289,7 +302,8 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats, 
     for (size_t h = 0; h < n_latents; h++) on += stats[ON][h];
     params_new[PI][0] = clamp_prob(on / (count * (double)n_latents), events);
   } else {
-    for (size_t h = 0; h < n_latents; h++) params_new[PI][h] = clamp_prob(stats[ON][h] / count, events);
+    for (size_t h = 0; h < n_latents; h++)
+      params_new[PI][h] = clamp_prob(stats[ON][h] / count, events);
   }
   return GPS_OK;
 }

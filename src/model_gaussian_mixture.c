@@ -1,6 +1,7 @@
-/* Model D of the paper, the Gaussian mixture: one of C clusters is on, y ~ N(mu_c, Sigma_c), Sigma_c full, diagonal or
- * spherical (equation 7). Whitened distances for the log joint, moments about a fixed centre, closed-form M-step.
- * Reached through the table model_gaussian_mixture only. */
+/* Model D of the paper, the Gaussian mixture: one of C clusters is on, y ~ N(mu_c, Sigma_c),
+ * Sigma_c full, diagonal or spherical (equation 7). Whitened distances for the log joint, moments
+ * about a fixed centre, closed-form M-step. Reached through the table model_gaussian_mixture only.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "vector_math.h"
 
 enum { MU, SIGMA, PI, CENTRE, OPTIONS, WHITENER, LOG_SCALE };
-static const char *const inputs[] = {"mu", "sigma", "pi", "centre", "options", "whitener", "log_scale", NULL};
+static const char *const inputs[] = {"mu",      "sigma",    "pi",        "centre",
+                                     "options", "whitener", "log_scale", NULL};
 
 /* options: kind of covariance, floor of its eigenvalues, floor of pi */
 enum { KIND, SIGMA_FLOOR, PI_FLOOR };
@@ -30,8 +32,10 @@ static size_t stride_of(size_t n_dims) { return (n_dims + LANES - 1) / LANES * L
 
 static int kind_of(const gps_problem *problem) { return (int)problem->input[OPTIONS][KIND]; }
 
-/* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma. */
-static gps_status invert_factor(const double *sigma, size_t n_dims, double *whitener, double *log_det) {
+/* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of
+ * sigma. */
+static gps_status invert_factor(const double *sigma, size_t n_dims, double *whitener,
+                                double *log_det) {
   const size_t stride = stride_of(n_dims);
   memset(whitener, 0, stride * n_dims * sizeof *whitener);
   for (size_t j = 0; j < n_dims; j++) {
@@ -44,10 +48,11 @@ static gps_status invert_factor(const double *sigma, size_t n_dims, double *whit
   return linalg_invert_lower(n_dims, whitener, stride);
 }
 
-/* whitener: inverse Cholesky factors [stride x D x C], inverse standard deviations [D x C] or [C]; log_scale [C] =
- * log pi_c - D/2 log 2 pi - 1/2 log det Sigma_c. */
+/* whitener: inverse Cholesky factors [stride x D x C], inverse standard deviations [D x C] or [C];
+ * log_scale [C] = log pi_c - D/2 log 2 pi - 1/2 log det Sigma_c. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_clusters = (size_t)problem->shape.n_latents;
+  const size_t n_dims = (size_t)problem->shape.n_dims,
+               n_clusters = (size_t)problem->shape.n_latents;
   const double *sigma = problem->input[SIGMA];
   double *whitener = prepared[0], *log_scale = prepared[1];
   const int kind = kind_of(problem);
@@ -74,7 +79,8 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
 }
 
 /* |factor x|^2 of a lower triangle [stride x D], eight rows at a time. */
-GPS_INLINE double whitened_square(const double *factor, const double *x, size_t n_dims, size_t stride) {
+GPS_INLINE double whitened_square(const double *factor, const double *x, size_t n_dims,
+                                  size_t stride) {
   double total[LANES] = {0};
   for (size_t top = 0; top < stride; top += LANES) {
     const size_t n_columns = top + LANES < n_dims ? top + LANES : n_dims;
@@ -86,11 +92,13 @@ GPS_INLINE double whitened_square(const double *factor, const double *x, size_t 
 #pragma omp simd
     for (int i = 0; i < LANES; i++) total[i] += row[i] * row[i];
   }
-  return ((total[0] + total[4]) + (total[1] + total[5])) + ((total[2] + total[6]) + (total[3] + total[7]));
+  return ((total[0] + total[4]) + (total[1] + total[5])) +
+         ((total[2] + total[6]) + (total[3] + total[7]));
 }
 
 /* Squared Mahalanobis distance of y to cluster c; difference [D] is scratch. */
-GPS_INLINE double distance_square(const gps_problem *problem, const double *y, size_t c, double *difference) {
+GPS_INLINE double distance_square(const gps_problem *problem, const double *y, size_t c,
+                                  double *difference) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *mu = problem->input[MU] + c * n_dims, *whitener = problem->input[WHITENER];
   const int kind = kind_of(problem);
@@ -121,8 +129,8 @@ static size_t scratch_size(const gps_problem *problem, const gps_states *states)
 }
 
 /* value [n] for latents [n]; a latent of -1 gets -Inf. */
-GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const double *y, int n, const int *latent,
-                                         double *value, double *difference) {
+GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const double *y, int n,
+                                         const int *latent, double *value, double *difference) {
   for (int i = 0; i < n; i++) {
     const int c = latent[i];
     value[i] = c < 0 ? -HUGE_VAL
@@ -132,15 +140,16 @@ GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const doubl
 }
 
 /* One-hot template: state m is slot active[m]. */
-static gps_status log_joint(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                            double *value, double *scratch) {
+static gps_status log_joint(const gps_problem *problem, const gps_point *point,
+                            const gps_states *states, double *value, double *scratch) {
   if (states->max_active != 1 || states->n_states != states->n_slots) return GPS_BAD_MODEL;
   cluster_log_joint(problem, point->y, states->n_slots, point->latent, value, scratch);
   return GPS_OK;
 }
 
 /* second [stride x D] += weight * x x', whole columns of the stride. */
-GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t n_dims, size_t stride) {
+GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t n_dims,
+                          size_t stride) {
   for (size_t j = 0; j < n_dims; j++) {
     const double scaled = weight * x[j];
     for (size_t top = 0; top < stride; top += LANES) {
@@ -150,8 +159,8 @@ GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t
   }
 }
 
-GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, double weight, size_t c,
-                                   double *const *stats) {
+GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, double weight,
+                                   size_t c, double *const *stats) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   const int kind = kind_of(problem);
   stats[ON][c] += weight;
@@ -172,8 +181,9 @@ GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, 
   }
 }
 
-static gps_status accumulate(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                             const double *prob, double *const *stats, double *scratch) {
+static gps_status accumulate(const gps_problem *problem, const gps_point *point,
+                             const gps_states *states, const double *prob, double *const *stats,
+                             double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   double *x = scratch + stride;
   for (size_t d = 0; d < n_dims; d++) x[d] = point->y[d] - problem->input[CENTRE][d];
@@ -187,9 +197,11 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   return GPS_OK;
 }
 
-/* Posterior means of the indicators are the responsibilities; the response is the mean of the mu_c under them. */
-static gps_status describe(const gps_problem *problem, const gps_point *point, const gps_states *states,
-                           const double *prob, double *latent, double *response, double *scratch) {
+/* Posterior means of the indicators are the responsibilities; the response is the mean of the mu_c
+ * under them. */
+static gps_status describe(const gps_problem *problem, const gps_point *point,
+                           const gps_states *states, const double *prob, double *latent,
+                           double *response, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   (void)scratch;
   memcpy(latent, prob, (size_t)states->n_slots * sizeof *latent);
@@ -204,8 +216,9 @@ static gps_status describe(const gps_problem *problem, const gps_point *point, c
 }
 
 /* Clusters exclude each other: nothing can be added to a cluster that is on. */
-static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given, const int *given,
-                       int n_candidates, const int *candidate, double *value, double *scratch) {
+static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
+                       const int *given, int n_candidates, const int *candidate, double *value,
+                       double *scratch) {
   (void)given;
   if (n_given > 0) {
     for (int i = 0; i < n_candidates; i++) value[i] = -HUGE_VAL;
@@ -222,8 +235,8 @@ static size_t mstep_scratch(const gps_problem *problem) {
   return 2 * n_dims * n_dims + 2 * n_dims + linalg_eigen_sym_scratch(n_dims);
 }
 
-/* pi = on / count, the exact maximiser under pi_c >= floor: the clusters at the floor keep it, the others share the
- * rest in proportion. */
+/* pi = on / count, the exact maximiser under pi_c >= floor: the clusters at the floor keep it, the
+ * others share the rest in proportion. */
 static void update_pi(size_t n_clusters, const double *on, double floor, double *pi, int *events) {
   double free_mass = 1, free_on = 0;
   for (size_t c = 0; c < n_clusters; c++) {
@@ -247,7 +260,8 @@ static void update_pi(size_t n_clusters, const double *on, double floor, double 
 }
 
 /* Raise the eigenvalues of sigma [D x D] that lie below the floor. */
-static gps_status floor_eigenvalues(double *sigma, size_t n_dims, double floor, int *events, double *scratch) {
+static gps_status floor_eigenvalues(double *sigma, size_t n_dims, double floor, int *events,
+                                    double *scratch) {
   double *vector = scratch, *product = vector + n_dims * n_dims, *value = product + n_dims * n_dims;
   memcpy(vector, sigma, n_dims * n_dims * sizeof *sigma);
   const gps_status status = linalg_eigen_sym(n_dims, vector, value, value + n_dims);
@@ -260,7 +274,8 @@ static gps_status floor_eigenvalues(double *sigma, size_t n_dims, double floor, 
   }
   if (n_low == 0) return GPS_OK;
   events[EVENT_SIGMA]++;
-  linalg_gemm('N', 'T', n_dims, n_dims, n_dims, 1, product, n_dims, vector, n_dims, 0, sigma, n_dims);
+  linalg_gemm('N', 'T', n_dims, n_dims, n_dims, 1, product, n_dims, vector, n_dims, 0, sigma,
+              n_dims);
   return GPS_OK;
 }
 
@@ -296,11 +311,12 @@ static gps_status update_sigma(const gps_problem *problem, const double *const *
   return GPS_OK;
 }
 
-/* A cluster with less than one point keeps its mean, one with fewer points than D + 1 its covariance: the step is still
- * a maximisation over the rest. */
-static gps_status mstep(const gps_problem *problem, const double *const *stats, double *const *params_new,
-                        int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_clusters = (size_t)problem->shape.n_latents;
+/* A cluster with less than one point keeps its mean, one with fewer points than D + 1 its
+ * covariance: the step is still a maximisation over the rest. */
+static gps_status mstep(const gps_problem *problem, const double *const *stats,
+                        double *const *params_new, int *events, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims,
+               n_clusters = (size_t)problem->shape.n_latents;
   const int kind = kind_of(problem);
   const double needed = kind == FULL ? (double)n_dims + 1 : 2;
   double *shift = scratch;
@@ -317,7 +333,8 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats, 
       params_new[MU][d + c * n_dims] = problem->input[CENTRE][d] + shift[d];
     }
     if (on < needed) continue;
-    const gps_status status = update_sigma(problem, stats, c, shift, params_new[SIGMA], events, scratch);
+    const gps_status status =
+        update_sigma(problem, stats, c, shift, params_new[SIGMA], events, scratch);
     if (status != GPS_OK) return status;
   }
   return GPS_OK;

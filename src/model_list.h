@@ -1,3 +1,4 @@
-/* Every built-in model, one line each: MODEL(name) for `const gps_model model_<name>` in model_<name>.c. */
+/* Every built-in model, one line each: MODEL(name) for `const gps_model model_<name>` in
+ * model_<name>.c. */
 MODEL(binary_sparse)
 MODEL(gaussian_mixture)

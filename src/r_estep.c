@@ -1,5 +1,6 @@
-/* The E-step and M-step of native models for R: finds the model, allocates, runs waves of blocks on threads, folds their
- * statistics. Equations 2 and 5 of the paper's Algorithm 1 meet here; the mathematics is in infer_*.c and model_*.c. */
+/* The E-step and M-step of native models for R: finds the model, allocates, runs waves of blocks on
+ * threads, folds their statistics. Equations 2 and 5 of the paper's Algorithm 1 meet here; the
+ * mathematics is in infer_*.c and model_*.c. */
 #include <string.h>
 
 #include <R_ext/Utils.h>
@@ -40,15 +41,17 @@ static void run_block(const wave_job *job, size_t block, int in_wave, int thread
   double **pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
   memset(stats, 0, job->stats_length * sizeof *stats);
   for (int s = 0; s < job->n_stats; s++) pointer[s] = stats + job->stat_offset[s];
-  result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from, to, job->posterior,
-                               job->wants_stats ? pointer : NULL,
+  result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from, to,
+                               job->posterior, job->wants_stats ? pointer : NULL,
                                job->scratch + (size_t)thread * job->scratch_length, &result->point);
 }
 
 /* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
 static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *results) {
-#pragma omp parallel for num_threads(job->n_threads) schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
-  for (int b = 0; b < n_blocks; b++) run_block(job, first + (size_t)b, b, thread_number(), results + b);
+#pragma omp parallel for num_threads(job->n_threads) \
+    schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
+  for (int b = 0; b < n_blocks; b++)
+    run_block(job, first + (size_t)b, b, thread_number(), results + b);
   for (int b = 0; b < n_blocks; b++) {
     if (results[b].status != GPS_OK) {
       raise_status(results[b].status, "E-step", job->problem->first_row + results[b].point);
@@ -58,7 +61,8 @@ static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *r
 
 /* All blocks in waves; the sum of their statistics goes to total [stats_length]. */
 static void run_blocks(wave_job *job, double *total) {
-  const size_t n_blocks = ((size_t)job->problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
+  const size_t n_blocks =
+      ((size_t)job->problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
   int wave = job->n_threads * 8;
   while (wave > job->n_threads && (size_t)wave * job->stats_length > WAVE_DOUBLES) wave--;
   const int n_levels = fold_levels(n_blocks);
@@ -67,8 +71,8 @@ static void run_blocks(wave_job *job, double *total) {
   job->scratch = (double *)R_alloc(job->scratch_length * (size_t)job->n_threads, sizeof(double));
   failure *results = (failure *)R_alloc((size_t)wave, sizeof *results);
   gps_fold fold;
-  fold_begin(&fold, (double *)R_alloc((size_t)n_levels * job->stats_length, sizeof(double)), n_levels,
-             job->stats_length);
+  fold_begin(&fold, (double *)R_alloc((size_t)n_levels * job->stats_length, sizeof(double)),
+             n_levels, job->stats_length);
   for (size_t first = 0; first < n_blocks; first += (size_t)wave) {
     const int n = n_blocks - first < (size_t)wave ? (int)(n_blocks - first) : wave;
     run_wave(job, first, n, results);
@@ -79,7 +83,8 @@ static void run_blocks(wave_job *job, double *total) {
 }
 
 enum { PROB_ON, LOG_EVIDENCE, STATS, LATENT, RESPONSE, PROB, N_RESULTS };
-static const char *const result_names[] = {"prob_on", "log_evidence", "stats", "latent", "response", "prob"};
+static const char *const result_names[] = {"prob_on", "log_evidence", "stats",
+                                           "latent",  "response",     "prob"};
 
 static int wants(SEXP want, const char *name) {
   for (R_xlen_t i = 0; i < Rf_xlength(want); i++) {
@@ -88,8 +93,10 @@ static int wants(SEXP want, const char *name) {
   return 0;
 }
 
-/* Arrays of the posterior that are wanted, hung on the result. latent is needed to describe the response. */
-static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *problem, const gps_states *states) {
+/* Arrays of the posterior that are wanted, hung on the result. latent is needed to describe the
+ * response. */
+static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *problem,
+                                   const gps_states *states) {
   gps_posterior posterior = {NULL, NULL, NULL, NULL, NULL};
   posterior.prob_on = hang_matrix(result, PROB_ON, states->n_slots, problem->n_points);
   posterior.log_evidence = hang_doubles(result, LOG_EVIDENCE, problem->n_points);
@@ -99,7 +106,8 @@ static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *pr
   if (wants(want, "response")) {
     posterior.response = hang_matrix(result, RESPONSE, problem->shape.n_dims, problem->n_points);
   }
-  if (wants(want, "prob")) posterior.prob = hang_matrix(result, PROB, states->n_states, problem->n_points);
+  if (wants(want, "prob"))
+    posterior.prob = hang_matrix(result, PROB, states->n_states, problem->n_points);
   return posterior;
 }
 
@@ -111,10 +119,10 @@ static size_t *flat_offsets(SEXP arrays, int n) {
   return offset;
 }
 
-/* native, shape, inputs, lengths, stats_dims, y, block, selected [n_slots x n], states, list(beta, iteration,
- * n_threads, want) -> list(prob_on, log_evidence, stats, latent, response, prob). */
-SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims, SEXP y, SEXP block_list,
-             SEXP selected, SEXP states_list, SEXP settings) {
+/* native, shape, inputs, lengths, stats_dims, y, block, selected [n_slots x n], states, list(beta,
+ * iteration, n_threads, want) -> list(prob_on, log_evidence, stats, latent, response, prob). */
+SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims, SEXP y,
+             SEXP block_list, SEXP selected, SEXP states_list, SEXP settings) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
@@ -138,17 +146,20 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
                   .n_threads = view_int(list_need(settings, "n_threads"), "n_threads"),
                   .wants_stats = wants(want, "stats"),
                   .stats_length = offset[n_stats],
-                  .scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states),
+                  .scratch_length =
+                      infer_exact_scratch(&states) + model->scratch_size(&problem, &states),
                   .stat_offset = offset};
   double *total = (double *)R_alloc(offset[n_stats], sizeof *total);
   run_blocks(&job, total);
-  for (int s = 0; s < n_stats; s++) memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
+  for (int s = 0; s < n_stats; s++)
+    memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
   UNPROTECT(1);
   return result;
 }
 
 /* native, shape, inputs, lengths, prepared_dims, y, block -> named list of arrays. */
-SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y, SEXP block_list) {
+SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y,
+               SEXP block_list) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
@@ -172,9 +183,10 @@ static int all_finite(const double *x, R_xlen_t n) {
   return 1;
 }
 
-/* native, shape, inputs (parameters and options), lengths, names of the parameters, stats, number of events ->
- * list(params, events). Parameters stand first among the model's inputs. */
-SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats, SEXP n_events) {
+/* native, shape, inputs (parameters and options), lengths, names of the parameters, stats, number
+ * of events -> list(params, events). Parameters stand first among the model's inputs. */
+SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats,
+             SEXP n_events) {
   const gps_model *model = find_model(native);
   const r_block block = {NULL, 0, 0};
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);

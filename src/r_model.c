@@ -11,8 +11,9 @@ const gps_model *find_model(SEXP native) {
   const gps_model *(*get)(void) = (const gps_model *(*)(void))R_GetCCallable(package, symbol);
   const gps_model *model = get();
   if (model == NULL || model->api != GPS_MODEL_API) {
-    raise_error("model", "Model %s of package %s was built for another version of the model interface.", symbol,
-                package);
+    raise_error("model",
+                "Model %s of package %s was built for another version of the model interface.",
+                symbol, package);
   }
   return model;
 }
@@ -28,10 +29,12 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double offset = view_number(list_need(block, "offset"), "offset");
   const double n_points = view_number(list_need(block, "n_points"), "n_points");
   if (offset < 0 || n_points < 0 || offset + n_points > n_cols_of(y)) {
-    raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset, n_cols_of(y));
+    raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset,
+                n_cols_of(y));
   }
   const r_block result = {data + (size_t)offset * (size_t)n_dims,
-                          (size_t)view_number(list_need(block, "first_row"), "first_row"), (int)n_points};
+                          (size_t)view_number(list_need(block, "first_row"), "first_row"),
+                          (int)n_points};
   return result;
 }
 
@@ -44,7 +47,8 @@ static R_xlen_t length_of(SEXP lengths, const char *name) {
   return -1;
 }
 
-gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths, r_block block, int may_miss) {
+gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
+                         r_block block, int may_miss) {
   const int n_inputs = count_names(model->inputs);
   const double **input = (const double **)R_alloc((size_t)n_inputs, sizeof *input);
   view_doubles(lengths, -1, "lengths");
@@ -54,7 +58,8 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
     input[i] = x == R_NilValue ? NULL : view_doubles(x, length_of(lengths, name), name);
   }
   const int *sizes = view_ints(shape, 2, "shape");
-  const gps_problem problem = {{sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input};
+  const gps_problem problem = {
+      {sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input};
   return problem;
 }
 
@@ -81,7 +86,8 @@ gps_states read_states(SEXP states) {
     }
     for (int i = 0; i < result.n_active[m]; i++) {
       const int slot = result.active[m * result.max_active + i];
-      if (slot < 0 || slot >= result.n_slots) raise_error("model", "State %.0f names no slot.", (double)m + 1);
+      if (slot < 0 || slot >= result.n_slots)
+        raise_error("model", "State %.0f names no slot.", (double)m + 1);
     }
   }
   return result;
@@ -93,7 +99,9 @@ SEXP new_arrays(const char *const *names, SEXP dims, double **data) {
   for (int i = 0; i < n; i++) {
     const SEXP dim = list_need(dims, names[i]);
     view_ints(dim, -1, names[i]);
-    SET_VECTOR_ELT(list, i, Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0]) : Rf_allocArray(REALSXP, dim));
+    SET_VECTOR_ELT(list, i,
+                   Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0])
+                                       : Rf_allocArray(REALSXP, dim));
     data[i] = REAL(VECTOR_ELT(list, i));
     memset(data[i], 0, (size_t)Rf_xlength(VECTOR_ELT(list, i)) * sizeof(double));
   }

@@ -1,4 +1,5 @@
-/* A native model and its arrays, as R objects describe them: found by name, checked against the declaration. */
+/* A native model and its arrays, as R objects describe them: found by name, checked against the
+ * declaration. */
 #ifndef GPSELECT_R_MODEL_H
 #define GPSELECT_R_MODEL_H
 
@@ -17,15 +18,16 @@ const gps_model *find_model(SEXP native);
 /* list(offset, n_points, first_row) of a matrix y with n_dims rows. */
 r_block read_block(SEXP y, SEXP block, int n_dims);
 
-/* The problem of one block. `inputs` is a named list, `lengths` a named vector of declared lengths; an input that is not
- * there is an error, or NULL in the table where may_miss. */
-gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths, r_block block, int may_miss);
+/* The problem of one block. `inputs` is a named list, `lengths` a named vector of declared lengths;
+ * an input that is not there is an error, or NULL in the table where may_miss. */
+gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
+                         r_block block, int may_miss);
 
 /* The template of states; slot numbers become 0-based. */
 gps_states read_states(SEXP states);
 
-/* New arrays of the given dims (a named list of integer vectors), for `names` in order. Returns a protected-by-caller
- * list; pointers to the storage go into data [n]. */
+/* New arrays of the given dims (a named list of integer vectors), for `names` in order. Returns a
+ * protected-by-caller list; pointers to the storage go into data [n]. */
 SEXP new_arrays(const char *const *names, SEXP dims, double **data);
 
 int count_names(const char *const *names);

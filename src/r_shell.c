@@ -23,10 +23,12 @@ SEXP list_need(SEXP list, const char *name) {
 
 static void check_type_and_length(SEXP x, SEXPTYPE type, R_xlen_t length, const char *what) {
   if (TYPEOF(x) != type) {
-    raise_error("model", "`%s` must be of type %s, not %s.", what, Rf_type2char(type), Rf_type2char(TYPEOF(x)));
+    raise_error("model", "`%s` must be of type %s, not %s.", what, Rf_type2char(type),
+                Rf_type2char(TYPEOF(x)));
   }
   if (length >= 0 && Rf_xlength(x) != length) {
-    raise_error("model", "`%s` must have %.0f values, not %.0f.", what, (double)length, (double)Rf_xlength(x));
+    raise_error("model", "`%s` must have %.0f values, not %.0f.", what, (double)length,
+                (double)Rf_xlength(x));
   }
 }
 
@@ -49,8 +51,8 @@ const double *view_matrix(SEXP x, R_xlen_t n_rows, R_xlen_t n_cols, const char *
   check_type_and_length(x, REALSXP, -1, what);
   const R_xlen_t rows = dim_of(x, 0), cols = dim_of(x, 1);
   if (rows < 0 || (n_rows >= 0 && rows != n_rows) || (n_cols >= 0 && cols != n_cols)) {
-    raise_error("model", "`%s` must be a matrix of %.0f x %.0f (-1: any), not %.0f x %.0f.", what, (double)n_rows,
-                (double)n_cols, (double)rows, (double)cols);
+    raise_error("model", "`%s` must be a matrix of %.0f x %.0f (-1: any), not %.0f x %.0f.", what,
+                (double)n_rows, (double)n_cols, (double)rows, (double)cols);
   }
   return REAL(x);
 }

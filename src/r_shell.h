@@ -16,7 +16,8 @@ SEXP list_get(SEXP list, const char *name);
 /* Element `name` of a list; an error where there is none. */
 SEXP list_need(SEXP list, const char *name);
 
-/* Views with checked type and size; `what` names the object in the error. A size of -1 is not checked. */
+/* Views with checked type and size; `what` names the object in the error. A size of -1 is not
+ * checked. */
 const double *view_doubles(SEXP x, R_xlen_t length, const char *what);
 const int *view_ints(SEXP x, R_xlen_t length, const char *what);
 const double *view_matrix(SEXP x, R_xlen_t n_rows, R_xlen_t n_cols, const char *what);

@@ -1,4 +1,5 @@
-/* How many threads this process may use: OpenMP's processors, OMP_THREAD_LIMIT, one after a fork. */
+/* How many threads this process may use: OpenMP's processors, OMP_THREAD_LIMIT, one after a fork.
+ */
 #include "r_shell.h"
 
 #ifdef _OPENMP

@@ -1,5 +1,6 @@
-/* Screening: the model itself chooses among a few candidates that the ranking proposes (architecture: a step between
- * ranking and selection). Needs the model's gain, or its log joint. */
+/* Screening: the model itself chooses among a few candidates that the ranking proposes
+ * (architecture: a step between ranking and selection). Needs the model's gain, or its log joint.
+ */
 #ifndef GPSELECT_SCREEN_H
 #define GPSELECT_SCREEN_H
 
@@ -8,7 +9,8 @@
 typedef struct {
   int n_propose; /* best-ranked latents among the candidates */
   int n_explore; /* uniform draws among them */
-  int is_greedy; /* 1: fill slots one by one by the gain given those filled; 0: by the single-cause states */
+  int is_greedy; /* 1: fill slots one by one by the gain given those filled; 0: by the single-cause
+                    states */
   double share;  /* slots replaced by explorers afterwards, in expectation */
 } gps_screen;
 
@@ -20,7 +22,8 @@ size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratc
 size_t screen_scratch_ints(const gps_screen *screen, int n_slots);
 
 /* The largest template that a probe makes, to size the model's scratch by. */
-#define SCREEN_LARGEST_PROBE(n_slots) {(n_slots), (n_slots), 2, NULL, NULL, NULL, 0}
+#define SCREEN_LARGEST_PROBE(n_slots) \
+  { (n_slots), (n_slots), 2, NULL, NULL, NULL, 0 }
 
 /* A block to be screened. */
 typedef struct {
@@ -35,10 +38,10 @@ typedef struct {
   size_t model_scratch;
 } screen_job;
 
-/* selected [n_slots x n], ascending latents; empty slots get -1 where there are too few candidates. scratch and ints hold
- * screen_scratch() and screen_scratch_ints() for each thread. The failure of the smallest point is returned, with the
- * point in *bad_point. */
-gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch, int *ints,
-                         size_t *bad_point);
+/* selected [n_slots x n], ascending latents; empty slots get -1 where there are too few candidates.
+ * scratch and ints hold screen_scratch() and screen_scratch_ints() for each thread. The failure of
+ * the smallest point is returned, with the point in *bad_point. */
+gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch,
+                         int *ints, size_t *bad_point);
 
 #endif

@@ -1,5 +1,5 @@
-/* Best n_selected latents of each data point plus explorers (equation 4 of the paper). Called by r_select.c; select_top()
- * and sort_slots() by screen.c too. */
+/* Best n_selected latents of each data point plus explorers (equation 4 of the paper). Called by
+ * r_select.c; select_top() and sort_slots() by screen.c too. */
 #include "select.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ static int is_better(const double *value, int a, int b, const gps_source *source
   return key_a != key_b ? key_a > key_b : a < b;
 }
 
-void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row, int *top) {
+void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
+                int *top) {
   int n_held = 0;
   for (int h = 0; h < n; h++) {
     /* Most latents are plainly worse than the worst that is held. */
@@ -47,8 +48,8 @@ static int holds(const int *slot, int n, int latent) {
   return 0;
 }
 
-void explore_slots(int *selected, int n_selected, int n_latents, double share, const gps_source *source,
-                   uint32_t row) {
+void explore_slots(int *selected, int n_selected, int n_latents, double share,
+                   const gps_source *source, uint32_t row) {
   if (share <= 0 || n_selected >= n_latents) return;
   gps_rng rng =
       gps_rng_stream(source->seed, source->start, GPS_PURPOSE_EXPLORE, source->iteration, row);
@@ -58,7 +59,8 @@ void explore_slots(int *selected, int n_selected, int n_latents, double share, c
   if (n_explorers > n_selected) n_explorers = n_selected;
   if (n_explorers > n_others) n_explorers = n_others;
   if (n_explorers > GPS_MAX_EXPLORERS) n_explorers = GPS_MAX_EXPLORERS;
-  /* The slots that leave are overwritten after all explorers are drawn: a latent that leaves is no candidate. */
+  /* The slots that leave are overwritten after all explorers are drawn: a latent that leaves is no
+   * candidate. */
   int *leaving = selected + n_selected - n_explorers;
   int drawn[GPS_MAX_EXPLORERS];
   for (int i = 0; i < n_explorers;) {
@@ -73,7 +75,9 @@ gps_status select_latents(const double *affinity, int n_latents, size_t n_points
                           double share, const gps_source *source, size_t first_row, int n_threads,
                           int *selected, size_t *bad_point) {
   size_t first_bad = n_points;
-#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : first_bad) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static) \
+    reduction(min \
+              : first_bad) if (n_threads > 1)
   for (size_t n = 0; n < n_points; n++) {
     const double *value = affinity + n * (size_t)n_latents;
     int *slots = selected + n * (size_t)n_selected;

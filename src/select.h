@@ -1,5 +1,5 @@
-/* From affinities to the selected latents of each data point (equation 4 of the paper): the best n_selected,
- * some of them replaced by explorers. Also the shared pieces that screening uses. */
+/* From affinities to the selected latents of each data point (equation 4 of the paper): the best
+ * n_selected, some of them replaced by explorers. Also the shared pieces that screening uses. */
 #ifndef GPSELECT_SELECT_H
 #define GPSELECT_SELECT_H
 
@@ -16,20 +16,23 @@ typedef struct {
   uint32_t start, iteration;
 } gps_source;
 
-/* The n_top largest of value [n], best first, into top [n_top], n_top <= n. Equal values are ordered by the data point's
- * tie stream, so that no latent is favoured by its number. Any thread. */
-void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row, int *top);
+/* The n_top largest of value [n], best first, into top [n_top], n_top <= n. Equal values are
+ * ordered by the data point's tie stream, so that no latent is favoured by its number. Any thread.
+ */
+void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
+                int *top);
 
-/* Replace the last of selected [n_selected] (best first) by latents drawn without replacement from the n_latents -
- * n_selected others: floor(share) of them, plus one with probability the fraction of share. Any thread. */
-void explore_slots(int *selected, int n_selected, int n_latents, double share, const gps_source *source,
-                   uint32_t row);
+/* Replace the last of selected [n_selected] (best first) by latents drawn without replacement from
+ * the n_latents - n_selected others: floor(share) of them, plus one with probability the fraction
+ * of share. Any thread. */
+void explore_slots(int *selected, int n_selected, int n_latents, double share,
+                   const gps_source *source, uint32_t row);
 
 /* Ascending order, in place. */
 void sort_slots(int *slot, int n);
 
-/* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order. Returns GPS_NOT_FINITE
- * with the first point that has a NaN in *bad_point. */
+/* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order.
+ * Returns GPS_NOT_FINITE with the first point that has a NaN in *bad_point. */
 gps_status select_latents(const double *affinity, int n_latents, size_t n_points, int n_selected,
                           double share, const gps_source *source, size_t first_row, int n_threads,
                           int *selected, size_t *bad_point);

@@ -1,5 +1,5 @@
-/* Recursions over all subsets of the slots. Called by infer_exact.c and by models whose log joint is quadratic in the
- * states. */
+/* Recursions over all subsets of the slots. Called by infer_exact.c and by models whose log joint
+ * is quadratic in the states. */
 #include "subsets.h"
 
 #include "vector_math.h"
@@ -17,8 +17,8 @@ GPS_INLINE double row_sum(const double *x) {
 }
 
 /* The states of the lowest slots, at most three, one by one. */
-GPS_INLINE void low_log_joint(size_t n_low, size_t n_slots, const double *own, const double *coupling,
-                              double *value) {
+GPS_INLINE void low_log_joint(size_t n_low, size_t n_slots, const double *own,
+                              const double *coupling, double *value) {
   for (size_t k = 0; k < n_low; k++) {
     const size_t half = (size_t)1 << k;
     for (size_t m = 0; m < half; m++) {
@@ -29,10 +29,10 @@ GPS_INLINE void low_log_joint(size_t n_low, size_t n_slots, const double *own, c
   }
 }
 
-/* Slot k >= 3 adds own[k] less its couplings: those to the three lowest slots are one row, the same for all rows, those
- * to the others one number a row, which doubles from slot to slot. */
-GPS_CLONES void subsets_log_joint(size_t n_slots, const double *own, const double *coupling, double *value,
-                                  double *scratch) {
+/* Slot k >= 3 adds own[k] less its couplings: those to the three lowest slots are one row, the same
+ * for all rows, those to the others one number a row, which doubles from slot to slot. */
+GPS_CLONES void subsets_log_joint(size_t n_slots, const double *own, const double *coupling,
+                                  double *value, double *scratch) {
   low_log_joint(n_slots < LOW_SLOTS ? n_slots : LOW_SLOTS, n_slots, own, coupling, value);
   for (size_t k = LOW_SLOTS; k < n_slots; k++) {
     const double *with = coupling + k * n_slots;
@@ -40,7 +40,8 @@ GPS_CLONES void subsets_log_joint(size_t n_slots, const double *own, const doubl
     double low[ROW];
 #pragma omp simd
     for (int v = 0; v < ROW; v++) {
-      low[v] = own[k] - has_slot[0][v] * with[0] - has_slot[1][v] * with[1] - has_slot[2][v] * with[2];
+      low[v] =
+          own[k] - has_slot[0][v] * with[0] - has_slot[1][v] * with[1] - has_slot[2][v] * with[2];
     }
     scratch[0] = 0;
     for (size_t j = LOW_SLOTS; j < k; j++) {
@@ -78,8 +79,8 @@ GPS_CLONES void subsets_marginals(size_t n_slots, double *folded, double *prob_o
   }
 }
 
-/* Pairs with slot k, from the states that hold it: `lanes` are their sums by the three lowest slots, row_total by the
- * slots between. */
+/* Pairs with slot k, from the states that hold it: `lanes` are their sums by the three lowest
+ * slots, row_total by the slots between. */
 GPS_INLINE void pairs_with(size_t k, const double *lanes, double *row_total, double *pair) {
   pair[k] = row_sum(lanes);
   for (int j = 0; j < LOW_SLOTS; j++) {
@@ -118,7 +119,8 @@ GPS_CLONES void subsets_pairs(size_t n_slots, double *folded, double *pair, doub
   for (size_t k = 0; k < n_low; k++) {
     for (size_t j = 0; j <= k; j++) {
       double sum = 0;
-      for (size_t m = 0; m < (size_t)1 << n_low; m++) sum += has_slot[j][m] * has_slot[k][m] * folded[m];
+      for (size_t m = 0; m < (size_t)1 << n_low; m++)
+        sum += has_slot[j][m] * has_slot[k][m] * folded[m];
       pair[j + k * n_slots] = sum;
     }
   }

@@ -1,5 +1,5 @@
-/* exp over arrays by range reduction and a polynomial (Cody and Waite's two-part log 2), which the compiler
- * vectorises: libm's exp is a scalar call. Called by kernels and by the exact E-step. */
+/* exp over arrays by range reduction and a polynomial (Cody and Waite's two-part log 2), which the
+ * compiler vectorises: libm's exp is a scalar call. Called by kernels and by the exact E-step. */
 #include "vector_math.h"
 
 #include <float.h>
@@ -61,7 +61,8 @@ GPS_INLINE void exp_shifted(double *x, size_t n, double shift) {
 
 GPS_CLONES void exp_array(double *x, size_t n, double shift) { exp_shifted(x, n, shift); }
 
-/* Eight lanes, not a reduction clause: compilers differ in where that starts, and all entries may be -Inf. */
+/* Eight lanes, not a reduction clause: compilers differ in where that starts, and all entries may
+ * be -Inf. */
 GPS_INLINE double largest(const double *x, size_t n) {
   double lane[8];
   for (int j = 0; j < 8; j++) lane[j] = -HUGE_VAL;
@@ -76,7 +77,8 @@ GPS_INLINE double largest(const double *x, size_t n) {
   return top;
 }
 
-/* Eight partial sums in a fixed order: the same bits on every processor, and the compiler may vectorise them. */
+/* Eight partial sums in a fixed order: the same bits on every processor, and the compiler may
+ * vectorise them. */
 GPS_INLINE double sum_array(const double *x, size_t n) {
   double part[8] = {0};
   size_t i = 0;

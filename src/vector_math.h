@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* A package is compiled once for a baseline processor; a function marked GPS_CLONES is compiled for newer ones
- * too and the loader takes the best. Off where the compiler or the binary format does not know it, and under
- * sanitizers, which run before the loader's resolver can. */
+/* A package is compiled once for a baseline processor; a function marked GPS_CLONES is compiled for
+ * newer ones too and the loader takes the best. Off where the compiler or the binary format does
+ * not know it, and under sanitizers, which run before the loader's resolver can. */
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(GPS_NO_CLONES)
 #if __GNUC__ >= 12
@@ -26,12 +26,12 @@
 #define GPS_INLINE static inline
 #endif
 
-/* x[i] <- exp(x[i] - shift). Relative error below 4e-16 where the result is a normal number; 0 below it.
- * NaN stays NaN. */
+/* x[i] <- exp(x[i] - shift). Relative error below 4e-16 where the result is a normal number; 0
+ * below it. NaN stays NaN. */
 void exp_array(double *x, size_t n, double shift);
 
-/* x[i] <- exp(x[i]) / sum, returns log(sum(exp(x))): stable for any finite x; -Inf entries give 0. If all are -Inf the
- * value is -Inf and x is set to 0. */
+/* x[i] <- exp(x[i]) / sum, returns log(sum(exp(x))): stable for any finite x; -Inf entries give 0.
+ * If all are -Inf the value is -Inf and x is set to 0. */
 double softmax(double *x, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
-/* The contract between the inference engine and a model: what a model in C must provide, and what it is
- * given. No R in here: a model is plain C99 on arrays. Used by gpselect's own models (src/model_*.c) and
- * by models in other packages (LinkingTo: gpselect). Matrices are column-major, columns are data points. */
+/* The contract between the inference engine and a model: what a model in C must provide, and what
+ * it is given. No R in here: a model is plain C99 on arrays. Used by gpselect's own models
+ * (src/model_*.c) and by models in other packages (LinkingTo: gpselect). Matrices are column-major,
+ * columns are data points. */
 #ifndef GPSELECT_MODEL_H
 #define GPSELECT_MODEL_H
 
@@ -21,18 +22,18 @@ typedef struct {
   int n_slots, max_active, n_states;
   const int *n_active; /* [n_states] */
   const int *active;   /* [max_active x n_states] slots, ascending */
-  const int *parent;   /* [n_states] the state without its last slot; -1 for the empty state, or where
-                          that state is not in the template */
-  int all_subsets;     /* 1: the template holds every subset of the slots, and state m is the one whose
-                          bit i says whether slot i is on */
+  const int *parent; /* [n_states] the state without its last slot; -1 for the empty state, or where
+                        that state is not in the template */
+  int all_subsets; /* 1: the template holds every subset of the slots, and state m is the one whose
+                      bit i says whether slot i is on */
 } gps_states;
 
 /* What is fixed during one E-step on one block of data points. */
 typedef struct {
   gps_shape shape;
-  size_t first_row;           /* global number of the block's first data point */
-  int n_points;               /* of the block; never a weight */
-  double beta;                /* inverse temperature, 1 = none */
+  size_t first_row; /* global number of the block's first data point */
+  int n_points;     /* of the block; never a weight */
+  double beta;      /* inverse temperature, 1 = none */
   int iteration;
   const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
 } gps_problem;
@@ -46,9 +47,9 @@ typedef struct {
 } gps_point;
 
 typedef struct gps_model {
-  int api;                         /* GPS_MODEL_API */
-  const char *const *inputs;       /* names read from params, options and prepared, NULL-ended */
-  const char *const *stats;        /* names accumulated, NULL-ended */
+  int api;                   /* GPS_MODEL_API */
+  const char *const *inputs; /* names read from params, options and prepared, NULL-ended */
+  const char *const *stats;  /* names accumulated, NULL-ended */
   /* doubles of scratch per thread */
   size_t (*scratch_size)(const gps_problem *, const gps_states *);
 
@@ -58,8 +59,8 @@ typedef struct gps_model {
                           double *log_joint, double *scratch);
   gps_status (*accumulate)(const gps_problem *, const gps_point *, const gps_states *,
                            const double *prob, double *const *stats, double *scratch);
-  gps_status (*describe)(const gps_problem *, const gps_point *, const gps_states *, const double *prob,
-                         double *latent,   /* [n_slots] posterior means */
+  gps_status (*describe)(const gps_problem *, const gps_point *, const gps_states *,
+                         const double *prob, double *latent, /* [n_slots] posterior means */
                          double *response, /* [n_dims] posterior mean of the signal, or NULL */
                          double *scratch);
 
@@ -70,12 +71,14 @@ typedef struct gps_model {
   gps_status (*accumulate_draw)(const gps_problem *, const gps_point *, const double *value,
                                 double weight, double *const *stats, double *scratch);
 
-  /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint of
-   * `given` (with n_given = 0: of the single-cause state, up to a constant of the data point). */
+  /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint
+   * of `given` (with n_given = 0: of the single-cause state, up to a constant of the data point).
+   */
   gps_status (*gain)(const gps_problem *, const gps_point *, int n_given, const int *given,
                      int n_candidates, const int *candidate, double *gain, double *scratch);
 
-  /* Main thread, BLAS allowed. Optional: the R methods gps_prepare() and gps_mstep() serve instead. */
+  /* Main thread, BLAS allowed. Optional: the R methods gps_prepare() and gps_mstep() serve instead.
+   */
   gps_status (*prepare)(const gps_problem *, const double *y, double *const *prepared);
   size_t (*mstep_scratch)(const gps_problem *);
   gps_status (*mstep)(const gps_problem *, const double *const *stats, double *const *params_new,

@@ -1,6 +1,7 @@
-/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011). Header-only, no R.
- * A stream is addressed by (seed, start, purpose, iteration, row): whoever asks, in whatever order and
- * on whatever thread, gets the same numbers. Used by selection, screening and Gibbs sampling. */
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011). Header-only,
+ * no R. A stream is addressed by (seed, start, purpose, iteration, row): whoever asks, in whatever
+ * order and on whatever thread, gets the same numbers. Used by selection, screening and Gibbs
+ * sampling. */
 #ifndef GPSELECT_RNG_H
 #define GPSELECT_RNG_H
 
@@ -41,7 +42,8 @@ static inline void gps_philox(const uint32_t counter[4], const uint32_t key[2], 
   out[3] = c3;
 }
 
-/* A stream at its first number. The start enters the key by an odd multiplier, so that starts differ in both words. */
+/* A stream at its first number. The start enters the key by an odd multiplier, so that starts
+ * differ in both words. */
 static inline gps_rng gps_rng_stream(const uint32_t seed[2], uint32_t start, gps_purpose purpose,
                                      uint32_t iteration, uint32_t row) {
   gps_rng rng = {{seed[0] ^ (start * 0x9E3779B1u), seed[1] + start},
@@ -60,7 +62,8 @@ static inline uint32_t gps_rng_word(gps_rng *rng) {
   return rng->buffer[4 - rng->n_left--];
 }
 
-/* Uniform in the open interval (0, 1), 52 bits: with one more, adding 0.5 would round to 1 at the top. */
+/* Uniform in the open interval (0, 1), 52 bits: with one more, adding 0.5 would round to 1 at the
+ * top. */
 static inline double gps_rng_uniform(gps_rng *rng) {
   const uint64_t high = gps_rng_word(rng) >> 5, low = gps_rng_word(rng) >> 7;
   return ((double)(high * 33554432u + low) + 0.5) / 4503599627370496.0;
