@@ -106,7 +106,7 @@ test_that("explorers stop when the bound has settled, at the latest at 80 %", {
   # While it polishes each point keeps what explains it better.
   expect_no_fall(early$trace$bound[explore == 0])
   without <- gps_fit(y, model_binary_sparse(6), selector_gp(kernel_linear()), 3,
-                     control = short_control(max_iter = 20, tol = 0, polish = FALSE))
+                     control = short_control(max_iter = 20, tol = 0, polish = FALSE, mend = FALSE))
   expect_identical(without$trace$explore, rep(0.1, 20))
 })
 
@@ -126,7 +126,7 @@ test_that("annealing falls linearly to none over the first half", {
 test_that("monotone mode never lets the bound fall: A and D, 100 random starts each", {
   selectors <- list(selector_random(), selector_gp(kernel_linear(), refit_every = 100),
                     selector_handcrafted(gps_screen()),
-                    selector_custom(function(params, y) matrix(stats::runif(nrow(y) * 4), ncol = 4)))
+                    selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
   for (seed in 1:100) {
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3
@@ -264,7 +264,7 @@ test_that("an interrupt gives the last complete state with a warning", {
     set.seed(1)
     expect_warning(
       fit <- gps_fit(small_bars(), model_binary_sparse(6), selector_at(7, press), 3,
-                     control = short_control(max_iter = 20, tol = 0, polish = FALSE)),
+                     control = short_control(max_iter = 20, tol = 0, polish = FALSE, mend = FALSE)),
       "interrupted", class = "gps_warning"
     )
     expect_identical(fit$status, "interrupted")
