@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_SLOTS = 3, N_THREADS = 4 };
+enum { N_SLOTS = 3 };
 
 static core_case the_case;
 static const gps_source source = {{5u, 6u}, 1, 3};
+
+/* Four threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
+static int most_threads(void) {
+  const char *asked = getenv("OMP_NUM_THREADS");
+  return asked && strcmp(asked, "1") == 0 ? 1 : 4;
+}
 
 typedef int selection[N_SLOTS * CORE_POINTS];
 
@@ -183,7 +189,7 @@ static void test_threads(void) {
     fill_affinity(affinity);
     const gps_screen screen = {3, 2, 1, 0.7};
     screen_all(the_case.model, &screen, affinity, NULL, 1, one, &bad_point);
-    for (int n_threads = 2; n_threads <= N_THREADS; n_threads++) {
+    for (int n_threads = 2; n_threads <= most_threads(); n_threads++) {
       screen_all(the_case.model, &screen, affinity, NULL, n_threads, many, &bad_point);
       CHECK(memcmp(one, many, sizeof one) == 0);
     }
@@ -200,7 +206,7 @@ static void test_faults(void) {
   the_case.proj[CORE_LATENTS * 31 + 2] = NAN;
   the_case.proj[CORE_LATENTS * 12 + 4] = NAN;
   const gps_screen screen = {CORE_LATENTS, 0, 1, 0};
-  for (int n_threads = 1; n_threads <= N_THREADS; n_threads++) {
+  for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
     CHECK(screen_all(the_case.model, &screen, affinity, NULL, n_threads, selected, &bad_point) ==
           GPS_NOT_FINITE);
     CHECK(bad_point == 12);

@@ -2,11 +2,18 @@
 #include "check.h"
 #include "select.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_DRAWS = 100000 };
 
 static const gps_source source = {{17u, 91u}, 2, 5};
+
+/* Four threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
+static int most_threads(void) {
+  const char *asked = getenv("OMP_NUM_THREADS");
+  return asked && strcmp(asked, "1") == 0 ? 1 : 4;
+}
 
 static int count_of(const int *slot, int n, int latent) {
   int n_held = 0;
@@ -164,7 +171,7 @@ static void test_block(void) {
   static int one[N_SELECTED * N_POINTS], many[N_SELECTED * N_POINTS];
   size_t bad_point = 0;
   for (size_t i = 0; i < N_LATENTS * N_POINTS; i++) affinity[i] = floor(4 * sin((double)(i * i)));
-  for (int n_threads = 1; n_threads <= 4; n_threads++) {
+  for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
     CHECK(select_latents(affinity, N_LATENTS, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
                          n_threads == 1 ? one : many, &bad_point) == GPS_OK);
     if (n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
@@ -174,7 +181,7 @@ static void test_block(void) {
   CHECK(n_ordered == N_POINTS);
   affinity[N_LATENTS * 700 + 3] = NAN;
   affinity[N_LATENTS * 300 + 8] = NAN;
-  for (int n_threads = 1; n_threads <= 4; n_threads++) {
+  for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
     CHECK(select_latents(affinity, N_LATENTS, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
                          many, &bad_point) == GPS_NOT_FINITE);
     CHECK(bad_point == 300);

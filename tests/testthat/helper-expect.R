@@ -34,18 +34,18 @@ expect_no_fall <- function(bounds) {
   expect_lte(max(fall, 0), 1e-9)
 }
 
+# The call that attaches the package under test in another process.
+package_call <- function() {
+  sprintf("library(gpselect, lib.loc = %s)", deparse(dirname(getNamespaceInfo("gpselect", "path"))))
+}
+
 # The text of an R script's output when it runs in a process of its own, with this package.
 run_script <- function(lines, env = character(), timeout = 60) {
   file <- tempfile(fileext = ".R")
   on.exit(unlink(file))
-  library_call <- sprintf("library(gpselect, lib.loc = %s)",
-                          deparse(dirname(getNamespaceInfo("gpselect", "path"))))
-  writeLines(c(library_call, lines), file)
-  output <- suppressWarnings(system2(
-    file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = TRUE,
-    env = env, timeout = timeout
-  ))
-  output
+  writeLines(c(package_call(), lines), file)
+  suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file),
+                           stdout = TRUE, stderr = TRUE, env = env, timeout = timeout))
 }
 
 # A case of exact numbers.

@@ -23,7 +23,8 @@ test_that("whole numbers are taken from any numeric type and returned as integer
 test_that("numbers have closed or open ends", {
   expect_identical(check_number(2L, "x"), 2)
   expect_identical(check_number(0, "x", 0), 0)
-  expect_gps_error(check_number(0, "x", 0, open = TRUE), "`x` must be a finite number above 0, not 0")
+  expect_gps_error(check_number(0, "x", 0, open = TRUE),
+                   "`x` must be a finite number above 0, not 0")
   expect_gps_error(check_number(2, "x", 0, 1), "`x` must be a number between 0 and 1, not 2")
   for (bad in list(Inf, -Inf, NaN, NA, "1", TRUE, NULL, 1:2)) {
     expect_gps_error(check_number(bad, "x"), "`x` must be a finite number")

@@ -126,7 +126,7 @@ test_that("annealing falls linearly to none over the first half", {
 test_that("monotone mode never lets the bound fall: A and D, 100 random starts each", {
   selectors <- list(selector_random(), selector_gp(kernel_linear(), refit_every = 100),
                     selector_handcrafted(gps_screen()),
-                    selector_custom(function(params, y) matrix(stats::runif(nrow(y) * 4), ncol = 4)))
+                    selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
   for (seed in 1:100) {
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3

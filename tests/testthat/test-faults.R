@@ -39,7 +39,7 @@ test_that("too little memory is an R error, and the next small fit works", {
   file <- tempfile(fileext = ".R")
   on.exit(unlink(file))
   writeLines(c(
-    sprintf("library(gpselect, lib.loc = %s)", deparse(dirname(getNamespaceInfo("gpselect", "path")))),
+    package_call(),
     "set.seed(1)",
     "fit <- function(n) {",
     "  y <- matrix(rnorm(3 * n), n)",

@@ -12,7 +12,7 @@ with_kind <- function(kind, normal, sample, code) {
   on.exit({
     suppressWarnings(RNGkind(old_kind[1], old_kind[2], old_kind[3]))
     if (is.null(old_seed)) {
-      if (exists(".Random.seed", globalenv(), inherits = FALSE)) rm(".Random.seed", envir = globalenv())
+      suppressWarnings(rm(".Random.seed", envir = globalenv()))
     } else {
       assign(".Random.seed", old_seed, envir = globalenv())
     }

@@ -179,7 +179,8 @@ test_that("constant data are fitted at the noise floor, with a warning", {
   for (y in constant) {
     for (model in models) {
       for (selector in selectors) {
-        expect_warning(fit <- quick_fit(y, model, selector), "`y` is constant", class = "gps_warning")
+        expect_warning(fit <- quick_fit(y, model, selector), "`y` is constant",
+                       class = "gps_warning")
         expect_sound(fit)
       }
     }
@@ -249,7 +250,8 @@ test_that("the steps refuse what the fit refuses", {
   params <- gps_init(model, y)
   selected <- matrix(1:2, 12, 2, byrow = TRUE)
   step <- gps_estep(model, params, y, selected)
-  expect_gps_error(gps_estep(model, params, t(y), selected[1:3, ]), "`y` must have 3 columns, not 12")
+  expect_gps_error(gps_estep(model, params, t(y), selected[1:3, ]),
+                   "`y` must have 3 columns, not 12")
   square <- matrix(0, 3, 12)
   expect_gps_error(gps_estep(model, params, square, selected), "Is it transposed?")
   expect_gps_error(gps_estep(model_binary_sparse(4), params, y, selected), "gps_bind(model, y)")
@@ -259,7 +261,8 @@ test_that("the steps refuse what the fit refuses", {
     expect_gps_error(gps_estep(model, params, y, selected), "whole numbers between 0 and 4")
   }
   selected[3, ] <- c(2, 2)
-  expect_gps_error(gps_estep(model, params, y, selected), "Row 3 of `selected` names latent 2 twice")
+  expect_gps_error(gps_estep(model, params, y, selected),
+                   "Row 3 of `selected` names latent 2 twice")
   selected[3, ] <- 0
   expect_named(gps_estep(model, params, y, selected)$stats, names(step$stats))
   expect_gps_error(gps_estep(model, params, y, selected, want = "stat"), "Did you mean \"stats\"?")
@@ -279,7 +282,8 @@ test_that("statistics of another size are refused, whatever is done to them", {
     params <- gps_init(model, y)
     stats <- gps_estep(model, params, y, matrix(1:2, 12, 2, byrow = TRUE))$stats
     for (name in names(stats)) {
-      for (value in list(NULL, numeric(), stats[[name]][-1], "a", as.integer(stats[[name]]), list())) {
+      wrong <- list(NULL, numeric(), stats[[name]][-1], "a", as.integer(stats[[name]]), list())
+      for (value in wrong) {
         broken <- stats
         broken[name] <- list(value)
         expect_gps_error(gps_mstep(model, params, broken), sprintf("`stats$%s` must be", name))

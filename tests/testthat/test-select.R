@@ -38,7 +38,7 @@ test_that("ties are broken without favour, and anew in each iteration", {
   expect_identical(tabulate(selected[2, ], 4)[4], 0L)
 })
 
-test_that("explorers follow their law: a tenth of the slots, the worst leave, all others may come", {
+test_that("explorers take a tenth of the slots: the worst leave, all others may come", {
   n <- 1e5
   for (n_selected in c(2, 5)) {
     share <- 0.1 * n_selected
