@@ -1,7 +1,8 @@
-# Checks of arguments and the package's conditions. Every message names the argument, what was given and
-# what is allowed.
+# Checks of arguments and the package's conditions. Every message names the argument, what was given
+# and what is allowed.
 
-# Raises an error of class gps_error_<class> and gps_error. Further named values travel in the condition.
+# Raises an error of class gps_error_<class> and gps_error. Further named values travel in the
+# condition.
 gps_abort <- function(message, class = c("argument", "model", "numeric"), ...) {
   class <- match.arg(class)
   stop(errorCondition(message, ..., class = c(paste0("gps_error_", class), "gps_error"), call = NULL))

@@ -3,46 +3,53 @@
 #' Control of a fit
 #'
 #' @param max_iter most EM iterations after the starts, a whole number of at least 0.
-#' @param tol the fit has settled when the mean bound of six iterations differs from that of the six before by less than
-#'   this, relatively, or, while random explorers make it noisy, has not risen by more than the standard error of the
-#'   difference; at least 0. 0 never stops early.
-#' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the first half of the
-#'   iterations. The log joint is divided by it. NULL: the model's default, 1 (none) for the built-in models.
-#' @param n_starts number of short starts, of which the one with the best bound goes on; a whole number of at least 1.
-#'   NULL: 8 for the built-in models. 1, with `mend = FALSE`, is the paper's algorithm. See the section below.
-#' @param monotone TRUE: each point keeps last iteration's selection where that explains it better, so that the bound
-#'   never falls; not together with annealing.
-#' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random explorers stop, each point
-#'   keeps last iteration's selection where that explains it better, and the fit ends when it settles again. Explorers
-#'   displace needed latents and so bias the noise variance.
-#' @param method "exact" sums over all states, "auto" is the same for the models built so far; "gibbs" is not available
-#'   yet.
-#' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at least 1. NULL: the option
-#'   `gpselect.threads`, else all processors; 2 where R's checks limit them. Never more than `OMP_THREAD_LIMIT`. The
-#'   result does not depend on it, to the last bit. Threads of the BLAS are set outside R.
+#' @param tol the fit has settled when the mean bound of six iterations differs from that of the six
+#'   before by less than this, relatively, or, while random explorers make it noisy, has not risen
+#'   by more than the standard error of the difference; at least 0. 0 never stops early.
+#' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
+#'   first half of the iterations. The log joint is divided by it. NULL: the model's default, 1
+#'   (none) for the built-in models.
+#' @param n_starts number of short starts, of which the one with the best bound goes on; a whole
+#'   number of at least 1. NULL: 8 for the built-in models. 1, with `mend = FALSE`, is the paper's
+#'   algorithm. See the section below.
+#' @param monotone TRUE: each point keeps last iteration's selection where that explains it better,
+#'   so that the bound never falls; not together with annealing.
+#' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random
+#'   explorers stop, each point keeps last iteration's selection where that explains it better, and
+#'   the fit ends when it settles again. Explorers displace needed latents and so bias the noise
+#'   variance.
+#' @param method "exact" sums over all states, "auto" is the same for the models built so far;
+#'   "gibbs" is not available yet.
+#' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at
+#'   least 1. NULL: the option `gpselect.threads`, else all processors; 2 where R's checks limit
+#'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
+#'   Threads of the BLAS are set outside R.
 #' @param time_limit seconds after which the fit ends with what it has, above 0.
-#' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a learned selector's
-#'   `predict()` need.
+#' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a
+#'   learned selector's `predict()` need.
 #' @param progress TRUE: one line on the console tells how far the fit is.
-#' @param trace TRUE: the trace has the iterations of all starts; FALSE: of the chosen one and the main run.
-#' @param mend TRUE: once the bound has flattened, components that the fit could do without are moved to where the data are
-#'   explained worst, if that raises the bound. See the section below.
-#' @param hold,sweeps,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an error.
+#' @param trace TRUE: the trace has the iterations of all starts; FALSE: of the chosen one and the
+#'   main run.
+#' @param mend TRUE: once the bound has flattened, components that the fit could do without are
+#'   moved to where the data are explained worst, if that raises the bound. See the section below.
+#' @param hold,sweeps,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
+#'   error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
-#' @section Starts:
-#' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each short start runs 12
-#' iterations on at most 2000 sampled rows; all share one kernel and, for the exact Gaussian process, one factorisation.
+#' @section Starts: Whether the true solution is found is a matter of local optima, which the bound
+#' tells apart. Each short start runs 12 iterations on at most 2000 sampled rows; all share one
+#' kernel and, for the exact Gaussian process, one factorisation.
 #'
-#' @section Mending:
-#' In a local optimum one component typically stands for two, or two for one, while another is all but idle. Mending
-#' takes the component whose removal would cost the bound least, estimated from the probabilities of being off, and
-#' proposes to put it where the residuals fall into two groups: beside another component, which is split ("split" among
-#' the events of the trace), or, where causes add up, as a new cause of its own ("renewed"). Up to three proposals run
-#' for five iterations on at most 2000 sampled rows; the first that beats the present solution continued equally long is
-#' taken, if it does not lower the bound of all rows, as one row of the trace, and the fit goes on. This is a merge and a
-#' split judged by the bound (compare Ueda, Nakano, Ghahramani and Hinton 2000, *Neural Computation* 12, 2109) and works
-#' with any selector; models A and D.
+#' @section Mending: In a local optimum one component typically stands for two, or two for one,
+#' while another is all but idle. Mending takes the component whose removal would cost the bound
+#' least, estimated from the probabilities of being off, and proposes to put it where the residuals
+#' fall into two groups: beside another component, which is split ("split" among the events of the
+#' trace), or, where causes add up, as a new cause of its own ("renewed"). Up to three proposals run
+#' for five iterations on at most 2000 sampled rows; the first that beats the present solution
+#' continued equally long is taken, if it does not lower the bound of all rows, as one row of the
+#' trace, and the fit goes on. This is a merge and a split judged by the bound (compare Ueda,
+#' Nakano, Ghahramani and Hinton 2000, *Neural Computation* 12, 2109) and works with any selector;
+#' models A and D.
 #' @return a list of class `gps_control`.
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)
@@ -80,7 +87,8 @@ refuse_unknown <- function(extra, valid) {
                     if (is.null(hint)) "" else sprintf(" Did you mean `%s`?", hint)))
 }
 
-# Threads to use now: what was asked, else the option, else all processors; capped by what this process may have.
+# Threads to use now: what was asked, else the option, else all processors; capped by what this
+# process may have.
 resolve_threads <- function(n_threads) {
   available <- .Call(C_max_threads)
   limit <- tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))

@@ -1,6 +1,7 @@
 # Algorithm 1 of the paper: one EM iteration with selection, state in, state out; and when to stop.
 
-# One iteration: select and infer (one pass over the data), maximise, mend, learn the selection for the next one.
+# One iteration: select and infer (one pass over the data), maximise, mend, learn the selection for
+# the next one.
 em_step <- function(task, state) {
   began <- proc.time()[["elapsed"]]
   state$iteration <- state$iteration + 1L
@@ -34,8 +35,9 @@ set_schedule <- function(task, state) {
   state
 }
 
-# The end of a fit: no explorers, and each point keeps last iteration's selection where that explains it better. Without
-# the second, leave-one-out ranking can alternate between two selections for ever.
+# The end of a fit: no explorers, and each point keeps last iteration's selection where that
+# explains it better. Without the second, leave-one-out ranking can alternate between two selections
+# for ever.
 start_polish <- function(state) {
   state$explore <- 0
   state$is_polishing <- TRUE
@@ -46,8 +48,8 @@ start_polish <- function(state) {
 # Even, so that a selection that alternates between two states settles too.
 settle_window <- 6L
 
-# The mean of the last bounds against that of as many before. Explorers make the bound noisy: with them it has settled when
-# it has not risen by more than the standard error of the difference.
+# The mean of the last bounds against that of as many before. Explorers make the bound noisy: with
+# them it has settled when it has not risen by more than the standard error of the difference.
 has_settled <- function(bounds, tol, is_noisy) {
   n <- length(bounds)
   if (n < 2 * settle_window || tol <= 0) return(FALSE)
@@ -58,7 +60,8 @@ has_settled <- function(bounds, tol, is_noisy) {
   rise <= max(tol * abs(mean(recent)), sqrt((stats::var(recent) + stats::var(before)) / settle_window))
 }
 
-# EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds `status` to the state.
+# EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds
+# `status` to the state.
 run_em <- function(task, state) {
   state$status <- "max_iter"
   control <- task$control
@@ -85,7 +88,8 @@ run_em <- function(task, state) {
   state
 }
 
-# A step and what mending made of it, NULL on an interrupt, or an error that says where the fit was and carries the last good state.
+# A step and what mending made of it, NULL on an interrupt, or an error that says where the fit was
+# and carries the last good state.
 try_step <- function(task, state) {
   tryCatch(
     mend(task, em_step(task, state)),

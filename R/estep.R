@@ -1,6 +1,8 @@
-# The E-step of native models: gather the inputs of a block, one .Call, named results. Data are D x N in here.
+# The E-step of native models: gather the inputs of a block, one .Call, named results. Data are D x
+# N in here.
 
-# A block of the data: columns offset + 1 .. offset + n_points of y, numbered from first_row (0-based) in the whole.
+# A block of the data: columns offset + 1 .. offset + n_points of y, numbered from first_row
+# (0-based) in the whole.
 new_block <- function(offset, n_points, first_row = offset) {
   list(offset = offset, n_points = n_points, first_row = first_row)
 }
@@ -24,7 +26,8 @@ block_lengths <- function(model, block) {
   c(model$lengths, resolve_lengths(model$prepared, dimension_sizes(model, block$n_points)))
 }
 
-# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob): the last four only where wanted.
+# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob): the last four only
+# where wanted.
 run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1, iteration = 0L) {
   .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims, y, block, selected,
         states, list(beta = beta, iteration = iteration, n_threads = n_threads, want = want))
@@ -32,20 +35,23 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 
 #' One E-step
 #'
-#' The truncated posterior of each data point (equation 2 of the paper) on the states of its selected latents.
+#' The truncated posterior of each data point (equation 2 of the paper) on the states of its
+#' selected latents.
 #'
 #' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
 #' @param params named list of parameters.
 #' @param y numeric matrix n x D.
-#' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition; 0 = an empty slot.
+#' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition; 0 =
+#'   an empty slot.
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
-#' @param want which of "stats", "latent", "response" and "prob" to compute besides `prob_on` and `log_evidence`.
+#' @param want which of "stats", "latent", "response" and "prob" to compute besides `prob_on` and
+#'   `log_evidence`.
 #' @param beta inverse temperature of the log joint, above 0; 1 is none.
 #' @param n_threads number of threads; NULL: see [gps_control()].
-#' @return a list with `prob_on` (n x H', probability that each selected latent is on), `log_evidence` (n, the log of the
-#'   sum of `p(s, y)` over the states; their sum is the bound) and, where wanted, `stats` (the model's expected
-#'   sufficient statistics), `latent` (n x H', posterior means), `response` (n x D, posterior mean of the signal) and
-#'   `prob` (n x states).
+#' @return a list with `prob_on` (n x H', probability that each selected latent is on),
+#'   `log_evidence` (n, the log of the sum of `p(s, y)` over the states; their sum is the bound)
+#'   and, where wanted, `stats` (the model's expected sufficient statistics), `latent` (n x H',
+#'   posterior means), `response` (n x D, posterior mean of the signal) and `prob` (n x states).
 #' @examples
 #' y <- matrix(rnorm(60), 20)
 #' model <- gps_bind(model_binary_sparse(4), y)

@@ -2,29 +2,32 @@
 
 #' Fit a model with discrete latents by EM with selection
 #'
-#' In every EM iteration the selector ranks the latents of each data point, the `n_selected` best may be on, the E-step is
-#' exact on their states, and the M-step updates the parameters (Algorithm 1 of the paper).
+#' In every EM iteration the selector ranks the latents of each data point, the `n_selected` best
+#' may be on, the E-step is exact on their states, and the M-step updates the parameters (Algorithm
+#' 1 of the paper).
 #'
-#' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an array n x height x
-#'   width (x channels) or a list of equal matrices.
+#' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
+#'   array n x height x width (x channels) or a list of equal matrices.
 #' @param model a model, see [model_binary_sparse()] and [model_gaussian_mixture()].
 #' @param selector a selector, see [selector_gp()].
-#' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole number in 1..H. NULL:
-#'   all up to 6 latents, 6 of more; 2 clusters or a quarter of them, whichever is more.
+#' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
+#'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
+#'   whichever is more.
 #' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
 #' @param control see [gps_control()].
-#' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the same model to go on
-#'   from. With a start there are no short starts.
+#' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
+#'   same model to go on from. With a start there are no short starts.
 #'
-#' @section Reproducibility:
-#' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same data, seed, model, version
-#' and BLAS give the same bits for any number of threads. Another BLAS, or another number of BLAS threads, rounds
-#' differently, and a choice of the best `n_selected` latents may amplify that.
-#' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see [expectations()]), `bound`
-#'   (truncated free energy, the sum over points of log sum p(s, y) over the selected states), `trace` (data frame, one row
-#'   an iteration), `starts` (data frame), `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is
-#'   needed to predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives the best
-#'   state so far with a warning.
+#' @section Reproducibility: `set.seed()` governs everything; a fit advances the session's stream by
+#' two uniforms. The same data, seed, model, version and BLAS give the same bits for any number of
+#' threads. Another BLAS, or another number of BLAS threads, rounds differently, and a choice of the
+#' best `n_selected` latents may amplify that.
+#' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see
+#'   [expectations()]), `bound` (truncated free energy, the sum over points of log sum p(s, y) over
+#'   the selected states), `trace` (data frame, one row an iteration), `starts` (data frame),
+#'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
+#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives
+#'   the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -41,7 +44,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   data <- read_data(y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control)
   warn_data(task)
-  # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit complete.
+  # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
+  # complete.
   suspendInterrupts({
     state <- first_state(task, start)
     if (!state$was_interrupted) state <- run_em(task, state)
@@ -110,8 +114,8 @@ first_state <- function(task, start) {
   state
 }
 
-# Parameters that a user gives know something: the first expectations come from them, by the model's own ranking where it
-# has one, not at random.
+# Parameters that a user gives know something: the first expectations come from them, by the model's
+# own ranking where it has one, not at random.
 inform_state <- function(task, state) {
   has_ranking <- any(vapply(class(task$model), function(class) {
     !is.null(utils::getS3method("gps_handcrafted", class, optional = TRUE))

@@ -1,17 +1,18 @@
-# Leaving a local optimum: the component that the fit could best do without is moved to where the data are explained
-# worst, and the bound after a few iterations decides. Split and merge in one move (compare Ueda et al. 2000), for any selector.
+# Leaving a local optimum: the component that the fit could best do without is moved to where the
+# data are explained worst, and the bound after a few iterations decides. Split and merge in one
+# move (compare Ueda et al. 2000), for any selector.
 
 # Iterations of a trial, and most trials in a round.
 trial_iterations <- 5L
 trial_moves <- 3L
 
-# The promised gain is a rough guess: a move is worth a trial from this share of what the bound would lose. It is
-# accepted from this relative gain.
+# The promised gain is a rough guess: a move is worth a trial from this share of what the bound
+# would lose. It is accepted from this relative gain.
 least_promise <- 0.1
 least_gain <- 1e-4
 
-# Bounds are flat when the mean of the last four exceeds that of the four before by less than this, relatively. A fit
-# may end only when they have settled far more finely.
+# Bounds are flat when the mean of the last four exceeds that of the four before by less than this,
+# relatively. A fit may end only when they have settled far more finely.
 flat_window <- 4L
 flat_tol <- 1e-3
 
@@ -24,8 +25,9 @@ is_mend_due <- function(task, state) {
   recent - before <= flat_tol * abs(recent)
 }
 
-# One round when it is due: the state after the first move whose trial beats the state continued equally long, or the
-# state as it was with `is_mended` set, for no further round would find anything else.
+# One round when it is due: the state after the first move whose trial beats the state continued
+# equally long, or the state as it was with `is_mended` set, for no further round would find
+# anything else.
 mend <- function(task, state) {
   if (!is_mend_due(task, state)) return(state)
   began <- proc.time()[["elapsed"]]
@@ -80,8 +82,9 @@ continue_trial <- function(task, state, n_iterations) {
   state
 }
 
-# An iteration in which the moved latents may be on for every point, where that explains it better: no selector knows yet
-# where they belong. In the iterations after it the selector must have learned that, or the gain would not last.
+# An iteration in which the moved latents may be on for every point, where that explains it better:
+# no selector knows yet where they belong. In the iterations after it the selector must have learned
+# that, or the gain would not last.
 insert_step <- function(task, state, latents) {
   is_polishing <- state$is_polishing
   state$is_polishing <- TRUE
@@ -92,7 +95,8 @@ insert_step <- function(task, state, latents) {
   state
 }
 
-# Slots with `latents` in them, each in place of the least probable of the others where it was not selected.
+# Slots with `latents` in them, each in place of the least probable of the others where it was not
+# selected.
 insert_latents <- function(selected, prob_on, latents) {
   points <- seq_len(ncol(selected))
   for (latent in utils::head(latents, nrow(selected))) {
@@ -108,14 +112,15 @@ insert_latents <- function(selected, prob_on, latents) {
   array(selected[ordered], dim(selected))
 }
 
-# A move that was judged on some rows must not lower the bound on all of them. It starts from the parameters of all rows:
-# those of the trial fit its rows too closely.
+# A move that was judged on some rows must not lower the bound on all of them. It starts from the
+# parameters of all rows: those of the trial fit its rows too closely.
 confirm_trial <- function(task, state, trial) {
   full <- tryCatch(run_trial(task, trial_state(state), trial$move), gps_error = function(condition) NULL)
   if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
 }
 
-# The trial's state as the fit's: its iterations are one row of the trace, with the move among the events.
+# The trial's state as the fit's: its iterations are one row of the trace, with the move among the
+# events.
 accept_trial <- function(state, trial, seconds) {
   new <- trial$state
   new$explore <- state$explore
@@ -147,13 +152,15 @@ find_moves <- function(task, state) {
   })
 }
 
-# What the bound would lose at once without each latent: states in which it is off remain, so log Z falls by
-# -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are sorely needed.
+# What the bound would lose at once without each latent: states in which it is off remain, so log Z
+# falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are
+# sorely needed.
 removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
 
-# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres` [D x 2], `size` [2],
-# squares `between` them, and `along` and `total`, the squares along the direction and of all. Latent 0: all points, of
-# which a cause that is missing is on in few, so that the direction is that of the largest skewness.
+# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
+# [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
+# direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that
+# the direction is that of the largest skewness.
 split_residual <- function(residual, latent) {
   if (ncol(residual) < 4) return(NULL)
   centre <- rowMeans(residual)
@@ -182,7 +189,8 @@ leading_direction <- function(x) {
   unit_length(direction)
 }
 
-# Along the mean of columns far out on its side: of several directions in a mixture, iterating this keeps one.
+# Along the mean of columns far out on its side: of several directions in a mixture, iterating this
+# keeps one.
 skewed_direction <- function(x, direction) {
   if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
   for (iteration in 1:10) {
@@ -201,5 +209,6 @@ can_move <- function(model) {
 # Roughly what the bound gains if a component is there for each half of a split.
 move_gain <- function(model, split, residual) UseMethod("move_gain")
 
-# Parameters with the component `from` moved to one half of a split, and the split latent to the other.
+# Parameters with the component `from` moved to one half of a split, and the split latent to the
+# other.
 move_component <- function(model, params, from, split) UseMethod("move_component")

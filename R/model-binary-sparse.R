@@ -7,18 +7,16 @@
 #' @section Generative model:
 #' `s_h ~ Bernoulli(pi_h)` independently for h = 1..H, and `y ~ N(W s, sigma2 I)` with `W` of D x H.
 #'
-#' @section States:
-#' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one included; latents that are
-#' not selected are off.
+#' @section States: All subsets of the `n_selected` selected latents with at most `max_active` on,
+#' the empty one included; latents that are not selected are off.
 #'
-#' @section E-step:
-#' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its subset's by one addition,
-#' so a data point costs a few operations a state.
+#' @section E-step: Exact on these states (equation 2 of the paper): `log p(s, y)` of a state
+#' follows from its subset's by one addition, so a data point costs a few operations a state.
 #'
-#' @section M-step:
-#' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which leaves components that
-#' nobody uses where they are; `sigma2` is the expected squared error per cell, at least 1e-6 of the mean variance of the
-#' data; `pi` the mean of `<s>`, kept in \[1e-4, 1 - 1e-4\].
+#' @section M-step: `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean
+#' diagonal, which leaves components that nobody uses where they are; `sigma2` is the expected
+#' squared error per cell, at least 1e-6 of the mean variance of the data; `pi` the mean of `<s>`,
+#' kept in \[1e-4, 1 - 1e-4\].
 #'
 #' @section Hand-crafted affinity:
 #' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
@@ -28,7 +26,8 @@
 #'
 #' @param n_latents number of components H, a whole number of at least 1.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
-#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H) and `sigma2`.
+#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H) and
+#'   `sigma2`.
 #' @examples
 #' model_binary_sparse(10)
 #' @export
@@ -58,7 +57,8 @@ gps_bind.gps_binary_sparse <- function(model, y) {
               options = list(options = c(as.double(shared), 1e-6 * variance_scale(y))))
 }
 
-# Mean variance of the columns; where the data are constant their mean square, and 1 where they are zero.
+# Mean variance of the columns; where the data are constant their mean square, and 1 where they are
+# zero.
 variance_scale <- function(y) {
   square <- mean(y^2)
   if (!is.finite(square)) gps_abort("`y` is too large to square: rescale it.")
@@ -66,8 +66,8 @@ variance_scale <- function(y) {
   for (scale in c(mean_variance(y), square, 1)) if (scale > 0) return(scale)
 }
 
-# About the means: the difference of mean squares would lose all digits far from the origin. What rounding of the means
-# leaves of constant columns is no variance.
+# About the means: the difference of mean squares would lose all digits far from the origin. What
+# rounding of the means leaves of constant columns is no variance.
 mean_variance <- function(y) {
   variance <- mean((y - rep(colMeans(y), each = nrow(y)))^2)
   if (variance <= 1e-30 * mean(y^2)) 0 else variance
@@ -107,8 +107,9 @@ column_norms <- function(w) {
 #' @export
 block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) inputs$proj / column_norms(inputs$W)
 
-# The residual's squares fall from S to S - b, so that the bound rises by (cells / 2) log(S / (S - b)); b is what the
-# split explains beyond the share 2 / pi of one direction's squares that the halves of mere noise explain.
+# The residual's squares fall from S to S - b, so that the bound rises by (cells / 2) log(S / (S -
+# b)); b is what the split explains beyond the share 2 / pi of one direction's squares that the
+# halves of mere noise explain.
 #' @export
 move_gain.gps_binary_sparse <- function(model, split, residual) {
   squares <- sum(residual^2)

@@ -13,10 +13,10 @@
 #' @section E-step:
 #' Responsibilities of the selected clusters, the others have none (equation 2 of the paper).
 #'
-#' @section M-step:
-#' `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and covariances. `pi_c` is at least 1e-4 / C; the
-#' eigenvalues of `Sigma_c` are at least 1e-6 of the mean variance of the data. A cluster with less than one point keeps
-#' its mean, one with fewer than D + 1 points (2 if not full) its covariance.
+#' @section M-step: `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and
+#' covariances. `pi_c` is at least 1e-4 / C; the eigenvalues of `Sigma_c` are at least 1e-6 of the
+#' mean variance of the data. A cluster with less than one point keeps its mean, one with fewer than
+#' D + 1 points (2 if not full) its covariance.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -26,7 +26,8 @@
 #'
 #' @param n_components number of clusters C, a whole number of at least 1.
 #' @param covariance "full", "diagonal" or "spherical".
-#' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C or C) and `pi` (C).
+#' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C
+#'   or C) and `pi` (C).
 #' @examples
 #' model_gaussian_mixture(3, "diagonal")
 #' @export
@@ -127,7 +128,8 @@ gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
   matrix(affinity, nrow(y))
 }
 
-# Each point of the cluster has a narrower density along the split's direction, for the entropy of which half it is in.
+# Each point of the cluster has a narrower density along the split's direction, for the entropy of
+# which half it is in.
 #' @export
 move_gain.gps_gaussian_mixture <- function(model, split, residual) {
   n_points <- sum(split$size)

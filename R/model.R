@@ -2,20 +2,21 @@
 
 #' The parts of a model
 #'
-#' A model tells the algorithm how to start, how to update its parameters, how to draw data and, if somebody has designed
-#' one, which latents look relevant for a data point. Built-in models implement the generics below; [gps_estep()] and
-#' [gps_mstep()] can be called at the prompt.
+#' A model tells the algorithm how to start, how to update its parameters, how to draw data and, if
+#' somebody has designed one, which latents look relevant for a data point. Built-in models
+#' implement the generics below; [gps_estep()] and [gps_mstep()] can be called at the prompt.
 #'
 #' @param model a `gps_model`, as made by a `model_*()` function.
 #' @param y numeric matrix n x D, data points in rows.
 #' @param params named list of parameters, shaped as in `coef()` of a fit.
 #' @param stats named list of expected sufficient statistics, from [gps_estep()].
 #' @param n number of data points to draw.
-#' @return `gps_init()`: a named list of parameters. `gps_bind()`: the model with its sizes fixed by the data.
-#'   `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a floor or a rescue acted.
-#'   `gps_mend()`: a list of `params` and `relabel`, an integer vector with the new number of each latent (0 = none), or
-#'   NULL where nothing changed. `gps_draw()`: a list of `y` (n x D) and `latents` (n x H). `gps_handcrafted()`: a
-#'   matrix n x H of affinities, larger for more relevant latents.
+#' @return `gps_init()`: a named list of parameters. `gps_bind()`: the model with its sizes fixed by
+#'   the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a
+#'   floor or a rescue acted. `gps_mend()`: a list of `params` and `relabel`, an integer vector with
+#'   the new number of each latent (0 = none), or NULL where nothing changed. `gps_draw()`: a list
+#'   of `y` (n x D) and `latents` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
+#'   for more relevant latents.
 #' @name gps_model
 #' @examples
 #' model <- gps_bind(model_binary_sparse(4), matrix(rnorm(60), 20))
@@ -94,8 +95,8 @@ gps_draw.default <- function(model, params, n) abort_no_method(model, "gps_draw"
 #' @export
 gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gps_handcrafted")
 
-# Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options and what the model
-# prepared for this block, so that a built-in model need not compute it again.
+# Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options
+# and what the model prepared for this block, so that a built-in model need not compute it again.
 block_handcrafted <- function(model, inputs, y, block) UseMethod("block_handcrafted")
 
 #' @export

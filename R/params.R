@@ -1,5 +1,5 @@
-# Shapes of a model's arrays as data: a model names the dimensions of each parameter, option, prepared array and
-# statistic, and everything that allocates or checks reads them here.
+# Shapes of a model's arrays as data: a model names the dimensions of each parameter, option,
+# prepared array and statistic, and everything that allocates or checks reads them here.
 
 # Numbers behind the names of dimensions; `points` is the size of a block.
 dimension_sizes <- function(model, n_points = NA) {
@@ -11,7 +11,8 @@ resolve_dims <- function(shapes, sizes) lapply(shapes, function(shape) as.intege
 # Named vector: how many numbers each array has.
 resolve_lengths <- function(shapes, sizes) vapply(shapes, function(shape) prod(sizes[shape]), 1)
 
-# Parameters as the model wants them: names, shapes and ranges checked, plain doubles with their dims.
+# Parameters as the model wants them: names, shapes and ranges checked, plain doubles with their
+# dims.
 check_params <- function(model, params, arg = "start") {
   if (!is.list(params) || is.null(names(params))) {
     abort_value(params, arg, paste("a named list of", paste(names(model$params), collapse = ", ")))

@@ -1,10 +1,11 @@
-# One pass over the data: a map over blocks whose results add up. Everything that touches all points is in here.
+# One pass over the data: a map over blocks whose results add up. Everything that touches all points
+# is in here.
 
 # Numbers that a block's arrays of latents x points may take.
 block_doubles <- 2^22
 
-# Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the sums over 512 points
-# in C (src/blocks.h), whatever the size.
+# Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the
+# sums over 512 points in C (src/blocks.h), whatever the size.
 split_blocks <- function(n_points, n_latents) {
   size <- 512
   while (size < n_points && 2 * size * n_latents <= block_doubles) size <- 2 * size
@@ -18,7 +19,8 @@ pass <- function(task, state, want = "stats") {
   join_parts(parts)
 }
 
-# Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking and the screening.
+# Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking
+# and the screening.
 pass_block <- function(block, task, state, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- select_block(task, state, block, inputs)
@@ -30,7 +32,8 @@ pass_block <- function(block, task, state, want) {
   c(list(selected = selected), estep)
 }
 
-# Point by point the selection, last iteration's or the new one, that explains the point better: the bound cannot fall.
+# Point by point the selection, last iteration's or the new one, that explains the point better: the
+# bound cannot fall.
 keep_better <- function(task, state, block, inputs, selected) {
   last <- block_slots(state$selected, block)
   evidence <- function(slots) {
@@ -56,7 +59,8 @@ join_parts <- function(parts) {
   joined
 }
 
-# Sum of statistics over blocks by the tree of src/blocks.h: equal sizes pair up, the rest is added from the right.
+# Sum of statistics over blocks by the tree of src/blocks.h: equal sizes pair up, the rest is added
+# from the right.
 fold_parts <- function(parts) {
   add <- function(left, right) Map(`+`, left, right)
   level <- list()

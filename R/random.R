@@ -6,8 +6,8 @@ stream_seed <- function() {
   as.integer(floor(stats::runif(2) * .Machine$integer.max))
 }
 
-# Evaluates `code` under R's default generators seeded from a stream seed and a number, and puts the session's
-# generator back afterwards, whatever happens.
+# Evaluates `code` under R's default generators seeded from a stream seed and a number, and puts the
+# session's generator back afterwards, whatever happens.
 with_seed <- function(seed, number, code) {
   old_kind <- RNGkind()
   old_seed <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)

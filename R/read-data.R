@@ -1,6 +1,8 @@
-# The door: what users call data becomes one D x n matrix of finite doubles, with names and image size on the side.
+# The door: what users call data becomes one D x n matrix of finite doubles, with names and image
+# size on the side.
 
-# list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or list of images.
+# list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or
+# list of images.
 read_data <- function(y, arg = "y") {
   if (is.list(y) && !is.data.frame(y) && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL

@@ -1,16 +1,19 @@
-# From affinities to selected latents (equation 4 of the paper), and the screening step between the two.
+# From affinities to selected latents (equation 4 of the paper), and the screening step between the
+# two.
 
 #' Screening of candidates
 #'
-#' A step between ranking and selection, for every model: candidates are the best-ranked latents, the point's own last
-#' ones and a few at random; the model's log joint decides which of them fill the slots. It evaluates single states only,
-#' so it costs far less than a scan of all latents.
+#' A step between ranking and selection, for every model: candidates are the best-ranked latents,
+#' the point's own last ones and a few at random; the model's log joint decides which of them fill
+#' the slots. It evaluates single states only, so it costs far less than a scan of all latents.
 #'
-#' @param rank_by "greedy": slots are filled one after the other by the gain in log joint given those already filled;
-#'   "singleton": by the log joint of the states with one latent on.
-#' @param keep TRUE: the latents that were selected for the point in the last iteration are candidates.
+#' @param rank_by "greedy": slots are filled one after the other by the gain in log joint given
+#'   those already filled; "singleton": by the log joint of the states with one latent on.
+#' @param keep TRUE: the latents that were selected for the point in the last iteration are
+#'   candidates.
 #' @param propose number of best-ranked latents that are candidates; NULL: twice `n_selected`.
-#' @param explore two whole numbers: uniform random candidates for each point while the fit explores, and after.
+#' @param explore two whole numbers: uniform random candidates for each point while the fit
+#'   explores, and after.
 #' @param random_slot TRUE: the selector's explorers also replace slots after screening.
 #' @param moves,pool,conditional,temperature not available yet; anything but NULL is an error.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
@@ -40,8 +43,8 @@ refuse_unbuilt <- function(values) {
   }
 }
 
-# selected [n_selected x n] of one block, slots in ascending latent order. `affinity` [H x n]; NULL ranks nothing, so that
-# all latents tie. A state with `given` slots has them instead (mend.R).
+# selected [n_selected x n] of one block, slots in ascending latent order. `affinity` [H x n]; NULL
+# ranks nothing, so that all latents tie. A state with `given` slots has them instead (mend.R).
 select_block <- function(task, state, block, inputs) {
   n_latents <- task$model$n_latents
   if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))

@@ -1,7 +1,8 @@
-# The learned selector at work: its memory is the kernel's hyper-parameters, what leave-one-out needs at these, and the
-# affinities of all points for the next iteration.
+# The learned selector at work: its memory is the kernel's hyper-parameters, what leave-one-out
+# needs at these, and the affinities of all points for the next iteration.
 
-# Leave-one-out R^2 below which the targets carry no signal: a refit would take everything for noise.
+# Leave-one-out R^2 below which the targets carry no signal: a refit would take everything for
+# noise.
 least_signal <- 0.02
 
 # A refit that moves no log hyper-parameter by more than this is not worth a new factorisation.
@@ -13,7 +14,8 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   if (is.null(affinity)) NULL else block_slots(affinity, block)
 }
 
-# Before the first E-step the expectations are random (section 4 of the paper): uniform targets, regressed like any.
+# Before the first E-step the expectations are random (section 4 of the paper): uniform targets,
+# regressed like any.
 #' @export
 begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory

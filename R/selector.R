@@ -1,31 +1,39 @@
-# Selectors: who ranks the latents of a data point. The learned one regresses last iteration's posterior means on the data
-# (section 4 of the paper).
+# Selectors: who ranks the latents of a data point. The learned one regresses last iteration's
+# posterior means on the data (section 4 of the paper).
 
 #' Selectors
 #'
-#' A selector gives each latent of a data point an affinity; the `n_selected` best may be on in the E-step.
+#' A selector gives each latent of a data point an affinity; the `n_selected` best may be on in the
+#' E-step.
 #'
-#' `selector_gp()` is the paper's: a Gaussian process regresses the posterior means of the last iteration on the data, and
-#' its leave-one-out prediction is the affinity (equation 5). Its hyper-parameters are shared by all latents and learned by
-#' maximum marginal likelihood every `refit_every` iterations, as soon as the targets carry a signal. A kernel without a
-#' white term gets one, since the kernel matrix would be singular otherwise. `selector_handcrafted()` uses the affinity that
-#' the model's author designed, `selector_full()` selects all latents (exact EM), `selector_random()` any (a control), and
-#' `selector_custom()` those with the largest values of a function of yours.
+#' `selector_gp()` is the paper's: a Gaussian process regresses the posterior means of the last
+#' iteration on the data, and its leave-one-out prediction is the affinity (equation 5). Its
+#' hyper-parameters are shared by all latents and learned by maximum marginal likelihood every
+#' `refit_every` iterations, as soon as the targets carry a signal. A kernel without a white term
+#' gets one, since the kernel matrix would be singular otherwise. `selector_handcrafted()` uses the
+#' affinity that the model's author designed, `selector_full()` selects all latents (exact EM),
+#' `selector_random()` any (a control), and `selector_custom()` those with the largest values of a
+#' function of yours.
 #'
 #' @param kernel a kernel, see [kernel_rbf()].
-#' @param method "exact" factors the kernel matrix of all data points (or works in the features of a kernel of linear, bias
-#'   and white terms, at a cost linear in the number of points); "auto" is "exact" so far. The others are not available yet.
+#' @param method "exact" factors the kernel matrix of all data points (or works in the features of a
+#'   kernel of linear, bias and white terms, at a cost linear in the number of points); "auto" is
+#'   "exact" so far. The others are not available yet.
 #' @param rank not available yet; leave it NULL.
 #' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1.
-#' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at least 1.
-#' @param refit_rows most data points for a refit, sampled anew each time; at least 10. Predictions use all points.
-#' @param explore share of the slots given to random latents, in \[0, 1\]; on average exact for any `n_selected`.
+#' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at
+#'   least 1.
+#' @param refit_rows most data points for a refit, sampled anew each time; at least 10. Predictions
+#'   use all points.
+#' @param explore share of the slots given to random latents, in \[0, 1\]; on average exact for any
+#'   `n_selected`.
 #' @param smooth not available for the models built so far; leave it NULL.
-#' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never; or a [gps_screen()].
-#' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn` it gets the memory as
-#'   third argument.
-#' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H posterior means; its value
-#'   is the memory.
+#' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never;
+#'   or a [gps_screen()].
+#' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
+#'   it gets the memory as third argument.
+#' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
+#'   posterior means; its value is the memory.
 #' @return a list of class `gps_selector`.
 #' @examples
 #' selector_gp(kernel_rbf(), refit_every = 5)
@@ -137,7 +145,8 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
   list(learned = selector$learn(state$params, t(task$y), t(dense_targets(state, task$model$n_latents))))
 }
 
-# Posterior means of all latents, H x N, zero outside the selection: the targets of the next regression.
+# Posterior means of all latents, H x N, zero outside the selection: the targets of the next
+# regression.
 dense_targets <- function(state, n_latents) {
   targets <- matrix(0, n_latents, ncol(state$selected))
   at <- state$selected + rep((seq_len(ncol(targets)) - 1) * n_latents, each = nrow(state$selected))

@@ -1,9 +1,11 @@
-# Short starts: local optima are told apart by the bound, so several short runs on few rows choose where the fit begins.
+# Short starts: local optima are told apart by the bound, so several short runs on few rows choose
+# where the fit begins.
 
 start_iterations <- 12L
 start_rows <- 2000L
 
-# The state to go on from, with the table of starts in `starts`. Starts share the learned kernel and its factorisation.
+# The state to go on from, with the table of starts in `starts`. Starts share the learned kernel and
+# its factorisation.
 choose_start <- function(task) {
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
@@ -53,7 +55,8 @@ restrict_task <- function(task, rows) {
   task
 }
 
-# What one start hands to the next: kernel and factorisation, not what was regressed on them. No further refits.
+# What one start hands to the next: kernel and factorisation, not what was regressed on them. No
+# further refits.
 share_memory <- function(memory) {
   if (is.null(memory$prepared)) return(NULL)
   memory$affinity <- NULL
@@ -61,8 +64,8 @@ share_memory <- function(memory) {
   memory
 }
 
-# The chosen start as the first state of the main run. On sampled rows only the parameters go on, and what the Gaussian
-# process of these rows predicts for all.
+# The chosen start as the first state of the main run. On sampled rows only the parameters go on,
+# and what the Gaussian process of these rows predicts for all.
 continue_state <- function(task, short, chosen) {
   state <- new_state(chosen$params, 0L, task$explore)
   if (ncol(short$y) == ncol(task$y)) {

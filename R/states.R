@@ -1,7 +1,8 @@
-# The state space K_n of a data point, as a template in slots: which slots are on in each state. Built once a fit and
-# shared by all data points (equation 2 of the paper).
+# The state space K_n of a data point, as a template in slots: which slots are on in each state.
+# Built once a fit and shared by all data points (equation 2 of the paper).
 
-# What a model says of its states. `min_active` is 0, or 1 for models in which exactly one latent is on.
+# What a model says of its states. `min_active` is 0, or 1 for models in which exactly one latent is
+# on.
 state_rule <- function(min_active = 0L, max_active = Inf) {
   list(min_active = as.integer(min_active), max_active = max_active)
 }
@@ -21,8 +22,9 @@ largest_n_selected <- function(rule, max_active) {
   n_slots
 }
 
-# The template: n_active [n_states], active [max_active x n_states] slot numbers (0 = none), parent [n_states] the
-# state without its last slot (0 = not in the template). Parents stand before their children.
+# The template: n_active [n_states], active [max_active x n_states] slot numbers (0 = none), parent
+# [n_states] the state without its last slot (0 = not in the template). Parents stand before their
+# children.
 enumerate_states <- function(rule, n_slots, max_active) {
   all_subsets <- rule$min_active == 0 && max_active == n_slots
   on <- if (all_subsets) subsets_by_number(n_slots) else subsets_by_size(rule$min_active, n_slots, max_active)
@@ -36,7 +38,8 @@ enumerate_states <- function(rule, n_slots, max_active) {
   )
 }
 
-# State m + 1 has slot i on where bit i - 1 of m is set: the order that subset recursions in C rely on.
+# State m + 1 has slot i on where bit i - 1 of m is set: the order that subset recursions in C rely
+# on.
 subsets_by_number <- function(n_slots) {
   lapply(seq_len(2^n_slots) - 1L, function(m) which(bitwAnd(m, 2L^(seq_len(n_slots) - 1L)) > 0))
 }

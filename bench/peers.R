@@ -1,6 +1,7 @@
-# Beside other R packages on the same data, from the same start: mclust for one EM iteration of a Gaussian mixture,
-# kernlab and DiceKriging for Gaussian process regression. Only what they can do is compared; a package for one output is
-# run on one and multiplied. OPENBLAS_NUM_THREADS=1 Rscript bench/peers.R; `tools/setup.sh bench` installs the peers.
+# Beside other R packages on the same data, from the same start: mclust for one EM iteration of a
+# Gaussian mixture, kernlab and DiceKriging for Gaussian process regression. Only what they can do
+# is compared; a package for one output is run on one and multiplied. OPENBLAS_NUM_THREADS=1 Rscript
+# bench/peers.R; `tools/setup.sh bench` installs the peers.
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))

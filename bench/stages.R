@@ -1,6 +1,7 @@
-# Times of each stage of an EM iteration, beside one dgemm of 2000 x 2000 x 2000 with the same threads in the same run.
-# OPENBLAS_NUM_THREADS=1 Rscript bench/stages.R [n_threads]
-# On a machine whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen, ...) in front.
+# Times of each stage of an EM iteration, beside one dgemm of 2000 x 2000 x 2000 with the same
+# threads in the same run. OPENBLAS_NUM_THREADS=1 Rscript bench/stages.R [n_threads] On a machine
+# whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen, ...) in
+# front.
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -8,7 +9,8 @@ engine <- asNamespace("gpselect")
 given <- commandArgs(TRUE)
 n_threads <- if (length(given) > 0) as.integer(given[1]) else 1L
 
-# A fit in the middle of its work: task, state after two iterations, and the inputs of its first block.
+# A fit in the middle of its work: task, state after two iterations, and the inputs of its first
+# block.
 start_work <- function(y, model, selector, n_selected) {
   control <- gps_control(n_starts = 1, n_threads = n_threads)
   task <- engine$new_task(t(y), model, selector, n_selected, NULL, control)

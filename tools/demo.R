@@ -1,5 +1,6 @@
-# The demonstration: two fits of real data with the learned selection, figures and a one-page report.
-# Rscript tools/demo.R [folder]; `make demo` calls it with the package installed in build/library.
+# The demonstration: two fits of real data with the learned selection, figures and a one-page
+# report. Rscript tools/demo.R [folder]; `make demo` calls it with the package installed in
+# build/library.
 
 library(gpselect)
 given <- commandArgs(TRUE)

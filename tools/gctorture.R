@@ -1,7 +1,7 @@
-# Calls every routine of src/entries.h while R collects garbage at every allocation: what is not protected
-# is gone then. The calls are not written by hand: the examples of the help pages, and the test suite
-# where they leave a routine out, are run once while all calls are recorded, and the smallest of each
-# routine are repeated. Each must give what it gave without torture.
+# Calls every routine of src/entries.h while R collects garbage at every allocation: what is not
+# protected is gone then. The calls are not written by hand: the examples of the help pages, and the
+# test suite where they leave a routine out, are run once while all calls are recorded, and the
+# smallest of each routine are repeated. Each must give what it gave without torture.
 
 part <- "gctorture"
 n_kept <- 3

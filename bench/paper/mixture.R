@@ -1,6 +1,6 @@
-# The Gaussian mixture of section 4.2 of the paper: C = 3, C' = 2, 40 iterations, one start, explorers to the end, refits
-# every five iterations; and the package's defaults beside it. Stores inst/extdata/mixture.csv.
-# make reproduce-mixture, or: Rscript bench/paper/mixture.R [n_seeds]
+# The Gaussian mixture of section 4.2 of the paper: C = 3, C' = 2, 40 iterations, one start,
+# explorers to the end, refits every five iterations; and the package's defaults beside it. Stores
+# inst/extdata/mixture.csv. make reproduce-mixture, or: Rscript bench/paper/mixture.R [n_seeds]
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -9,8 +9,8 @@ given <- as.integer(commandArgs(TRUE))
 n_seeds <- if (length(given) > 0) given[1] else 20L
 as_paper <- gps_control(max_iter = 40, tol = 0, n_starts = 1, polish = FALSE, mend = FALSE)
 
-# Adjusted Rand indices: of the last iteration's most probable clusters, explorers and all, as in the paper's figure; and
-# of the fit, whose last pass has no explorers.
+# Adjusted Rand indices: of the last iteration's most probable clusters, explorers and all, as in
+# the paper's figure; and of the fit, whose last pass has no explorers.
 run_one <- function(seed, layout, kernel, start, n_selected, control) {
   set.seed(seed)
   data <- simulate_clusters(150, layout = layout)

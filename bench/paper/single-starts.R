@@ -1,10 +1,12 @@
-# How often one start, without the choice among several, finds all ten bars: with and without moves judged by the bound
-# (gps_control(mend = )), for hand-crafted and learned selection. Rates with Clopper-Pearson 95 % intervals.
+# How often one start, without the choice among several, finds all ten bars: with and without moves
+# judged by the bound (gps_control(mend = )), for hand-crafted and learned selection. Rates with
+# Clopper-Pearson 95 % intervals.
 #
 #   Rscript bench/paper/single-starts.R [seeds [selectors [first_seed]]]
 #   Rscript bench/paper/single-starts.R 60 handcrafted,linear
 #
-# Seed r draws its data from set.seed(100 + r) and its start from set.seed(1000 + r); both settings see the same.
+# Seed r draws its data from set.seed(100 + r) and its start from set.seed(1000 + r); both settings
+# see the same.
 
 library(gpselect)
 

@@ -9,7 +9,8 @@ fit_bars <- function(r, ..., n = 2000, selector = selector_handcrafted(), max_it
 
 moves_of <- function(fit) grep("split|renewed", fit$trace$events, value = TRUE)
 
-# Seeds 1 and 2 lack one bar and have an idle column; 3 and 10 have two bars as their mean and their sum.
+# Seeds 1 and 2 lack one bar and have an idle column; 3 and 10 have two bars as their mean and their
+# sum.
 test_that("single starts that end in either local optimum find all bars when mended", {
   for (r in c(1, 2, 3, 10)) {
     without <- fit_bars(r, mend = FALSE)
