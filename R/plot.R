@@ -245,7 +245,7 @@ draw_starts <- function(starts, chosen) {
   ylim <- c(min(ends, stats::quantile(late, 0.25)), max(unlist(values)))
   ylim <- ylim + c(-0.05, 0.05) * max(diff(ylim), 1e-3 * abs(ylim[2]))
   open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label,
-             "Bound in the short starts", yaxs = "i")
+             "Short starts", yaxs = "i")
   for (start in starts) draw_run(start, "grey65", 1.5)
   draw_run(starts[[match(chosen, names(starts))]], ink["blue"], 2.5)
   labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
@@ -261,7 +261,7 @@ draw_run <- function(run, colour, width) {
 draw_main_run <- function(main, ylab) {
   limits <- range(main$value)
   limits <- limits + c(-0.5, 0.5) * max(0, 1e-4 * abs(limits[2]) - diff(limits))
-  open_panel(range(main$iteration), limits, "iteration", ylab, "Bound in the main run")
+  open_panel(range(main$iteration), limits, "iteration", ylab, "Main run")
   quiet <- main$iteration[main$explore == 0]
   has_polish <- length(quiet) > 0 && any(main$explore > 0)
   ground <- fade(ink["sky"], 0.2)
