@@ -31,7 +31,9 @@ abort_fit <- function(reason) {
 
 need_fit <- function(is_true, reason) if (!isTRUE(is_true)) abort_fit(reason)
 
-is_count <- function(x, lower = 1) is_number(x) && x == round(x) && x >= lower
+is_count <- function(x, lower = 1) {
+  is_number(x) && x == round(x) && x >= lower && x <= .Machine$integer.max
+}
 
 # Fits live as long as the major number.
 check_fit_version <- function(version) {
@@ -126,13 +128,25 @@ check_fit_choices <- function(parts) {
            "`control` is not made by gps_control()")
   if (inherits(parts$selector, "gps_selector_gp")) {
     check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
+  } else {
+    need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
   }
-  need_fit(is.data.frame(parts$trace) && all(names(trace_columns) %in% names(parts$trace)),
-           "`trace` is not its trace")
-  need_fit(is.null(parts$starts) || is.data.frame(parts$starts), "`starts` is not a data frame")
+  need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
+  need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
+             sum(parts$starts$chosen) == 1, "`starts` is not its table of starts")
   need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+start_columns <- list(start = integer(), bound_per_point = numeric(), chosen = logical())
+
+# A data frame with plain columns of the types of `columns`, without NA.
+has_columns <- function(frame, columns) {
+  is.data.frame(frame) && all(mapply(function(x, like) {
+    is.atomic(x) && is.null(attributes(x)) && typeof(x) == typeof(like) &&
+      length(x) == nrow(frame) && !anyNA(x)
+  }, unclass(frame)[names(columns)], columns))
 }
 
 # A selector, and its screen, are what their constructors make of their own parts.

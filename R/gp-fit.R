@@ -185,6 +185,6 @@ check_gp_fit <- function(fit, arg) {
 is_kernel_sound <- function(kernel) {
   is.list(kernel$terms) && length(kernel$terms) > 0 && all(vapply(kernel$terms, function(term) {
     is.list(term) && is.character(term$type) && length(term$type) == 1 &&
-      term$type %in% names(kernel_types) && isTRUE(term$ard %in% c(TRUE, FALSE))
+      term$type %in% names(kernel_types) && (isTRUE(term$ard) || isFALSE(term$ard))
   }, NA))
 }

@@ -247,7 +247,7 @@ draw_starts <- function(starts, chosen) {
   open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label,
              "Short starts", yaxs = "i")
   for (start in starts) draw_run(start, "grey65", 1.5)
-  draw_run(starts[[match(chosen, names(starts))]], ink["blue"], 2.5)
+  for (start in starts[names(starts) %in% chosen]) draw_run(start, ink["blue"], 2.5)
   labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
   top_legend(labels, col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
 }

@@ -7,7 +7,8 @@ within_list <- function(x, ...) {
 # Everything a user may do with a fit.
 all_methods <- list(
   print = function(fit) capture.output(print(fit)), summary = summary, coef = coef,
-  logLik = logLik, nobs = nobs, AIC = AIC, BIC = BIC, fitted = fitted, residuals = residuals, predict = predict,
+  logLik = logLik, nobs = nobs, AIC = AIC, BIC = BIC, fitted = fitted, residuals = residuals,
+  predict = predict,
   simulate = function(fit) simulate(fit), update = function(fit) update(fit, max_iter = 1),
   expectations = expectations, posterior_states = function(fit) posterior_states(fit, 1),
   posterior_sample = function(fit) posterior_sample(fit),
@@ -66,6 +67,17 @@ test_that("a fit with anything tampered is refused", {
     function(fit) within_list(fit, row_names = "a"),
     function(fit) within_list(fit, seed = c(1, 2)),
     function(fit) within_list(fit, trace = fit$trace[-2]),
+    function(fit) within_list(fit, trace = within_list(fit$trace, bound = "a")),
+    function(fit) within_list(fit, trace = within_list(fit$trace, refit = 1)),
+    function(fit) within_list(fit, starts = data.frame(start = 1L)),
+    function(fit) {
+      within_list(fit, starts = data.frame(start = 1L, bound_per_point = 1, chosen = NA))
+    },
+    function(fit) within_list(fit, n_iter = Inf),
+    function(fit) {
+      fit$selector$kernel$terms[[1]]$ard <- 1
+      fit
+    },
     function(fit) within_list(fit, params = fit$params[-1]),
     function(fit) within_list(fit, params = within_list(fit$params, W = fit$params$W[-1, ])),
     function(fit) within_list(fit, params = within_list(fit$params, sigma2 = NaN)),
