@@ -5,7 +5,8 @@
 # condition.
 gps_abort <- function(message, class = c("argument", "model", "numeric"), ...) {
   class <- match.arg(class)
-  stop(errorCondition(message, ..., class = c(paste0("gps_error_", class), "gps_error"), call = NULL))
+  stop(errorCondition(message, ..., class = c(paste0("gps_error_", class), "gps_error"),
+                      call = NULL))
 }
 
 gps_warn <- function(message, ...) {
@@ -21,10 +22,15 @@ describe_value <- function(x) {
     if (is.character(x)) return(dQuote(x, FALSE))
     return(format(x, digits = 6, decimal.mark = "."))
   }
-  if (is.data.frame(x)) return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
-  if (!is.null(dim(x))) return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
+  if (is.data.frame(x)) {
+    return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
+  }
+  if (!is.null(dim(x))) {
+    return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
+  }
   if (is.list(x)) return(sprintf("a list of length %d", length(x)))
-  sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x), length(x))
+  sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x),
+          length(x))
 }
 
 abort_value <- function(x, arg, allowed) {
@@ -73,7 +79,8 @@ check_choice <- function(x, arg, choices) {
     hint <- nearest_name(x, choices)
     gps_abort(sprintf(
       "`%s` must be one of %s, not %s.%s", arg, paste(dQuote(choices, FALSE), collapse = ", "),
-      describe_value(x), if (is.null(hint)) "" else sprintf(" Did you mean %s?", dQuote(hint, FALSE))
+      describe_value(x),
+      if (is.null(hint)) "" else sprintf(" Did you mean %s?", dQuote(hint, FALSE))
     ))
   }
   x
@@ -106,7 +113,8 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE) {
 
 # Same numbers, plain double matrix: no class, only dim and dimnames.
 plain_double_matrix <- function(x) {
-  if (!is.object(x) && is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames"))) return(x)
+  is_plain <- !is.object(x) && is.double(x) && all(names(attributes(x)) %in% c("dim", "dimnames"))
+  if (is_plain) return(x)
   matrix(as.double(x), nrow(x), ncol(x), dimnames = dimnames(x))
 }
 
@@ -115,8 +123,8 @@ check_data_frame <- function(x, arg) {
     (is.numeric(column) || is.logical(column)) && !is.factor(column) && is.null(dim(column))
   }, NA))
   if (length(bad) > 0) {
-    gps_abort(sprintf("Column %d (%s) of `%s` must be numeric, not %s.", bad[1], dQuote(names(x)[bad[1]], FALSE),
-                      arg, class(x[[bad[1]]])[1]))
+    gps_abort(sprintf("Column %d (%s) of `%s` must be numeric, not %s.", bad[1],
+                      dQuote(names(x)[bad[1]], FALSE), arg, class(x[[bad[1]]])[1]))
   }
   has_row_names <- .row_names_info(x) > 0
   matrix(as.double(unlist(x, use.names = FALSE)), nrow(x), ncol(x),
@@ -142,7 +150,8 @@ check_class <- function(x, arg, class, allowed) {
 # Suggested packages are asked for by name where they are needed.
 require_package <- function(package, what) {
   if (!requireNamespace(package, quietly = TRUE)) {
-    gps_abort(sprintf("%s needs the package %s: install.packages(%s).", what, package, dQuote(package, FALSE)))
+    gps_abort(sprintf("%s needs the package %s: install.packages(%s).", what, package,
+                      dQuote(package, FALSE)))
   }
   invisible(TRUE)
 }

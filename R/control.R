@@ -36,44 +36,54 @@
 #'   error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
-#' @section Starts: Whether the true solution is found is a matter of local optima, which the bound
-#' tells apart. Each short start runs 12 iterations on at most 2000 sampled rows; all share one
-#' kernel and, for the exact Gaussian process, one factorisation.
+#' @section Starts:
+#' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each
+#' short start runs 12 iterations on at most 2000 sampled rows; all share one kernel and, for the
+#' exact Gaussian process, one factorisation.
 #'
-#' @section Mending: In a local optimum one component typically stands for two, or two for one,
-#' while another is all but idle. Mending takes the component whose removal would cost the bound
-#' least, estimated from the probabilities of being off, and proposes to put it where the residuals
-#' fall into two groups: beside another component, which is split ("split" among the events of the
-#' trace), or, where causes add up, as a new cause of its own ("renewed"). Up to three proposals run
-#' for five iterations on at most 2000 sampled rows; the first that beats the present solution
-#' continued equally long is taken, if it does not lower the bound of all rows, as one row of the
-#' trace, and the fit goes on. This is a merge and a split judged by the bound (compare Ueda,
-#' Nakano, Ghahramani and Hinton 2000, *Neural Computation* 12, 2109) and works with any selector;
-#' models A and D.
+#' @section Mending:
+#' In a local optimum one component typically stands for two, or two for one, while another is all
+#' but idle. Mending takes the component whose removal would cost the bound least, estimated from
+#' the probabilities of being off, and proposes to put it where the residuals fall into two groups:
+#' beside another component, which is split ("split" among the events of the trace), or, where
+#' causes add up, as a new cause of its own ("renewed"). Up to three proposals run for five
+#' iterations on at most 2000 sampled rows; the first that beats the present solution continued
+#' equally long is taken, if it does not lower the bound of all rows, as one row of the trace, and
+#' the fit goes on. This is a merge and a split judged by the bound (compare Ueda, Nakano,
+#' Ghahramani and Hinton 2000, *Neural Computation* 12, 2109) and works with any selector; models A
+#' and D.
 #' @return a list of class `gps_control`.
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)
 #' @export
-gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, n_starts = NULL, monotone = FALSE,
-                        polish = TRUE, method = c("auto", "exact", "gibbs"), sweeps = NULL, batch_size = NULL,
-                        step = NULL, cluster = NULL, n_threads = NULL, time_limit = Inf, checkpoint = NULL,
-                        keep_data = TRUE, progress = interactive(), trace = TRUE, mend = TRUE, ...) {
+gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, n_starts = NULL,
+                        monotone = FALSE, polish = TRUE, method = c("auto", "exact", "gibbs"),
+                        sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
+                        n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
+                        progress = interactive(), trace = TRUE, mend = TRUE, ...) {
   refuse_unknown(list(...), names(formals(gps_control)))
-  refuse_unbuilt(list(hold = hold, sweeps = sweeps, batch_size = batch_size, step = step, cluster = cluster,
-                      checkpoint = checkpoint))
+  refuse_unbuilt(list(hold = hold, sweeps = sweeps, batch_size = batch_size, step = step,
+                      cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (method == "gibbs") gps_abort("`method` = \"gibbs\" is not available yet: use \"exact\".")
   anneal <- if (is.null(anneal)) 1 else check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
-  if (monotone && anneal > 1) gps_abort("`monotone` = TRUE excludes `anneal` above 1: the tempered bound is not monotone.")
-  if (!identical(time_limit, Inf)) time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
+  if (monotone && anneal > 1) {
+    gps_abort(paste("`monotone` = TRUE excludes `anneal` above 1:",
+                    "the tempered bound is not monotone."))
+  }
+  if (!identical(time_limit, Inf)) {
+    time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
+  }
   structure(
-    list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0), anneal = anneal,
-         n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"), monotone = monotone,
-         polish = check_flag(polish, "polish"), method = method,
-         n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"), time_limit = time_limit,
-         keep_data = check_flag(keep_data, "keep_data"), progress = check_flag(progress, "progress"),
-         trace = check_flag(trace, "trace"), mend = check_flag(mend, "mend")),
+    list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0),
+         anneal = anneal,
+         n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"),
+         monotone = monotone, polish = check_flag(polish, "polish"), method = method,
+         n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
+         time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
+         progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),
+         mend = check_flag(mend, "mend")),
     class = "gps_control"
   )
 }
@@ -83,7 +93,8 @@ refuse_unknown <- function(extra, valid) {
   if (length(extra) == 0) return(invisible())
   name <- if (is.null(names(extra)) || names(extra)[1] == "") "" else names(extra)[1]
   hint <- nearest_name(name, setdiff(valid, "..."))
-  gps_abort(sprintf("Unknown argument %s.%s", if (name == "") "without a name" else sprintf("`%s`", name),
+  gps_abort(sprintf("Unknown argument %s.%s",
+                    if (name == "") "without a name" else sprintf("`%s`", name),
                     if (is.null(hint)) "" else sprintf(" Did you mean `%s`?", hint)))
 }
 

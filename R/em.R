@@ -13,14 +13,16 @@ em_step <- function(task, state) {
   state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
-  state$trace[[length(state$trace) + 1]] <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)
+  row <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)
+  state$trace[[length(state$trace) + 1]] <- row
   state
 }
 
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 new_state <- function(params, start, explore, memory = NULL) {
-  list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory, selected = NULL,
-       prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE, trace = list())
+  list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory,
+       selected = NULL, prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE,
+       trace = list())
 }
 
 # Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
@@ -57,7 +59,8 @@ has_settled <- function(bounds, tol, is_noisy) {
   before <- bounds[n - settle_window - seq_len(settle_window) + 1]
   rise <- mean(recent) - mean(before)
   if (!is_noisy) return(abs(rise) <= tol * abs(mean(recent)))
-  rise <= max(tol * abs(mean(recent)), sqrt((stats::var(recent) + stats::var(before)) / settle_window))
+  rise <= max(tol * abs(mean(recent)),
+              sqrt((stats::var(recent) + stats::var(before)) / settle_window))
 }
 
 # EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds
@@ -96,8 +99,10 @@ try_step <- function(task, state) {
     interrupt = function(condition) NULL,
     error = function(condition) {
       class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
-      gps_abort(sprintf("Iteration %d of start %d: %s", state$iteration + 1L, state$start, conditionMessage(condition)),
-                if (length(class) == 1) class else "model", state = state["params"], parent = condition)
+      gps_abort(sprintf("Iteration %d of start %d: %s", state$iteration + 1L, state$start,
+                        conditionMessage(condition)),
+                if (length(class) == 1) class else "model", state = state["params"],
+                parent = condition)
     }
   )
 }
@@ -105,25 +110,29 @@ try_step <- function(task, state) {
 trace_row <- function(state, events, seconds) {
   memory <- state$memory
   acted <- events[events > 0]
-  list(start = state$start, iteration = state$iteration, bound = state$bound, temperature = 1 / state$beta,
-       explore = state$explore, refit = isTRUE(memory$refit),
+  list(start = state$start, iteration = state$iteration, bound = state$bound,
+       temperature = 1 / state$beta, explore = state$explore, refit = isTRUE(memory$refit),
        jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
-       events = if (length(acted) == 0) "" else paste(names(acted), acted, sep = " ", collapse = ", "),
+       events = if (length(acted) == 0) "" else
+         paste(names(acted), acted, sep = " ", collapse = ", "),
        seconds = seconds)
 }
 
 # Columns of the trace, as empty vectors of their types.
-trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(), temperature = numeric(),
-                      explore = numeric(), refit = logical(), jitter = numeric(), events = character(), seconds = numeric())
+trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(),
+                      temperature = numeric(), explore = numeric(), refit = logical(),
+                      jitter = numeric(), events = character(), seconds = numeric())
 
 trace_frame <- function(rows) {
-  as.data.frame(Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))), trace_columns, names(trace_columns)),
-                stringsAsFactors = FALSE)
+  filled <- Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))),
+                trace_columns, names(trace_columns))
+  as.data.frame(filled, stringsAsFactors = FALSE)
 }
 
 show_progress <- function(task, state) {
   if (!task$control$progress) return(invisible())
   phase <- if (state$start > 0) sprintf("start %d", state$start) else "main"
-  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase, state$iteration, task$max_iter, state$bound))
+  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase, state$iteration,
+              task$max_iter, state$bound))
   utils::flush.console()
 }

@@ -1,5 +1,5 @@
-# The E-step of native models: gather the inputs of a block, one .Call, named results. Data are D x
-# N in here.
+# The E-step of native models: gather the inputs of a block, one .Call, named results.
+# Data are D x N in here.
 
 # A block of the data: columns offset + 1 .. offset + n_points of y, numbered from first_row
 # (0-based) in the whole.
@@ -28,9 +28,11 @@ block_lengths <- function(model, block) {
 
 # list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob): the last four only
 # where wanted.
-run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1, iteration = 0L) {
-  .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims, y, block, selected,
-        states, list(beta = beta, iteration = iteration, n_threads = n_threads, want = want))
+run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
+                      iteration = 0L) {
+  .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims,
+        y, block, selected, states,
+        list(beta = beta, iteration = iteration, n_threads = n_threads, want = want))
 }
 
 #' One E-step
@@ -41,8 +43,8 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
 #' @param params named list of parameters.
 #' @param y numeric matrix n x D.
-#' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition; 0 =
-#'   an empty slot.
+#' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition;
+#'   0 = an empty slot.
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
 #' @param want which of "stats", "latent", "response" and "prob" to compute besides `prob_on` and
 #'   `log_evidence`.
@@ -58,7 +60,8 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' step <- gps_estep(model, gps_init(model, y), y, selected = matrix(1:2, 20, 2, byrow = TRUE))
 #' sum(step$log_evidence)
 #' @export
-gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1, n_threads = NULL) {
+gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
+                      n_threads = NULL) {
   check_bound_model(model)
   check_want(want)
   y <- t(check_matrix(y, "y", n_cols = model$n_dims))
@@ -77,7 +80,9 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
 
 check_want <- function(want) {
   choices <- c("stats", "latent", "response", "prob")
-  if (!is.character(want)) abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
+  if (!is.character(want)) {
+    abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
+  }
   for (word in want) check_choice(word, "want", choices)
 }
 
@@ -98,7 +103,8 @@ check_selected <- function(selected, n_latents, n_points) {
   selected <- t(check_matrix(selected, "selected"))
   if (ncol(selected) != n_points || any(selected != round(selected)) || any(selected < 0) ||
         any(selected > n_latents)) {
-    gps_abort(sprintf("`selected` must be %d rows of whole numbers between 0 and %d.", n_points, n_latents))
+    gps_abort(sprintf("`selected` must be %d rows of whole numbers between 0 and %d.", n_points,
+                      n_latents))
   }
   storage.mode(selected) <- "integer"
   refuse_repeated(selected)
@@ -111,12 +117,16 @@ refuse_repeated <- function(selected) {
   for (i in seq_len(n_slots - 1)) {
     for (j in (i + 1):n_slots) {
       bad <- which(selected[i, ] == selected[j, ] & selected[i, ] > 0)
-      if (length(bad) > 0) gps_abort(sprintf("Row %d of `selected` names latent %d twice.", bad[1], selected[i, bad[1]]))
+      if (length(bad) > 0) {
+        gps_abort(sprintf("Row %d of `selected` names latent %d twice.", bad[1],
+                          selected[i, bad[1]]))
+      }
     }
   }
 }
 
 check_max_active <- function(max_active, model, n_selected) {
   cap <- min(n_selected, model$rule$max_active)
-  as.integer(if (is.null(max_active)) cap else min(check_count(max_active, "max_active", 1, n_selected), cap))
+  if (is.null(max_active)) return(as.integer(cap))
+  as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
 }

@@ -18,10 +18,11 @@
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
 #'   same model to go on from. With a start there are no short starts.
 #'
-#' @section Reproducibility: `set.seed()` governs everything; a fit advances the session's stream by
-#' two uniforms. The same data, seed, model, version and BLAS give the same bits for any number of
-#' threads. Another BLAS, or another number of BLAS threads, rounds differently, and a choice of the
-#' best `n_selected` latents may amplify that.
+#' @section Reproducibility:
+#' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same
+#' data, seed, model, version and BLAS give the same bits for any number of threads. Another BLAS,
+#' or another number of BLAS threads, rounds differently, and a choice of the best `n_selected`
+#' latents may amplify that.
 #' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see
 #'   [expectations()]), `bound` (truncated free energy, the sum over points of log sum p(s, y) over
 #'   the selected states), `trace` (data frame, one row an iteration), `starts` (data frame),
@@ -39,7 +40,8 @@
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                     control = gps_control(), start = NULL) {
   check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
-  check_class(selector, "selector", "gps_selector", "a selector, as made by a selector_*() function")
+  check_class(selector, "selector", "gps_selector",
+              "a selector, as made by a selector_*() function")
   check_class(control, "control", "gps_control", "made by gps_control()")
   data <- read_data(y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control)
@@ -51,7 +53,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     if (!state$was_interrupted) state <- run_em(task, state)
     if (control$progress) cat("\n")
     fit <- new_fit(task, finish(task, state), data)
-    tryCatch(allowInterrupts(Sys.sleep(0)), interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
+    tryCatch(allowInterrupts(Sys.sleep(0)),
+             interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
   })
   fit
 }
@@ -67,8 +70,10 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   }
   max_active <- check_max_active(max_active, model, n_selected)
   if (selector$explore * n_selected > most_explorers) {
-    gps_abort(sprintf("`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
-                      format(selector$explore), n_selected, most_explorers))
+    gps_abort(sprintf(
+      "`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
+      format(selector$explore), n_selected, most_explorers
+    ))
   }
   list(y = y, model = model, selector = selector, n_selected = n_selected, max_active = max_active,
        states = build_states(model, n_selected, max_active), control = control, seed = seed,
@@ -86,7 +91,9 @@ check_n_selected <- function(n_selected, model) {
     wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_latents / 4)) else 6
     return(as.integer(min(n_latents, wanted)))
   }
-  if (identical(n_selected, "auto")) gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
+  if (identical(n_selected, "auto")) {
+    gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
+  }
   check_count(n_selected, "n_selected", 1, n_latents)
 }
 
@@ -95,7 +102,8 @@ warn_data <- function(task) {
     gps_warn("`y` is constant: the noise variance will be at its floor.")
   }
   if (task$model$n_latents > ncol(task$y)) {
-    gps_warn(sprintf("There are more latents (%d) than data points (%d).", task$model$n_latents, ncol(task$y)))
+    gps_warn(sprintf("There are more latents (%d) than data points (%d).", task$model$n_latents,
+                     ncol(task$y)))
   }
 }
 
@@ -164,13 +172,14 @@ finish <- function(task, state) {
 
 new_fit <- function(task, state, data) {
   fit <- list(
-    params = state$params, model = task$model, selector = task$selector, n_selected = task$n_selected,
-    max_active = task$max_active, control = task$control, bound = state$bound, n_points = ncol(task$y),
-    n_iter = state$iteration - 1L, status = state$status, trace = trace_frame(state$trace), starts = state$starts,
+    params = state$params, model = task$model, selector = task$selector,
+    n_selected = task$n_selected, max_active = task$max_active, control = task$control,
+    bound = state$bound, n_points = ncol(task$y), n_iter = state$iteration - 1L,
+    status = state$status, trace = trace_frame(state$trace), starts = state$starts,
     kernel_theta = state$memory$theta, memory = if (is.null(state$memory$theta)) state$memory,
     selected = state$selected, prob_on = state$prob_on, y = if (task$control$keep_data) data$y,
-    image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names, seed = task$seed,
-    version = utils::packageVersion("gpselect")
+    image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
+    seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")
 }

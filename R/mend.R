@@ -18,7 +18,8 @@ flat_tol <- 1e-3
 
 is_mend_due <- function(task, state) {
   n <- length(state$bounds)
-  if (!task$control$mend || isTRUE(state$is_mended) || state$beta != 1 || n < 2 * flat_window) return(FALSE)
+  if (!task$control$mend || isTRUE(state$is_mended)) return(FALSE)
+  if (state$beta != 1 || n < 2 * flat_window) return(FALSE)
   if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
@@ -115,7 +116,8 @@ insert_latents <- function(selected, prob_on, latents) {
 # A move that was judged on some rows must not lower the bound on all of them. It starts from the
 # parameters of all rows: those of the trial fit its rows too closely.
 confirm_trial <- function(task, state, trial) {
-  full <- tryCatch(run_trial(task, trial_state(state), trial$move), gps_error = function(condition) NULL)
+  full <- tryCatch(run_trial(task, trial_state(state), trial$move),
+                   gps_error = function(condition) NULL)
   if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
 }
 
@@ -147,7 +149,8 @@ find_moves <- function(task, state) {
   ranked <- order(-gain)
   ranked <- utils::head(ranked[gain[ranked] > least_promise * cost[from]], trial_moves)
   lapply(splits[ranked], function(split) {
-    list(params = move_component(model, state$params, from, split), latents = c(from, split$latent[split$latent > 0]),
+    list(params = move_component(model, state$params, from, split),
+         latents = c(from, split$latent[split$latent > 0]),
          event = if (split$latent > 0) "split" else "renewed")
   })
 }
@@ -175,8 +178,10 @@ split_residual <- function(residual, latent) {
   }
   size <- c(sum(is_high), sum(!is_high))
   if (any(size == 0)) return(NULL)
-  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]), rowMeans(residual[, !is_high, drop = FALSE]))
-  list(latent = latent, centres = centres, size = size, along = sum(score^2), total = sum(deviation^2),
+  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]),
+                   rowMeans(residual[, !is_high, drop = FALSE]))
+  list(latent = latent, centres = centres, size = size, along = sum(score^2),
+       total = sum(deviation^2),
        between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
 }
 
@@ -203,7 +208,9 @@ unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
 
 # Whether a model has the two methods below; without them it has no moves.
 can_move <- function(model) {
-  any(vapply(class(model), function(class) is.function(utils::getS3method("move_gain", class, optional = TRUE)), NA))
+  any(vapply(class(model), function(class) {
+    is.function(utils::getS3method("move_gain", class, optional = TRUE))
+  }, NA))
 }
 
 # Roughly what the bound gains if a component is there for each half of a split.

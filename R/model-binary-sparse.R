@@ -7,16 +7,19 @@
 #' @section Generative model:
 #' `s_h ~ Bernoulli(pi_h)` independently for h = 1..H, and `y ~ N(W s, sigma2 I)` with `W` of D x H.
 #'
-#' @section States: All subsets of the `n_selected` selected latents with at most `max_active` on,
-#' the empty one included; latents that are not selected are off.
+#' @section States:
+#' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
+#' included; latents that are not selected are off.
 #'
-#' @section E-step: Exact on these states (equation 2 of the paper): `log p(s, y)` of a state
-#' follows from its subset's by one addition, so a data point costs a few operations a state.
+#' @section E-step:
+#' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its
+#' subset's by one addition, so a data point costs a few operations a state.
 #'
-#' @section M-step: `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean
-#' diagonal, which leaves components that nobody uses where they are; `sigma2` is the expected
-#' squared error per cell, at least 1e-6 of the mean variance of the data; `pi` the mean of `<s>`,
-#' kept in \[1e-4, 1 - 1e-4\].
+#' @section M-step:
+#' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
+#' leaves components that nobody uses where they are; `sigma2` is the expected squared error per
+#' cell, at least 1e-6 of the mean variance of the data; `pi` the mean of `<s>`, kept in
+#' \[1e-4, 1 - 1e-4\].
 #'
 #' @section Hand-crafted affinity:
 #' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
@@ -40,8 +43,8 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE) {
     ranges = list(pi = open_range(0, 1), sigma2 = open_range(0, Inf)),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
-    stats = list(count = "one", data_square = "one", on = "latents", on_on = c("latents", "latents"),
-                 data_on = c("dims", "latents")),
+    stats = list(count = "one", data_square = "one", on = "latents",
+                 on_on = c("latents", "latents"), data_on = c("dims", "latents")),
     events = c("sigma2_floor", "pi_clamped", "ridge"),
     rule = state_rule(),
     settings = list(shared_prob = shared_prob),
@@ -105,15 +108,18 @@ column_norms <- function(w) {
 }
 
 #' @export
-block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) inputs$proj / column_norms(inputs$W)
+block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) {
+  inputs$proj / column_norms(inputs$W)
+}
 
-# The residual's squares fall from S to S - b, so that the bound rises by (cells / 2) log(S / (S -
-# b)); b is what the split explains beyond the share 2 / pi of one direction's squares that the
-# halves of mere noise explain.
+# The residual's squares fall from S to S - b, so that the bound rises by
+# (cells / 2) log(S / (S - b)); b is what the split explains beyond the share 2 / pi of one
+# direction's squares that the halves of mere noise explain.
 #' @export
 move_gain.gps_binary_sparse <- function(model, split, residual) {
   squares <- sum(residual^2)
-  explained <- min(split$between - 2 / pi * sum(split$size) * squares / length(residual), (1 - 1e-6) * squares)
+  explained <- min(split$between - 2 / pi * sum(split$size) * squares / length(residual),
+                   (1 - 1e-6) * squares)
   if (explained <= 0) return(0)
   length(residual) / 2 * log(squares / (squares - explained))
 }
@@ -131,6 +137,8 @@ move_component.gps_binary_sparse <- function(model, params, from, split) {
     params$W[, c(into, from)] <- params$W[, into] + split$centres
     moved <- if (length(params$pi) > 1) params$pi[into] * share
   }
-  if (length(params$pi) > 1) params$pi[c(if (into > 0) into, from)] <- pmin(pmax(moved, 1e-4), 1 - 1e-4)
+  if (length(params$pi) > 1) {
+    params$pi[c(if (into > 0) into, from)] <- pmin(pmax(moved, 1e-4), 1 - 1e-4)
+  }
   params
 }

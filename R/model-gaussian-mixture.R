@@ -13,10 +13,11 @@
 #' @section E-step:
 #' Responsibilities of the selected clusters, the others have none (equation 2 of the paper).
 #'
-#' @section M-step: `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and
-#' covariances. `pi_c` is at least 1e-4 / C; the eigenvalues of `Sigma_c` are at least 1e-6 of the
-#' mean variance of the data. A cluster with less than one point keeps its mean, one with fewer than
-#' D + 1 points (2 if not full) its covariance.
+#' @section M-step:
+#' `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and covariances. `pi_c` is at
+#' least 1e-4 / C; the eigenvalues of `Sigma_c` are at least 1e-6 of the mean variance of the data.
+#' A cluster with less than one point keeps its mean, one with fewer than D + 1 points (2 if not
+#' full) its covariance.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -35,14 +36,18 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
   n_components <- check_count(n_components, "n_components")
   covariance <- check_choice(covariance, "covariance", c("full", "diagonal", "spherical"))
   shape <- function(first) {
-    switch(covariance, full = c(first, "dims", "latents"), diagonal = c("dims", "latents"), spherical = "latents")
+    switch(covariance,
+           full = c(first, "dims", "latents"),
+           diagonal = c("dims", "latents"),
+           spherical = "latents")
   }
   new_native_model(
     "gps_gaussian_mixture", "Gaussian mixture", n_components,
     params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
     ranges = list(pi = c(0, 1)),
     prepared = list(whitener = shape("stride"), log_scale = "latents"),
-    stats = list(count = "one", on = "latents", first = c("dims", "latents"), second = shape("stride")),
+    stats = list(count = "one", on = "latents", first = c("dims", "latents"),
+                 second = shape("stride")),
     events = c("sigma_floor", "pi_floor", "empty_cluster"),
     rule = state_rule(min_active = 1L, max_active = 1),
     settings = list(covariance = covariance),
@@ -53,8 +58,8 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
 #' @export
 gps_bind.gps_gaussian_mixture <- function(model, y) {
   if (model$n_latents > nrow(y)) {
-    gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.", nrow(y),
-                      model$n_latents))
+    gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.",
+                      nrow(y), model$n_latents))
   }
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
   bind_native(model, ncol(y), sizes = c(stride = 8 * ceiling(ncol(y) / 8)),
@@ -69,7 +74,8 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
   variance <- pmax(mean_variance(y) * stats::runif(n_clusters, 0.25, 1), model$options$options[2])
   list(mu = t(y[sample.int(nrow(y), n_clusters), , drop = FALSE]),
        sigma = switch(model$settings$covariance,
-                      full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)) * rep(variance, each = n_dims^2),
+                      full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)) *
+                        rep(variance, each = n_dims^2),
                       diagonal = matrix(variance, n_dims, n_clusters, byrow = TRUE),
                       spherical = variance),
        pi = rep(1 / n_clusters, n_clusters))
@@ -94,13 +100,16 @@ check_joint.gps_gaussian_mixture <- function(model, params, arg) {
 
 is_covariance <- function(x) {
   x <- as.matrix(x)
-  isTRUE(max(abs(x - t(x))) <= 1e-8 * max(abs(x))) && is.matrix(tryCatch(chol(x), error = function(condition) NULL))
+  isTRUE(max(abs(x - t(x))) <= 1e-8 * max(abs(x))) &&
+    is.matrix(tryCatch(chol(x), error = function(condition) NULL))
 }
 
 # Covariance of cluster k as a D x D matrix.
 cluster_covariance <- function(params, k) {
   n_dims <- nrow(params$mu)
-  switch(length(dim(params$sigma)) + 1, diag(params$sigma[k], n_dims), NULL, diag(params$sigma[, k], n_dims),
+  switch(length(dim(params$sigma)) + 1,
+         diag(params$sigma[k], n_dims), NULL,
+         diag(params$sigma[, k], n_dims),
          matrix(params$sigma[, , k], n_dims))
 }
 
@@ -147,9 +156,9 @@ move_component.gps_gaussian_mixture <- function(model, params, from, split) {
   params$pi[both] <- params$pi[split$latent] * split$size / sum(split$size)
   params$pi <- params$pi / sum(params$pi)
   narrower <- (split$total - split$between) / split$total
-  params$sigma <- switch(length(dim(params$sigma)) + 1,
-                         replace(params$sigma, both, narrower * params$sigma[split$latent]), NULL,
-                         { params$sigma[, both] <- narrower * params$sigma[, split$latent]; params$sigma },
-                         { params$sigma[, , both] <- narrower * params$sigma[, , split$latent]; params$sigma })
+  n_dim <- length(dim(params$sigma))
+  if (n_dim == 0) params$sigma[both] <- narrower * params$sigma[split$latent]
+  if (n_dim == 2) params$sigma[, both] <- narrower * params$sigma[, split$latent]
+  if (n_dim == 3) params$sigma[, , both] <- narrower * params$sigma[, , split$latent]
   params
 }

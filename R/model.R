@@ -105,8 +105,8 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 }
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
-new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule, settings,
-                             symbol, package = "gpselect") {
+new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
+                             settings, symbol, package = "gpselect") {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
@@ -147,7 +147,8 @@ print.gps_model <- function(x, ...) {
 
 # One line: name, latents, settings.
 format_model <- function(model) {
-  latents <- sprintf("%d %s", model$n_latents, if (model$rule$min_active == 1) "clusters" else "latents")
+  latents <- sprintf("%d %s", model$n_latents,
+                     if (model$rule$min_active == 1) "clusters" else "latents")
   settings <- paste(names(model$settings), "=", vapply(model$settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }

@@ -24,7 +24,8 @@ check_params <- function(model, params, arg = "start") {
   }
   dims <- resolve_dims(model$params, dimension_sizes(model))
   for (name in names(params)) {
-    params[[name]] <- check_param(params[[name]], paste0(arg, "$", name), dims[[name]], model$ranges[[name]])
+    params[[name]] <- check_param(params[[name]], paste0(arg, "$", name), dims[[name]],
+                                  model$ranges[[name]])
   }
   check_joint(model, params, arg)
   params
@@ -39,12 +40,17 @@ check_joint.default <- function(model, params, arg) invisible()
 # Statistics as gps_estep() gives them: the routine that reads them trusts their sizes.
 check_stats <- function(model, stats) {
   is_known <- is.list(stats) && identical(names(stats), names(model$stats_dims))
-  if (is_known && all(lengths(stats) == model$stats_lengths) && all(vapply(stats, is.double, NA))) return(invisible())
+  if (is_known && all(lengths(stats) == model$stats_lengths) &&
+        all(vapply(stats, is.double, NA))) {
+    return(invisible())
+  }
   if (!is.list(stats)) abort_value(stats, "stats", "a named list, from gps_estep()")
   for (name in names(model$stats_dims)) {
     dim <- model$stats_dims[[name]]
     if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
-      abort_value(stats[[name]], paste0("stats$", name), sprintf("%s number%s", paste(dim, collapse = " x "), if (prod(dim) == 1) "" else "s"))
+      abort_value(stats[[name]], paste0("stats$", name),
+                  sprintf("%s number%s", paste(dim, collapse = " x "),
+                          if (prod(dim) == 1) "" else "s"))
     }
   }
 }
@@ -68,7 +74,8 @@ open_range <- function(lower, upper) structure(c(lower, upper), is_open = TRUE)
 
 check_range <- function(x, arg, lower, upper, is_open) {
   if (is_open && (any(x <= lower) || any(x >= upper))) {
-    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded.", arg, format(lower), format(upper)))
+    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded.", arg, format(lower),
+                      format(upper)))
   }
   if (any(x < lower) || any(x > upper)) {
     gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(lower), format(upper)))

@@ -21,7 +21,8 @@ with_seed <- function(seed, number, code) {
       assign(".Random.seed", old_seed, envir = globalenv())
     }
   })
-  mixed <- (seed[1] + 7919 * as.double(number) + 104729 * as.double(seed[2])) %% .Machine$integer.max
-  set.seed(as.integer(mixed), kind = "Mersenne-Twister", normal.kind = "Inversion", sample.kind = "Rejection")
+  mixed <- seed[1] + 7919 * as.double(number) + 104729 * as.double(seed[2])
+  set.seed(as.integer(mixed %% .Machine$integer.max), kind = "Mersenne-Twister",
+           normal.kind = "Inversion", sample.kind = "Rejection")
   code
 }

@@ -25,8 +25,8 @@ images_to_array <- function(images, arg) {
   if (!any(is_odd)) is_odd <- !vapply(dims, identical, NA, dims[[1]])
   if (any(is_odd)) {
     odd <- which(is_odd)[1]
-    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.", arg, odd,
-                      describe_value(images[[odd]])))
+    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.", arg,
+                      odd, describe_value(images[[odd]])))
   }
   stacked <- vapply(images, function(image) as.double(image), numeric(prod(dims[[1]])))
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
@@ -35,8 +35,9 @@ images_to_array <- function(images, arg) {
 refuse_sparse <- function(y, arg) {
   if (inherits(y, "sparseMatrix")) {
     gps_abort(sprintf(
-      "`%s` is a sparse matrix, which is not available yet. Dense it would take %.3g GB: as.matrix() makes it so.", arg,
-      8e-9 * prod(dim(y))
+      paste("`%s` is a sparse matrix, which is not available yet.",
+            "Dense it would take %.3g GB: as.matrix() makes it so."),
+      arg, 8e-9 * prod(dim(y))
     ))
   }
 }

@@ -20,14 +20,20 @@
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
 #' @export
-gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL, explore = c(4, 1),
-                       random_slot = FALSE, moves = NULL, pool = NULL, conditional = NULL, temperature = NULL) {
-  refuse_unbuilt(list(moves = moves, pool = pool, conditional = conditional, temperature = temperature))
-  if (!is.numeric(explore) || length(explore) != 2) abort_value(explore, "explore", "two whole numbers")
+gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
+                       explore = c(4, 1), random_slot = FALSE, moves = NULL, pool = NULL,
+                       conditional = NULL, temperature = NULL) {
+  refuse_unbuilt(list(moves = moves, pool = pool, conditional = conditional,
+                      temperature = temperature))
+  if (!is.numeric(explore) || length(explore) != 2) {
+    abort_value(explore, "explore", "two whole numbers")
+  }
   structure(
-    list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")), keep = check_flag(keep, "keep"),
+    list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")),
+         keep = check_flag(keep, "keep"),
          propose = if (!is.null(propose)) check_count(propose, "propose"),
-         explore = c(check_count(explore[1], "explore", 0, most_draws), check_count(explore[2], "explore", 0, most_draws)),
+         explore = c(check_count(explore[1], "explore", 0, most_draws),
+                     check_count(explore[2], "explore", 0, most_draws)),
          random_slot = check_flag(random_slot, "random_slot")),
     class = "gps_screen"
   )
@@ -39,7 +45,9 @@ most_draws <- 1e6
 # Options that later versions will have must not pass in silence.
 refuse_unbuilt <- function(values) {
   for (name in names(values)) {
-    if (!is.null(values[[name]])) gps_abort(sprintf("`%s` is not available yet: leave it NULL.", name))
+    if (!is.null(values[[name]])) {
+      gps_abort(sprintf("`%s` is not available yet: leave it NULL.", name))
+    }
   }
 }
 
@@ -54,21 +62,24 @@ select_block <- function(task, state, block, inputs) {
   screen <- task$selector$screen
   if (!is.null(screen)) return(screen_block(task, state, block, inputs, affinity, screen, stream))
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
-  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, stream, block$first_row, task$n_threads)
+  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, stream,
+        block$first_row, task$n_threads)
 }
 
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
   refuse_nan(affinity, block)
-  propose <- min(if (is.null(screen$propose)) 2L * task$n_selected else screen$propose, task$model$n_latents)
+  propose <- if (is.null(screen$propose)) 2L * task$n_selected else screen$propose
+  propose <- min(propose, task$model$n_latents)
   settings <- list(n_propose = propose, n_explore = screen$explore[if (state$explore > 0) 1 else 2],
                    is_greedy = as.integer(screen$rank_by == "greedy"),
                    share = if (screen$random_slot) state$explore * task$n_selected else 0,
                    is_one_hot = as.integer(task$model$rule$min_active == 1))
   if (is.null(affinity) && is.null(kept)) settings$n_explore <- propose
-  problem <- list(shape = task$model$shape, inputs = inputs, lengths = block_lengths(task$model, block))
-  .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept, task$n_selected, settings, stream,
-        task$n_threads)
+  problem <- list(shape = task$model$shape, inputs = inputs,
+                  lengths = block_lengths(task$model, block))
+  .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept, task$n_selected,
+        settings, stream, task$n_threads)
 }
 
 refuse_nan <- function(affinity, block) {

@@ -21,7 +21,8 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
   n_latents <- task$model$n_latents
-  targets <- with_seed(task$seed, state$start, matrix(stats::runif(n_latents * ncol(task$y)), n_latents))
+  targets <- with_seed(task$seed, state$start,
+                       matrix(stats::runif(n_latents * ncol(task$y)), n_latents))
   regress_targets(selector, task, memory, targets)
 }
 
@@ -31,7 +32,9 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
   targets <- dense_targets(state, task$model$n_latents)
   memory$refit <- FALSE
-  if (is_refit_due(selector, memory, state$iteration)) memory <- refit_memory(selector, task, memory, targets, state)
+  if (is_refit_due(selector, memory, state$iteration)) {
+    memory <- refit_memory(selector, task, memory, targets, state)
+  }
   memory <- regress_targets(selector, task, memory, targets)
   memory$r2 <- gp_loo_r2(targets, memory$affinity)
   memory
@@ -47,8 +50,8 @@ regress_targets <- function(selector, task, memory, targets) {
 }
 
 new_gp_memory <- function(selector, y) {
-  list(theta = gp_theta(selector$kernel, y), prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf,
-       refit = FALSE)
+  list(theta = gp_theta(selector$kernel, y), prepared = NULL, affinity = NULL, r2 = 0,
+       last_refit = -Inf, refit = FALSE)
 }
 
 is_refit_due <- function(selector, memory, iteration) {
@@ -59,12 +62,13 @@ is_refit_due <- function(selector, memory, iteration) {
 refit_memory <- function(selector, task, memory, targets, state) {
   n_points <- ncol(task$y)
   rows <- if (n_points > selector$refit_rows) {
-    with_seed(task$seed, 1000 * state$start + state$iteration, sort(sample.int(n_points, selector$refit_rows)))
+    with_seed(task$seed, 1000 * state$start + state$iteration,
+              sort(sample.int(n_points, selector$refit_rows)))
   } else {
     seq_len(n_points)
   }
-  refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE], targets[, rows, drop = FALSE],
-                    selector$refit_evals, task$n_threads)
+  refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE],
+                    targets[, rows, drop = FALSE], selector$refit_evals, task$n_threads)
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
   if (refit$moved > least_move) {

@@ -51,23 +51,29 @@ new_selector <- function(kind, label, explore = 0, screen = NULL, ...) {
 #' @rdname selector
 #' @export
 selector_gp <- function(kernel = kernel_composition(),
-                        method = c("auto", "exact", "ichol", "inducing", "fourier", "divide"), rank = NULL,
-                        refit_every = 10, refit_evals = 20, refit_rows = 500, explore = 0.1, smooth = NULL,
-                        screen = NULL) {
+                        method = c("auto", "exact", "ichol", "inducing", "fourier", "divide"),
+                        rank = NULL, refit_every = 10, refit_evals = 20, refit_rows = 500,
+                        explore = 0.1, smooth = NULL, screen = NULL) {
   check_class(kernel, "kernel", "gps_kernel", "a kernel, as made by a kernel_*() function")
-  method <- check_choice(method, "method", c("auto", "exact", "ichol", "inducing", "fourier", "divide"))
-  if (!method %in% c("auto", "exact")) gps_abort(sprintf("`method` = \"%s\" is not available yet: use \"exact\".", method))
+  method <- check_choice(method, "method",
+                         c("auto", "exact", "ichol", "inducing", "fourier", "divide"))
+  if (!method %in% c("auto", "exact")) {
+    gps_abort(sprintf("`method` = \"%s\" is not available yet: use \"exact\".", method))
+  }
   refuse_unbuilt(list(rank = rank, smooth = smooth))
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
-  new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1), screen, kernel = kernel,
-               method = "exact", refit_every = check_count(refit_every, "refit_every"),
+  new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
+               screen, kernel = kernel, method = "exact",
+               refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),
                refit_rows = check_count(refit_rows, "refit_rows", 10))
 }
 
 #' @rdname selector
 #' @export
-selector_handcrafted <- function(screen = NULL) new_selector("handcrafted", "hand-crafted", screen = screen)
+selector_handcrafted <- function(screen = NULL) {
+  new_selector("handcrafted", "hand-crafted", screen = screen)
+}
 
 #' @rdname selector
 #' @export
@@ -81,7 +87,9 @@ selector_random <- function() new_selector("random", "random")
 #' @export
 selector_custom <- function(affinity, learn = NULL) {
   if (!is.function(affinity)) abort_value(affinity, "affinity", "a function of (params, y)")
-  if (!is.null(learn) && !is.function(learn)) abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
+  if (!is.null(learn) && !is.function(learn)) {
+    abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
+  }
   new_selector("custom", "custom", affinity = affinity, learn = learn)
 }
 
@@ -132,9 +140,10 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
   } else {
     selector$affinity(state$params, y, state$memory$learned)
   }
-  if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) || anyNA(value)) {
-    gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.", nrow(y),
-                      task$model$n_latents, describe_value(value)), "model")
+  if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) ||
+        anyNA(value)) {
+    gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.",
+                      nrow(y), task$model$n_latents, describe_value(value)), "model")
   }
   t(plain_double_matrix(value))
 }
@@ -142,7 +151,8 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
 #' @export
 learn_selector.gps_selector_custom <- function(selector, task, state) {
   if (is.null(selector$learn)) return(NULL)
-  list(learned = selector$learn(state$params, t(task$y), t(dense_targets(state, task$model$n_latents))))
+  expectations <- t(dense_targets(state, task$model$n_latents))
+  list(learned = selector$learn(state$params, t(task$y), expectations))
 }
 
 # Posterior means of all latents, H x N, zero outside the selection: the targets of the next

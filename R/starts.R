@@ -20,7 +20,8 @@ choose_start <- function(task) {
   bounds <- vapply(states, function(state) state$bound / ncol(short$y), 1)
   best <- which.max(bounds)
   state <- continue_state(task, short, states[[best]])
-  state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds, chosen = seq_along(states) == best)
+  state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds,
+                             chosen = seq_along(states) == best)
   kept <- if (task$control$trace) states else states[best]
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state$was_interrupted <- states[[length(states)]]$status == "interrupted"
@@ -31,7 +32,9 @@ choose_start <- function(task) {
 begin_state <- function(task, number, memory = NULL) {
   params <- with_seed(task$seed, number, gps_init(task$model, t(task$y)))
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory)
-  if (task$n_selected < task$model$n_latents) state$memory <- begin_memory(task$selector, task, state)
+  if (task$n_selected < task$model$n_latents) {
+    state$memory <- begin_memory(task$selector, task, state)
+  }
   state
 }
 
@@ -69,7 +72,8 @@ share_memory <- function(memory) {
 continue_state <- function(task, short, chosen) {
   state <- new_state(chosen$params, 0L, task$explore)
   if (ncol(short$y) == ncol(task$y)) {
-    state[c("selected", "prob_on", "memory", "bound")] <- chosen[c("selected", "prob_on", "memory", "bound")]
+    kept <- c("selected", "prob_on", "memory", "bound")
+    state[kept] <- chosen[kept]
     if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
   } else {
     state$memory <- grow_memory(task$selector, task, short, chosen)
@@ -88,8 +92,8 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory <- new_gp_memory(selector, short$y)
   memory$theta <- state$memory$theta
   memory$r2 <- state$memory$r2
-  weights <- gp_weights(selector$kernel, memory$theta, short$y, dense_targets(state, task$model$n_latents),
-                        task$n_threads)
+  weights <- gp_weights(selector$kernel, memory$theta, short$y,
+                        dense_targets(state, task$model$n_latents), task$n_threads)
   memory$affinity <- gp_predict_means(selector$kernel, memory$theta, short$y, weights, task$y)
   memory
 }

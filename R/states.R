@@ -18,7 +18,9 @@ state_limit <- 2^16
 # The largest number of slots whose states stay within the limit, all combinations allowed.
 largest_n_selected <- function(rule, max_active) {
   n_slots <- 1
-  while (count_states(rule, n_slots + 1, min(max_active, n_slots + 1)) <= state_limit) n_slots <- n_slots + 1
+  while (count_states(rule, n_slots + 1, min(max_active, n_slots + 1)) <= state_limit) {
+    n_slots <- n_slots + 1
+  }
   n_slots
 }
 
@@ -27,13 +29,18 @@ largest_n_selected <- function(rule, max_active) {
 # children.
 enumerate_states <- function(rule, n_slots, max_active) {
   all_subsets <- rule$min_active == 0 && max_active == n_slots
-  on <- if (all_subsets) subsets_by_number(n_slots) else subsets_by_size(rule$min_active, n_slots, max_active)
+  on <- if (all_subsets) {
+    subsets_by_number(n_slots)
+  } else {
+    subsets_by_size(rule$min_active, n_slots, max_active)
+  }
   n_active <- vapply(on, length, 1L)
   active <- matrix(0L, max_active, length(on))
   active[cbind(sequence(n_active), rep(seq_along(on), n_active))] <- as.integer(unlist(on))
   structure(
     list(n_slots = as.integer(n_slots), max_active = as.integer(max_active), n_states = length(on),
-         n_active = n_active, active = active, parent = find_parents(on), all_subsets = all_subsets),
+         n_active = n_active, active = active, parent = find_parents(on),
+         all_subsets = all_subsets),
     class = "gps_states"
   )
 }
@@ -45,7 +52,8 @@ subsets_by_number <- function(n_slots) {
 }
 
 subsets_by_size <- function(min_active, n_slots, max_active) {
-  unlist(lapply(min_active:max_active, function(size) utils::combn(n_slots, size, simplify = FALSE)),
+  unlist(lapply(min_active:max_active,
+                function(size) utils::combn(n_slots, size, simplify = FALSE)),
          recursive = FALSE)
 }
 
@@ -58,15 +66,19 @@ find_parents <- function(on) {
 }
 
 # Whole numbers up to 1e15 with all their digits.
-format_number <- function(n) format(n, big.mark = ",", scientific = n >= 1e15, digits = if (n >= 1e15) 3 else 15)
+format_number <- function(n) {
+  is_large <- n >= 1e15
+  format(n, big.mark = ",", scientific = is_large, digits = if (is_large) 3 else 15)
+}
 
 # The template for a fit, or a classed error that says how many states there would be and what fits.
 build_states <- function(model, n_selected, max_active) {
   n_states <- count_states(model$rule, n_selected, max_active)
   if (n_states > state_limit) {
     gps_abort(sprintf(
-      paste0("`n_selected` = %d with `max_active` = %d gives %s states for each data point, more than %s. ",
-             "The largest `n_selected` that fits is %d with all of them allowed on, %d with `max_active` = 2."),
+      paste("`n_selected` = %d with `max_active` = %d gives %s states for each data point,",
+            "more than %s. The largest `n_selected` that fits is %d with all of them allowed on,",
+            "%d with `max_active` = 2."),
       n_selected, max_active, format_number(n_states), format_number(state_limit),
       largest_n_selected(model$rule, Inf), largest_n_selected(model$rule, 2)
     ))

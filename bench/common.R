@@ -49,7 +49,8 @@ store_results <- function(table, name, folder = "bench/results") {
   cat(sprintf("\n%s, %s (%s kernels), commit %s, %s\n", context$processor, context$blas,
               context$blas_core, context$commit, context$date))
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
-  utils::write.csv(cbind(table, context), file.path(folder, paste0(name, ".csv")), row.names = FALSE)
+  utils::write.csv(cbind(table, context), file.path(folder, paste0(name, ".csv")),
+                   row.names = FALSE)
 }
 
 # Exact (Clopper and Pearson) 95 % interval of a rate, as text.

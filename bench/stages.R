@@ -1,7 +1,8 @@
 # Times of each stage of an EM iteration, beside one dgemm of 2000 x 2000 x 2000 with the same
-# threads in the same run. OPENBLAS_NUM_THREADS=1 Rscript bench/stages.R [n_threads] On a machine
-# whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen, ...) in
-# front.
+# threads in the same run.
+# OPENBLAS_NUM_THREADS=1 Rscript bench/stages.R [n_threads]
+# On a machine whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen,
+# ...) in front.
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -25,7 +26,8 @@ start_work <- function(y, model, selector, n_selected) {
 time_stages <- function(label, work, times) {
   task <- work$task
   estep <- function() {
-    engine$run_estep(task$model, work$inputs, task$y, work$block, work$selected, task$states, n_threads, "stats")
+    engine$run_estep(task$model, work$inputs, task$y, work$block, work$selected, task$states,
+                     n_threads, "stats")
   }
   stats <- estep()$stats
   codes <- list(
@@ -37,8 +39,8 @@ time_stages <- function(label, work, times) {
   )
   measured <- t(vapply(codes, median_time, c(0, 0), times = times))
   share <- work$block$n_points / ncol(task$y)
-  data.frame(setup = label, stage = names(codes), of_points = c(share, share, share, 1, 1), measured,
-             row.names = NULL)
+  data.frame(setup = label, stage = names(codes), of_points = c(share, share, share, 1, 1),
+             measured, row.names = NULL)
 }
 
 simulate_sparse <- function(n_points, n_dims, n_latents, on = 3) {
@@ -52,10 +54,12 @@ square <- matrix(stats::rnorm(4e6), 2000)
 options(matprod = "blas")
 dgemm <- median_time(function() square %*% square)
 bars <- start_work(simulate_bars(2000)$y, model_binary_sparse(10), selector_handcrafted(), 5)
-large <- start_work(simulate_sparse(20000, 256, 100), model_binary_sparse(100), selector_handcrafted(), 8)
+large <- start_work(simulate_sparse(20000, 256, 100), model_binary_sparse(100),
+                    selector_handcrafted(), 8)
 clusters <- simulate_clusters(1e5, n_clusters = 20, n_dims = 10)$y
 full <- start_work(clusters, model_gaussian_mixture(20), selector_full(), 20)
-learned <- start_work(clusters, model_gaussian_mixture(20), selector_gp(kernel_linear() + kernel_bias()), 4)
+learned <- start_work(clusters, model_gaussian_mixture(20),
+                      selector_gp(kernel_linear() + kernel_bias()), 4)
 
 table <- rbind(
   data.frame(setup = "dgemm 2000", stage = "product", of_points = 1, t(dgemm)),

@@ -1,6 +1,6 @@
 # The demonstration: two fits of real data with the learned selection, figures and a one-page
-# report. Rscript tools/demo.R [folder]; `make demo` calls it with the package installed in
-# build/library.
+# report.
+# Rscript tools/demo.R [folder]; `make demo` calls it with the package installed in build/library.
 
 library(gpselect)
 given <- commandArgs(TRUE)
@@ -18,8 +18,8 @@ say <- function(...) cat(sprintf(...), "\n", sep = "")
 # Digits and what the fit makes of them: a row of originals above a row of reconstructions.
 draw_reconstructions <- function(original, response) {
   images <- t(rbind(original, pmax(response, 0)))
-  gpselect:::image_grid(images, 8, 8, n_columns = nrow(original), titles = NULL,
-                        main = "Digits the fit has not seen (above), and their reconstruction (below)")
+  title <- "Digits the fit has not seen (above), and their reconstruction (below)"
+  gpselect:::image_grid(images, 8, 8, n_columns = nrow(original), titles = NULL, main = title)
 }
 
 fit_digits <- function() {
@@ -58,41 +58,50 @@ printed <- function(fit) {
 }
 
 figure <- function(file, caption) {
-  sprintf("<figure><img src=\"%s\" alt=\"%s\"><figcaption>%s</figcaption></figure>", file, caption, caption)
+  sprintf("<figure><img src=\"%s\" alt=\"%s\"><figcaption>%s</figcaption></figure>",
+          file, caption, caption)
 }
 
 write_report <- function(digits, eruptions) {
   style <- paste(
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}",
+    paste0("body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;",
+           "padding:0 1em;color:#222}"),
     "img{max-width:100%;border:1px solid #ddd}figure{margin:1.5em 0}",
-    "figcaption{color:#555;font-size:.9em}pre{background:#f6f6f6;padding:1em;overflow:auto;font-size:.85em}",
+    paste0("figcaption{color:#555;font-size:.9em}pre{background:#f6f6f6;padding:1em;",
+           "overflow:auto;font-size:.85em}"),
     ".row{display:grid;grid-template-columns:1fr 1fr;gap:1em}"
   )
   page <- c(
-    "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>gpselect at work</title>",
+    paste0("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">",
+           "<title>gpselect at work</title>"),
     sprintf("<style>%s</style></head><body>", style),
     "<h1>gpselect at work</h1>",
-    "<p>In each iteration of expectation maximisation a Gaussian process, trained on the posterior means of",
-    "the iteration before, ranks the latent variables of every data point; the E-step is exact on the states",
-    "of the best ones. Nothing about the models was told to the ranking.</p>",
+    "<p>In each iteration of expectation maximisation a Gaussian process, trained on the",
+    "posterior means of the iteration before, ranks the latent variables of every data point;",
+    "the E-step is exact on the states of the best ones. Nothing about the models was told to",
+    "the ranking.</p>",
     "<h2>Handwritten digits: binary sparse coding</h2>",
-    sprintf(paste("<p>%d images of 8 x 8 pixels, 40 components, 8 of which may be on in an image: 256 states instead",
-                  "of 2<sup>40</sup>. The fit took %.1f seconds with its starts. On %d images that it has not seen it",
-                  "explains %.0f %% of the variance.</p>"),
+    sprintf(paste("<p>%d images of 8 x 8 pixels, 40 components, 8 of which may be on in an image:",
+                  "256 states instead of 2<sup>40</sup>. The fit took %.1f seconds with its",
+                  "starts. On %d images that it has not seen it explains %.0f %% of the",
+                  "variance.</p>"),
             digits$fit$n_points, digits$seconds, digits$n_new, 100 * digits$explained),
     figure("digits-components.png", "The learned components, the most used first."),
-    figure("digits-reconstruction.png", "New digits and their reconstruction from the components that are on."),
+    figure("digits-reconstruction.png",
+           "New digits and their reconstruction from the components that are on."),
     "<div class=\"row\">",
     figure("digits-bound.png", "The bound over the iterations, all starts."),
-    figure("digits-affinity.png", "What the Gaussian process predicts against the posterior probability."),
+    figure("digits-affinity.png",
+           "What the Gaussian process predicts against the posterior probability."),
     "</div>", printed(digits$fit),
     "<h2>Eruptions of the Old Faithful geyser: a Gaussian mixture</h2>",
-    sprintf("<p>Three clusters, two of which are looked at for each eruption; %.1f seconds.</p>", eruptions$seconds),
+    sprintf("<p>Three clusters, two of which are looked at for each eruption; %.1f seconds.</p>",
+            eruptions$seconds),
     figure("faithful-clusters.png", "Eruptions, standardised, by their most probable cluster."),
     figure("faithful-functions.png", "The regression functions that rank the clusters."),
     printed(eruptions$fit),
-    "<p>The digits are from the UCI data set Optical Recognition of Handwritten Digits by E. Alpaydin and",
-    "C. Kaynak (CC BY 4.0); the eruptions come with R.</p></body></html>"
+    "<p>The digits are from the UCI data set Optical Recognition of Handwritten Digits by",
+    "E. Alpaydin and C. Kaynak (CC BY 4.0); the eruptions come with R.</p></body></html>"
   )
   file <- file.path(folder, "report.html")
   writeLines(page, file)
@@ -102,8 +111,8 @@ write_report <- function(digits, eruptions) {
 say("Fitting 40 components to handwritten digits ...")
 digits <- fit_digits()
 print(digits$fit)
-say("%.1f seconds; %.0f %% of the variance of %d new digits explained.\n", digits$seconds, 100 * digits$explained,
-    digits$n_new)
+say("%.1f seconds; %.0f %% of the variance of %d new digits explained.\n", digits$seconds,
+    100 * digits$explained, digits$n_new)
 say("Fitting three clusters to the eruptions of Old Faithful ...")
 eruptions <- fit_faithful()
 print(eruptions$fit)

@@ -103,7 +103,8 @@ for (name in entries) {
   failed <- failed + !fine
   cat(sprintf("%s: %d calls\n", name, length(recorded)))
   if (!fine) {
-    what <- if (length(recorded) == 0) "is not called by any example or test" else "gives another result"
+    is_called <- length(recorded) > 0
+    what <- if (is_called) "gives another result" else "is not called by any example or test"
     cat(sprintf("FAIL %s: %s %s\n", part, name, what))
   }
 }

@@ -1,6 +1,7 @@
 # Binary sparse coding on bars (section 4.1 of the paper, model A): how often all ten bars are found
 # from package defaults, by selection; for as many data seeds as asked. Stores
-# inst/extdata/bars.csv. make reproduce-bars, or: Rscript bench/paper/bars.R [n_seeds] [n_starts]
+# inst/extdata/bars.csv.
+# make reproduce-bars, or: Rscript bench/paper/bars.R [n_seeds] [n_starts]
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -30,9 +31,11 @@ summarise <- function(name) {
   recovered <- runs["found", ] == 10
   middle <- function(row) stats::median(runs[row, recovered])
   data.frame(selection = name, n_starts = n_starts, all_bars = rate_text(sum(recovered), n_seeds),
-             sigma2 = middle("sigma2"), pi = middle("pi"), iterations = stats::median(runs["iterations", ]),
+             sigma2 = middle("sigma2"), pi = middle("pi"),
+             iterations = stats::median(runs["iterations", ]),
              seconds = stats::median(runs["seconds", ]), slowest = max(runs["seconds", ]))
 }
 
 table <- do.call(rbind, lapply(names(selections), summarise))
-store_results(table, if (n_starts == 8L) "bars" else sprintf("bars-%d-starts", n_starts), "inst/extdata")
+store_results(table, if (n_starts == 8L) "bars" else sprintf("bars-%d-starts", n_starts),
+              "inst/extdata")

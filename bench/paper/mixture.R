@@ -1,6 +1,7 @@
 # The Gaussian mixture of section 4.2 of the paper: C = 3, C' = 2, 40 iterations, one start,
 # explorers to the end, refits every five iterations; and the package's defaults beside it. Stores
-# inst/extdata/mixture.csv. make reproduce-mixture, or: Rscript bench/paper/mixture.R [n_seeds]
+# inst/extdata/mixture.csv.
+# make reproduce-mixture, or: Rscript bench/paper/mixture.R [n_seeds]
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -33,17 +34,19 @@ run_full <- function(seed, layout, start) {
   data <- simulate_clusters(150, layout = layout)
   optimum <- if (start == "optimum") data[c("mu", "sigma", "pi")]
   set.seed(1000 + seed)
-  fit <- gps_fit(data$y, model_gaussian_mixture(3, "spherical"), selector_full(), control = as_paper,
-                 start = optimum)
+  fit <- gps_fit(data$y, model_gaussian_mixture(3, "spherical"), selector_full(),
+                 control = as_paper, start = optimum)
   rep(engine$adjusted_rand(max.col(expectations(fit)), data$cluster), 2)
 }
 
-kernels <- list("linear + white" = kernel_linear(), "RBF + white" = kernel_rbf(), composition = kernel_composition())
+kernels <- list("linear + white" = kernel_linear(), "RBF + white" = kernel_rbf(),
+                composition = kernel_composition())
 
 summarise <- function(selection, n_selected, layout, start, one) {
   found <- vapply(seq_len(n_seeds), one, numeric(2))
   data.frame(selection = selection, n_selected = n_selected, layout = layout, start = start,
-             last_iteration = rate_text(sum(found[1, ] > 0.95), n_seeds), median_ari = stats::median(found[1, ]),
+             last_iteration = rate_text(sum(found[1, ] > 0.95), n_seeds),
+             median_ari = stats::median(found[1, ]),
              final_pass = rate_text(sum(found[2, ] > 0.95), n_seeds))
 }
 
@@ -55,7 +58,9 @@ for (layout in c("random", "line")) {
         run_one(seed, layout, kernels[[name]], start, 2, as_paper)
       })))
     }
-    rows <- c(rows, list(summarise("all clusters", 3, layout, start, function(seed) run_full(seed, layout, start))))
+    rows <- c(rows, list(summarise("all clusters", 3, layout, start, function(seed) {
+      run_full(seed, layout, start)
+    })))
   }
   rows <- c(rows, list(
     summarise("RBF + white", 1, layout, "optimum", function(seed) {

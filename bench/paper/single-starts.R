@@ -26,22 +26,26 @@ fit_bars <- function(r, selector, mend) {
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 5, control = control)
   )[["elapsed"]]
   n_moves <- sum(grepl("split|renewed", fit$trace$events))
-  data.frame(r = r, mend = mend, n_found = sum(match_components(fit$params, bars)$matched), bound = fit$bound / 2000,
-             sigma2 = fit$params$sigma2, n_iter = fit$n_iter, n_moves = n_moves, seconds = seconds)
+  data.frame(r = r, mend = mend, n_found = sum(match_components(fit$params, bars)$matched),
+             bound = fit$bound / 2000, sigma2 = fit$params$sigma2, n_iter = fit$n_iter,
+             n_moves = n_moves, seconds = seconds)
 }
 
 report <- function(name, runs) {
   for (of_setting in split(runs, runs$mend)) {
     is_full <- of_setting$n_found == 10
     interval <- binom.test(sum(is_full), nrow(of_setting))$conf.int
-    cat(sprintf("%-12s mend = %-5s  %3d of %3d (%.0f %%, interval %.0f to %.0f)", name, of_setting$mend[1], sum(is_full),
-                nrow(of_setting), 100 * mean(is_full), 100 * interval[1], 100 * interval[2]))
-    cat(sprintf("  sigma2 %.3f, %g iterations, %.3f s (medians), %.2f moves\n", median(of_setting$sigma2),
-                median(of_setting$n_iter), median(of_setting$seconds), mean(of_setting$n_moves)))
+    cat(sprintf("%-12s mend = %-5s  %3d of %3d (%.0f %%, interval %.0f to %.0f)", name,
+                of_setting$mend[1], sum(is_full), nrow(of_setting), 100 * mean(is_full),
+                100 * interval[1], 100 * interval[2]))
+    cat(sprintf("  sigma2 %.3f, %g iterations, %.3f s (medians), %.2f moves\n",
+                median(of_setting$sigma2), median(of_setting$n_iter), median(of_setting$seconds),
+                mean(of_setting$n_moves)))
   }
   gain <- with(runs, bound[mend] - bound[!mend])
-  cat(sprintf("%-12s bound with moves minus without, per point: lowest %.2g, median %.2g, highest %.2g\n", name, min(gain),
-              median(gain), max(gain)))
+  cat(sprintf(paste("%-12s bound with moves minus without, per point:",
+                    "lowest %.2g, median %.2g, highest %.2g\n"),
+              name, min(gain), median(gain), max(gain)))
 }
 
 arguments <- commandArgs(trailingOnly = TRUE)
@@ -49,7 +53,8 @@ n_seeds <- if (length(arguments) >= 1) as.integer(arguments[1]) else 60L
 wanted <- if (length(arguments) >= 2) strsplit(arguments[2], ",")[[1]] else names(selectors)
 first_seed <- if (length(arguments) >= 3) as.integer(arguments[3]) else 1L
 
-cat(sprintf("gpselect %s, %s, BLAS %s\n", packageVersion("gpselect"), R.version.string, extSoftVersion()[["BLAS"]]))
+cat(sprintf("gpselect %s, %s, BLAS %s\n", packageVersion("gpselect"), R.version.string,
+            extSoftVersion()[["BLAS"]]))
 for (name in wanted) {
   runs <- lapply(first_seed + seq_len(n_seeds) - 1L, function(r) {
     rbind(fit_bars(r, selectors[[name]](), FALSE), fit_bars(r, selectors[[name]](), TRUE))

@@ -83,8 +83,10 @@ test_that("inserted latents take the least probable slot that is not theirs, in 
   selected <- matrix(c(1L, 2L, 3L, 2L, 4L, 5L, 0L, 1L, 4L), 3)
   prob_on <- matrix(c(0.2, 0.9, 0.5, 0.1, 0.3, 0.2, 0, 0.8, 0.7), 3)
   expect_identical(insert_latents(selected, prob_on, 4L), cbind(2:4, c(2L, 4L, 5L), c(0L, 1L, 4L)))
-  expect_identical(insert_latents(selected, prob_on, c(4L, 2L)), cbind(2:4, c(2L, 4L, 5L), c(1L, 2L, 4L)))
-  expect_identical(insert_latents(matrix(c(3L, 1L), 1), matrix(1, 1, 2), c(2L, 1L)), matrix(2L, 1, 2))
+  expect_identical(insert_latents(selected, prob_on, c(4L, 2L)),
+                   cbind(2:4, c(2L, 4L, 5L), c(1L, 2L, 4L)))
+  expect_identical(insert_latents(matrix(c(3L, 1L), 1), matrix(1, 1, 2), c(2L, 1L)),
+                   matrix(2L, 1, 2))
 })
 
 test_that("the cost of removing a latent is what log Z loses without it", {
@@ -97,7 +99,8 @@ test_that("the cost of removing a latent is what log Z loses without it", {
   without <- gps_estep(model, params, y, all_on[, -2])
   # The prior of the second latent being off is in both sums of states.
   off <- without$log_evidence + log1p(-params$pi) - log1p(-params$pi)
-  expect_equal(removal_cost(t(with$prob_on))[2], sum(with$log_evidence) - sum(off), tolerance = 1e-10)
+  expect_equal(removal_cost(t(with$prob_on))[2], sum(with$log_evidence) - sum(off),
+               tolerance = 1e-10)
 })
 
 test_that("a split finds the two groups along the leading direction", {
@@ -118,7 +121,8 @@ test_that("mixtures with two clusters on one are mended for every covariance", {
   label <- rep(1:4, each = 100)
   y <- centres[label, ] + matrix(rnorm(800), 400)
   mu <- cbind(c(0, -1), c(0, 1), c(12, 6), c(0, 12))
-  sigma <- list(full = array(diag(2), c(2, 2, 4)), diagonal = matrix(1, 2, 4), spherical = rep(1, 4))
+  sigma <- list(full = array(diag(2), c(2, 2, 4)), diagonal = matrix(1, 2, 4),
+                spherical = rep(1, 4))
   for (covariance in c("full", "diagonal", "spherical")) {
     fit <- function(mend) {
       gps_fit(y, model_gaussian_mixture(4, covariance), selector_handcrafted(), n_selected = 3,
