@@ -8,15 +8,9 @@ within_list <- function(x, ...) {
 all_methods <- list(
   print = function(fit) capture.output(print(fit)), summary = summary, coef = coef,
   logLik = logLik, nobs = nobs, AIC = AIC, BIC = BIC, fitted = fitted, residuals = residuals,
-<<<<<<< HEAD
-  predict = predict,
-  simulate = function(fit) simulate(fit), update = function(fit) update(fit, max_iter = 1),
-  expectations = expectations, posterior_states = function(fit) posterior_states(fit, 1),
-=======
   predict = predict, simulate = function(fit) simulate(fit),
   update = function(fit) update(fit, max_iter = 1), expectations = expectations,
   posterior_states = function(fit) posterior_states(fit, 1),
->>>>>>> format
   posterior_sample = function(fit) posterior_sample(fit),
   plot = function(fit) plot(fit, "selection"),
   gps_affinity = function(fit) gps_affinity(selector_handcrafted(), fit, bars_data()$y),
