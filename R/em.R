@@ -11,6 +11,7 @@ em_step <- function(task, state) {
   mended <- gps_mend(task$model, maximised$params, result$stats)
   state$params <- mended$params
   state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
+  if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
   row <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)

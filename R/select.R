@@ -91,3 +91,17 @@ refuse_nan <- function(affinity, block) {
 block_slots <- function(slots, block) {
   if (block$n_points == ncol(slots)) slots else slots[, block_columns(block), drop = FALSE]
 }
+
+# Slots after latents got new numbers: relabel [H] has the new number of each, 0 = none. A latent
+# without a number leaves its slot empty; slots stand in ascending order again, empty ones last.
+relabel_slots <- function(state, relabel) {
+  selected <- state$selected
+  held <- selected > 0
+  selected[held] <- as.integer(relabel)[selected[held]]
+  prob_on <- ifelse(selected > 0, state$prob_on, 0)
+  ordered <- order(rep(seq_len(ncol(selected)), each = nrow(selected)),
+                   ifelse(selected > 0, selected, Inf))
+  state$selected <- array(selected[ordered], dim(selected))
+  state$prob_on <- array(prob_on[ordered], dim(selected))
+  state
+}

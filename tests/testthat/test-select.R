@@ -185,3 +185,11 @@ test_that("more explorers than the core draws are refused", {
     "more than 4096 explorers"
   )
 })
+
+test_that("slots follow latents that get new numbers", {
+  state <- list(selected = cbind(c(1L, 2L, 4L), c(2L, 3L, 0L)),
+                prob_on = cbind(c(0.1, 0.2, 0.4), c(0.5, 0.6, 0)))
+  new <- relabel_slots(state, c(3L, 0L, 2L, 1L))
+  expect_identical(new$selected, cbind(c(1L, 3L, 0L), c(2L, 0L, 0L)))
+  expect_identical(new$prob_on, cbind(c(0.4, 0.1, 0), c(0.6, 0, 0)))
+})
