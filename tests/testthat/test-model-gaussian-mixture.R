@@ -108,6 +108,11 @@ test_that("the variance that floors and starts go by keeps its digits far from t
   }
   expect_identical(variance_scale(matrix(0.1, 30, 3)), mean(matrix(0.1, 30, 3)^2))
   expect_identical(variance_scale(matrix(0, 30, 3)), 1)
+  # What rounding leaves of a constant is no variance either.
+  y <- matrix(0.1, 30, 3)
+  y[7, 2] <- 0.1 * (1 + .Machine$double.eps)
+  expect_identical(mean_variance(y), 0)
+  expect_identical(variance_scale(y), mean(y^2))
 })
 
 test_that("an empty cluster keeps its place and the least weight", {
