@@ -90,6 +90,15 @@ test_that("the trace has one row an iteration, of plain types", {
   expect_identical(chosen$trace$bound, trace$bound[kept])
 })
 
+test_that("polishing begins without explorers and with no past bounds", {
+  state <- new_state(list(), 0L, 0.1)
+  state$bounds <- c(-3, -2, -1)
+  polished <- start_polish(state)
+  expect_identical(polished$explore, 0)
+  expect_true(polished$is_polishing)
+  expect_identical(polished$bounds, numeric())
+})
+
 test_that("explorers stop when the bound has settled, at the latest at 80 %", {
   set.seed(1)
   y <- small_bars(120)
