@@ -1,28 +1,17 @@
 # Times of the Gaussian-process engine beside one dgemm of the same size in the same run.
-# OPENBLAS_NUM_THREADS=1 Rscript bench/gp.R [n_points] [n_dims] [n_targets] [n_threads] [library] On
-# a machine whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen,
+# OPENBLAS_NUM_THREADS=1 Rscript bench/gp.R [n_points] [n_dims] [n_targets] [n_threads]
+# On a machine whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen,
 # ...) in front.
 
+source("bench/common.R")
+library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
+engine <- asNamespace("gpselect")
 arguments <- commandArgs(TRUE)
 argument <- function(i, default) if (length(arguments) >= i) as.integer(arguments[i]) else default
 n <- argument(1, 2000L)
 n_dims <- argument(2, 25L)
 n_targets <- argument(3, 10L)
 n_threads <- argument(4, 1L)
-library(gpselect, lib.loc = if (length(arguments) >= 5) arguments[5])
-engine <- asNamespace("gpselect")
-
-# Median over runs of CPU time (all threads) and of wall time.
-median_time <- function(code, runs = 7L) {
-  code <- substitute(code)
-  frame <- parent.frame()
-  times <- vapply(seq_len(runs), function(i) {
-    gc(FALSE)
-    time <- system.time(eval(code, frame))
-    c(time[["user.self"]] + time[["sys.self"]], time[["elapsed"]])
-  }, c(0, 0))
-  apply(times, 1, stats::median)
-}
 
 bars_like <- function(n, n_dims, n_targets) {
   set.seed(1)
@@ -65,19 +54,10 @@ jobs <- list(
   "linear kernel: leave-one-out" =
     quote(engine$gp_loo_moments(linear, linear_theta, data$y, data$targets))
 )
-times <- t(vapply(jobs, function(job) {
-  eval(bquote(median_time(.(job))))
-}, c(cpu = 0, wall = 0)))
-
-info <- extSoftVersion()[["BLAS"]]
-variables <- Sys.getenv(c("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS"))
-cat(sprintf("n = %d, D = %d, H = %d, OpenMP threads = %d\n", n, n_dims, n_targets, n_threads))
-cat(sprintf("BLAS: %s\n", info))
-cat(sprintf("%s=%s\n", names(variables), variables), sep = "")
-cat(sprintf("dgemm: %.1f Gflop/s\n\n", 2e-9 * n^3 / times["dgemm", "cpu"]))
-table <- data.frame(
-  cpu_s = round(times[, "cpu"], 4), wall_s = round(times[, "wall"], 4),
-  per_dgemm = round(times[, "cpu"] / times["dgemm", "cpu"], 3), row.names = names(jobs)
-)
-print(table)
-cat(sprintf("\nThe ten steps took %d evaluations.\n", ten_steps))
+measured <- t(vapply(jobs, function(job) median_time(function() eval(job, globalenv())), c(0, 0)))
+table <- data.frame(job = names(jobs), n = n, n_dims = n_dims, n_targets = n_targets,
+                    threads = n_threads, measured, row.names = NULL)
+table$per_dgemm <- table$cpu / table$cpu[1]
+cat(sprintf("dgemm: %.1f Gflop/s; the ten steps take %d evaluations\n\n", 2e-9 * n^3 / table$cpu[1],
+            ten_steps))
+store_results(table, if (n_threads == 1) "gp" else sprintf("gp-%d-threads", n_threads))
