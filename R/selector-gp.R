@@ -36,7 +36,9 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
     memory <- refit_memory(selector, task, memory, targets, state)
   }
   memory <- regress_targets(selector, task, memory, targets)
-  memory$r2 <- gp_loo_r2(targets, memory$affinity)
+  if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
+    memory$r2 <- gp_loo_r2(targets, memory$affinity)
+  }
   memory
 }
 

@@ -158,9 +158,5 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
 # Posterior means of all latents, H x N, zero outside the selection: the targets of the next
 # regression.
 dense_targets <- function(state, n_latents) {
-  targets <- matrix(0, n_latents, ncol(state$selected))
-  at <- state$selected + rep((seq_len(ncol(targets)) - 1) * n_latents, each = nrow(state$selected))
-  held <- state$selected > 0
-  targets[at[held]] <- state$prob_on[held]
-  targets
+  .Call(C_dense_targets, state$selected, state$prob_on, n_latents)
 }

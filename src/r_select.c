@@ -1,6 +1,8 @@
 /* Selection and screening for R. The rules are in select.c and screen.c. */
 #include "screen.h"
 
+#include <string.h>
+
 #include <R_ext/Utils.h>
 
 #include "r_model.h"
@@ -80,6 +82,28 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const gps_status status = screen_points(&job, threads, selected, scratch, ints, &bad_point);
   if (status != GPS_OK) raise_status(status, "Screening", problem.first_row + bad_point);
   to_one_based(selected, (size_t)n_slots * (size_t)n_points);
+  UNPROTECT(1);
+  return result;
+}
+
+/* selected [n_slots x n] 1-based (0 = empty), prob_on of the same shape, n_latents -> targets
+ * [n_latents x n], 0 where a latent is not selected. */
+SEXP r_dense_targets(SEXP selected, SEXP prob_on, SEXP n_latents) {
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const size_t n_rows = (size_t)view_int(n_latents, "n_latents");
+  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+  const int *slot = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
+  const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n_rows, n_points));
+  double *target = REAL(result);
+  memset(target, 0, n_rows * (size_t)n_points * sizeof *target);
+  for (size_t n = 0; n < (size_t)n_points; n++) {
+    for (size_t i = n * (size_t)n_slots; i < (n + 1) * (size_t)n_slots; i++) {
+      if (slot[i] < 0 || (size_t)slot[i] > n_rows) {
+        raise_error("model", "`selected` names latent %d of %.0f.", slot[i], (double)n_rows);
+      }
+      if (slot[i] > 0) target[(size_t)slot[i] - 1 + n * n_rows] = prob[i];
+    }
+  }
   UNPROTECT(1);
   return result;
 }
