@@ -131,7 +131,8 @@ SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
   const double *k_inverse = view_matrix(inverse, (R_xlen_t)n, (R_xlen_t)n, "inverse");
   const double *target = view_matrix(targets, -1, -1, "targets");
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
-  double *mean = REAL(result), *variance = alloc_doubles(n, 1), *weighted = alloc_doubles(n, n_targets);
+  double *mean = REAL(result), *variance = alloc_doubles(n, 1),
+         *weighted = alloc_doubles(n, n_targets);
   for (size_t j = 0; j < n; j++) variance[j] = 1.0 / k_inverse[j * (n + 1)];
   /* The product with the large matrix on the left is nearly twice as fast as its transpose. */
   linalg_gemm('N', 'T', n, n_targets, n, 1.0, k_inverse, n, target, n_targets, 0.0, weighted, n);
