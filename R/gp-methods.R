@@ -60,10 +60,10 @@ align_newdata <- function(newdata, x) {
   known <- colnames(x)
   if (!is.null(known) && !is.null(colnames(newdata))) {
     missing <- setdiff(known, colnames(newdata))
-    if (length(missing) > 0 && length(missing) < length(known)) {
+    if (length(missing) > 0) {
       gps_abort(sprintf("`newdata` lacks the column %s.", dQuote(missing[1], FALSE)))
     }
-    if (length(missing) == 0) newdata <- newdata[, known, drop = FALSE]
+    newdata <- newdata[, known, drop = FALSE]
   }
   check_matrix(newdata, "newdata", n_cols = ncol(x))
 }

@@ -241,3 +241,11 @@ test_that("a target asked for by name needs names", {
   fit <- gp_fit(data$x, data$targets, kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
   expect_gps_error(plot(fit, target = "a"), "`target` must be a number: targets have no names")
 })
+
+test_that("new points whose names are all foreign are refused, not taken by position", {
+  data <- smooth_toy(15, 2, 1)
+  colnames(data$x) <- c("a", "b")
+  fit <- gp_fit(data$x, data$targets, kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  expect_gps_error(predict(fit, data.frame(u = 1, v = 2)), "`newdata` lacks the column \"a\"")
+  expect_identical(predict(fit, data.frame(b = 2, a = 1, u = 3)), predict(fit, c(1, 2)))
+})
