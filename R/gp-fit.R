@@ -58,7 +58,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", 
       "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)
     ))
   }
-  check_class(kernel, "kernel", "gps_kernel", "a kernel, such as kernel_composition()")
+  check_kernel(kernel, "kernel")
   check_gp_method(method)
   optimise <- check_flag(optimise, "optimise")
   max_evals <- check_count(max_evals, "max_evals")
@@ -182,9 +182,19 @@ check_gp_fit <- function(fit, arg) {
   invisible(fit)
 }
 
+check_kernel <- function(kernel, arg) {
+  check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
+  if (!is_kernel_sound(kernel)) {
+    gps_abort(sprintf("`%s` is damaged: it does not hold what a kernel_*() function makes.", arg))
+  }
+}
+
 is_kernel_sound <- function(kernel) {
-  is.list(kernel$terms) && length(kernel$terms) > 0 && all(vapply(kernel$terms, function(term) {
-    is.list(term) && is.character(term$type) && length(term$type) == 1 &&
-      term$type %in% names(kernel_types) && (isTRUE(term$ard) || isFALSE(term$ard))
-  }, NA))
+  is_scale <- function(x) is.double(x) && length(x) > 0 && !anyNA(x)
+  is.list(kernel) && is.list(kernel$terms) && length(kernel$terms) > 0 &&
+    all(vapply(kernel$terms, function(term) {
+      is.list(term) && is.character(term$type) && length(term$type) == 1 &&
+        term$type %in% names(kernel_types) && (isTRUE(term$ard) || isFALSE(term$ard)) &&
+        is_scale(term$variance) && (is.null(term$lengthscale) || is_scale(term$lengthscale))
+    }, NA))
 }

@@ -32,10 +32,19 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
     object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter,
     resolve_threads(n_threads)
   )
+  check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
   if (is.null(rownames(newdata)) && is.null(colnames(object$targets))) dimnames(mean) <- NULL
   list(mean = mean, variance = stats::setNames(moments$variance, rownames(newdata)))
+}
+
+# Sums over points far out overflow; an infinite or undefined prediction is none.
+check_moments <- function(moments) {
+  bad <- which(!is.finite(colSums(moments$mean) + moments$variance))
+  if (length(bad) > 0) {
+    gps_abort(sprintf("The prediction at row %d of `newdata` is not finite.", bad[1]), "numeric")
+  }
 }
 
 # New points with the columns of the data the fit has seen: by name where both have names, else by
@@ -51,10 +60,10 @@ align_newdata <- function(newdata, x) {
   known <- colnames(x)
   if (!is.null(known) && !is.null(colnames(newdata))) {
     missing <- setdiff(known, colnames(newdata))
-    if (length(missing) > 0 && length(missing) < length(known)) {
+    if (length(missing) > 0) {
       gps_abort(sprintf("`newdata` lacks the column %s.", dQuote(missing[1], FALSE)))
     }
-    if (length(missing) == 0) newdata <- newdata[, known, drop = FALSE]
+    newdata <- newdata[, known, drop = FALSE]
   }
   check_matrix(newdata, "newdata", n_cols = ncol(x))
 }

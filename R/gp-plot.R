@@ -26,6 +26,7 @@ plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50,
 
 check_target <- function(target, targets) {
   if (is.character(target)) {
+    if (is.null(colnames(targets))) abort_value(target, "target", "a number: targets have no names")
     target <- match(check_choice(target, "target", colnames(targets)), colnames(targets))
   }
   check_count(target, "target", upper = ncol(targets))

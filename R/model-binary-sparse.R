@@ -18,8 +18,8 @@
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
 #' leaves components that nobody uses where they are; `sigma2` is the expected squared error per
-#' cell, at least 1e-6 of the mean variance of the data; `pi` the mean of `<s>`, kept in
-#' \[1e-4, 1 - 1e-4\].
+#' cell, at least 1e-6 of the mean variance of the data and 1e-13 of their mean square; `pi` the
+#' mean of `<s>`, kept in \[1e-4, 1 - 1e-4\].
 #'
 #' @section Hand-crafted affinity:
 #' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
@@ -57,7 +57,22 @@ gps_bind.gps_binary_sparse <- function(model, y) {
   shared <- model$settings$shared_prob
   bind_native(model, ncol(y),
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
-              options = list(options = c(as.double(shared), 1e-6 * variance_scale(y))))
+              options = list(options = c(as.double(shared), lowest_sigma2(y))))
+}
+
+# The squared error of a state is a difference of sums of squares, known to about 1e-15 of the
+# data's squares: a noise variance far below that would weigh rounding, and the bound would rise
+# with it.
+lowest_sigma2 <- function(y) {
+  relative <- 1e-6 * variance_scale(y)
+  rounding <- 1e-13 * mean(y^2)
+  if (rounding > 1e4 * relative) {
+    gps_warn(sprintf(paste(
+      "The values of `y` are %s times as large as their spread, so that `sigma2` must stay above",
+      "%s, where rounding errors are small. Subtract the column means."
+    ), format(sqrt(rounding / relative / 1e-7), digits = 1), format(rounding, digits = 2)))
+  }
+  max(relative, rounding)
 }
 
 # Mean variance of the columns; where the data are constant their mean square, and 1 where they are

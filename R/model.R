@@ -72,7 +72,7 @@ gps_handcrafted <- function(model, params, y) {
   UseMethod("gps_handcrafted")
 }
 
-# A matrix of numbers with the model's columns; NaN and the like are found where the data come in.
+# A matrix of finite numbers with the model's columns.
 check_rows <- function(y, model = NULL) {
   if (!is.numeric(y) || length(dim(y)) != 2 || nrow(y) == 0 || ncol(y) == 0) {
     abort_value(y, "y", "a numeric matrix with data points in rows")
@@ -80,6 +80,7 @@ check_rows <- function(y, model = NULL) {
   if (!is.null(model) && ncol(y) != model$n_dims) {
     gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
   }
+  check_finite(y, "y")
 }
 
 abort_no_method <- function(model, method) {

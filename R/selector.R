@@ -54,7 +54,7 @@ selector_gp <- function(kernel = kernel_composition(),
                         method = c("auto", "exact", "ichol", "inducing", "fourier", "divide"),
                         rank = NULL, refit_every = 10, refit_evals = 20, refit_rows = 500,
                         explore = 0.1, smooth = NULL, screen = NULL) {
-  check_class(kernel, "kernel", "gps_kernel", "a kernel, as made by a kernel_*() function")
+  check_kernel(kernel, "kernel")
   method <- check_choice(method, "method",
                          c("auto", "exact", "ichol", "inducing", "fourier", "divide"))
   if (!method %in% c("auto", "exact")) {

@@ -137,7 +137,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
               show(x$aic), show(x$bic)))
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
-  cat(sprintf("\nExpected number of points in which each component is on (%s components a point)\n",
+  cat(sprintf("\nExpected number of points in which each component is on (%s a point)\n",
               show(x$mean_active)))
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
   if (length(shown) < length(x$usage)) cat("The 20 most used:\n")

@@ -330,7 +330,7 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
       double explained = 0.0;
       for (size_t i = 0; i < n; i++) explained += k[i + b * n] * k[i + b * n];
       const double left = variance[from + b] - explained;
-      variance[from + b] = left > 0.0 ? left : 0.0;
+      variance[from + b] = left < 0.0 ? 0.0 : left;
     }
   }
 }

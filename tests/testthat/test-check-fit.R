@@ -124,7 +124,7 @@ test_that("a changed model never reaches the numerics", {
   expect_error(predict(fit), "unknown class", class = "gps_error_argument")
   fit <- a_fit("gp")
   fit$selector$kernel$terms[[1]]$type <- "cubic"
-  expect_error(predict(fit), "kernel was changed", class = "gps_error_argument")
+  expect_error(predict(fit), "selector was changed", class = "gps_error_argument")
 })
 
 test_that("a changed selector or screen never reaches the numerics", {

@@ -209,3 +209,43 @@ test_that("plots draw what predict() says", {
   expect_error(plot(many, target = 3), class = "gps_error_argument")
   expect_error(plot(line, n_grid = 1), class = "gps_error_argument")
 })
+
+test_that("a prediction that overflows is an error, not a variance of zero", {
+  data <- smooth_toy(15, 2, 1)
+  for (kernel in list(kernel_composition(), kernel_linear() + kernel_white())) {
+    fit <- gp_fit(data$x, data$targets, kernel, optimise = FALSE)
+    expect_gps_error(predict(fit, rbind(c(1, 1), c(1e300, 1))), "The prediction at row 2",
+                     class = "numeric")
+    expect_gt(predict(fit, c(1e100, 1))$variance, 0)
+  }
+})
+
+test_that("a damaged kernel is refused before it meets data", {
+  data <- smooth_toy(10, 2, 1)
+  change <- function(...) {
+    kernel <- kernel_composition()
+    kernel$terms[[1]] <- utils::modifyList(kernel$terms[[1]], list(...))
+    kernel
+  }
+  no_terms <- structure(list(terms = list()), class = "gps_kernel")
+  for (kernel in list(change(type = "foo"), change(variance = "a"), change(variance = NA_real_),
+                      change(lengthscale = "a"), change(ard = NA), no_terms,
+                      structure(1, class = "gps_kernel"))) {
+    expect_gps_error(gp_fit(data$x, data$targets, kernel), "`kernel` is damaged")
+    expect_gps_error(selector_gp(kernel), "`kernel` is damaged")
+  }
+})
+
+test_that("a target asked for by name needs names", {
+  data <- smooth_toy(10, 1, 2)
+  fit <- gp_fit(data$x, data$targets, kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  expect_gps_error(plot(fit, target = "a"), "`target` must be a number: targets have no names")
+})
+
+test_that("new points whose names are all foreign are refused, not taken by position", {
+  data <- smooth_toy(15, 2, 1)
+  colnames(data$x) <- c("a", "b")
+  fit <- gp_fit(data$x, data$targets, kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  expect_gps_error(predict(fit, data.frame(u = 1, v = 2)), "`newdata` lacks the column \"a\"")
+  expect_identical(predict(fit, data.frame(b = 2, a = 1, u = 3)), predict(fit, c(1, 2)))
+})

@@ -263,3 +263,27 @@ test_that("bad arguments of the constructor are refused by name", {
     expect_gps_error(model_binary_sparse(3, bad), "`shared_prob` must be TRUE or FALSE")
   }
 })
+
+test_that("data far from zero keep a bound that rounding does not inflate", {
+  set.seed(9)
+  y <- matrix(rnorm(160), 40)
+  states <- as.matrix(expand.grid(rep(list(0:1), 3)))
+  exact_bound <- function(params, y) {
+    prior <- drop(states %*% rep(log(params$pi), 3) + (1 - states) %*% rep(log1p(-params$pi), 3))
+    sum(apply(y, 1, function(row) {
+      density <- colSums(dnorm(row, params$W %*% t(states), sqrt(params$sigma2), log = TRUE))
+      max(prior + density) + log(sum(exp(prior + density - max(prior + density))))
+    }))
+  }
+  for (spread in 10^-c(4, 6, 7, 9, 12)) {
+    near <- y[rep(1, 40), ] + spread * y
+    set.seed(1)
+    fit <- suppressWarnings(gps_fit(near, model_binary_sparse(3), selector_full(),
+                                    control = short_control(max_iter = 15)))
+    expect_gte(fit$params$sigma2, 0.99e-13 * mean(near^2))
+    expect_near(fit$bound, exact_bound(fit$params, near), 1e-3)
+  }
+  expect_warning(gps_bind(model_binary_sparse(3), y + 1e8), "times as large as their spread",
+                 class = "gps_warning")
+  expect_silent(gps_bind(model_binary_sparse(3), y + 1e4))
+})

@@ -298,3 +298,18 @@ for_models("screening keeps the last selection among the candidates", function(r
   expect_identical(again[-7, ], kept[-7, ])
   expect_identical(again[7, ], c(kept[7, 2], 0L))
 })
+
+test_that("the parts of a model refuse values that are not finite, by row and column", {
+  for (model in list(model_binary_sparse(3), model_gaussian_mixture(3))) {
+    y <- matrix(as.double(1:20), 10)
+    bound <- gps_bind(model, y)
+    params <- gps_init(bound, y)
+    for (bad in c(NA, NaN, Inf)) {
+      y[4, 2] <- bad
+      where <- "`y` must have finite values, but row 4, column 2"
+      expect_gps_error(gps_bind(model, y), where)
+      expect_gps_error(gps_init(bound, y), where)
+      expect_gps_error(gps_handcrafted(bound, params, y), where)
+    }
+  }
+})
