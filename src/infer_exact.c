@@ -39,7 +39,8 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
     *bad_point = n;
     gps_status status = model->log_joint(problem, &point, states, prob, model_scratch);
     if (status != GPS_OK) return status;
-    const double log_evidence = normalise(prob, states->n_states, problem->beta);
+    double log_evidence = normalise(prob, states->n_states, problem->beta);
+    if (model->shared_term) log_evidence += problem->beta * model->shared_term(problem, &point);
     if (!isfinite(log_evidence)) return GPS_NOT_FINITE;
     posterior->log_evidence[n] = log_evidence;
     if (states->all_subsets) {

@@ -111,13 +111,18 @@ static size_t scratch_size(const gps_problem *problem, const gps_states *states)
          subsets_scratch((size_t)states->n_states);
 }
 
+/* The log joint of the empty state, which the log joints of all states are relative to. */
+static double shared_term(const gps_problem *problem, const gps_point *point) {
+  return problem->input[PRIOR][problem->shape.n_latents] -
+         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+}
+
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,
                             const gps_states *states, double *value, double *scratch) {
   const size_t n_slots = (size_t)states->n_slots;
   double *own = scratch, *coupling = own + n_slots, *rows = coupling + n_slots * n_slots;
   gather(problem, point, n_slots, own, coupling);
-  value[0] = problem->input[PRIOR][problem->shape.n_latents] -
-             0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+  value[0] = 0;
   if (states->all_subsets) {
     subsets_log_joint(n_slots, own, coupling, value, rows);
   } else {
@@ -314,6 +319,7 @@ const gps_model model_binary_sparse = {
     .stats = stats_names,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
+    .shared_term = shared_term,
     .accumulate = accumulate,
     .describe = describe,
     .gain = gain,

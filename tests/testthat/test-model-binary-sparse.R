@@ -231,9 +231,10 @@ test_that("log joints at the ends of the range are summed exactly, beyond them r
   case$params$sigma2 <- 1e-300
   y <- matrix(c(rep(1e3, 3), 6e3), 4, 4)
   step <- gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE))
-  # W is zero: log Z is the Gaussian of the data, beside which the prior is lost in rounding.
+  # W is zero: log Z is the Gaussian of the data, beside which the prior must not be lost.
   expect_near(step$log_evidence / 1e306, -0.5 * rowSums(y^2) / 1e6, 1e-13)
-  expect_near(step$prob_on, matrix(0.5, 4, 2), 1e-14)
+  prior <- rep(case$params$pi, length.out = 2)
+  expect_near(step$prob_on, matrix(prior, 4, 2, byrow = TRUE), 1e-14)
   y[3, ] <- 1e5
   expect_gps_error(gps_estep(case$model, case$params, y, matrix(1:2, 4, 2, byrow = TRUE)),
                    "E-step: a value is not finite at data point 3", class = "numeric")
@@ -286,4 +287,17 @@ test_that("data far from zero keep a bound that rounding does not inflate", {
   expect_warning(gps_bind(model_binary_sparse(3), y + 1e8), "times as large as their spread",
                  class = "gps_warning")
   expect_silent(gps_bind(model_binary_sparse(3), y + 1e4))
+})
+
+test_that("what no component explains does not round the posterior away", {
+  # The third dimension is orthogonal to W: it must not change which states are probable.
+  W <- rbind(c(1, 0.9), c(0, 0.3), 0)
+  params <- list(W = W, pi = 0.4, sigma2 = 0.5)
+  y <- matrix(c(0.8, 0.1, 0), 6, 3, byrow = TRUE)
+  y[, 3] <- c(0, 1, 1e4, 1e7, 1e8, 1e12)
+  model <- suppressWarnings(gps_bind(model_binary_sparse(2), y))
+  step <- gps_estep(model, params, y, matrix(1:2, 6, 2, byrow = TRUE))
+  expect_equal(step$prob_on, step$prob_on[rep(1, 6), ], tolerance = 1e-12)
+  expect_gt(step$prob_on[1, 1], 0.3)
+  expect_equal(step$log_evidence - step$log_evidence[1], -y[, 3]^2, tolerance = 1e-12)
 })

@@ -64,6 +64,11 @@ typedef struct gps_model {
                          double *response, /* [n_dims] posterior mean of the signal, or NULL */
                          double *scratch);
 
+  /* Optional, any thread: what all states of a data point share and log_joint() leaves out. Added
+   * to the log evidence alone, so that a large one cannot round away the differences between
+   * states. */
+  double (*shared_term)(const gps_problem *, const gps_point *);
+
   /* Optional. value: [n_slots], 0 = off, kept from iteration to iteration by latent id.
    * prob_on: [n_slots] p(on | rest). */
   gps_status (*gibbs_sweep)(const gps_problem *, const gps_point *, double *value, double *prob_on,
