@@ -92,21 +92,31 @@ run_em <- function(task, state) {
   state
 }
 
-# A step and what mending made of it, NULL on an interrupt, or an error that says where the fit was
-# and carries the last good state.
+# A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached, or
+# an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
   tryCatch(
     mend(task, em_step(task, state)),
     interrupt = function(condition) NULL,
     error = function(condition) {
+      if (is_time_limit(condition)) return(NULL)
       class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
-      gps_abort(sprintf("Iteration %d of start %d: %s", state$iteration + 1L, state$start,
+      gps_abort(sprintf("Iteration %d of %s: %s", state$iteration + 1L, phase_name(state),
                         conditionMessage(condition)),
                 if (length(class) == 1) class else "model", state = state["params"],
                 parent = condition)
     }
   )
 }
+
+# setTimeLimit() raises a plain error, which only its message tells from others.
+is_time_limit <- function(condition) {
+  messages <- c("reached elapsed time limit", "reached CPU time limit",
+                "reached session elapsed time limit", "reached session CPU time limit")
+  conditionMessage(condition) %in% gettext(messages, domain = "R")
+}
+
+phase_name <- function(state) if (state$start > 0) sprintf("start %d", state$start) else "the main run"
 
 trace_row <- function(state, events, seconds) {
   memory <- state$memory
@@ -132,8 +142,7 @@ trace_frame <- function(rows) {
 
 show_progress <- function(task, state) {
   if (!task$control$progress) return(invisible())
-  phase <- if (state$start > 0) sprintf("start %d", state$start) else "main"
-  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase, state$iteration,
+  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase_name(state), state$iteration,
               task$max_iter, state$bound))
   utils::flush.console()
 }
