@@ -92,8 +92,8 @@ run_em <- function(task, state) {
   state
 }
 
-# A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached, or
-# an error that says where the fit was and carries the last good state.
+# A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached,
+# or an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
   tryCatch(
     mend(task, em_step(task, state)),
@@ -116,7 +116,9 @@ is_time_limit <- function(condition) {
   conditionMessage(condition) %in% gettext(messages, domain = "R")
 }
 
-phase_name <- function(state) if (state$start > 0) sprintf("start %d", state$start) else "the main run"
+phase_name <- function(state) {
+  if (state$start > 0) sprintf("start %d", state$start) else "the main run"
+}
 
 trace_row <- function(state, events, seconds) {
   memory <- state$memory
