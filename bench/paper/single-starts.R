@@ -8,7 +8,7 @@
 # Seed r draws its data from set.seed(100 + r) and its start from set.seed(1000 + r); both settings
 # see the same.
 
-library(gpselect)
+library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
 
 selectors <- list(
   handcrafted = function() selector_handcrafted(),
