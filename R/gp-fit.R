@@ -114,12 +114,13 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
   }, 0)
   noise <- white_variance(kernel, theta, nrow(y)) + jitter
   if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
+    cure <- if (has_white(kernel)) "" else " Noisy or repeated data need a kernel_white() term."
     gps_warn(sprintf(
-      paste(
-        "The kernel matrix is nearly singular (condition number up to %.1g):",
-        "predictions may be inaccurate."
+      paste0(
+        "The kernel matrix is nearly singular (condition number up to %.1g): ",
+        "predictions may be inaccurate.%s"
       ),
-      ncol(y) * sum(diagonal) / noise
+      ncol(y) * sum(diagonal) / noise, cure
     ))
   }
 }

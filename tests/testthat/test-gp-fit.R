@@ -249,3 +249,10 @@ test_that("new points whose names are all foreign are refused, not taken by posi
   expect_gps_error(predict(fit, data.frame(u = 1, v = 2)), "`newdata` lacks the column \"a\"")
   expect_identical(predict(fit, data.frame(b = 2, a = 1, u = 3)), predict(fit, c(1, 2)))
 })
+
+test_that("a nearly singular kernel without noise says what cures it", {
+  x <- matrix(rep(seq(0, 1, length.out = 10), 3))
+  set.seed(1)
+  expect_warning(gp_fit(x, rnorm(30), kernel_rbf()), "need a kernel_white\\(\\) term",
+                 class = "gps_warning")
+})
