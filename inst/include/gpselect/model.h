@@ -46,6 +46,14 @@ typedef struct {
   const int *latent;             /* [n_slots] latent held by each slot, -1 = empty */
 } gps_point;
 
+/* One Gibbs step of a slot. */
+typedef struct {
+  double value;       /* 0 = off */
+  double prob_on;     /* p(on | rest) */
+  double log_density; /* of value given the rest: log of a probability where it is 0, of p(on |
+                         rest) times a density where it is not */
+} gps_step;
+
 typedef struct gps_model {
   int api;                   /* GPS_MODEL_API */
   const char *const *inputs; /* names read from params, options and prepared, NULL-ended */
@@ -69,12 +77,26 @@ typedef struct gps_model {
    * states. */
   double (*shared_term)(const gps_problem *, const gps_point *);
 
-  /* Optional. value: [n_slots], 0 = off, kept from iteration to iteration by latent id.
-   * prob_on: [n_slots] p(on | rest). */
-  gps_status (*gibbs_sweep)(const gps_problem *, const gps_point *, double *value, double *prob_on,
-                            gps_rng *, double *scratch);
-  gps_status (*accumulate_draw)(const gps_problem *, const gps_point *, const double *value,
-                                double weight, double *const *stats, double *scratch);
+  /* Optional, any thread: Gibbs sampling of latents that have values besides on and off (without
+   * these four, slots are flipped by gain() or log_joint()). A draw is value [n_slots], 0 = off;
+   * draws are [n_slots x n_draws]. All is at the inverse temperature of the problem.
+   *
+   * conditional: the exact law of one slot given the others. With rng it draws step->value, without
+   * it the value is given.
+   * log_joint_draw: log p(draw, y) as a density in the values that are on, without shared_term.
+   * accumulate_draws: one data point's statistics, as means over its draws; prob_on [n_slots] is
+   * the mean of p(on | rest).
+   * describe_draws: as describe(). */
+  gps_status (*conditional)(const gps_problem *, const gps_point *, const gps_states *, int slot,
+                            const double *value, gps_rng *, gps_step *step, double *scratch);
+  gps_status (*log_joint_draw)(const gps_problem *, const gps_point *, const gps_states *,
+                               const double *value, double *log_joint, double *scratch);
+  gps_status (*accumulate_draws)(const gps_problem *, const gps_point *, const gps_states *,
+                                 int n_draws, const double *draws, const double *prob_on,
+                                 double *const *stats, double *scratch);
+  gps_status (*describe_draws)(const gps_problem *, const gps_point *, const gps_states *,
+                               int n_draws, const double *draws, double *latent, double *response,
+                               double *scratch);
 
   /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint
    * of `given` (with n_given = 0: of the single-cause state, up to a constant of the data point).
