@@ -55,6 +55,21 @@ static void test_uniform(void) {
   CHECK_NEAR(variance, 1.0 / 12, 5 * sqrt((1.0 / 80 - 1.0 / 144) / N));
 }
 
+static void test_normal(void) {
+  enum { N = 200000 };
+  gps_rng rng = gps_rng_stream(seed, 3, GPS_PURPOSE_GIBBS, 1, 0);
+  double power[5] = {0};
+  for (int i = 0; i < N; i++) {
+    const double z = gps_rng_normal(&rng);
+    for (int k = 1; k <= 4; k++) power[k] += pow(z, k) / N;
+  }
+  /* Five standard errors: moments 0, 1, 0, 3 with variances 1, 2, 15, 96 of the powers. */
+  CHECK_NEAR(power[1], 0, 5 * sqrt(1.0 / N));
+  CHECK_NEAR(power[2], 1, 5 * sqrt(2.0 / N));
+  CHECK_NEAR(power[3], 0, 5 * sqrt(15.0 / N));
+  CHECK_NEAR(power[4], 3, 5 * sqrt(96.0 / N));
+}
+
 /* The ends of the interval stay open for the words that come closest to them. */
 static void test_uniform_ends(void) {
   gps_rng rng = {{0, 0}, {0, 0, 0, 0}, {0, 0, 0xffffffffu, 0xffffffffu}, 2};
@@ -146,6 +161,7 @@ int main(void) {
   test_known_answers();
   test_stream_order();
   test_uniform();
+  test_normal();
   test_uniform_ends();
   test_index();
   test_index_of_large_range();

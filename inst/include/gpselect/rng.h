@@ -5,6 +5,7 @@
 #ifndef GPSELECT_RNG_H
 #define GPSELECT_RNG_H
 
+#include <math.h>
 #include <stdint.h>
 
 typedef enum {
@@ -67,6 +68,13 @@ static inline uint32_t gps_rng_word(gps_rng *rng) {
 static inline double gps_rng_uniform(gps_rng *rng) {
   const uint64_t high = gps_rng_word(rng) >> 5, low = gps_rng_word(rng) >> 7;
   return ((double)(high * 33554432u + low) + 0.5) / 4503599627370496.0;
+}
+
+/* Standard normal (Box and Muller, 1958). One of the pair is thrown away: what a stream gives next
+ * does not depend on a number kept aside. */
+static inline double gps_rng_normal(gps_rng *rng) {
+  const double radius = sqrt(-2 * log(gps_rng_uniform(rng)));
+  return radius * cos(6.283185307179586477 * gps_rng_uniform(rng));
 }
 
 /* Uniform in 0 .. n-1, n >= 1, without modulo bias (Lemire's multiply and reject). */
