@@ -27,8 +27,11 @@
 #'   [expectations()]), `bound` (truncated free energy, the sum over points of log sum p(s, y) over
 #'   the selected states), `trace` (data frame, one row an iteration), `starts` (data frame),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives
-#'   the best state so far with a warning.
+#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). With a learned
+#'   selector `kernel_trace` has the way of the kernel's log hyper-parameters: a data frame of
+#'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
+#'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
+#'   further one a refit. An interrupt gives the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -148,8 +151,7 @@ resume_state <- function(task, fit) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
           length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
-      state$memory <- new_gp_memory(task$selector, task$y)
-      state$memory$theta <- fit$kernel_theta
+      state$memory <- new_gp_memory(task$selector, task$y, theta = fit$kernel_theta)
     }
     state$memory <- learn_selector(task$selector, task, state)
   }
@@ -176,7 +178,8 @@ new_fit <- function(task, state, data) {
     n_selected = task$n_selected, max_active = task$max_active, control = task$control,
     bound = state$bound, n_points = ncol(task$y), n_iter = state$iteration - 1L,
     status = state$status, trace = trace_frame(state$trace), starts = state$starts,
-    kernel_theta = state$memory$theta, memory = if (is.null(state$memory$theta)) state$memory,
+    kernel_theta = state$memory$theta, kernel_trace = trace_kernel(state$memory),
+    memory = if (is.null(state$memory$theta)) state$memory,
     selected = state$selected, prob_on = state$prob_on, y = if (task$control$keep_data) data$y,
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
     seed = task$seed, version = utils::packageVersion("gpselect")
