@@ -107,3 +107,41 @@ test_that("coloured components show the mean over their channels", {
   expect_equal(grey[, 1], rowMeans(matrix(1:12, 4)))
   expect_equal(grey[, 2], rowMeans(matrix(13:24, 4)))
 })
+
+test_that("components stand beside the true ones in their order and sign", {
+  truth <- cbind(diag(3), 0)
+  learned <- cbind(c(0, 0, -3), c(0.1, 2, 0), c(1, 1, 1), c(-1, 0, 0), c(0, 0, 1))
+  aligned <- align_components(learned, truth[, 1:3], "x")
+  expect_equal(aligned$values, cbind(learned[, c(4, 2, 1)], learned[, c(3, 5)]))
+  expect_identical(aligned$labels, c("1.00", "1.00", "1.00", "spare", "spare"))
+  slabs <- align_components(list(W = learned, psi = rep(1, 5)), truth[, 1:3], "x")
+  expect_equal(slabs$values[, 1:3], cbind(-learned[, 4], learned[, 2], -learned[, 1]))
+  fewer <- align_components(learned[, 1:2], truth[, 1:3], "x")
+  expect_equal(fewer$values, cbind(0, learned[, 2], learned[, 1]))
+  expect_identical(fewer$labels, c("none", "1.00", "1.00"))
+})
+
+test_that("fits, components and the truth are drawn side by side", {
+  truth <- bars_data()
+  hand <- a_fit("handcrafted")
+  bare <- gps_fit(truth$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+                  control = quick_control(keep_data = FALSE))
+  expect_silent(draw(plot(a_fit("gp"), truth = truth)))
+  expect_silent(draw(plot(a_fit("gp"), truth = truth$W[, 1:4], beside = hand)))
+  expect_silent(draw(plot(a_fit("gp"), beside = list(hand = hand, bare, truth$W))))
+  expect_silent(draw(plot(bare, c("components", "bound"), truth = hand)))
+  expect_silent(draw(plot(a_fit("images"), truth = truth)))
+  expect_silent(draw(plot(a_fit("mixture"), truth = matrix(c(0, 6, 6, 0, 3, 3), 2))))
+  titles <- comparison_titles(list(a_fit("gp"), mine = hand, truth$W))
+  expect_identical(titles, list(c("Learned", "GP, linear"), c("mine", "hand-crafted"),
+                                c("Beside", "")))
+  expect_identical(list_of_fits(truth), list(truth))
+  expect_null(list_of_fits(NULL))
+  expect_error(draw(plot(hand, "bound", truth = truth)),
+               "`truth` and `beside` are for the figure \"components\"",
+               class = "gps_error_argument", fixed = TRUE)
+  expect_error(draw(plot(hand, truth = truth$W[1:5, ])), "must have 5 rows like `truth`, not 25",
+               class = "gps_error_argument", fixed = TRUE)
+  expect_error(draw(plot(hand, truth = truth, beside = "hand")), "`beside` must be",
+               class = "gps_error_argument", fixed = TRUE)
+})
