@@ -1,5 +1,5 @@
-# Figures of a fit, in base graphics. Those of components are in plot-components.R, of mixtures
-# in plot-mixture.R, grids of images in images.R.
+# Figures of a fit, in base graphics. Those of components are in plot-components.R, of the kernel in
+# plot-kernel.R, of mixtures in plot-mixture.R, grids of images in images.R.
 
 #' Figures of a fit
 #'
@@ -26,6 +26,10 @@
 #' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
 #'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
 #'   stopped.
+#' * `"kernel"`: learned selectors only: the share that each term of the kernel has in its variance
+#'   at the data, the mean of \eqn{k(y_n, y_n)}{k(y_n, y_n)}, over the EM iterations; for a linear
+#'   term the variance times the mean of \eqn{|y|^2}{|y|^2}. Refits are marked; the short starts
+#'   share one kernel, and the iterations of the chosen one come before those of the main run.
 #' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
 #'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
 #'   many pairs of point and latent.
@@ -76,6 +80,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, ...) {
 figures <- list(
   components = function(fit) draw_components(fit),
   bound = function(fit) draw_bound(fit),
+  kernel = function(fit) draw_kernel(fit),
   affinity = function(fit) draw_affinity(fit),
   selection = function(fit) draw_selection(fit),
   clusters = function(fit) draw_clusters(fit),
