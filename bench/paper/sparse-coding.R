@@ -1,7 +1,8 @@
-# Sparse coding on bars: models A, B and C of section 4.1 of the paper with hand-crafted, learned and
-# full selection, from package defaults. A run is one fit; each is a row in build/sparse-coding/, so
-# that the script goes on where it was stopped (delete the folder to begin anew). Stores the table
-# in inst/extdata/sparse-coding.csv and all runs in bench/results/sparse-coding-runs.csv.
+# Sparse coding on bars: models A, B and C of section 4.1 of the paper with hand-crafted, learned
+# and full selection, from package defaults. A run is one fit; each is a row in a file of
+# build/sparse-coding/, so that the script goes on where it was stopped (delete the folder to begin
+# anew). Stores the table in inst/extdata/sparse-coding.csv and all runs in
+# bench/results/sparse-coding-runs.csv.
 #
 #   make reproduce-sparse-coding, or: Rscript bench/paper/sparse-coding.R [option=value ...]
 #
@@ -29,8 +30,8 @@ datasets <- list(
   C1 = list(model = "max_spike_slab", mu = 1, psi = 1)
 )
 
-# The reference ranks what is truly on first, the strongest at the top: what is left of a bias in its
-# parameters is that of the truncation.
+# The reference ranks what is truly on first, the strongest at the top: what is left of a bias in
+# its parameters is that of the truncation.
 selections <- list(
   hand = list(label = "hand-crafted", make = function(bars) selector_handcrafted()),
   linear = list(label = "GP linear", make = function(bars) selector_gp(kernel_linear())),
@@ -88,8 +89,8 @@ plan_runs <- function(options) {
   runs[seq_len(nrow(runs)) %% options$part[2] == options$part[1] %% options$part[2], ]
 }
 
-# Which bars the parameters of every EM iteration have found: the tracer sees each state that the fit
-# goes on from, in starts and main run.
+# How many bars the parameters of every EM iteration have found: the tracer sees each state that the
+# fit goes on from, in starts and main run.
 watch_bars <- function(bars, code) {
   seen <- list()
   watch <- function(state) {
@@ -172,8 +173,8 @@ read_runs <- function(is_timing) {
              runs$seed), ]
 }
 
-# One row of the table from the runs of a cell, the references of its data set, and those of its runs
-# that were made alone, if any were.
+# One row of the table from the runs of a cell, the references of its data set, and the runs that
+# were made once more for their seconds, if any were.
 summarise <- function(runs, reference, timing) {
   data <- runs$data[1]
   timed <- if (nrow(timing) > 0) timing else runs
