@@ -9,7 +9,7 @@ draw_kernel <- function(fit) {
   height <- log10(pmax(shares$share, 1e-8))
   at <- c(shares$iteration, shares$last)
   limits <- range(0, floor(min(height)))
-  with_par(list(mar = panel_margins + c(0, 0.6, 0.6, 0)), {
+  with_par(list(mar = panel_margins + c(0, 2, 0, 0)), {
     open_panel(c(0, shares$last), limits, "EM iteration", "share of the variance at the data",
                "Terms of the learned kernel", y_ticks = seq(limits[1], 0),
                y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"))
