@@ -204,7 +204,8 @@ summarise <- function(runs, others, timing) {
     sigma2_by_reference = ratio("sigma2", "reference"),
     pi_by_reference = ratio("pi", "reference"), sigma2_by_own = ratio("sigma2", own),
     pi_by_own = ratio("pi", own), seconds = stats::median(timed$seconds),
-    slowest = max(timed$seconds), processes = max(timed$processes), iterations = stats::median(runs$iterations),
+    slowest = max(timed$seconds), processes = max(timed$processes),
+    iterations = stats::median(runs$iterations),
     bound = stats::median(runs$bound), bound_error = stats::median(runs$bound_error)
   )
 }
