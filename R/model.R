@@ -106,12 +106,13 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 }
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
+# exact_active: most latents on for which the model's log joint is known in closed form.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect") {
+                             settings, symbol, package = "gpselect", exact_active = Inf) {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         native = list(package = package, symbol = symbol)),
+         exact_active = exact_active, native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )
 }

@@ -7,7 +7,7 @@
 
 #define PI_LOWEST 1e-4
 /* Of the slab's second moment. */
-#define PSI_LOWEST 1e-6
+#define PSI_LOWEST 1e-8
 
 static double at_least(double value, double lowest, int *event) {
   if (value >= lowest) return value;
@@ -27,7 +27,10 @@ static void update_slabs(const gps_problem *problem, const double *const *stats,
                          double *const *params_new, int *events) {
   for (int h = 0; h < problem->shape.n_latents; h++) {
     const double on = stats[ON_DRAWN][h];
-    if (on < 1) continue;
+    if (on < 1) {
+      events[EVENT_KEPT]++;
+      continue;
+    }
     const double mean = stats[VALUE][h] / on, square = stats[VALUE_SQUARE][h] / on;
     params_new[MU][h] = mean;
     params_new[PSI][h] = at_least(square - mean * mean, PSI_LOWEST * square, events + EVENT_PSI);
