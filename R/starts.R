@@ -72,7 +72,7 @@ share_memory <- function(memory) {
 continue_state <- function(task, short, chosen) {
   state <- new_state(chosen$params, 0L, task$explore)
   if (ncol(short$y) == ncol(task$y)) {
-    kept <- c("selected", "prob_on", "memory", "bound")
+    kept <- c(inferred, "memory")
     state[kept] <- chosen[kept]
     if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
   } else {
