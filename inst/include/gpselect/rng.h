@@ -87,4 +87,38 @@ static inline int gps_rng_index(gps_rng *rng, int n) {
   }
 }
 
+/* Standard normal between 0 <= lo < hi: uniform proposals where the density is nearly flat, else
+ * exponential ones (Robert, 1995) that end at hi. About half of them or more are accepted. */
+static inline double gps_rng_normal_tail(gps_rng *rng, double lo, double hi) {
+  const double rate = 0.5 * (lo + sqrt(lo * lo + 4)), width = hi - lo;
+  if (rate * width < 1) {
+    for (;;) {
+      const double step = width * gps_rng_uniform(rng);
+      if (gps_rng_uniform(rng) < exp(-step * (lo + 0.5 * step))) return lo + step;
+    }
+  }
+  const double peak = rate < hi ? rate : hi, mass = -expm1(-rate * width);
+  for (;;) {
+    const double x = lo - log1p(-mass * gps_rng_uniform(rng)) / rate;
+    const double below = x - peak;
+    if (gps_rng_uniform(rng) < exp(below * (rate - 0.5 * (x + peak)))) return x < hi ? x : hi;
+  }
+}
+
+/* Standard normal between lo < hi, either of which may be infinite. */
+static inline double gps_rng_truncated_normal(gps_rng *rng, double lo, double hi) {
+  if (lo >= 0) return gps_rng_normal_tail(rng, lo, hi);
+  if (hi <= 0) return -gps_rng_normal_tail(rng, -hi, -lo);
+  if (hi - lo > 2.5) {
+    for (;;) {
+      const double x = gps_rng_normal(rng);
+      if (x > lo && x < hi) return x;
+    }
+  }
+  for (;;) {
+    const double x = lo + (hi - lo) * gps_rng_uniform(rng);
+    if (gps_rng_uniform(rng) < exp(-0.5 * x * x)) return x;
+  }
+}
+
 #endif
