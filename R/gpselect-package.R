@@ -14,7 +14,7 @@
 #'   [match_components()], [selection_recall()].
 #' * Single steps: [gps_estep()], [gps_mstep()], [gps_affinity()], [gps_learn()].
 #' * Gaussian process regression by itself: [gp_fit()], [gp_loo()], [gp_gradient()].
-#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8].
+#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8], [ascent].
 #'
 #' @section Options:
 #' `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].
