@@ -92,7 +92,10 @@ mean_variance <- function(y) {
 }
 
 #' @export
-gps_init.gps_binary_sparse <- function(model, y) {
+gps_init.gps_binary_sparse <- function(model, y) init_linear(model, y)
+
+# W near the mean of the data, and all their variance as noise.
+init_linear <- function(model, y) {
   centred <- sweep(y, 2, colMeans(y))
   deviation <- mean(sqrt(colMeans(centred^2)))
   n_latents <- model$n_latents

@@ -2,3 +2,4 @@
  * model_<name>.c. */
 MODEL(binary_sparse)
 MODEL(gaussian_mixture)
+MODEL(spike_slab)
