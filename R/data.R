@@ -24,7 +24,7 @@
 #'   picture first.
 #' @source "Accent to the top", a photograph in the public domain (public-domain-image.com), reduced
 #'   to 256 x 256 grey pixels.
-#' @seealso [extract_patches()]
+#' @seealso [extract_patches()], [gps_denoise()]
 #' @examples
 #' dim(ascent)
 #' plot(grDevices::as.raster(ascent / 255))

@@ -33,7 +33,7 @@
 #' @return `extract_patches()`: a numeric matrix n x pixels or an array n x height x width, with
 #'   the attributes "size" and "positions". `assemble_patches()`: a numeric matrix of `dim`; NA
 #'   where no patch covers a pixel.
-#' @seealso `gps_denoise()`
+#' @seealso [gps_denoise()]
 #' @examples
 #' patches <- extract_patches(ascent, 8, step = 4)
 #' dim(patches)
