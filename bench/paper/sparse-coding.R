@@ -1,8 +1,8 @@
 # Sparse coding on bars: models A, B and C of section 4.1 of the paper with hand-crafted, learned
 # and full selection, from package defaults. A run is one fit; each is a row in a file of
 # build/sparse-coding/, so that the script goes on where it was stopped (delete the folder to begin
-# anew). Stores the table in inst/extdata/sparse-coding.csv and all runs in
-# bench/results/sparse-coding-runs.csv.
+# anew). Stores the table in inst/extdata/sparse-coding.csv, and all runs in
+# bench/results/sparse-coding-runs.csv, with their commits.
 #
 #   make reproduce-sparse-coding, or: Rscript bench/paper/sparse-coding.R [option=value ...]
 #
