@@ -2,10 +2,10 @@
 # or foreign reaches the numerics. Nothing stored is evaluated: a built-in model is made anew and
 # compared with the stored one.
 
-fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "bound",
-                "n_points", "n_iter", "status", "trace", "starts", "kernel_theta", "memory",
-                "selected", "prob_on", "y", "image_dim", "row_names", "col_names", "seed",
-                "version")
+fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "method",
+                "bound", "bound_error", "n_points", "n_iter", "status", "trace", "starts",
+                "kernel_theta", "memory", "selected", "prob_on", "value", "y", "image_dim",
+                "row_names", "col_names", "seed", "version")
 
 # The fit, or an error of class gps_error_argument that says what is wrong with it.
 check_fit <- function(fit) {
@@ -20,6 +20,7 @@ check_fit <- function(fit) {
   check_fit_model(parts)
   check_all_params(parts$model, parts$params, "fit$params")
   check_fit_slots(parts)
+  check_fit_method(parts)
   check_fit_data(parts)
   check_fit_choices(parts)
   invisible(fit)
@@ -106,6 +107,22 @@ check_fit_slots <- function(parts) {
            sprintf("`prob_on` is not %d x %d probabilities", dim[1], dim[2]))
 }
 
+# How states were inferred, and the chains where they were sampled.
+check_fit_method <- function(parts) {
+  need_fit(is_number(parts$bound_error) && parts$bound_error >= 0,
+           "`bound_error` is not a standard error")
+  method <- tryCatch(resolve_method(parts$method, parts$model, parts$n_selected, parts$max_active),
+                     error = function(condition) NULL)
+  need_fit(is.character(method) && identical(method, parts$method),
+           "`method` is not how its states can be inferred")
+  value <- parts$value
+  if (method == "exact") return(need_fit(is.null(value), "`value` belongs to no chain"))
+  need_fit(is.double(value) && identical(dim(value), dim(parts$selected)) &&
+             all(is.finite(value)) && all(value[parts$selected == 0] == 0),
+           sprintf("`value` is not %d x %d states of chains", nrow(parts$selected),
+                   ncol(parts$selected)))
+}
+
 check_fit_data <- function(parts) {
   n_dims <- parts$model$n_dims
   y <- parts$y
@@ -124,12 +141,13 @@ check_fit_data <- function(parts) {
 # Selector, control and what the fit says of itself.
 check_fit_choices <- function(parts) {
   check_fit_selector(parts$selector)
-  need_fit(inherits(parts$control, "gps_control") && is.list(parts$control),
-           "`control` is not made by gps_control()")
+  need_fit(is_control(parts$control), "`control` is not made by gps_control()")
   if (inherits(parts$selector, "gps_selector_gp")) {
     check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
+    check_fit_kernel_trace(parts)
   } else {
     need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
+    need_fit(is.null(parts$kernel_trace), "`kernel_trace` belongs to no kernel")
   }
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
   need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
@@ -137,6 +155,13 @@ check_fit_choices <- function(parts) {
   need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+is_control <- function(control) {
+  inherits(control, "gps_control") && is.list(control) &&
+    is.integer(control$sweeps) &&
+    identical(tryCatch(check_sweeps(control$sweeps), gps_error = function(condition) NULL),
+              control$sweeps)
 }
 
 start_columns <- list(start = integer(), bound_per_point = numeric(), chosen = logical())
@@ -173,4 +198,15 @@ check_fit_kernel <- function(kernel, theta, n_dims) {
   need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
              length(theta) == length(theta_names(kernel, n_dims)),
            "`kernel_theta` are not the kernel's parameters")
+}
+
+# Fits without a trace of their kernel have no figure of it; all else works.
+check_fit_kernel_trace <- function(parts) {
+  trace <- parts$kernel_trace
+  names <- theta_names(parts$selector$kernel, parts$model$n_dims)
+  columns <- c(list(start = integer(), iteration = integer()),
+               stats::setNames(rep(list(numeric()), length(names)), names))
+  need_fit(is.null(trace) || has_columns(trace, columns) && nrow(trace) > 0 &&
+             identical(unlist(trace[nrow(trace), names]), parts$kernel_theta),
+           "`kernel_trace` is not the way of its kernel")
 }

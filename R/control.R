@@ -18,8 +18,11 @@
 #'   explorers stop, each point keeps last iteration's selection where that explains it better, and
 #'   the fit ends when it settles again. Explorers displace needed latents and so bias the noise
 #'   variance.
-#' @param method "exact" sums over all states, "auto" is the same for the models built so far;
-#'   "gibbs" is not available yet.
+#' @param method "exact" sums over all states of the selected latents; "gibbs" samples them, for
+#'   models in which any number of latents may be on; "auto" sums where the model can and there are
+#'   at most 65,536 states, and samples otherwise. See the section on Gibbs sampling.
+#' @param sweeps two whole numbers: sweeps of the Gibbs sampler for each data point in each
+#'   iteration before the first draw (at least 0), and draws (at least 1). NULL: 2 and 4.
 #' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at
 #'   least 1. NULL: the option `gpselect.threads`, else all processors; 2 where R's checks limit
 #'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
@@ -32,7 +35,7 @@
 #'   main run.
 #' @param mend TRUE: once the bound has flattened, components that the fit could do without are
 #'   moved to where the data are explained worst, if that raises the bound. See the section below.
-#' @param hold,sweeps,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
+#' @param hold,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
 #'   error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -52,6 +55,31 @@
 #' the fit goes on. This is a merge and a split judged by the bound (compare Ueda, Nakano,
 #' Ghahramani and Hinton 2000, *Neural Computation* 12, 2109) and works with any selector; models A
 #' and D.
+#'
+#' @section Gibbs sampling:
+#' One sweep draws each selected latent in turn given the others, where `max_active` others are on
+#' it is off. Models whose latents are on or off are sampled by the differences of their log joints;
+#' others bring their conditional distributions. The chain of each data point goes on where the last
+#' iteration left it; newly selected latents start as off. A fit may stop when its bound has not
+#' risen by more than the standard error, as while explorers make it noisy; the polish does not
+#' compare selections, since the estimates for single data points are too noisy for that.
+#'
+#' After the burn-in sweeps, which lead to a state \eqn{h^*}{h*}, the draws \eqn{h_1, \dots, h_S}
+#' are a chain in which \eqn{h_s}, \eqn{s} at random, comes from \eqn{h^*}{h*} by a sweep in reverse
+#' order, those after it by sweeps in ascending and those before it by sweeps in reverse order. With
+#' \eqn{T} the density of an ascending sweep,
+#' \deqn{\hat Z = p(h^*, y) \Big/ \frac{1}{S} \sum_s T(h^* \leftarrow h_s)}{Zhat = p(h*, y) /
+#'   mean over s of T(h* <- h_s)}
+#' has the mean \eqn{Z = \sum_s p(s, y)}{Z = sum of p(s, y)}, whatever \eqn{h^*}{h*} (Murray and
+#' Salakhutdinov 2009, Evaluating probabilities under high-dimensional latent variable models,
+#' *Advances in Neural Information Processing Systems* 21), so that on average \eqn{\log \hat Z}{log
+#' Zhat} is a lower bound of \eqn{\log Z}{log Z}; with a `max_active` below `n_selected`, where a
+#' sweep cannot lead from every state to every other, the mean is at most \eqn{Z}. The bound of a
+#' fit is the sum of these logarithms. Its standard error follows from the spread of the \eqn{T(h^*
+#' \leftarrow h_s)}{T(h* <- h_s)} by the delta method, as if the draws were independent, and leaves
+#' out the spread of \eqn{h^*}{h*}: it is approximate, within a factor of two in the cases tested.
+#' Posterior means are means over the draws, probabilities of being on are means of p(on | rest)
+#' over the sweeps that led to them.
 #' @return a list of class `gps_control`.
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)
@@ -62,16 +90,16 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, ...) {
   refuse_unknown(list(...), names(formals(gps_control)))
-  refuse_unbuilt(list(hold = hold, sweeps = sweeps, batch_size = batch_size, step = step,
+  refuse_unbuilt(list(hold = hold, batch_size = batch_size, step = step,
                       cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
-  if (method == "gibbs") gps_abort("`method` = \"gibbs\" is not available yet: use \"exact\".")
   anneal <- if (is.null(anneal)) 1 else check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
   if (monotone && anneal > 1) {
     gps_abort(paste("`monotone` = TRUE excludes `anneal` above 1:",
                     "the tempered bound is not monotone."))
   }
+  if (monotone && method == "gibbs") refuse_monotone()
   if (!identical(time_limit, Inf)) {
     time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
   }
@@ -80,12 +108,31 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
          anneal = anneal,
          n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"),
          monotone = monotone, polish = check_flag(polish, "polish"), method = method,
+         sweeps = check_sweeps(sweeps),
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
          time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
          progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),
          mend = check_flag(mend, "mend")),
     class = "gps_control"
   )
+}
+
+# Burn-in sweeps and draws of a Gibbs sampler.
+check_sweeps <- function(sweeps) {
+  if (is.null(sweeps)) return(c(2L, 4L))
+  if (!is.numeric(sweeps) || length(sweeps) != 2) {
+    abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws")
+  }
+  c(check_count(sweeps[1], "sweeps[1]", 0, most_sweeps),
+    check_count(sweeps[2], "sweeps[2]", 1, most_sweeps))
+}
+
+# Sweeps that a data point may ask for.
+most_sweeps <- 1e6
+
+refuse_monotone <- function() {
+  gps_abort(paste("`monotone` = TRUE excludes Gibbs sampling:",
+                  "its estimates are too noisy to compare selections point by point."))
 }
 
 # An error for arguments that fell into `...`, with the nearest valid name.
@@ -111,6 +158,7 @@ resolve_threads <- function(n_threads) {
 #' @export
 print.gps_control <- function(x, ...) {
   shown <- x[!vapply(x, is.null, NA)]
-  cat(sprintf("%-10s %s", names(shown), vapply(shown, format, "")), sep = "\n")
+  values <- vapply(shown, function(x) paste(format(x), collapse = ", "), "")
+  cat(sprintf("%-10s %s", names(shown), values), sep = "\n")
   invisible(x)
 }

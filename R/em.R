@@ -10,7 +10,10 @@ em_step <- function(task, state) {
   maximised <- gps_mstep(task$model, state$params, result$stats)
   mended <- gps_mend(task$model, maximised$params, result$stats)
   state$params <- mended$params
-  state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
+  state[inferred] <- result[inferred]
+  if (!is.null(mended$rescale) && !is.null(state$value)) {
+    state <- rescale_values(state, mended$rescale)
+  }
   if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
@@ -19,11 +22,14 @@ em_step <- function(task, state) {
   state
 }
 
+# What a state takes over from a pass. `value` is there where states are sampled.
+inferred <- c("selected", "prob_on", "value", "bound", "bound_error")
+
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 new_state <- function(params, start, explore, memory = NULL) {
   list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory,
-       selected = NULL, prob_on = NULL, bound = -Inf, bounds = numeric(), is_polishing = FALSE,
-       trace = list())
+       selected = NULL, prob_on = NULL, value = NULL, bound = -Inf, bound_error = 0,
+       bounds = numeric(), is_polishing = FALSE, trace = list())
 }
 
 # Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
@@ -51,8 +57,9 @@ start_polish <- function(state) {
 # Even, so that a selection that alternates between two states settles too.
 settle_window <- 6L
 
-# The mean of the last bounds against that of as many before. Explorers make the bound noisy: with
-# them it has settled when it has not risen by more than the standard error of the difference.
+# The mean of the last bounds against that of as many before. Explorers and sampling make the bound
+# noisy: with them it has settled when it has not risen by more than the standard error of the
+# difference.
 has_settled <- function(bounds, tol, is_noisy) {
   n <- length(bounds)
   if (n < 2 * settle_window || tol <= 0) return(FALSE)
@@ -81,7 +88,8 @@ run_em <- function(task, state) {
       state$status <- "time_limit"
       break
     }
-    if (state$beta == 1 && has_settled(state$bounds, control$tol, state$explore > 0)) {
+    is_noisy <- state$explore > 0 || task$method == "gibbs"
+    if (state$beta == 1 && has_settled(state$bounds, control$tol, is_noisy)) {
       if (state$explore == 0 || !control$polish) {
         state$status <- "converged"
         break
@@ -124,7 +132,8 @@ trace_row <- function(state, events, seconds) {
   memory <- state$memory
   acted <- events[events > 0]
   list(start = state$start, iteration = state$iteration, bound = state$bound,
-       temperature = 1 / state$beta, explore = state$explore, refit = isTRUE(memory$refit),
+       bound_error = state$bound_error, temperature = 1 / state$beta, explore = state$explore,
+       refit = isTRUE(memory$refit),
        jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
        events = if (length(acted) == 0) "" else
          paste(names(acted), acted, sep = " ", collapse = ", "),
@@ -133,8 +142,9 @@ trace_row <- function(state, events, seconds) {
 
 # Columns of the trace, as empty vectors of their types.
 trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(),
-                      temperature = numeric(), explore = numeric(), refit = logical(),
-                      jitter = numeric(), events = character(), seconds = numeric())
+                      bound_error = numeric(), temperature = numeric(), explore = numeric(),
+                      refit = logical(), jitter = numeric(), events = character(),
+                      seconds = numeric())
 
 trace_frame <- function(rows) {
   filled <- Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))),

@@ -26,19 +26,22 @@ block_lengths <- function(model, block) {
   c(model$lengths, resolve_lengths(model$prepared, dimension_sizes(model, block$n_points)))
 }
 
-# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob): the last four only
-# where wanted.
+# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob, value, variance,
+# draws): stats, latent, response, prob and draws only where wanted. With a chain, list(sweeps,
+# seed, start, value), states are sampled: there are value [slots x n], variance [n] and draws
+# [slots x draws x n] then, and no prob.
 run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
-                      iteration = 0L) {
+                      iteration = 0L, chain = NULL) {
   .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims,
         y, block, selected, states,
-        list(beta = beta, iteration = iteration, n_threads = n_threads, want = want))
+        list(beta = beta, iteration = iteration, n_threads = n_threads, want = want, chain = chain))
 }
 
 #' One E-step
 #'
 #' The truncated posterior of each data point (equation 2 of the paper) on the states of its
-#' selected latents.
+#' selected latents: by summing over them, or by Gibbs sampling, see [gps_control()]. Sampling draws
+#' two numbers from the session's random numbers.
 #'
 #' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
 #' @param params named list of parameters.
@@ -46,14 +49,19 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition;
 #'   0 = an empty slot.
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
-#' @param want which of "stats", "latent", "response" and "prob" to compute besides `prob_on` and
-#'   `log_evidence`.
+#' @param want which of "stats", "latent", "response" and, by summing, "prob" or, by sampling,
+#'   "draws" to compute besides `prob_on` and `log_evidence`.
 #' @param beta inverse temperature of the log joint, above 0; 1 is none.
 #' @param n_threads number of threads; NULL: see [gps_control()].
+#' @param method,sweeps as in [gps_control()].
+#' @param value where the chains start: numeric matrix n x H' of the values of the selected latents,
+#'   0 = off; NULL: all off. For sampling only.
 #' @return a list with `prob_on` (n x H', probability that each selected latent is on),
 #'   `log_evidence` (n, the log of the sum of `p(s, y)` over the states; their sum is the bound)
 #'   and, where wanted, `stats` (the model's expected sufficient statistics), `latent` (n x H',
 #'   posterior means), `response` (n x D, posterior mean of the signal) and `prob` (n x states).
+#'   By sampling, `log_evidence` is an estimate with `variance` (n), `value` (n x H') is the last
+#'   state of each chain and `draws` is an array n x H' x draws.
 #' @examples
 #' y <- matrix(rnorm(60), 20)
 #' model <- gps_bind(model_binary_sparse(4), y)
@@ -61,25 +69,35 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' sum(step$log_evidence)
 #' @export
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
-                      n_threads = NULL) {
+                      n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
+                      value = NULL) {
   check_bound_model(model)
-  check_want(want)
   y <- t(check_matrix(y, "y", n_cols = model$n_dims))
   params <- check_all_params(model, params, "params")
   selected <- check_selected(selected, model$n_latents, ncol(y))
-  states <- build_states(model, nrow(selected), check_max_active(max_active, model, nrow(selected)))
+  max_active <- check_max_active(max_active, model, nrow(selected))
+  method <- resolve_method(check_choice(method, "method", c("auto", "exact", "gibbs")), model,
+                           nrow(selected), max_active)
+  check_want(want, method)
+  states <- build_states(model, nrow(selected), max_active, method)
+  beta <- check_number(beta, "beta", 0, open = TRUE)
+  chain <- if (method == "gibbs") {
+    list(sweeps = check_sweeps(sweeps), value = check_value(value, selected), start = 0L,
+         seed = stream_seed())
+  }
   block <- new_block(0, ncol(y))
   result <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
-                      resolve_threads(n_threads), want, check_number(beta, "beta", 0, open = TRUE))
-  for (name in c("prob_on", "latent", "response", "prob")) {
+                      resolve_threads(n_threads), want, beta, chain = chain)
+  for (name in c("prob_on", "latent", "response", "prob", "value")) {
     if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
   }
-  result[setdiff(c("stats", "latent", "response", "prob"), want)] <- NULL
-  result
+  if (!is.null(result$draws)) result$draws <- aperm(result$draws, c(3, 1, 2))
+  sampled <- if (method == "gibbs") c("value", "variance")
+  result[c("prob_on", "log_evidence", intersect(names(result), c(want, sampled)))]
 }
 
-check_want <- function(want) {
-  choices <- c("stats", "latent", "response", "prob")
+check_want <- function(want, method) {
+  choices <- c("stats", "latent", "response", if (method == "gibbs") "draws" else "prob")
   if (!is.character(want)) {
     abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
   }
@@ -96,6 +114,17 @@ check_all_params <- function(model, params, arg) {
   missing <- setdiff(names(model$params), names(params))
   if (length(missing) > 0) gps_abort(sprintf("`%s` must have the parameter `%s`.", arg, missing[1]))
   params[names(model$params)]
+}
+
+# Where chains start, n x slots -> slots x n; empty slots are off.
+check_value <- function(value, selected) {
+  if (is.null(value)) return(array(0, dim(selected)))
+  value <- t(check_matrix(value, "value", n_cols = nrow(selected)))
+  if (ncol(value) != ncol(selected)) {
+    gps_abort(sprintf("`value` must have %d rows like `selected`, not %d.", ncol(selected),
+                      ncol(value)))
+  }
+  unname(value)
 }
 
 # n x slots matrix of latents -> slots x n integers.

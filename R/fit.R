@@ -3,8 +3,8 @@
 #' Fit a model with discrete latents by EM with selection
 #'
 #' In every EM iteration the selector ranks the latents of each data point, the `n_selected` best
-#' may be on, the E-step is exact on their states, and the M-step updates the parameters (Algorithm
-#' 1 of the paper).
+#' may be on, the E-step sums over their states or samples them, and the M-step updates the
+#' parameters (Algorithm 1 of the paper).
 #'
 #' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
 #'   array n x height x width (x channels) or a list of equal matrices.
@@ -14,6 +14,7 @@
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
 #'   whichever is more.
 #' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
+#'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
 #' @param control see [gps_control()].
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
 #'   same model to go on from. With a start there are no short starts.
@@ -25,10 +26,16 @@
 #' latents may amplify that.
 #' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see
 #'   [expectations()]), `bound` (truncated free energy, the sum over points of log sum p(s, y) over
-#'   the selected states), `trace` (data frame, one row an iteration), `starts` (data frame),
+#'   the selected states), `method` ("exact" or "gibbs"), `bound_error` (0; by sampling the bound is
+#'   an estimate that is too small on average, and this its approximate standard error, see
+#'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
+#'   `trace` (data frame, one row an iteration), `starts` (data frame),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives
-#'   the best state so far with a warning.
+#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). With a learned
+#'   selector `kernel_trace` has the way of the kernel's log hyper-parameters: a data frame of
+#'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
+#'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
+#'   further one a refit. An interrupt gives the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -69,6 +76,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   max_active <- check_max_active(max_active, model, n_selected)
+  method <- resolve_method(control$method, model, n_selected, max_active)
+  if (method == "gibbs" && control$monotone) refuse_monotone()
   if (selector$explore * n_selected > most_explorers) {
     gps_abort(sprintf(
       "`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
@@ -76,7 +85,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     ))
   }
   list(y = y, model = model, selector = selector, n_selected = n_selected, max_active = max_active,
-       states = build_states(model, n_selected, max_active), control = control, seed = seed,
+       method = method, sweeps = control$sweeps,
+       states = build_states(model, n_selected, max_active, method), control = control, seed = seed,
        blocks = split_blocks(ncol(y), n_latents), n_threads = resolve_threads(control$n_threads),
        explore = if (n_selected > 1 && n_selected < n_latents) selector$explore else 0,
        max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit)
@@ -134,7 +144,8 @@ inform_state <- function(task, state) {
   informed <- state
   informed$explore <- 0
   result <- pass(ranked, informed, want = character())
-  state[c("selected", "prob_on")] <- result[c("selected", "prob_on")]
+  points <- c("selected", "prob_on", "value")
+  state[points] <- result[points]
   state$memory <- learn_selector(task$selector, task, state)
   state
 }
@@ -146,10 +157,10 @@ resume_state <- function(task, fit) {
   state$was_interrupted <- FALSE
   if (identical(dim(fit$selected), c(task$n_selected, ncol(task$y)))) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
+    if (task$method == "gibbs") state["value"] <- fit["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
           length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
-      state$memory <- new_gp_memory(task$selector, task$y)
-      state$memory$theta <- fit$kernel_theta
+      state$memory <- new_gp_memory(task$selector, task$y, theta = fit$kernel_theta)
     }
     state$memory <- learn_selector(task$selector, task, state)
   }
@@ -162,7 +173,7 @@ finish <- function(task, state) {
   state$beta <- 1
   state$iteration <- state$iteration + 1L
   result <- pass(task, state, want = character())
-  state[c("selected", "prob_on", "bound")] <- result[c("selected", "prob_on", "bound")]
+  state[inferred] <- result[inferred]
   if (identical(state$status, "interrupted") || state$was_interrupted) {
     state$status <- "interrupted"
     gps_warn("The fit was interrupted: this is the last complete state.")
@@ -174,10 +185,12 @@ new_fit <- function(task, state, data) {
   fit <- list(
     params = state$params, model = task$model, selector = task$selector,
     n_selected = task$n_selected, max_active = task$max_active, control = task$control,
-    bound = state$bound, n_points = ncol(task$y), n_iter = state$iteration - 1L,
-    status = state$status, trace = trace_frame(state$trace), starts = state$starts,
-    kernel_theta = state$memory$theta, memory = if (is.null(state$memory$theta)) state$memory,
-    selected = state$selected, prob_on = state$prob_on, y = if (task$control$keep_data) data$y,
+    method = task$method, bound = state$bound, bound_error = state$bound_error,
+    n_points = ncol(task$y), n_iter = state$iteration - 1L, status = state$status,
+    trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
+    kernel_trace = trace_kernel(state$memory),
+    memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
+    prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) data$y,
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
     seed = task$seed, version = utils::packageVersion("gpselect")
   )

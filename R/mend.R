@@ -53,6 +53,7 @@ restrict_state <- function(short, state, rows) {
   if (is.null(rows)) return(state)
   state$selected <- state$selected[, rows, drop = FALSE]
   state$prob_on <- state$prob_on[, rows, drop = FALSE]
+  if (!is.null(state$value)) state$value <- state$value[, rows, drop = FALSE]
   if (!is.null(state$memory$theta)) state$memory["prepared"] <- list(NULL)
   state$memory <- learn_selector(short$selector, short, state)
   state
@@ -66,11 +67,18 @@ best_trial <- function(task, state, deadline) {
   for (move in moves) {
     if (proc.time()[["elapsed"]] > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && trial$bound > rival$bound + least_gain * abs(rival$bound)) {
+    if (!is.null(trial) && exceeds(trial, rival, least_gain * abs(rival$bound))) {
       return(list(move = move, state = trial))
     }
   }
   NULL
+}
+
+# Whether a state's bound exceeds that of another by more than `gain`, and by more than three
+# standard errors of the difference where bounds are estimates.
+exceeds <- function(state, other, gain = 0) {
+  noise <- 3 * sqrt(state$bound_error^2 + other$bound_error^2)
+  state$bound - other$bound > max(gain, noise)
 }
 
 run_trial <- function(task, state, move) {
@@ -83,9 +91,9 @@ continue_trial <- function(task, state, n_iterations) {
   state
 }
 
-# An iteration in which the moved latents may be on for every point, where that explains it better:
-# no selector knows yet where they belong. In the iterations after it the selector must have learned
-# that, or the gain would not last.
+# An iteration in which the moved latents may be on for every point, where that explains it better
+# (everywhere where states are sampled): no selector knows yet where they belong. In the iterations
+# after it the selector must have learned that, or the gain would not last.
 insert_step <- function(task, state, latents) {
   is_polishing <- state$is_polishing
   state$is_polishing <- TRUE
@@ -118,7 +126,7 @@ insert_latents <- function(selected, prob_on, latents) {
 confirm_trial <- function(task, state, trial) {
   full <- tryCatch(run_trial(task, trial_state(state), trial$move),
                    gps_error = function(condition) NULL)
-  if (!is.null(full) && full$bound > state$bound) list(move = trial$move, state = full)
+  if (!is.null(full) && exceeds(full, state)) list(move = trial$move, state = full)
 }
 
 # The trial's state as the fit's: its iterations are one row of the trace, with the move among the

@@ -14,9 +14,10 @@
 #' the truncated free energy, the sum over data points of \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log
 #' sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of the paper: a lower bound of the
 #' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
-#' it. A fit whose data have not been kept (`gps_control(keep_data = FALSE)`) has no `fitted()` and
-#' `residuals()`, and `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit
-#' is.
+#' it. By Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
+#' `error`, its standard error. A fit whose data have not been kept (`gps_control(keep_data =
+#' FALSE)`) has no `fitted()` and `residuals()`, and `update()` needs `y`. `update(fit, start =
+#' fit)` goes on from where the fit is.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it.
 #' @return
@@ -64,14 +65,34 @@ describe_fit <- function(fit) {
     Selector = describe_selector(fit$selector),
     Selected = sprintf("%d of %d, at most %d on: %s states a point", fit$n_selected,
                        model$n_latents, fit$max_active,
-                       count_states(model$rule, fit$n_selected, fit$max_active)),
-    Bound = sprintf("%s, %s a point", plain_number(fit$bound, 7),
-                    plain_number(fit$bound / fit$n_points)),
+                       format_number(count_states(model$rule, fit$n_selected, fit$max_active))),
+    Inference = describe_method(fit),
+    Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
+                           plain_number(fit$bound / fit$n_points)), describe_error(fit)),
     Status = describe_status(fit), Starts = describe_starts(fit$starts)
   )
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines
+}
+
+describe_method <- function(fit) {
+  if (fit$method == "exact") return("exact sums over the states")
+  sweeps <- fit$control$sweeps
+  reason <- if (fit$control$method == "gibbs") {
+    "as asked for"
+  } else if (fit$max_active > fit$model$exact_active) {
+    sprintf("sums have no closed form with more than %d on", as.integer(fit$model$exact_active))
+  } else {
+    sprintf("more than %s states", format_number(state_limit))
+  }
+  sprintf("Gibbs sampling, %d sweep%s and %d draw%s a point (%s)", sweeps[1],
+          if (sweeps[1] == 1) "" else "s", sweeps[2], if (sweeps[2] == 1) "" else "s", reason)
+}
+
+describe_error <- function(fit) {
+  if (fit$method == "exact") return("")
+  sprintf(" (an estimate, standard error %s in all)", plain_number(fit$bound_error, 3))
 }
 
 shown_dim <- function(dim) paste(dim, collapse = " x ")
@@ -141,6 +162,7 @@ name_params <- function(params, model, col_names) {
 logLik.gps_fit <- function(object, ...) {
   check_fit(object)
   structure(object$bound, df = count_free(object$model), nobs = object$n_points,
+            error = if (object$method == "gibbs") object$bound_error,
             class = c("gps_bound", "logLik"))
 }
 
@@ -158,8 +180,11 @@ count_free <- function(model) {
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
-  cat(sprintf("Truncated bound on the log-likelihood: %s (df = %d, nobs = %d)\n",
-              format(c(x), digits = digits), as.integer(attr(x, "df")), attr(x, "nobs")))
+  error <- attr(x, "error")
+  cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %d)\n",
+              format(c(x), digits = digits),
+              if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),
+              as.integer(attr(x, "df")), attr(x, "nobs")))
   invisible(x)
 }
 

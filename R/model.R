@@ -13,8 +13,10 @@
 #' @param n number of data points to draw.
 #' @return `gps_init()`: a named list of parameters. `gps_bind()`: the model with its sizes fixed by
 #'   the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a
-#'   floor or a rescue acted. `gps_mend()`: a list of `params` and `relabel`, an integer vector with
-#'   the new number of each latent (0 = none), or NULL where nothing changed. `gps_draw()`: a list
+#'   floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer vector with
+#'   the new number of each latent (0 = none), or NULL where nothing changed; and optionally
+#'   `rescale`, H factors by which the sampled values of the latents (by their old numbers) change
+#'   with the parameters. `gps_draw()`: a list
 #'   of `y` (n x D) and `latents` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
 #'   for more relevant latents.
 #' @name gps_model
@@ -106,12 +108,13 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 }
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
+# exact_active: most latents on for which the model's log joint is known in closed form.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect") {
+                             settings, symbol, package = "gpselect", exact_active = Inf) {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         native = list(package = package, symbol = symbol)),
+         exact_active = exact_active, native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )
 }

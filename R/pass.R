@@ -13,7 +13,8 @@ split_blocks <- function(n_points, n_latents) {
   lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
 }
 
-# list(selected, prob_on, log_evidence, bound, stats, ...) of all points at the state's parameters.
+# list(selected, prob_on, log_evidence, bound, bound_error, stats, ...) of all points at the state's
+# parameters.
 pass <- function(task, state, want = "stats") {
   parts <- lapply(task$blocks, pass_block, task = task, state = state, want = want)
   join_parts(parts)
@@ -24,16 +25,31 @@ pass <- function(task, state, want = "stats") {
 pass_block <- function(block, task, state, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- select_block(task, state, block, inputs)
-  if ((task$control$monotone || state$is_polishing) && !is.null(state$selected)) {
+  is_choosy <- task$control$monotone || state$is_polishing
+  if (is_choosy && !is.null(state$selected) && task$method == "exact") {
     selected <- keep_better(task, state, block, inputs, selected)
   }
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
-                     beta = state$beta, iteration = state$iteration)
+                     beta = state$beta, iteration = state$iteration,
+                     chain = block_chain(task, state, block, selected))
   c(list(selected = selected), estep)
 }
 
+# The chains of a block, each where the last iteration left it; NULL where states are summed over.
+block_chain <- function(task, state, block, selected) {
+  if (task$method == "exact") return(NULL)
+  last <- if (!is.null(state$value)) block_slots(state$selected, block)
+  value <- if (is.null(last)) {
+    array(0, dim(selected))
+  } else {
+    carry_values(last, block_slots(state$value, block), selected)
+  }
+  list(sweeps = task$sweeps, seed = task$seed, start = state$start, value = value)
+}
+
 # Point by point the selection, last iteration's or the new one, that explains the point better: the
-# bound cannot fall.
+# bound cannot fall. Not for sampled states: the larger of two noisy estimates would win, and the
+# bound creep up on noise.
 keep_better <- function(task, state, block, inputs, selected) {
   last <- block_slots(state$selected, block)
   evidence <- function(slots) {
@@ -51,11 +67,13 @@ join_parts <- function(parts) {
   } else {
     joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
                    stats = fold_parts(lapply(parts, `[[`, "stats")))
-    for (name in c("selected", "prob_on", "latent", "response", "prob")) {
+    joined$variance <- unlist(lapply(parts, `[[`, "variance"))
+    for (name in c("selected", "prob_on", "latent", "response", "prob", "value")) {
       joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
     }
   }
   joined$bound <- sum(joined$log_evidence)
+  joined$bound_error <- sqrt(sum(joined$variance))
   joined
 }
 

@@ -11,9 +11,14 @@
 #' @param n_draws number of draws for each point, a whole number of at least 1.
 #' @param points numbers of the data points, whole numbers in 1..n; NULL: all.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
+#' @details
+#' For a fit by Gibbs sampling (see [gps_control()]) `posterior_states()` counts among 1000 draws,
+#' the same ones in each call, and `posterior_sample()` gives the kept draws of one chain for each
+#' point, which goes on from the fit: neighbours among them depend on each other.
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
-#'   `probability`, `log_joint` (log p(s, y)) and `latents`, a list of the numbers of the latents
-#'   that are on. States whose probability is zero to machine precision are left out.
+#'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
+#'   `latents`, a list of the numbers of the latents that are on. States whose probability is zero
+#'   to machine precision, or that have not been drawn, are left out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H of 0 and 1, for `n_draws` above 1 an array
 #' n_draws x points x H.
@@ -35,13 +40,45 @@ posterior_states <- function(fit, n, top = 10) {
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
   task <- new_prediction_task(fit, y[, n, drop = FALSE], "state", is_new = FALSE)
-  result <- infer_block(task, prediction_state(fit), task$blocks[[1]],
-                        fit$selected[, n, drop = FALSE], "prob")
-  prob <- result$prob[, 1]
-  best <- utils::head(order(-prob), min(top, sum(prob > 0)))
-  shown <- data.frame(probability = prob[best], log_joint = log(prob[best]) + result$log_evidence)
-  shown$latents <- lapply(best, function(state) result$selected[task$states$active[, state], 1])
+  task$sweeps[2] <- counted_draws
+  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1), c("prob", "draws"))
+  states <- if (fit$method == "exact") {
+    list(on = slots_on(task$states), prob = result$prob[, 1],
+         log_joint = log(result$prob[, 1]) + result$log_evidence)
+  } else {
+    count_draws(task, fit, result)
+  }
+  best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
+  shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
+  shown$latents <- lapply(best, function(state) result$selected[states$on[, state] > 0, 1])
   shown
+}
+
+# Draws for a table of states.
+counted_draws <- 1000L
+
+# The states among the draws of one point, by the first draw of each: list(on [slots x states],
+# prob, log_joint).
+count_draws <- function(task, fit, result) {
+  on <- matrix(as.integer(result$draws != 0), nrow(result$selected))
+  key <- match_states(on)
+  first <- unique(key)
+  on <- on[, first, drop = FALSE]
+  list(on = on, prob = tabulate(key, counted_draws)[first] / counted_draws,
+       log_joint = joint_of_states(task, fit, result$selected, on))
+}
+
+# Log joints of states [slots x states] of one point, NA where the model does not know them.
+joint_of_states <- function(task, fit, selected, on) {
+  log_joint <- rep(NA_real_, ncol(on))
+  is_known <- colSums(on) <= task$model$exact_active
+  if (!any(is_known)) return(log_joint)
+  block <- new_block(0, 1)
+  result <- run_estep(task$model, block_inputs(task$model, fit$params, task$y, block), task$y,
+                      block, selected, template_of(on[, is_known, drop = FALSE]), task$n_threads,
+                      "prob")
+  log_joint[is_known] <- log(result$prob[, 1]) + result$log_evidence
+  log_joint
 }
 
 #' @rdname posterior
@@ -52,8 +89,12 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   n_draws <- check_count(n_draws, "n_draws")
   points <- check_point_numbers(points, fit$n_points)
   task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
-  stored <- fit$selected[, points, drop = FALSE]
-  draws <- with_user_seed(seed, draw_blocks(task, fit, stored, n_draws))
+  state <- stored_state(fit, points)
+  draws <- with_user_seed(seed, if (fit$method == "exact") {
+    draw_blocks(task, state, n_draws)
+  } else {
+    sample_blocks(task, state, n_draws)
+  })
   dimnames <- if (!is.null(fit$row_names)) list(NULL, fit$row_names[points], NULL)
   dimnames(draws) <- dimnames
   if (n_draws > 1) return(draws)
@@ -70,20 +111,39 @@ check_point_numbers <- function(points, n_points) {
 
 # Draws as n_draws x points x H integers. Uniform numbers are drawn point by point, whatever the
 # blocks.
-draw_blocks <- function(task, fit, stored, n_draws) {
-  n_latents <- fit$model$n_latents
-  out <- array(0L, c(n_draws, ncol(task$y), n_latents))
+draw_blocks <- function(task, state, n_draws) {
+  out <- array(0L, c(n_draws, ncol(task$y), task$model$n_latents))
   on <- slots_on(task$states)
   for (block in task$blocks) {
-    result <- infer_block(task, prediction_state(fit), block, stored, "prob")
-    columns <- block_columns(block)
-    state <- draw_states(result$prob, n_draws)
-    for (slot in seq_len(task$states$n_slots)) {
-      at <- cbind(rep(seq_len(n_draws), block$n_points), rep(columns, each = n_draws),
-                  rep(result$selected[slot, ], each = n_draws))
-      held <- at[, 3] > 0
-      out[at[held, , drop = FALSE]] <- on[slot, state][held]
-    }
+    result <- infer_block(task, state, block, "prob")
+    drawn <- on[, draw_states(result$prob, n_draws), drop = FALSE]
+    out <- put_draws(out, block, result$selected, drawn)
+  }
+  out
+}
+
+# The same from chains of Gibbs sweeps.
+sample_blocks <- function(task, state, n_draws) {
+  task$sweeps[2] <- n_draws
+  task$seed <- stream_seed()
+  out <- array(0L, c(n_draws, ncol(task$y), task$model$n_latents))
+  for (block in prediction_blocks(task, "state")) {
+    result <- infer_block(task, state, block, "draws")
+    drawn <- matrix(as.integer(result$draws != 0), nrow(result$selected))
+    out <- put_draws(out, block, result$selected, drawn)
+  }
+  out
+}
+
+# Draws of a block, slots x (draws of the first point, of the second, ...), at their latents in
+# `out`, n_draws x points x H.
+put_draws <- function(out, block, selected, drawn) {
+  n_draws <- dim(out)[1]
+  for (slot in seq_len(nrow(selected))) {
+    at <- cbind(rep(seq_len(n_draws), block$n_points), rep(block_columns(block), each = n_draws),
+                rep(selected[slot, ], each = n_draws))
+    held <- at[, 3] > 0
+    out[at[held, , drop = FALSE]] <- drawn[slot, held]
   }
   out
 }

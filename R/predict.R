@@ -5,8 +5,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 
 #' Predictions of a fit
 #'
-#' Selects latents for each data point, without random explorers, and sums exactly over their states
-#' (equations 2 and 4 of the paper).
+#' Selects latents for each data point, without random explorers, and sums over their states
+#' (equations 2 and 4 of the paper) or samples them, as the fit did.
 #'
 #' @param object a fit, as made by [gps_fit()].
 #' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
@@ -24,15 +24,23 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' draw from the session's random numbers: ties are broken by the fit's seed and the number of the
 #' row.
 #'
+#' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
+#' for its own data its chains go on, for new data they start with all latents off and have 20
+#' sweeps of burn-in more than in the fit. The draws follow from the fit's seed and the number of
+#' the row: the same prediction twice is the same, to the last bit. Probabilities are means of p(on
+#' | rest), and `"loglik"` is an estimate with the right mean on the scale of Z.
+#'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once.
 #' @return for n data points, with their row names,
 #' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
 #'   responsibility);
 #' * `"latent"`: matrix n x H, posterior means of the latents;
-#' * `"state"`: integer matrix n x H of 0 and 1, the most probable state;
+#' * `"state"`: integer matrix n x H of 0 and 1, the most probable state; by sampling the most
+#'   frequent one among the draws, the first of these where several are;
 #' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
 #'   data were;
-#' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound;
+#' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
+#'   sampling estimates, too small on average as the bound is, and not the same draws);
 #' * `"selected"`: integer matrix n x H', the selected latents in ascending order.
 #' @examples
 #' set.seed(1)
@@ -55,14 +63,14 @@ predict.gps_fit <- function(object, newdata = NULL,
     if (type == "selected") return(name_rows(t(object$selected), row_names))
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
-    stored <- object$selected
+    state <- stored_state(object)
   } else {
     data <- read_newdata(object, newdata)
     row_names <- data$row_names
     task <- new_prediction_task(object, data$y, type, n_threads)
-    stored <- NULL
+    state <- prediction_state(object)
   }
-  result <- predict_blocks(task, prediction_state(object), stored, predictors[[type]])
+  result <- predict_blocks(task, state, predictors[[type]])
   if (type == "response") return(shape_rows(result, object, row_names))
   if (type == "loglik") return(stats::setNames(as.vector(result), row_names))
   name_rows(result, row_names)
@@ -81,7 +89,7 @@ predictors <- list(
     use = function(result, task) scatter_slots(result$selected, result$latent, task$model$n_latents)
   ),
   state = list(
-    want = "prob", empty = 0L, n_columns = function(task) task$model$n_latents,
+    want = c("prob", "draws"), empty = 0L, n_columns = function(task) task$model$n_latents,
     use = function(result, task) best_states(result, task)
   ),
   response = list(
@@ -94,27 +102,28 @@ predictors <- list(
                   use = function(result, task) t(result$selected))
 )
 
-# Blocks of data through selection (unless the slots are given) and E-step; `use` of each into its
+# Blocks of data through selection (unless the state has slots) and E-step; `use` of each into its
 # rows of the result.
-predict_blocks <- function(task, state, stored, predictor) {
+predict_blocks <- function(task, state, predictor) {
   out <- matrix(predictor$empty, ncol(task$y), predictor$n_columns(task))
   for (block in task$blocks) {
-    result <- infer_block(task, state, block, stored, predictor$want)
+    result <- infer_block(task, state, block, predictor$want)
     out[block_columns(block), ] <- predictor$use(result, task)
   }
   out
 }
 
 # Selected slots of a block and, unless `want` is NULL, the E-step on their states.
-infer_block <- function(task, state, block, stored, want) {
+infer_block <- function(task, state, block, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
-  selected <- if (is.null(stored)) {
+  selected <- if (is.null(state$selected)) {
     select_block(task, state, block, inputs)
   } else {
-    block_slots(stored, block)
+    block_slots(state$selected, block)
   }
   result <- if (!is.null(want)) {
-    run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want)
+    run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
+              iteration = state$iteration, chain = block_chain(task, state, block, selected))
   }
   c(list(selected = selected), result)
 }
@@ -127,13 +136,41 @@ slots_on <- function(states) {
 }
 
 # n x H of 0 and 1: the most probable state of each point, the first of the template where several
-# are.
+# are; or the most frequent draw.
 best_states <- function(result, task) {
-  best <- max.col(t(result$prob), ties.method = "first")
-  on <- scatter_slots(result$selected, slots_on(task$states)[, best, drop = FALSE],
-                      task$model$n_latents)
+  slots <- if (is.null(result$draws)) {
+    best <- max.col(t(result$prob), ties.method = "first")
+    slots_on(task$states)[, best, drop = FALSE]
+  } else {
+    most_frequent(result$draws)
+  }
+  on <- scatter_slots(result$selected, slots, task$model$n_latents)
   storage.mode(on) <- "integer"
   on
+}
+
+# slots x n of 0 and 1 from draws [slots x draws x n].
+most_frequent <- function(draws) {
+  size <- dim(draws)
+  key <- matrix(match_states(draws != 0), size[2])
+  best <- apply(key, 2, function(k) which.max(tabulate(match(k, k), size[2])))
+  on <- array(draws != 0, size)[cbind(rep(seq_len(size[1]), size[3]), rep(best, each = size[1]),
+                                      rep(seq_len(size[3]), each = size[1]))]
+  matrix(on, size[1])
+}
+
+# The number of the first equal column for each column of an array of slots x anything: slots are
+# read as binary digits, thirty at a time.
+match_states <- function(on) {
+  n_slots <- dim(on)[1]
+  on <- matrix(as.double(on), n_slots)
+  id <- rep(1L, ncol(on))
+  for (first in seq(1, n_slots, by = 30)) {
+    digits <- on[first:min(first + 29, n_slots), , drop = FALSE]
+    key <- paste(id, colSums(digits * 2^(seq_len(nrow(digits)) - 1)))
+    id <- match(key, key)
+  }
+  id
 }
 
 # The task of a prediction: as the fit's, on other data, without anything random but ties.
@@ -142,18 +179,40 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   task <- list(y = y, model = fit$model, selector = fit$selector,
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
-               states = build_states(fit$model, fit$n_selected, fit$max_active),
+               method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps, is_new),
+               states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
                n_threads = resolve_threads(n_threads))
   task$control$monotone <- FALSE
   if (is_new) task$selector <- train_selector(fit, task)
-  n_states <- if (type == "state") task$states$n_states
-  task$blocks <- split_blocks(ncol(y), max(fit$model$n_latents, n_states, task$selector$n_trained))
+  task$blocks <- prediction_blocks(task, type)
   task
+}
+
+prediction_blocks <- function(task, type) {
+  n_states <- if (type == "state") max(task$states$n_states, task$n_selected * task$sweeps[2])
+  split_blocks(ncol(task$y), max(task$model$n_latents, n_states, task$selector$n_trained))
+}
+
+# A prediction has no later iteration to correct it: more draws, and more burn-in where the chain
+# starts anew.
+prediction_draws <- 20L
+new_burn_in <- 20L
+
+prediction_sweeps <- function(sweeps, is_new) {
+  c(sweeps[1] + if (is_new) new_burn_in else 0L, max(sweeps[2], prediction_draws))
 }
 
 prediction_state <- function(fit) {
   state <- new_state(fit$params, 0L, 0, fit$memory)
   state$iteration <- fit$n_iter + 2L
+  state
+}
+
+# The same with the slots of the fit's own data points, or of some.
+stored_state <- function(fit, points = seq_len(fit$n_points)) {
+  state <- prediction_state(fit)
+  state$selected <- fit$selected[, points, drop = FALSE]
+  if (!is.null(fit$value)) state$value <- fit$value[, points, drop = FALSE]
   state
 }
 

@@ -103,5 +103,24 @@ relabel_slots <- function(state, relabel) {
                    ifelse(selected > 0, selected, Inf))
   state$selected <- array(selected[ordered], dim(selected))
   state$prob_on <- array(prob_on[ordered], dim(selected))
+  if (!is.null(state$value)) {
+    state$value <- array(ifelse(selected > 0, state$value, 0)[ordered], dim(selected))
+  }
+  state
+}
+
+# Values of latents in the slots that hold them now; 0 = off where a latent was not selected.
+carry_values <- function(last, value, selected) {
+  if (identical(last, selected)) return(value)
+  n_keys <- max(last, selected) + 1
+  key <- function(slots) slots + n_keys * rep(seq_len(ncol(slots)), each = nrow(slots))
+  carried <- value[match(key(selected), key(last))]
+  array(ifelse(is.na(carried) | selected == 0, 0, carried), dim(selected))
+}
+
+# Values after the parameters of their latents were rescaled; rescale [H].
+rescale_values <- function(state, rescale) {
+  held <- state$selected > 0
+  state$value[held] <- state$value[held] * rescale[state$selected[held]]
   state
 }

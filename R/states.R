@@ -12,7 +12,7 @@ count_states <- function(rule, n_slots, max_active) {
   sum(choose(n_slots, rule$min_active:max_active))
 }
 
-# More states than this are not summed over: the template alone would take 64 MB.
+# More states than this are sampled, not summed over: the template alone would take 64 MB.
 state_limit <- 2^16
 
 # The largest number of slots whose states stay within the limit, all combinations allowed.
@@ -45,6 +45,19 @@ enumerate_states <- function(rule, n_slots, max_active) {
   )
 }
 
+# A template of any states, slots x states of 0 and 1.
+template_of <- function(on) {
+  n_active <- as.integer(colSums(on))
+  max_active <- max(n_active, 1L)
+  active <- matrix(0L, max_active, ncol(on))
+  active[cbind(sequence(n_active), rep(seq_along(n_active), n_active))] <- row(on)[on > 0]
+  structure(
+    list(n_slots = nrow(on), max_active = max_active, n_states = ncol(on), n_active = n_active,
+         active = active, parent = rep(0L, ncol(on)), all_subsets = FALSE),
+    class = "gps_states"
+  )
+}
+
 # State m + 1 has slot i on where bit i - 1 of m is set: the order that subset recursions in C rely
 # on.
 subsets_by_number <- function(n_slots) {
@@ -68,20 +81,48 @@ find_parents <- function(on) {
 # Whole numbers up to 1e15 with all their digits.
 format_number <- function(n) {
   is_large <- n >= 1e15
-  format(n, big.mark = ",", scientific = is_large, digits = if (is_large) 3 else 15)
+  format(n, big.mark = ",", decimal.mark = ".", scientific = is_large,
+         digits = if (is_large) 3 else 15)
 }
 
-# The template for a fit, or a classed error that says how many states there would be and what fits.
-build_states <- function(model, n_selected, max_active) {
-  n_states <- count_states(model$rule, n_selected, max_active)
-  if (n_states > state_limit) {
-    gps_abort(sprintf(
-      paste("`n_selected` = %d with `max_active` = %d gives %s states for each data point,",
-            "more than %s. The largest `n_selected` that fits is %d with all of them allowed on,",
-            "%d with `max_active` = 2."),
-      n_selected, max_active, format_number(n_states), format_number(state_limit),
-      largest_n_selected(model$rule, Inf), largest_n_selected(model$rule, 2)
-    ))
+# "exact" sums over all states, "gibbs" samples them. "auto" sums where the model's log joint is
+# known for all states and there are not too many, and samples otherwise.
+resolve_method <- function(method, model, n_selected, max_active) {
+  has_sums <- max_active <= model$exact_active
+  can_sample <- model$rule$min_active == 0
+  is_large <- count_states(model$rule, n_selected, max_active) > state_limit
+  if (method == "gibbs" && !can_sample) {
+    gps_abort(paste("`method` = \"gibbs\" is not for this model, in which exactly one latent is",
+                    "on: use \"exact\"."))
   }
-  enumerate_states(model$rule, n_selected, max_active)
+  if (method == "auto" && can_sample && (is_large || !has_sums)) return("gibbs")
+  if (method == "gibbs") return("gibbs")
+  if (!has_sums) {
+    gps_abort(sprintf(paste("`method` = \"exact\" needs `max_active` of at most %d for this model,",
+                            "not %d: use \"gibbs\"."), as.integer(model$exact_active), max_active))
+  }
+  if (is_large) abort_states(model$rule, n_selected, max_active, can_sample)
+  "exact"
+}
+
+abort_states <- function(rule, n_selected, max_active, can_sample) {
+  gps_abort(sprintf(
+    paste0("`n_selected` = %d with `max_active` = %d gives %s states for each data point, ",
+           "more than %s. The largest `n_selected` that fits is %d with all of them allowed on, ",
+           "%d with `max_active` = 2.%s"),
+    n_selected, max_active, format_number(count_states(rule, n_selected, max_active)),
+    format_number(state_limit), largest_n_selected(rule, Inf), largest_n_selected(rule, 2),
+    if (can_sample) " `method` = \"gibbs\" has no such limit." else ""
+  ))
+}
+
+# The template of a fit; without states where they are sampled.
+build_states <- function(model, n_selected, max_active, method) {
+  if (method == "exact") return(enumerate_states(model$rule, n_selected, max_active))
+  structure(
+    list(n_slots = as.integer(n_selected), max_active = as.integer(max_active), n_states = 0L,
+         n_active = integer(), active = matrix(0L, max_active, 0), parent = integer(),
+         all_subsets = FALSE),
+    class = "gps_states"
+  )
 }

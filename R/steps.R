@@ -125,8 +125,8 @@ fit_step <- function(selector, fit, y) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
                       ncol(data$y)))
   }
-  inner <- prediction_state(fit)
-  inner[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
+  inner <- stored_state(fit)
+  inner$prob_on <- fit$prob_on
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
   if (inherits(selector, "gps_selector_gp")) {
     inner$memory <- new_gp_memory(selector, data$y)

@@ -12,8 +12,18 @@ typedef struct {
   double *log_evidence; /* [n] */
   double *latent;       /* [n_slots x n] */
   double *response;     /* [n_dims x n] */
-  double *prob;         /* [n_states x n] */
+  double *prob;         /* [n_states x n], exact only */
+  double *value;        /* [n_slots x n] last state of the chain, sampled only, as what follows */
+  double *variance;     /* [n] of log_evidence, an estimate */
+  double *draws;        /* [n_slots x n_keep x n] */
 } gps_posterior;
+
+/* The chains of a block of data points. */
+typedef struct {
+  int n_burn, n_keep; /* sweeps before the first draw; draws, at least one */
+  uint32_t seed[2], start;
+  const double *value; /* [n_slots x n] where each chain starts, 0 = off */
+} gps_chain;
 
 /* Doubles of scratch that infer_exact() needs, on top of the model's own. */
 size_t infer_exact_scratch(const gps_states *states);
@@ -25,5 +35,18 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
                        const double *y, const int *latent, size_t from, size_t to,
                        const gps_posterior *posterior, double *const *stats, double *scratch,
                        size_t *bad_point);
+
+/* Scratch that infer_gibbs() needs: doubles, the model's own among them, and ints. */
+size_t infer_gibbs_scratch(const gps_model *model, const gps_problem *problem,
+                           const gps_states *states, const gps_chain *chain);
+size_t infer_gibbs_ints(const gps_states *states, const gps_chain *chain);
+
+/* The same by Gibbs sampling, for any number of states: of `states` only n_slots and max_active are
+ * read. log_evidence is an estimate whose exponential has the right mean, so that its own mean is a
+ * lower bound; prob_on is the mean of p(on | rest) over the kept sweeps. */
+gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const gps_states *states,
+                       const gps_chain *chain, const double *y, const int *latent, size_t from,
+                       size_t to, const gps_posterior *posterior, double *const *stats,
+                       double *scratch, int *ints, size_t *bad_point);
 
 #endif

@@ -3,3 +3,4 @@
 MODEL(binary_sparse)
 MODEL(gaussian_mixture)
 MODEL(spike_slab)
+MODEL(max_spike_slab)

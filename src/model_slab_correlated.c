@@ -49,7 +49,7 @@ GPS_INLINE size_t slot_of(const int *active, size_t i) { return active ? (size_t
  * state. */
 GPS_INLINE gps_status factor_support(const slab_slots *slots, size_t n, const int *active,
                                      const slab_support *it, double *log_joint) {
-  double value = 0, log_det = 0;
+  double value = 0;
   for (size_t j = 0; j < n; j++) {
     const size_t slot = slot_of(active, j), column = slot * slots->n_slots;
     double pull = slots->proj[slot];
@@ -62,14 +62,14 @@ GPS_INLINE gps_status factor_support(const slab_slots *slots, size_t n, const in
     it->e[j] = pull;
     value += slots->prior[slot] + 0.5 * slots->mean[slot] * (slots->proj[slot] + pull);
   }
-  if (small_cholesky(n, it->r, 0, &log_det) != 0) return GPS_NOT_POSDEF;
+  if (small_cholesky(n, it->r, 0) != 0) return GPS_NOT_POSDEF;
   form_a(it, n);
-  if (small_cholesky(n, it->a, 1, &log_det) != 0) return GPS_NOT_FINITE;
+  if (small_cholesky(n, it->a, 1) != 0) return GPS_NOT_FINITE;
   small_multiply_transposed(n, it->r, it->e);
   small_forward(n, it->a, it->e);
   for (size_t j = 0; j < n; j++) value += 0.5 * it->e[j] * it->e[j];
   small_backward(n, it->a, it->e);
-  *log_joint = value - 0.5 * log_det;
+  *log_joint = value - 0.5 * small_log_det(n, it->a);
   return GPS_OK;
 }
 

@@ -20,12 +20,14 @@ typedef struct {
   const gps_states *states;
   const double *y;
   const int *latent;
+  const gps_chain *chain; /* NULL: exact */
   const gps_posterior *posterior;
   int n_stats, n_threads, wants_stats;
-  size_t stats_length, scratch_length;
+  size_t stats_length, scratch_length, ints_length;
   const size_t *stat_offset; /* [n_stats] into a block's statistics */
   double *stats;             /* [stats_length x blocks in the wave] */
   double *scratch;           /* [scratch_length x n_threads] */
+  int *ints;                 /* [ints_length x n_threads] */
   double **stat_pointer;     /* [n_stats x blocks in the wave] */
 } wave_job;
 
@@ -41,9 +43,16 @@ static void run_block(const wave_job *job, size_t block, int in_wave, int thread
   double **pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
   memset(stats, 0, job->stats_length * sizeof *stats);
   for (int s = 0; s < job->n_stats; s++) pointer[s] = stats + job->stat_offset[s];
-  result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from, to,
-                               job->posterior, job->wants_stats ? pointer : NULL,
-                               job->scratch + (size_t)thread * job->scratch_length, &result->point);
+  double *const *wanted = job->wants_stats ? pointer : NULL;
+  double *scratch = job->scratch + (size_t)thread * job->scratch_length;
+  if (job->chain) {
+    result->status = infer_gibbs(job->model, job->problem, job->states, job->chain, job->y,
+                                 job->latent, from, to, job->posterior, wanted, scratch,
+                                 job->ints + (size_t)thread * job->ints_length, &result->point);
+  } else {
+    result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from,
+                                 to, job->posterior, wanted, scratch, &result->point);
+  }
 }
 
 /* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
@@ -69,6 +78,7 @@ static void run_blocks(wave_job *job, double *total) {
   job->stats = (double *)R_alloc(job->stats_length * (size_t)wave, sizeof(double));
   job->stat_pointer = (double **)R_alloc((size_t)(job->n_stats * wave), sizeof(double *));
   job->scratch = (double *)R_alloc(job->scratch_length * (size_t)job->n_threads, sizeof(double));
+  job->ints = (int *)R_alloc(job->ints_length * (size_t)job->n_threads, sizeof(int));
   failure *results = (failure *)R_alloc((size_t)wave, sizeof *results);
   gps_fold fold;
   fold_begin(&fold, (double *)R_alloc((size_t)n_levels * job->stats_length, sizeof(double)),
@@ -82,9 +92,9 @@ static void run_blocks(wave_job *job, double *total) {
   fold_end(&fold, total);
 }
 
-enum { PROB_ON, LOG_EVIDENCE, STATS, LATENT, RESPONSE, PROB, N_RESULTS };
-static const char *const result_names[] = {"prob_on", "log_evidence", "stats",
-                                           "latent",  "response",     "prob"};
+enum { PROB_ON, LOG_EVIDENCE, STATS, LATENT, RESPONSE, PROB, VALUE, VARIANCE, DRAWS, N_RESULTS };
+static const char *const result_names[] = {
+    "prob_on", "log_evidence", "stats", "latent", "response", "prob", "value", "variance", "draws"};
 
 static int wants(SEXP want, const char *name) {
   for (R_xlen_t i = 0; i < Rf_xlength(want); i++) {
@@ -93,11 +103,26 @@ static int wants(SEXP want, const char *name) {
   return 0;
 }
 
+/* list(sweeps [2], seed [2], start, value [n_slots x n]), or NULL where the E-step is exact. */
+static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
+  if (list == R_NilValue) return NULL;
+  gps_chain *chain = (gps_chain *)R_alloc(1, sizeof *chain);
+  const int *sweeps = view_ints(list_need(list, "sweeps"), 2, "sweeps");
+  const int *seed = view_ints(list_need(list, "seed"), 2, "seed");
+  chain->n_burn = sweeps[0];
+  chain->n_keep = sweeps[1];
+  for (int i = 0; i < 2; i++) chain->seed[i] = (uint32_t)seed[i];
+  chain->start = (uint32_t)view_int(list_need(list, "start"), "start");
+  chain->value = view_matrix(list_need(list, "value"), n_slots, n_points, "value");
+  if (chain->n_burn < 0 || chain->n_keep < 1) raise_error("model", "No sweep is to be kept.");
+  return chain;
+}
+
 /* Arrays of the posterior that are wanted, hung on the result. latent is needed to describe the
  * response. */
 static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *problem,
-                                   const gps_states *states) {
-  gps_posterior posterior = {NULL, NULL, NULL, NULL, NULL};
+                                   const gps_states *states, const gps_chain *chain) {
+  gps_posterior posterior = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
   posterior.prob_on = hang_matrix(result, PROB_ON, states->n_slots, problem->n_points);
   posterior.log_evidence = hang_doubles(result, LOG_EVIDENCE, problem->n_points);
   if (wants(want, "latent") || wants(want, "response")) {
@@ -106,8 +131,16 @@ static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *pr
   if (wants(want, "response")) {
     posterior.response = hang_matrix(result, RESPONSE, problem->shape.n_dims, problem->n_points);
   }
-  if (wants(want, "prob"))
-    posterior.prob = hang_matrix(result, PROB, states->n_states, problem->n_points);
+  if (!chain) {
+    if (wants(want, "prob"))
+      posterior.prob = hang_matrix(result, PROB, states->n_states, problem->n_points);
+    return posterior;
+  }
+  posterior.value = hang_matrix(result, VALUE, states->n_slots, problem->n_points);
+  posterior.variance = hang_doubles(result, VARIANCE, problem->n_points);
+  if (wants(want, "draws")) {
+    posterior.draws = hang_cube(result, DRAWS, states->n_slots, chain->n_keep, problem->n_points);
+  }
   return posterior;
 }
 
@@ -120,7 +153,8 @@ static size_t *flat_offsets(SEXP arrays, int n) {
 }
 
 /* native, shape, inputs, lengths, stats_dims, y, block, selected [n_slots x n], states, list(beta,
- * iteration, n_threads, want) -> list(prob_on, log_evidence, stats, latent, response, prob). */
+ * iteration, n_threads, want, chain) -> list(prob_on, log_evidence, stats, latent, response, prob,
+ * value, variance, draws). */
 SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims, SEXP y,
              SEXP block_list, SEXP selected, SEXP states_list, SEXP settings) {
   const gps_model *model = find_model(native);
@@ -132,7 +166,9 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   const SEXP want = list_need(settings, "want");
   const int n_stats = count_names(model->stats);
   const SEXP result = PROTECT(new_named_list(N_RESULTS, result_names));
-  const gps_posterior posterior = new_posterior(result, want, &problem, &states);
+  const gps_chain *chain =
+      read_chain(list_get(settings, "chain"), states.n_slots, problem.n_points);
+  const gps_posterior posterior = new_posterior(result, want, &problem, &states, chain);
   double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
   SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, stat));
   const size_t *offset = flat_offsets(VECTOR_ELT(result, STATS), n_stats);
@@ -141,14 +177,19 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
                   .states = &states,
                   .y = block.y,
                   .latent = read_slots(selected, states.n_slots, block.n_points),
+                  .chain = chain,
                   .posterior = &posterior,
                   .n_stats = n_stats,
                   .n_threads = view_int(list_need(settings, "n_threads"), "n_threads"),
                   .wants_stats = wants(want, "stats"),
                   .stats_length = offset[n_stats],
-                  .scratch_length =
-                      infer_exact_scratch(&states) + model->scratch_size(&problem, &states),
                   .stat_offset = offset};
+  if (chain) {
+    job.scratch_length = infer_gibbs_scratch(model, &problem, &states, chain);
+    job.ints_length = infer_gibbs_ints(&states, chain);
+  } else {
+    job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
+  }
   double *total = (double *)R_alloc(offset[n_stats], sizeof *total);
   run_blocks(&job, total);
   for (int s = 0; s < n_stats; s++)

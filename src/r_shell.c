@@ -89,6 +89,11 @@ double *hang_matrix(SEXP list, int at, int n_rows, int n_cols) {
   return REAL(VECTOR_ELT(list, at));
 }
 
+double *hang_cube(SEXP list, int at, int n_rows, int n_cols, int n_layers) {
+  SET_VECTOR_ELT(list, at, Rf_alloc3DArray(REALSXP, n_rows, n_cols, n_layers));
+  return REAL(VECTOR_ELT(list, at));
+}
+
 int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols) {
   SET_VECTOR_ELT(list, at, Rf_allocMatrix(INTSXP, n_rows, n_cols));
   return INTEGER(VECTOR_ELT(list, at));

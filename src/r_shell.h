@@ -30,9 +30,11 @@ int n_cols_of(SEXP matrix);
 /* A list of `n` NULLs with these names; the caller protects it and hangs children on it. */
 SEXP new_named_list(int n, const char *const *names);
 
-/* Hang a new vector or matrix of doubles (ints) on a protected list and return its storage. */
+/* Hang a new vector, matrix or cube of doubles (ints) on a protected list and return its storage.
+ */
 double *hang_doubles(SEXP list, int at, R_xlen_t length);
 double *hang_matrix(SEXP list, int at, int n_rows, int n_cols);
+double *hang_cube(SEXP list, int at, int n_rows, int n_cols, int n_layers);
 int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols);
 
 /* Raise an R condition of class gps_error_<class>. Does not return. */

@@ -26,7 +26,9 @@ may_include <- list(
   screen = c("public", "vector_math", "select", "threads"),
   kernel = c("public", "vector_math", "linalg"),
   gp = c("public", "vector_math", "linalg", "kernel", "blocks"),
-  model = c("public", "vector_math", "linalg", "subsets"),
+  normal = c("public", "vector_math"),
+  max = c("public", "vector_math", "normal"),
+  model = c("public", "vector_math", "linalg", "subsets", "normal", "max"),
   infer = c("public", "vector_math", "blocks", "subsets")
 )
 

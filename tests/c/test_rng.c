@@ -55,6 +55,21 @@ static void test_uniform(void) {
   CHECK_NEAR(variance, 1.0 / 12, 5 * sqrt((1.0 / 80 - 1.0 / 144) / N));
 }
 
+static void test_normal(void) {
+  enum { N = 200000 };
+  gps_rng rng = gps_rng_stream(seed, 3, GPS_PURPOSE_GIBBS, 1, 0);
+  double power[5] = {0};
+  for (int i = 0; i < N; i++) {
+    const double z = gps_rng_normal(&rng);
+    for (int k = 1; k <= 4; k++) power[k] += pow(z, k) / N;
+  }
+  /* Five standard errors: moments 0, 1, 0, 3 with variances 1, 2, 15, 96 of the powers. */
+  CHECK_NEAR(power[1], 0, 5 * sqrt(1.0 / N));
+  CHECK_NEAR(power[2], 1, 5 * sqrt(2.0 / N));
+  CHECK_NEAR(power[3], 0, 5 * sqrt(15.0 / N));
+  CHECK_NEAR(power[4], 3, 5 * sqrt(96.0 / N));
+}
+
 /* The ends of the interval stay open for the words that come closest to them. */
 static void test_uniform_ends(void) {
   gps_rng rng = {{0, 0}, {0, 0, 0, 0}, {0, 0, 0xffffffffu, 0xffffffffu}, 2};
@@ -142,14 +157,74 @@ static void test_rows_are_uncorrelated(void) {
   CHECK_NEAR(12 * products / N, 0, 5 / sqrt((double)N));
 }
 
+/* Draws between lo and hi against the truncated density by midpoint sums: Kolmogorov's distance has
+ * p = 1e-4 at 2.23 / sqrt(n). */
+static void check_truncated(double lo, double hi, uint32_t row) {
+  enum { N = 20000, BINS = 400 };
+  int count[BINS] = {0}, n_outside = 0;
+  gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 4, row);
+  /* Where the mass is: 12 units, or as far as the density falls by exp(-50). */
+  const double from = lo > -12 ? lo : hi < -3 ? hi - 50 / (6 + fabs(hi)) : -12;
+  const double reach = lo > 0 ? 50 / (6 + lo) : 24;
+  const double to = hi < from + reach ? hi : from + reach;
+  for (int i = 0; i < N; i++) {
+    const double x = gps_rng_truncated_normal(&rng, lo, hi);
+    n_outside += !(x >= lo && x <= hi);
+    const double bin = (x - from) / (to - from) * BINS;
+    count[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : (int)bin]++;
+  }
+  CHECK(n_outside == 0);
+  const double highest = lo > 0 ? lo : hi < 0 ? hi : 0;
+  double mass[BINS], total = 0, sum = 0, largest = 0;
+  for (int b = 0; b < BINS; b++) {
+    mass[b] = 0;
+    for (int k = 0; k < 50; k++) {
+      const double x = from + (to - from) * (b + (k + 0.5) / 50) / BINS;
+      mass[b] += exp(-0.5 * (x - highest) * (x + highest));
+    }
+    total += mass[b];
+  }
+  for (int b = 0; b < BINS; b++) {
+    sum += mass[b] / total * N - count[b];
+    largest = fmax(largest, fabs(sum));
+  }
+  CHECK(largest < 2.23 * sqrt(N));
+}
+
+static void test_truncated_normal(void) {
+  static const double ends[] = {-HUGE_VAL, -41, -40, -6, -1.2, -0.3, 0, 1e-9, 0.4, 3, 3.1, 40, 90};
+  enum { N_ENDS = sizeof ends / sizeof *ends };
+  for (uint32_t i = 0; i < N_ENDS; i++) {
+    for (uint32_t j = i + 1; j <= N_ENDS; j++) {
+      check_truncated(ends[i], j < N_ENDS ? ends[j] : HUGE_VAL, i * N_ENDS + j);
+    }
+  }
+}
+
+/* An interval far out, narrower than the density's fall there or than what doubles resolve. */
+static void test_far_intervals(void) {
+  gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 5, 0);
+  static const double lo[] = {1e6, 1e6, 1e8, -1e6, 1e-300};
+  static const double hi[] = {1e6 + 1e-9, HUGE_VAL, 1e8 + 1e-7, -1e6 + 1, 2e-300};
+  for (int i = 0; i < 5; i++) {
+    for (int k = 0; k < 100; k++) {
+      const double x = gps_rng_truncated_normal(&rng, lo[i], hi[i]);
+      CHECK(x >= lo[i] && x <= hi[i]);
+    }
+  }
+}
+
 int main(void) {
   test_known_answers();
   test_stream_order();
   test_uniform();
+  test_normal();
   test_uniform_ends();
   test_index();
   test_index_of_large_range();
   test_streams_differ();
   test_rows_are_uncorrelated();
+  test_truncated_normal();
+  test_far_intervals();
   return check_report();
 }

@@ -4,7 +4,8 @@ test_that("defaults are those that the interface pins", {
   control <- gps_control()
   expect_s3_class(control, "gps_control")
   pinned <- list(max_iter = 200L, tol = 1e-5, anneal = 1, n_starts = 8L, monotone = FALSE,
-                 polish = TRUE, method = "auto", time_limit = Inf, keep_data = TRUE, trace = TRUE)
+                 polish = TRUE, method = "auto", sweeps = c(2L, 4L), time_limit = Inf,
+                 keep_data = TRUE, trace = TRUE)
   expect_identical(unclass(control)[names(pinned)], pinned)
   expect_null(control$n_threads)
   expect_identical(control$progress, interactive())
@@ -21,12 +22,10 @@ test_that("misspelt names are errors with the nearest valid one", {
 })
 
 test_that("options that are not built yet are errors", {
-  for (name in c("hold", "sweeps", "batch_size", "step", "cluster", "checkpoint")) {
+  for (name in c("hold", "batch_size", "step", "cluster", "checkpoint")) {
     expect_gps_error(do.call(gps_control, stats::setNames(list(1), name)),
                      sprintf("`%s` is not available yet", name))
   }
-  expect_gps_error(gps_control(method = "gibbs"), "\"gibbs\" is not available yet")
-  expect_gps_error(gps_control(method = "gibs"), "Did you mean \"gibbs\"?")
   y <- matrix(rnorm(30), 10)
   expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = "auto"),
                    "\"auto\" is not available yet")
@@ -43,6 +42,7 @@ test_that("values outside their ranges are refused by name", {
     n_starts = list(0, -1, 1.5, "a"),
     monotone = list(NA, 1, "yes", c(TRUE, FALSE)),
     polish = list(NA, 1), keep_data = list(NA, 0), progress = list("yes"), trace = list(2),
+    method = list("gibs", NA, 1), sweeps = list(1, c(1, 2, 3), "2", list(1, 2)),
     n_threads = list(0, -1, 2.5, "a"), time_limit = list(0, -1, NA, "a")
   )
   for (name in names(bad)) {
@@ -61,6 +61,23 @@ test_that("numbers of any kind are taken and stored alike", {
   expect_identical(gps_control(time_limit = Inf)$time_limit, Inf)
 })
 
+test_that("sweeps are counted", {
+  expect_identical(gps_control(sweeps = c(0, 1))$sweeps, 0:1)
+  expect_gps_error(gps_control(sweeps = c(-1, 4)), "`sweeps[1]` must be a whole number between 0")
+  expect_gps_error(gps_control(sweeps = c(2, 0)), "`sweeps[2]` must be a whole number between 1")
+  expect_gps_error(gps_control(sweeps = c(2, 4.5)), "`sweeps[2]` must be a whole number")
+  expect_gps_error(gps_control(sweeps = c(NA, 4)), "`sweeps[1]` must be a whole number")
+  expect_gps_error(gps_control(method = "gibs"), "Did you mean \"gibbs\"?")
+})
+
+test_that("monotone excludes Gibbs sampling", {
+  words <- "`monotone` = TRUE excludes Gibbs sampling"
+  expect_gps_error(gps_control(monotone = TRUE, method = "gibbs"), words)
+  y <- matrix(rnorm(60), 2)
+  control <- gps_control(monotone = TRUE)
+  expect_gps_error(gps_fit(y, model_binary_sparse(30), selector_full(), control = control), words)
+})
+
 test_that("monotone excludes annealing", {
   expect_gps_error(gps_control(monotone = TRUE, anneal = 2), "`monotone` = TRUE excludes `anneal`")
   expect_s3_class(gps_control(monotone = TRUE, anneal = 1), "gps_control")
@@ -68,6 +85,7 @@ test_that("monotone excludes annealing", {
 
 test_that("a control is printed with what is set", {
   expect_output(print(gps_control(max_iter = 7)), "max_iter +7")
+  expect_output(print(gps_control(sweeps = c(3, 5))), "sweeps +3, 5")
   expect_identical(withVisible(print_quietly(gps_control()))$visible, FALSE)
 })
 

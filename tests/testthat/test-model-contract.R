@@ -147,7 +147,7 @@ for_models("blocks of any size add up to the same bits", function(row) {
   case <- draw_case(row, 2200)
   y <- t(case$y)
   task <- list(y = y, model = case$model, n_selected = row$n_latents, selector = selector_full(),
-               control = gps_control(), n_threads = 2,
+               control = gps_control(), n_threads = 2, method = "exact",
                states = enumerate_states(case$model$rule, row$n_latents,
                                          if (row$is_one_hot) 1 else row$n_latents))
   state <- new_state(case$params, 0L, 0)

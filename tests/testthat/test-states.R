@@ -68,7 +68,7 @@ test_that("shapes and types are those that the core reads", {
 test_that("too many states are refused with their number and what fits, before any is built", {
   model <- model_binary_sparse(40)
   condition <- expect_gps_error(
-    build_states(model, 40L, 40L),
+    resolve_method("exact", model, 40L, 40L),
     "`n_selected` = 40 with `max_active` = 40 gives 1,099,511,627,776 states"
   )
   expect_match(conditionMessage(condition), "more than 65,536", fixed = TRUE)
@@ -76,26 +76,70 @@ test_that("too many states are refused with their number and what fits, before a
                fixed = TRUE)
   expect_identical(sum(choose(361, 0:2)) <= 2^16, TRUE)
   expect_identical(sum(choose(362, 0:2)) <= 2^16, FALSE)
-  expect_gps_error(build_states(model, 17L, 17L), "131,072 states")
-  expect_gps_error(build_states(model, 5000L, 5000L), "gives Inf states")
-  expect_identical(build_states(model, 16L, 1L)$n_states, 17L)
+  expect_match(conditionMessage(condition), "`method` = \"gibbs\" has no such limit", fixed = TRUE)
+  expect_gps_error(resolve_method("exact", model, 17L, 17L), "131,072 states")
+  expect_gps_error(resolve_method("exact", model, 5000L, 5000L), "gives Inf states")
+  expect_identical(resolve_method("exact", model, 5000L, 1L), "exact")
+  expect_identical(build_states(model, 16L, 1L, "exact")$n_states, 17L)
+  # Where states cannot be sampled either, the number of states is the reason.
+  many <- model_gaussian_mixture(70000)
+  words <- "70,000 states"
+  condition <- expect_gps_error(resolve_method("auto", many, 70000L, 1L), words)
+  expect_no_match(conditionMessage(condition), "gibbs")
+})
+
+test_that("states are summed over where that is possible, and else sampled", {
+  model <- model_binary_sparse(40)
+  short <- model
+  short$exact_active <- 1
+  resolve <- function(...) resolve_method(...)
+  expect_identical(resolve("auto", model, 16L, 16L), "exact")
+  expect_identical(resolve("auto", model, 17L, 17L), "gibbs")
+  expect_identical(resolve("auto", model, 17L, 2L), "exact")
+  expect_identical(resolve("gibbs", model, 2L, 2L), "gibbs")
+  expect_identical(resolve("auto", short, 3L, 1L), "exact")
+  expect_identical(resolve("auto", short, 3L, 2L), "gibbs")
+  expect_gps_error(resolve("exact", short, 3L, 2L),
+                   "needs `max_active` of at most 1 for this model, not 2: use \"gibbs\"")
+  mixture <- model_gaussian_mixture(4)
+  expect_identical(resolve("auto", mixture, 4L, 1L), "exact")
+  expect_gps_error(resolve("gibbs", mixture, 4L, 1L), "exactly one latent is on: use \"exact\"")
+})
+
+test_that("a template without states has the shapes of one", {
+  states <- build_states(model_binary_sparse(40), 40L, 3L, "gibbs")
+  full <- build_states(model_binary_sparse(40), 3L, 2L, "exact")
+  expect_s3_class(states, "gps_states")
+  expect_named(states, names(full))
+  expect_identical(lapply(states, typeof), lapply(full, typeof))
+  expect_identical(states$n_states, 0L)
+  expect_identical(dim(states$active), c(3L, 0L))
+})
+
+test_that("a template of any states holds just these", {
+  on <- cbind(c(0, 1, 0, 1), 0, 1, c(0, 0, 1, 0))
+  states <- template_of(on)
+  expect_identical(slots_on(states) + 0, on)
+  expect_identical(states$n_active, c(2L, 0L, 4L, 1L))
+  expect_identical(template_of(matrix(0, 3, 1))$active, matrix(0L, 1, 1))
 })
 
 test_that("the limit is the fit's too, whoever asks for the slots", {
   y <- matrix(rnorm(300), 10)
   for (selector in list(selector_full(), selector_handcrafted())) {
-    expect_gps_error(gps_fit(y, model_binary_sparse(40), selector, 40), "1,099,511,627,776 states")
+    expect_gps_error(gps_fit(y, model_binary_sparse(40), selector, 40,
+                             control = gps_control(method = "exact")), "1,099,511,627,776 states")
   }
   model <- gps_bind(model_binary_sparse(40), y)
   set.seed(1)
   params <- gps_init(model, y)
-  expect_gps_error(gps_estep(model, params, y, matrix(1:40, 10, 40, byrow = TRUE)),
-                   "1,099,511,627,776 states")
+  expect_gps_error(gps_estep(model, params, y, matrix(1:40, 10, 40, byrow = TRUE),
+                             method = "exact"), "1,099,511,627,776 states")
   fine <- gps_estep(model, params, y, matrix(1:40, 10, 40, byrow = TRUE), max_active = 1)
   expect_identical(dim(fine$prob_on), c(10L, 40L))
 })
 
 test_that("the mixture needs no limit below its own", {
-  states <- build_states(model_gaussian_mixture(3000), 3000L, 1L)
+  states <- build_states(model_gaussian_mixture(3000), 3000L, 1L, "exact")
   expect_identical(states$n_states, 3000L)
 })

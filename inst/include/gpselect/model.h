@@ -58,7 +58,8 @@ typedef struct gps_model {
   int api;                   /* GPS_MODEL_API */
   const char *const *inputs; /* names read from params, options and prepared, NULL-ended */
   const char *const *stats;  /* names accumulated, NULL-ended */
-  /* doubles of scratch per thread */
+  /* Doubles of scratch per thread, from the sizes in the template alone; for Gibbs sampling of n
+   * draws it has max(n, 2) states. */
   size_t (*scratch_size)(const gps_problem *, const gps_states *);
 
   /* Any thread: no R, no BLAS, no allocation. What log_joint() leaves in scratch is still there in
@@ -81,8 +82,8 @@ typedef struct gps_model {
    * these four, slots are flipped by gain() or log_joint()). A draw is value [n_slots], 0 = off;
    * draws are [n_slots x n_draws]. All is at the inverse temperature of the problem.
    *
-   * conditional: the exact law of one slot given the others. With rng it draws step->value, without
-   * it the value is given.
+   * conditional: the exact law of one slot given the others; value[slot] itself is not read. With
+   * rng it draws step->value, with NULL that is given.
    * log_joint_draw: log p(draw, y) as a density in the values that are on, without shared_term.
    * accumulate_draws: one data point's statistics, as means over its draws; prob_on [n_slots] is
    * the mean of p(on | rest).
@@ -99,8 +100,8 @@ typedef struct gps_model {
                                double *scratch);
 
   /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint
-   * of `given` (with n_given = 0: of the single-cause state, up to a constant of the data point).
-   */
+   * of `given`. With n_given = 0, where the empty state is none of the model's: of the single-cause
+   * state, up to a constant of the data point. Not tempered. */
   gps_status (*gain)(const gps_problem *, const gps_point *, int n_given, const int *given,
                      int n_candidates, const int *candidate, double *gain, double *scratch);
 

@@ -5,6 +5,7 @@
 #ifndef GPSELECT_RNG_H
 #define GPSELECT_RNG_H
 
+#include <math.h>
 #include <stdint.h>
 
 typedef enum {
@@ -69,6 +70,13 @@ static inline double gps_rng_uniform(gps_rng *rng) {
   return ((double)(high * 33554432u + low) + 0.5) / 4503599627370496.0;
 }
 
+/* Standard normal (Box and Muller, 1958). One of the pair is thrown away: what a stream gives next
+ * does not depend on a number kept aside. */
+static inline double gps_rng_normal(gps_rng *rng) {
+  const double radius = sqrt(-2 * log(gps_rng_uniform(rng)));
+  return radius * cos(6.283185307179586477 * gps_rng_uniform(rng));
+}
+
 /* Uniform in 0 .. n-1, n >= 1, without modulo bias (Lemire's multiply and reject). */
 static inline int gps_rng_index(gps_rng *rng, int n) {
   const uint32_t range = (uint32_t)n;
@@ -76,6 +84,40 @@ static inline int gps_rng_index(gps_rng *rng, int n) {
   for (;;) {
     const uint64_t product = (uint64_t)gps_rng_word(rng) * range;
     if ((uint32_t)product >= threshold) return (int)(product >> 32);
+  }
+}
+
+/* Standard normal between 0 <= lo < hi: uniform proposals where the density is nearly flat, else
+ * exponential ones (Robert, 1995) that end at hi. About half of them or more are accepted. */
+static inline double gps_rng_normal_tail(gps_rng *rng, double lo, double hi) {
+  const double rate = 0.5 * (lo + sqrt(lo * lo + 4)), width = hi - lo;
+  if (rate * width < 1) {
+    for (;;) {
+      const double step = width * gps_rng_uniform(rng);
+      if (gps_rng_uniform(rng) < exp(-step * (lo + 0.5 * step))) return lo + step;
+    }
+  }
+  const double peak = rate < hi ? rate : hi, mass = -expm1(-rate * width);
+  for (;;) {
+    const double x = lo - log1p(-mass * gps_rng_uniform(rng)) / rate;
+    const double below = x - peak;
+    if (gps_rng_uniform(rng) < exp(below * (rate - 0.5 * (x + peak)))) return x < hi ? x : hi;
+  }
+}
+
+/* Standard normal between lo < hi, either of which may be infinite. */
+static inline double gps_rng_truncated_normal(gps_rng *rng, double lo, double hi) {
+  if (lo >= 0) return gps_rng_normal_tail(rng, lo, hi);
+  if (hi <= 0) return -gps_rng_normal_tail(rng, -hi, -lo);
+  if (hi - lo > 2.5) {
+    for (;;) {
+      const double x = gps_rng_normal(rng);
+      if (x > lo && x < hi) return x;
+    }
+  }
+  for (;;) {
+    const double x = lo + (hi - lo) * gps_rng_uniform(rng);
+    if (gps_rng_uniform(rng) < exp(-0.5 * x * x)) return x;
   }
 }
 

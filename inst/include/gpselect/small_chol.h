@@ -7,11 +7,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/* A -> L with A = L L', log |A| into *log_det. Pivots below `least` are raised to it: for A = I + B
- * with B positive semidefinite they are at least 1, whatever rounding says. Value: 0, or 1 where a
- * pivot is not positive (A is spoilt). */
-static inline int small_cholesky(size_t n, double *a, double least, double *log_det) {
-  double product = 0;
+/* A -> L with A = L L'. Pivots below `least` are raised to it: for A = I + B with B positive
+ * semidefinite they are at least 1, whatever rounding says. Value: 0, or 1 where a pivot is not
+ * positive (A is spoilt). */
+static inline int small_cholesky(size_t n, double *a, double least) {
   for (size_t j = 0; j < n; j++) {
     double *column = a + j * n;
     for (size_t k = 0; k < j; k++) {
@@ -20,13 +19,27 @@ static inline int small_cholesky(size_t n, double *a, double least, double *log_
     }
     const double pivot = column[j] < least ? least : column[j];
     if (!(pivot > 0)) return 1;
-    product += log(pivot);
-    const double root = sqrt(pivot);
-    column[j] = root;
-    for (size_t i = j + 1; i < n; i++) column[i] /= root;
+    column[j] = sqrt(pivot);
+    const double scale = 1 / column[j];
+    for (size_t i = j + 1; i < n; i++) column[i] *= scale;
   }
-  *log_det = product;
   return 0;
+}
+
+/* log |L L'|; products of pivots need fewer logarithms, as long as they are far from the ends of
+ * the range. */
+static inline double small_log_det(size_t n, const double *l) {
+  double product = 1, sum = 0;
+  for (size_t j = 0; j < n; j++) {
+    const double pivot = l[j + j * n], next = product * pivot;
+    if (next > 1e-100 && next < 1e100) {
+      product = next;
+    } else {
+      sum += log(product) + log(pivot);
+      product = 1;
+    }
+  }
+  return 2 * (sum + log(product));
 }
 
 /* x [n] -> L^-1 x */

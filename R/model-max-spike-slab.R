@@ -1,0 +1,150 @@
+# Model C of the paper: max spike-and-slab sparse coding. The numerics are in
+# src/model_max_spike_slab.c and src/max_conditional.c.
+
+#' Max spike-and-slab sparse coding
+#'
+#' Components do not add up: in each dimension the largest of those that are on is what one sees, as
+#' in images where objects occlude each other and in the log spectra of sound sources. Model C of
+#' the paper, section 4.1.
+#'
+#' @section Generative model:
+#' `b_h ~ Bernoulli(pi_h)` and intensities `z_h ~ N(mu_h, psi_h)` independently for h = 1..H, and
+#' `y_d ~ N(m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)` and
+#' `W` of D x H. The 0 is there whatever is on: in the paper it stands in the maximum wherever a
+#' latent is off.
+#'
+#' @section States:
+#' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
+#' included, with all values of their intensities; latents that are not selected are off.
+#'
+#' @section E-step:
+#' Gibbs sampling within these states: each (b_h, z_h) is drawn from its exact conditional. Where
+#' z_h changes, the dimensions in which h is the largest change at `z_h = m_d / W_dh`, m_d being the
+#' largest of the others; between these points the log density is quadratic, so that the integral
+#' over z_h, by which b_h is drawn, is a sum of masses under normal densities, and z_h given b_h is
+#' from a truncated normal. `prob_on` is the mean of `p(b_h = 1 | all others)` over the sweeps. With
+#' `max_active = 1` all of this has a closed form, and nothing is sampled.
+#'
+#' @section M-step:
+#' In each dimension the latent that is the largest has the credit, \eqn{A_{dh} = 1}, judged by the
+#' `W` of the E-step (the first of several that are equal; none where all are below 0). `W_dh = (sum
+#' y_d <A_dh z_h> + q_h W_old) / (sum <A_dh z_h^2> + q_h)`, at least 2e-5 of the standard deviation
+#' of the data, with `q_h = mu_h^2 + psi_h`, the weight of one more data point: it holds weights
+#' that are hardly ever credited, and then with small z. `sigma2` is the expected squared error per
+#' cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in \[1e-4, 1 -
+#' 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and `psi_h = sum <b_h z_h^2> / sum <b_h> - mu_h^2`, at
+#' least 1e-8 of the mean square of z_h; a latent that is on for less than one data point in all
+#' keeps both. Credits change with `W`, so that this need not raise the bound in every iteration; it
+#' rests where the derivative of the expected log joint is zero.
+#'
+#' `W_h` may be multiplied by any positive number by which `mu_h` is divided. [gps_mend()] settles
+#' this after each M-step: the mean square of every z_h is 1.
+#'
+#' @section Hand-crafted affinity:
+#' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
+#'
+#' @section Differences from the paper:
+#' The paper does not say how `W` is updated, nor how (b_h, z_h) are sampled. Weights are positive
+#' here, and the floors are this package's. Greedy screening (see [gps_screen()]) judges a latent
+#' beside others at their most probable intensities.
+#'
+#' @param n_latents number of components H, a whole number of at least 1.
+#' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
+#'   `mu` and `psi` (H each) and `sigma2`.
+#' @examples
+#' model_max_spike_slab(10)
+#' @export
+model_max_spike_slab <- function(n_latents, shared_prob = TRUE) {
+  n_latents <- check_count(n_latents, "n_latents")
+  check_flag(shared_prob, "shared_prob")
+  new_native_model(
+    "gps_max_spike_slab", "Max spike-and-slab sparse coding", n_latents,
+    params = list(W = c("dims", "latents"), pi = "probs", mu = "latents", psi = "latents",
+                  sigma2 = "one"),
+    ranges = list(pi = open_range(0, 1), psi = open_range(0, Inf), sigma2 = open_range(0, Inf)),
+    prepared = list(prior = "priors", log_norm = "latents", y_square = "points"),
+    stats = list(count = "one", data_square = "one", on = "latents", on_drawn = "latents",
+                 value = "latents", value_square = "latents", won_data = c("dims", "latents"),
+                 won_square = c("dims", "latents")),
+    events = c("sigma2_floor", "pi_clamped", "psi_floor", "slab_kept", "w_floor"),
+    rule = state_rule(),
+    settings = list(shared_prob = shared_prob),
+    symbol = "gps_model_max_spike_slab",
+    exact_active = 1
+  )
+}
+
+# Weights stay above this share of the data's standard deviation, and below it nothing is seen.
+lowest_weight <- 2e-5
+
+# Pseudo-observations of the old W.
+old_weight_count <- 1
+
+#' @export
+gps_bind.gps_max_spike_slab <- function(model, y) {
+  shared <- model$settings$shared_prob
+  bind_native(model, ncol(y),
+              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
+              options = list(options = c(as.double(shared), lowest_sigma2(y),
+                                         lowest_weight * sqrt(variance_scale(y)),
+                                         old_weight_count)))
+}
+
+# As for binary sparse coding, with positive weights.
+#' @export
+gps_init.gps_max_spike_slab <- function(model, y) {
+  params <- gps_init.gps_binary_sparse(model, y)
+  unit <- rep(1, model$n_latents)
+  list(W = pmax(abs(params$W), model$options$options[3]), pi = params$pi, mu = unit, psi = unit,
+       sigma2 = params$sigma2)
+}
+
+# In units in which the mean square of every intensity is 1: nothing that can be observed changes.
+# `rescale` are the factors of the intensities.
+#' @export
+gps_mend.gps_max_spike_slab <- function(model, params, stats) {
+  unit <- sqrt(params$mu^2 + params$psi)
+  params$W <- params$W * rep(unit, each = nrow(params$W))
+  params$mu <- params$mu / unit
+  params$psi <- params$psi / unit^2
+  list(params = params, relabel = NULL, rescale = 1 / unit)
+}
+
+#' @export
+gps_draw.gps_max_spike_slab <- function(model, params, n) {
+  n_latents <- ncol(params$W)
+  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  values <- t(matrix(stats::rnorm(n * n_latents, params$mu, sqrt(params$psi)), n_latents))
+  mean <- max_superposition(latents * values, params$W)
+  noise <- stats::rnorm(length(mean), sd = sqrt(params$sigma2))
+  list(y = mean + noise, latents = latents, values = values)
+}
+
+#' @export
+gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
+  gps_handcrafted.gps_binary_sparse(model, params, y)
+}
+
+#' @export
+block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block) {
+  crossprod(inputs$W, block_data(y, block)) / column_norms(inputs$W)
+}
+
+# What a component that is on explains is a part of the residual here, too.
+#' @export
+move_gain.gps_max_spike_slab <- function(model, split, residual) {
+  move_gain.gps_binary_sparse(model, split, residual)
+}
+
+# As for binary sparse coding, with positive weights. The moved component has the slab of the one
+# that is split, or what is typical of all.
+#' @export
+move_component.gps_max_spike_slab <- function(model, params, from, split) {
+  into <- split$latent
+  params[c("W", "pi")] <- move_component.gps_binary_sparse(model, params[c("W", "pi")], from, split)
+  params$W <- pmax(params$W, model$options$options[3])
+  params$mu[from] <- if (into > 0) params$mu[into] else stats::median(params$mu[-from])
+  params$psi[from] <- if (into > 0) params$psi[into] else stats::median(params$psi[-from])
+  params
+}

@@ -1,0 +1,339 @@
+/* Model C of the paper, max spike-and-slab sparse coding: b_h ~ Bernoulli(pi_h), z_h ~ N(mu_h,
+ * psi_h), y_d ~ N(max(0, max_h b_h z_h W_dh), sigma2). Gibbs sampling of (b_h, z_h) by the exact
+ * conditional; closed forms where at most one latent is on. Reached through the table
+ * model_max_spike_slab only. */
+#include <math.h>
+#include <string.h>
+
+#include "max_conditional.h"
+#include "model_max_spike_slab.h"
+#include "vector_math.h"
+
+static const char *const inputs[] = {"W",       "pi",    "mu",       "psi",      "sigma2",
+                                     "options", "prior", "log_norm", "y_square", NULL};
+static const char *const stats_names[] = {"count",    "data_square", "on",
+                                          "on_drawn", "value",       "value_square",
+                                          "won_data", "won_square",  NULL};
+
+/* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
+ * log_norm [H] of the slabs; y_square [n]. */
+static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double *prior = prepared[0], *log_norm = prepared[1], *y_square = prepared[2];
+  const int is_shared = problem->input[OPTIONS][SHARED_PROB] != 0;
+  double constant = -0.5 * (double)n_dims * log(TWO_PI * problem->input[SIGMA2][0]);
+  for (size_t h = 0; h < n_latents; h++) {
+    const double prob = problem->input[PI][is_shared ? 0 : h];
+    prior[h] = log(prob) - log1p(-prob);
+    log_norm[h] = -0.5 * log(TWO_PI * problem->input[PSI][h]);
+    constant += log1p(-prob);
+  }
+  prior[n_latents] = constant;
+  for (size_t n = 0; n < (size_t)problem->n_points; n++) {
+    double sum = 0;
+    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
+    y_square[n] = sum;
+  }
+  return GPS_OK;
+}
+
+/* The log joint of the empty state, which the log joints of all states are relative to. */
+static double shared_term(const gps_problem *problem, const gps_point *point) {
+  return problem->input[PRIOR][problem->shape.n_latents] -
+         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+}
+
+static const double *component(const gps_problem *problem, int latent) {
+  return problem->input[W] + (size_t)latent * (size_t)problem->shape.n_dims;
+}
+
+static max_latent latent_of(const gps_problem *problem, const gps_point *point, int latent,
+                            const double *others) {
+  const max_latent result = {.n_dims = (size_t)problem->shape.n_dims,
+                             .y = point->y,
+                             .w = component(problem, latent),
+                             .others = others,
+                             .mu = problem->input[MU][latent],
+                             .psi = problem->input[PSI][latent],
+                             .log_norm = problem->input[LOG_NORM][latent],
+                             .sigma2 = problem->input[SIGMA2][0],
+                             .beta = problem->beta};
+  return result;
+}
+
+/* Posterior moments of a latent that is on alone: of z and z^2 over z < 0 and over z > 0. */
+enum { FIRST_BELOW, FIRST_ABOVE, SECOND_BELOW, SECOND_ABOVE, N_MOMENTS };
+
+/* scratch: moments [4 x slots], what latents reach [D], the winner of each dimension [D], a
+ * conditional's own */
+static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  return N_MOMENTS * (size_t)states->n_slots + 2 * n_dims + max_latent_scratch(n_dims);
+}
+
+/* reached[d] <- max(reached[d], value w[d]) */
+GPS_CLONES static void raise_to(double *restrict reached, const double *restrict w, double value,
+                                size_t n_dims) {
+#pragma omp simd
+  for (size_t d = 0; d < n_dims; d++) {
+    const double mean = value * w[d];
+    reached[d] = mean > reached[d] ? mean : reached[d];
+  }
+}
+
+/* What the latents in all slots but one reach, or NULL where none of them is on. */
+static const double *reach_others(const gps_problem *problem, const gps_point *point, int n_slots,
+                                  int slot, const double *value, double *reached) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  int is_any = 0;
+  for (int k = 0; k < n_slots; k++) {
+    if (k == slot || value[k] == 0 || point->latent[k] < 0) continue;
+    if (!is_any) memset(reached, 0, n_dims * sizeof *reached);
+    is_any = 1;
+    raise_to(reached, component(problem, point->latent[k]), value[k], n_dims);
+  }
+  return is_any ? reached : NULL;
+}
+
+static gps_status conditional(const gps_problem *problem, const gps_point *point,
+                              const gps_states *states, int slot, const double *value, gps_rng *rng,
+                              gps_step *step, double *scratch) {
+  const int latent = point->latent[slot];
+  const double *others = reach_others(problem, point, states->n_slots, slot, value, scratch);
+  const max_latent law = latent_of(problem, point, latent, others);
+  normal_pieces pieces;
+  const double log_integral = max_latent_integral(&law, &pieces, scratch + problem->shape.n_dims);
+  const double odds = problem->beta * problem->input[PRIOR][latent] + log_integral;
+  if (!isfinite(odds)) return GPS_NOT_FINITE;
+  const double ratio = exp(-fabs(odds)), log_likely = -log1p(ratio);
+  step->prob_on = (odds >= 0 ? 1 : ratio) / (1 + ratio);
+  if (rng) {
+    const int is_on = gps_rng_uniform(rng) < step->prob_on;
+    step->value = is_on ? max_latent_draw(&law, &pieces, rng) : 0;
+  }
+  const int is_likely = (step->value != 0) == (odds >= 0);
+  step->log_density = is_likely ? log_likely : log_likely - fabs(odds);
+  if (step->value != 0) step->log_density += max_latent_density(&law, step->value) - log_integral;
+  return GPS_OK;
+}
+
+/* Relative to the empty state, tempered: prior and slabs of what is on, and the likelihood. */
+static gps_status log_joint_draw(const gps_problem *problem, const gps_point *point,
+                                 const gps_states *states, const double *value, double *log_joint,
+                                 double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  const double *reached = reach_others(problem, point, states->n_slots, -1, value, scratch);
+  double sum = 0, prior = 0;
+  for (int k = 0; k < states->n_slots; k++) {
+    const int latent = point->latent[k];
+    if (value[k] == 0) continue;
+    const double deviation = value[k] - problem->input[MU][latent];
+    prior += problem->input[PRIOR][latent] + problem->input[LOG_NORM][latent] -
+             0.5 * deviation * deviation / problem->input[PSI][latent];
+  }
+  for (size_t d = 0; reached && d < n_dims; d++) sum += reached[d] * (2 * point->y[d] - reached[d]);
+  *log_joint = problem->beta * (prior + 0.5 * sum / problem->input[SIGMA2][0]);
+  return GPS_OK;
+}
+
+/* As raise_to(), with the slot that wins. The first of several that tie keeps the dimension. */
+GPS_CLONES static void win(double *restrict reached, double *restrict winner,
+                           const double *restrict w, double value, double slot, size_t n_dims) {
+#pragma omp simd
+  for (size_t d = 0; d < n_dims; d++) {
+    const double mean = value * w[d];
+    winner[d] = mean > reached[d] ? slot : winner[d];
+    reached[d] = mean > reached[d] ? mean : reached[d];
+  }
+}
+
+/* Credit of the dimensions that the latent in `slot` wins: first = z and second = z^2, weighted. */
+GPS_CLONES static void add_credit(double *restrict won_data, double *restrict won_square,
+                                  const double *restrict y, const double *restrict winner,
+                                  double slot, double first, double second, size_t n_dims) {
+#pragma omp simd
+  for (size_t d = 0; d < n_dims; d++) {
+    won_data[d] += winner[d] == slot ? first * y[d] : 0;
+    won_square[d] += winner[d] == slot ? second : 0;
+  }
+}
+
+static void add_draw(const gps_problem *problem, const gps_point *point, int n_slots,
+                     const double *value, double weight, double *const *stats, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  double *reached = scratch, *winner = scratch + n_dims;
+  for (size_t d = 0; d < n_dims; d++) {
+    reached[d] = 0;
+    winner[d] = -1;
+  }
+  for (int k = 0; k < n_slots; k++) {
+    if (value[k] == 0) continue;
+    win(reached, winner, component(problem, point->latent[k]), value[k], k, n_dims);
+  }
+  for (int k = 0; k < n_slots; k++) {
+    if (value[k] == 0) continue;
+    const size_t latent = (size_t)point->latent[k];
+    const double first = weight * value[k], second = first * value[k];
+    stats[ON_DRAWN][latent] += weight;
+    stats[VALUE][latent] += first;
+    stats[VALUE_SQUARE][latent] += second;
+    add_credit(stats[WON_DATA] + latent * n_dims, stats[WON_SQUARE] + latent * n_dims, point->y,
+               winner, k, first, second, n_dims);
+  }
+}
+
+static gps_status accumulate_draws(const gps_problem *problem, const gps_point *point,
+                                   const gps_states *states, int n_draws, const double *draws,
+                                   const double *prob_on, double *const *stats, double *scratch) {
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  for (int k = 0; k < states->n_slots; k++) {
+    if (point->latent[k] >= 0) stats[ON][point->latent[k]] += prob_on[k];
+  }
+  for (int s = 0; s < n_draws; s++) {
+    add_draw(problem, point, states->n_slots, draws + (size_t)s * (size_t)states->n_slots,
+             1.0 / n_draws, stats, scratch);
+  }
+  return GPS_OK;
+}
+
+static gps_status describe_draws(const gps_problem *problem, const gps_point *point,
+                                 const gps_states *states, int n_draws, const double *draws,
+                                 double *latent, double *response, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)states->n_slots;
+  memset(latent, 0, n_slots * sizeof *latent);
+  if (response) memset(response, 0, n_dims * sizeof *response);
+  for (int s = 0; s < n_draws; s++) {
+    const double *value = draws + (size_t)s * n_slots;
+    for (size_t k = 0; k < n_slots; k++) latent[k] += value[k] / n_draws;
+    if (!response) continue;
+    const double *reached = reach_others(problem, point, states->n_slots, -1, value, scratch);
+    for (size_t d = 0; reached && d < n_dims; d++) response[d] += reached[d] / n_draws;
+  }
+  return GPS_OK;
+}
+
+/* Log joint of the state in which one latent is on alone, z integrated out at the problem's
+ * temperature, and moments of z [4] in it. */
+static double single_log_joint(const gps_problem *problem, const gps_point *point, int latent,
+                               double *moment, double *scratch) {
+  const max_latent law = latent_of(problem, point, latent, NULL);
+  normal_pieces pieces;
+  const double log_integral = max_latent_integral(&law, &pieces, scratch);
+  memset(moment, 0, N_MOMENTS * sizeof *moment);
+  for (size_t i = 0; i < pieces.n; i++) {
+    const int is_above = i >= pieces.n_first;
+    const double root = sqrt(pieces.prec[i]), share = pieces.mass[i] / pieces.total;
+    double half[3];
+    normal_half_moments((pieces.slope[i] - pieces.prec[i] * pieces.lo[i]) / root, half);
+    moment[FIRST_BELOW + is_above] = (is_above ? share : -share) * half[1] / (half[0] * root);
+    moment[SECOND_BELOW + is_above] = share * half[2] / (half[0] * root * root);
+  }
+  return problem->input[PRIOR][latent] + log_integral / problem->beta;
+}
+
+/* Only states with at most one latent on have a closed form. */
+static gps_status log_joint(const gps_problem *problem, const gps_point *point,
+                            const gps_states *states, double *value, double *scratch) {
+  double *moments = scratch, *own = scratch + N_MOMENTS * (size_t)states->n_slots;
+  for (int m = 0; m < states->n_states; m++) {
+    if (states->n_active[m] > 1) return GPS_BAD_MODEL;
+    value[m] = 0;
+    if (states->n_active[m] == 0) continue;
+    const int slot = states->active[(size_t)m * (size_t)states->max_active];
+    const int latent = point->latent[slot];
+    value[m] = latent < 0 ? -HUGE_VAL
+                          : single_log_joint(problem, point, latent,
+                                             moments + N_MOMENTS * (size_t)slot, own);
+  }
+  return GPS_OK;
+}
+
+/* As for draws, with the moments that log_joint() left in scratch. */
+static gps_status accumulate(const gps_problem *problem, const gps_point *point,
+                             const gps_states *states, const double *prob, double *const *stats,
+                             double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  for (int m = 0; m < states->n_states; m++) {
+    if (states->n_active[m] == 0) continue;
+    const int slot = states->active[(size_t)m * (size_t)states->max_active];
+    if (point->latent[slot] < 0) continue;
+    const size_t latent = (size_t)point->latent[slot];
+    const double *moment = scratch + N_MOMENTS * (size_t)slot, *w = component(problem, (int)latent);
+    stats[ON][latent] += prob[m];
+    stats[ON_DRAWN][latent] += prob[m];
+    stats[VALUE][latent] += prob[m] * (moment[FIRST_BELOW] + moment[FIRST_ABOVE]);
+    stats[VALUE_SQUARE][latent] += prob[m] * (moment[SECOND_BELOW] + moment[SECOND_ABOVE]);
+    for (size_t d = 0; d < n_dims; d++) {
+      if (w[d] == 0) continue;
+      const int is_above = w[d] > 0;
+      stats[WON_DATA][d + latent * n_dims] +=
+          prob[m] * point->y[d] * moment[FIRST_BELOW + is_above];
+      stats[WON_SQUARE][d + latent * n_dims] += prob[m] * moment[SECOND_BELOW + is_above];
+    }
+  }
+  return GPS_OK;
+}
+
+static gps_status describe(const gps_problem *problem, const gps_point *point,
+                           const gps_states *states, const double *prob, double *latent,
+                           double *response, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
+  if (response) memset(response, 0, n_dims * sizeof *response);
+  for (int m = 0; m < states->n_states; m++) {
+    if (states->n_active[m] == 0) continue;
+    const int slot = states->active[(size_t)m * (size_t)states->max_active];
+    if (point->latent[slot] < 0) continue;
+    const double *moment = scratch + N_MOMENTS * (size_t)slot;
+    const double *w = component(problem, point->latent[slot]);
+    latent[slot] = prob[m] * (moment[FIRST_BELOW] + moment[FIRST_ABOVE]);
+    for (size_t d = 0; response && d < n_dims; d++) {
+      response[d] += prob[m] * w[d] * moment[w[d] > 0 ? FIRST_ABOVE : FIRST_BELOW];
+    }
+  }
+  return GPS_OK;
+}
+
+/* The log odds of each candidate, its z integrated out. The given latents reach what they do at
+ * their most probable values, taken one after the other in the order in which they stand. */
+static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
+                       const int *given, int n_candidates, const int *candidate, double *value,
+                       double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  double *reached = scratch, *own = scratch + n_dims;
+  normal_pieces pieces;
+  memset(reached, 0, n_dims * sizeof *reached);
+  for (int i = 0; i < n_given; i++) {
+    const max_latent law = latent_of(problem, point, given[i], i > 0 ? reached : NULL);
+    max_latent_integral(&law, &pieces, own);
+    raise_to(reached, law.w, max_latent_mode(&law, &pieces), n_dims);
+  }
+  for (int c = 0; c < n_candidates; c++) {
+    const max_latent law = latent_of(problem, point, candidate[c], n_given > 0 ? reached : NULL);
+    value[c] = problem->input[PRIOR][candidate[c]] +
+               max_latent_integral(&law, &pieces, own) / problem->beta;
+  }
+  return GPS_OK;
+}
+
+const gps_model model_max_spike_slab = {
+    .api = GPS_MODEL_API,
+    .inputs = inputs,
+    .stats = stats_names,
+    .scratch_size = scratch_size,
+    .log_joint = log_joint,
+    .shared_term = shared_term,
+    .accumulate = accumulate,
+    .describe = describe,
+    .conditional = conditional,
+    .log_joint_draw = log_joint_draw,
+    .accumulate_draws = accumulate_draws,
+    .describe_draws = describe_draws,
+    .gain = gain,
+    .prepare = prepare,
+    .mstep_scratch = max_mstep_scratch,
+    .mstep = max_mstep,
+};

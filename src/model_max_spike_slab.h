@@ -1,0 +1,25 @@
+/* What the E-step and the M-step of model C share. Included by model_max_*.c only. */
+#ifndef GPSELECT_MODEL_MAX_SPIKE_SLAB_H
+#define GPSELECT_MODEL_MAX_SPIKE_SLAB_H
+
+#include "gpselect/model.h"
+
+enum { W, PI, MU, PSI, SIGMA2, OPTIONS, PRIOR, LOG_NORM, Y_SQUARE };
+
+/* options: is pi shared, floor of sigma2, floor of W, pseudo-observations of the old W */
+enum { SHARED_PROB, SIGMA2_FLOOR, W_FLOOR, PSEUDO_COUNT };
+
+/* on is summed over probabilities, on_drawn over draws, as value (z) and value_square (z^2) are.
+ * won_data [D x H] is the sum of y_d z_h over the draws in which h wins dimension d, won_square
+ * that of z_h^2. */
+enum { COUNT, DATA_SQUARE, ON, ON_DRAWN, VALUE, VALUE_SQUARE, WON_DATA, WON_SQUARE };
+
+enum { EVENT_SIGMA2, EVENT_PI, EVENT_PSI, EVENT_KEPT, EVENT_W };
+
+#define TWO_PI 6.283185307179586477
+
+size_t max_mstep_scratch(const gps_problem *problem);
+gps_status max_mstep(const gps_problem *problem, const double *const *stats,
+                     double *const *params_new, int *events, double *scratch);
+
+#endif
