@@ -1,6 +1,7 @@
 # Removing noise from the photograph `ascent` (grey levels 0 to 255) with 8 x 8 patches and
-# spike-and-slab sparse coding: peak signal-to-noise ratio and seconds, by selection, for as many
-# draws of the noise as asked. Stores inst/extdata/denoise.csv.
+# spike-and-slab sparse coding: peak signal-to-noise ratio and seconds, for as many draws of the
+# noise as asked. Stores inst/extdata/denoise.csv, noise of sd 25 by selection, and
+# denoise-levels.csv, weaker and stronger noise.
 # make reproduce-denoise, or: Rscript bench/paper/denoise.R [n_seeds]
 
 source("bench/common.R")
@@ -17,11 +18,9 @@ small <- function(selection, selector) {
 new_case <- function(selection, sd = 25, ...) {
   list(selection = selection, sd = sd, arguments = list(...))
 }
-cases <- list(
+selections <- list(
   new_case("hand-crafted, greedy (defaults)"),
-  new_case("hand-crafted, greedy (defaults)", 10),
-  new_case("hand-crafted, greedy (defaults)", 50),
-  new_case("the same, without the remainder", remainder = FALSE),
+  new_case("hand-crafted, greedy, no remainder", remainder = FALSE),
   new_case("hand-crafted", selector = selector_handcrafted()),
   small("hand-crafted, greedy", selector_handcrafted(greedy)),
   small("hand-crafted", selector_handcrafted()),
@@ -30,6 +29,8 @@ cases <- list(
   small("GP linear", selector_gp(kernel_linear())),
   small("random", selector_random())
 )
+levels <- list(new_case("defaults", 10), new_case("no remainder", 10, remainder = FALSE),
+               new_case("defaults", 50), new_case("no remainder", 50, remainder = FALSE))
 
 ratio <- function(image) 10 * log10(255^2 / mean((image - ascent)^2))
 
@@ -57,4 +58,5 @@ summarise <- function(case) {
   row
 }
 
-store_results(do.call(rbind, lapply(cases, summarise)), "denoise", "inst/extdata")
+store_results(do.call(rbind, lapply(selections, summarise)), "denoise", "inst/extdata")
+store_results(do.call(rbind, lapply(levels, summarise)), "denoise-levels", "inst/extdata")
