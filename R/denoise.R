@@ -8,12 +8,20 @@
 #'
 #' @section Method:
 #' With `y_k` the pixels of patch k less their mean `m_k`, a sparse coding model is fitted to
-#' `n_train` of the `y_k`. The noise variance is known, `sigma2 = sd^2`, and is not learned: what
-#' the selected components cannot explain would be taken for noise. The estimate of a pixel is the
+#' `n_train` of the `y_k`. The noise variance is known, `sigma2 = sd^2` (but not below the
+#' model's floor), and is not learned: what the selected components cannot explain would be taken
+#' for noise. The estimate of a pixel is the
 #' mean, over all patches k that cover it, of `m_k` and the posterior mean of the signal `W s` under
 #' the truncated posterior (equation 2 of the paper). It is the method of Elad and Aharon (2006,
 #' *IEEE Transactions on Image Processing* 15, 3736) with an average over the sets of components
 #' that may be on in place of the best one.
+#'
+#' What the components leave of a patch, `e_k = y_k - <W s>_k`, is noise and, where a patch is rich,
+#' signal. With `remainder = TRUE` the signal in it is taken to be Gaussian, with a variance of its
+#' own for each patch, and the estimate also has its mean,
+#' `e_k max(0, 1 - sd^2 (d + sqrt(2 d)) / |e_k|^2)`, where d is one less than the number of pixels:
+#' the rule of James and Stein (1961), but nothing unless the squares exceed those expected of noise
+#' by a standard deviation. With `sd` near 0 the image stays as it is.
 #'
 #' Components of natural images resemble each other: the latents with the largest affinities are
 #' often alternatives, of which a patch needs one. The default selection therefore fills the slots
@@ -21,7 +29,7 @@
 #'
 #' @param image numeric matrix of finite values, height x width: grey levels in any units, with
 #'   Gaussian noise that is independent and of equal variance in all pixels.
-#' @param sd standard deviation of the noise in the units of the image, above 0.
+#' @param sd standard deviation of the noise in the units of the image, in \[1e-150, 1e150\].
 #' @param model a model whose noise variance is `sigma2`; NULL: [model_spike_slab()] with four
 #'   latents for each pixel of a patch, but with at least 20 patches to learn from for each.
 #' @param selector a selector, see [selector_gp()]; NULL: hand-crafted, with greedy screening of a
@@ -34,6 +42,8 @@
 #' @param n_train number of patches to learn from, a whole number of at least 1, sampled by R's
 #'   generator; all where there are fewer.
 #' @param control see [gps_control()]; NULL: 20 iterations from one start, without mending.
+#' @param remainder TRUE: the estimate has what the components explain and, of the remainder, what
+#'   exceeds noise; FALSE: only what the components explain.
 #' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
 #' @param x a denoised image.
 #' @param clean NULL, or the image without noise.
@@ -57,14 +67,16 @@
 #' @export
 gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step = 1,
                         n_selected = NULL, max_active = NULL, n_train = 20000, control = NULL,
-                        start = NULL) {
+                        remainder = TRUE, start = NULL) {
   noisy <- check_image(image)
-  sd <- check_number(sd, "sd", 0, open = TRUE)
+  sd <- check_number(sd, "sd", 1e-150, 1e150)
   size <- check_patch_size(size, dim(noisy))
   step <- check_pair(step, "step", upper = size)
+  check_flag(remainder, "remainder")
   patches <- extract_patches(noisy, size, step, as = "array")
   centre <- rowMeans(patches)
   patches <- patches - centre
+  check_contrast(patches)
   n_train <- min(check_count(n_train, "n_train"), length(centre))
   train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
@@ -76,17 +88,33 @@ gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step
   if (is.null(control)) control <- gps_control(max_iter = 20, n_starts = 1, mend = FALSE)
   if (is.null(n_selected)) n_selected <- min(8, n_latents)
   if (is.null(max_active)) max_active <- min(4, n_selected)
-  fit <- fit_known_noise(train, model, sd^2, selector, n_selected, max_active, control, start)
-  signal <- stats::predict(fit, patches, "response") + centre
-  cleaned <- assemble_patches(signal, dim(noisy), positions = attr(patches, "positions"))
+  sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
+  fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
+  signal <- stats::predict(fit, patches, "response")
+  if (remainder) signal <- signal + shrink_remainder(patches - signal, sd)
+  cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))
   structure(list(image = cleaned, noisy = noisy, sd = sd, size = size, step = step, fit = fit),
             class = "gps_denoised")
+}
+
+# Noise has as many degrees of freedom in a patch as pixels, less one for the mean that was removed.
+shrink_remainder <- function(left, sd) {
+  freedom <- prod(dim(left)[-1]) - 1
+  squares <- rowSums((left / sd)^2)
+  left * pmax(0, 1 - (freedom + sqrt(2 * freedom)) / squares)
 }
 
 check_patch_size <- function(size, image_dim) {
   size <- check_pair(size, "size", upper = image_dim)
   if (prod(size) == 1) gps_abort("`size` must be at least two pixels: one is its own mean.")
   size
+}
+
+check_contrast <- function(patches) {
+  largest <- max(abs(patches))
+  if (largest > 1e150 || (largest > 0 && largest < 1e-150)) {
+    gps_abort("`image` has differences that are too large or too small to square: rescale it.")
+  }
 }
 
 check_noise_model <- function(model) {

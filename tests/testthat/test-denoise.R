@@ -40,15 +40,40 @@ test_that("an image of noise alone becomes flat", {
 })
 
 test_that("it is the mean over overlapping patches of the posterior means", {
-  denoised <- denoise_stripes(step = c(2, 3))
+  denoised <- denoise_stripes(step = c(2, 3), remainder = FALSE)
   patches <- extract_patches(denoised$noisy, 5, c(2, 3), as = "array")
   centre <- rowMeans(patches)
-  signal <- centre + predict(denoised$fit, patches - centre, "response")
+  signal <- predict(denoised$fit, patches - centre, "response")
   at <- attr(patches, "positions")
-  expect_identical(denoised$image, assemble_patches(signal, 24, positions = at))
+  expect_identical(denoised$image, assemble_patches(signal + centre, 24, positions = at))
   expect_identical(denoised[c("sd", "size", "step")],
                    list(sd = 40, size = c(5L, 5L), step = c(2L, 3L)))
   expect_s3_class(denoised, "gps_denoised")
+})
+
+test_that("the remainder is what exceeds noise by a standard deviation", {
+  left <- rbind(c(3, 0, 0, 0, 0), c(9, -9, 0, 4, -4), 0)
+  shrunk <- shrink_remainder(left, 2)
+  # 4 degrees of freedom: noise has squares of 16, their standard deviation is 4 sqrt(8).
+  expected <- 16 + 4 * sqrt(8)
+  expect_equal(shrunk, left * c(0, 1 - expected / 194, 0), tolerance = 1e-14)
+
+  denoised <- denoise_stripes()
+  patches <- extract_patches(denoised$noisy, 5, as = "array")
+  patches <- patches - rowMeans(patches)
+  signal <- predict(denoised$fit, patches, "response")
+  added <- assemble_patches(shrink_remainder(patches - signal, 40), 24)
+  without <- denoise_stripes(remainder = FALSE)
+  expect_gt(stats::sd(added), 1)
+  # The same sums in another order.
+  expect_equal(denoised$image - without$image, added, tolerance = 1e-12)
+})
+
+test_that("with next to no noise the image stays as it is", {
+  noisy <- add_noise(stripes(), 40)
+  for (sd in c(1e-150, 1e-6)) {
+    expect_equal(denoise_stripes(noisy = noisy, sd = sd)$image, noisy, tolerance = 1e-9)
+  }
 })
 
 test_that("the noise variance stays at what is known, and the fit is an ordinary one", {
@@ -163,8 +188,13 @@ test_that("bad arguments are refused", {
   expect_gps_error(gps_denoise(replace(image, 30, NA), 1),
                    "`image` must have finite values, but row 6, column 2 is NA")
   expect_gps_error(gps_denoise(list(1), 1), "`image` must be a numeric matrix, height x width")
-  for (bad in list(0, -1, NA_real_, Inf, 1:2, "1")) {
-    expect_gps_error(gps_denoise(image, bad), "`sd` must be a finite number above 0")
+  for (bad in list(0, -1, NA_real_, Inf, 1e151, 1:2, "1")) {
+    expect_gps_error(gps_denoise(image, bad), "`sd` must be a number between 1e-150 and 1e+150")
+  }
+  expect_gps_error(gps_denoise(image, 1, remainder = NA), "`remainder` must be TRUE or FALSE")
+  for (bad in c(1e151, 1e-155)) {
+    expect_gps_error(gps_denoise(bad * image, 1, model_spike_slab(9)),
+                     "`image` has differences that are too large or too small to square")
   }
   expect_gps_error(gps_denoise(image, 1, size = 25),
                    "`size` must be a whole number between 1 and 24, not 25")
