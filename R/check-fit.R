@@ -111,9 +111,11 @@ check_fit_slots <- function(parts) {
 check_fit_method <- function(parts) {
   need_fit(is_number(parts$bound_error) && parts$bound_error >= 0,
            "`bound_error` is not a standard error")
+  need_fit(is.character(parts$method) && length(parts$method) == 1 && !is.na(parts$method),
+           "`method` is not a word")
   method <- tryCatch(resolve_method(parts$method, parts$model, parts$n_selected, parts$max_active),
                      error = function(condition) NULL)
-  need_fit(is.character(method) && identical(method, parts$method),
+  need_fit(identical(method, parts$method),
            "`method` is not how its states can be inferred")
   value <- parts$value
   if (method == "exact") return(need_fit(is.null(value), "`value` belongs to no chain"))
@@ -144,8 +146,10 @@ check_fit_choices <- function(parts) {
   need_fit(is_control(parts$control), "`control` is not made by gps_control()")
   if (inherits(parts$selector, "gps_selector_gp")) {
     check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
+    check_fit_kernel_trace(parts)
   } else {
     need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
+    need_fit(is.null(parts$kernel_trace), "`kernel_trace` belongs to no kernel")
   }
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
   need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
@@ -196,4 +200,15 @@ check_fit_kernel <- function(kernel, theta, n_dims) {
   need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
              length(theta) == length(theta_names(kernel, n_dims)),
            "`kernel_theta` are not the kernel's parameters")
+}
+
+# Fits without a trace of their kernel have no figure of it; all else works.
+check_fit_kernel_trace <- function(parts) {
+  trace <- parts$kernel_trace
+  names <- theta_names(parts$selector$kernel, parts$model$n_dims)
+  columns <- c(list(start = integer(), iteration = integer()),
+               stats::setNames(rep(list(numeric()), length(names)), names))
+  need_fit(is.null(trace) || has_columns(trace, columns) && nrow(trace) > 0 &&
+             identical(unlist(trace[nrow(trace), names]), parts$kernel_theta),
+           "`kernel_trace` is not the way of its kernel")
 }

@@ -14,3 +14,18 @@
 #' matrix(digits8$x[1, ], 8)
 #' table(digits8$label)
 "digits8"
+
+#' A photograph
+#'
+#' A stairwell of steel in grey levels, 256 x 256 pixels: edges and stripes of all orientations,
+#' smooth sky and fine detail, to learn components from and to remove noise from.
+#'
+#' @format Integer matrix 256 x 256, grey levels from 0 (black) to 255 (white), the top row of the
+#'   picture first.
+#' @source "Accent to the top", a photograph in the public domain (public-domain-image.com), reduced
+#'   to 256 x 256 grey pixels.
+#' @seealso [extract_patches()], [gps_denoise()]
+#' @examples
+#' dim(ascent)
+#' plot(grDevices::as.raster(ascent / 255))
+"ascent"

@@ -31,8 +31,11 @@
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
 #'   `trace` (data frame, one row an iteration), `starts` (data frame),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). An interrupt gives
-#'   the best state so far with a warning.
+#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). With a learned
+#'   selector `kernel_trace` has the way of the kernel's log hyper-parameters: a data frame of
+#'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
+#'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
+#'   further one a refit. An interrupt gives the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -157,8 +160,7 @@ resume_state <- function(task, fit) {
     if (task$method == "gibbs") state["value"] <- fit["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
           length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
-      state$memory <- new_gp_memory(task$selector, task$y)
-      state$memory$theta <- fit$kernel_theta
+      state$memory <- new_gp_memory(task$selector, task$y, theta = fit$kernel_theta)
     }
     state$memory <- learn_selector(task$selector, task, state)
   }
@@ -186,6 +188,7 @@ new_fit <- function(task, state, data) {
     method = task$method, bound = state$bound, bound_error = state$bound_error,
     n_points = ncol(task$y), n_iter = state$iteration - 1L, status = state$status,
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
+    kernel_trace = trace_kernel(state$memory),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
     prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) data$y,
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,

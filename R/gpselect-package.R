@@ -12,9 +12,10 @@
 #'   others; refining the ranking: [gps_screen()].
 #' * Use a fit: [predict.gps_fit()], [plot.gps_fit()], [expectations()], [posterior_states()],
 #'   [match_components()], [selection_recall()].
+#' * Images: [extract_patches()], [gps_denoise()].
 #' * Single steps: [gps_estep()], [gps_mstep()], [gps_affinity()], [gps_learn()].
 #' * Gaussian process regression by itself: [gp_fit()], [gp_loo()], [gp_gradient()].
-#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8].
+#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8], [ascent].
 #'
 #' @section Options:
 #' `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].

@@ -9,19 +9,22 @@ guess_image_dim <- function(n_dims) {
 
 # Draws images (D x K, or a list of matrices) row by row into one panel and returns the shape of the
 # grid. Zero is white; `scaling` says whether the darkest ink is the largest value of all images or
-# of each one. n_columns NULL: as fills the panel well.
+# of each one. n_columns NULL: as fills the panel well. Grids of as many cells, of which some may
+# stay empty, are alike. `main` may have a second line.
 image_grid <- function(images, height = NULL, width = NULL, n_columns = NULL,
-                       scaling = c("common", "each"), titles = NULL, main = NULL, cex = 0.8) {
+                       scaling = c("common", "each"), titles = NULL, main = NULL, cex = 0.8,
+                       n_cells = ncol(images$values), is_signed = any(images$values < 0)) {
   images <- stack_images(images, height, width)
-  colours <- image_colours(images$values, match.arg(scaling))
-  old <- graphics::par(mar = c(0.4, 0.6, if (is.null(main)) 0.4 else 1.6, 0.6))
+  colours <- image_colours(images$values, match.arg(scaling), is_signed)
+  top <- if (is.null(main)) 0.4 else 0.5 + 1.1 * length(main)
+  old <- graphics::par(mar = c(0.4, 0.6, top, 0.6))
   on.exit(graphics::par(old))
   graphics::plot.new()
   room <- graphics::par("pin")
   graphics::plot.window(c(0, room[1]), c(0, room[2]), asp = 1, xaxs = "i", yaxs = "i")
 
   title_height <- if (is.null(titles)) 0 else 1.3 * cex * graphics::par("cin")[2]
-  grid <- arrange_images(ncol(colours), images$height, images$width, room, title_height, n_columns)
+  grid <- arrange_images(n_cells, images$height, images$width, room, title_height, n_columns)
   place <- seq_len(ncol(colours)) - 1
   left <- grid$left + place %% grid$n_columns * grid$step[1]
   top <- grid$top - place %/% grid$n_columns * grid$step[2]
@@ -38,8 +41,19 @@ image_grid <- function(images, height = NULL, width = NULL, n_columns = NULL,
     baseline <- top + 0.25 * grid$title_height
     graphics::text((left + right) / 2, baseline, titles, cex = cex, adj = c(0.5, 0))
   }
-  if (!is.null(main)) graphics::mtext(main, line = 0.3, at = grid$left, adj = 0, font = 2)
+  if (!is.null(main)) grid_title(main, grid$left, room[1] - grid$left)
   invisible(grid[c("n_rows", "n_columns")])
+}
+
+# A title, and a second line where there is one, as large as the room allows.
+grid_title <- function(main, left, room) {
+  cex <- c(1, 0.85)
+  for (i in seq_along(main)) {
+    fits <- room / graphics::strwidth(main[i], "inches", font = 3 - i)
+    graphics::mtext(main[i], line = 0.3 + 1.1 * (length(main) - i), at = left, adj = 0,
+                    font = 3 - i, cex = graphics::par("cex") * min(cex[i], fits),
+                    col = c("black", "grey30")[i])
+  }
 }
 
 # A D x K matrix of values with the height and width of the images.
@@ -64,21 +78,21 @@ stack_images <- function(images, height, width) {
   list(values = images, height = height, width = width)
 }
 
-# Colours of values, same shape: white for zero, black ink for the largest; with negative values
-# anywhere blue for them and red for positive ones, equally strong at equal distance from zero.
-image_colours <- function(values, scaling = "common") {
+# Colours of values, same shape: white for zero, black ink for the largest; where they are signed
+# blue for negative and red for positive ones, equally strong at equal distance from zero.
+image_colours <- function(values, scaling = "common",
+                          is_signed = any(values < 0, na.rm = TRUE)) {
   limit <- apply(abs(values), 2, max, na.rm = TRUE)
   if (scaling == "common") limit[] <- max(limit)
   limit[limit == 0] <- 1
   scaled <- sweep(values, 2, limit, "/")
-  has_negative <- any(values < 0, na.rm = TRUE)
-  inks <- if (has_negative) {
+  inks <- if (is_signed) {
     c("#0B3C78", "#5B9BC8", "#FFFFFF", "#DD6B52", "#7A0A22")
   } else {
     c("#FFFFFF", "#8A8F98", "#111418")
   }
   palette <- grDevices::colorRampPalette(inks, space = "Lab")(255)
-  position <- if (has_negative) (scaled + 1) / 2 else scaled
+  position <- if (is_signed) (scaled + 1) / 2 else scaled
   colours <- palette[1 + round(254 * position)]
   matrix(colours, nrow(values))
 }

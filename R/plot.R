@@ -1,20 +1,36 @@
-# Figures of a fit, in base graphics. Those of mixtures are in plot-mixture.R, grids of images in
-# images.R.
+# Figures of a fit, in base graphics. Those of components are in plot-components.R, of the kernel in
+# plot-kernel.R, of mixtures in plot-mixture.R, grids of images in images.R.
 
 #' Figures of a fit
 #'
 #' @param x a fit, as made by [gps_fit()].
 #' @param which one or more of the figures below; NULL: "clusters" for a mixture in one or two
 #'   dimensions, else "components".
+#' @param truth NULL, or the true components as [match_components()] takes them, for the figure
+#'   "components".
+#' @param beside NULL, or another fit, or components as [match_components()] takes them, or a list
+#'   of such, for the figure "components"; names of the list are titles.
 #' @param ... not used.
 #'
 #' @details
 #' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
 #'   or the number of dimensions is a square of at least 16; else as a heat map of dimensions x
 #'   components. The most used come first, with the share of data points in which each is on.
+#'
+#'   With `truth`, as in the paper's Figure 2: data points evenly spaced over the rows, the learned
+#'   components in the order of the true ones that [match_components()] assigns them to, with their
+#'   |cosine|, and the true ones. A true component without a learned one stays blank; learned ones
+#'   that are left over come last. Where the sign of a component is free (models with slabs), it is
+#'   drawn as it agrees with the truth. Fits or components `beside` are drawn alike; without `truth`
+#'   all are in the order of the fit's own, the most used first.
 #' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
 #'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
 #'   stopped.
+#' * `"kernel"`: learned selectors only: the share that each term of the kernel has in its variance
+#'   at the data, the mean of \eqn{k(y_n, y_n)}{k(y_n, y_n)}, over the EM iterations; for a linear
+#'   term the variance times the mean of \eqn{|y|^2}{|y|^2}. What is less than 0.001 % stands there.
+#'   Refits are marked; the short starts share one kernel, and the iterations of the chosen one come
+#'   before those of the main run.
 #' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
 #'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
 #'   many pairs of point and latent.
@@ -35,25 +51,37 @@
 #' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
 #'                control = gps_control(max_iter = 20, n_starts = 2))
 #' plot(fit)
+#' plot(fit, truth = bars)
 #' plot(fit, which = "bound")
 #' @export
-plot.gps_fit <- function(x, which = NULL, ...) {
+plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, ...) {
   check_fit(x)
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
-  if (is.null(which)) which <- if (is_plane) "clusters" else "components"
+  is_compared <- !is.null(truth) || !is.null(beside)
+  if (is.null(which)) which <- if (is_plane && !is_compared) "clusters" else "components"
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
   if (length(which) > 1 && grDevices::dev.interactive() &&
         length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
-  for (name in which) figures[[name]](x)
+  if (is_compared && !"components" %in% which) {
+    gps_abort("`truth` and `beside` are for the figure \"components\".")
+  }
+  for (name in which) {
+    if (name == "components" && is_compared) {
+      draw_comparison(x, truth, beside)
+    } else {
+      figures[[name]](x)
+    }
+  }
   invisible(x)
 }
 
 figures <- list(
   components = function(fit) draw_components(fit),
   bound = function(fit) draw_bound(fit),
+  kernel = function(fit) draw_kernel(fit),
   affinity = function(fit) draw_affinity(fit),
   selection = function(fit) draw_selection(fit),
   clusters = function(fit) draw_clusters(fit),
@@ -92,22 +120,23 @@ with_par <- function(settings, code) {
 panel_margins <- c(3.6, 4.4, 4.2, 1)
 
 # An empty panel with a pale grid, axes without a box and a title on the left. `ticks` FALSE leaves
-# the x axis to the caller.
-open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, ...) {
+# the x axis to the caller; the y axis may be labelled otherwise than by its numbers.
+open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, y_ticks = graphics::axTicks(2),
+                       y_labels = format(y_ticks), ...) {
   graphics::plot.new()
   graphics::plot.window(widen(xlim), widen(ylim), ...)
-  graphics::abline(h = graphics::axTicks(2), v = if (ticks) graphics::axTicks(1), col = "grey92")
+  graphics::abline(h = y_ticks, v = if (ticks) graphics::axTicks(1), col = "grey92")
   if (ticks) draw_axis(1)
-  draw_axis(2)
+  draw_axis(2, at = y_ticks, labels = y_labels)
   graphics::title(xlab = xlab, line = 2)
-  widest <- max(graphics::strwidth(format(graphics::axTicks(2)), "inches"))
+  widest <- max(graphics::strwidth(y_labels, "inches"))
   graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"))
   panel_title(main)
 }
 
 # Ticks without a line.
-draw_axis <- function(side, cex = 1) {
-  graphics::axis(side, lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1,
+draw_axis <- function(side, cex = 1, ...) {
+  graphics::axis(side, ..., lwd = 0, lwd.ticks = 1, col.ticks = "grey60", tcl = -0.25, las = 1,
                  mgp = c(3, if (side == 1) 0.35 else 0.5, 0), cex.axis = cex)
 }
 
@@ -124,100 +153,6 @@ top_legend <- function(labels, ...) {
   graphics::legend("bottomleft", labels, inset = c(0, 1), xpd = NA, horiz = TRUE, bty = "n",
                    cex = 0.9, seg.len = 1.5,
                    x.intersp = 0.6, text.width = graphics::strwidth(labels, cex = 0.9) * 1.06, ...)
-}
-
-draw_components <- function(fit) {
-  most_shown <- 100
-  values <- if (is.null(fit$params$W)) fit$params$mu else fit$params$W
-  usage <- component_usage(fit) / fit$n_points
-  shown <- utils::head(order(-usage), most_shown)
-  kind <- if (is_mixture(fit)) "Cluster means" else "Components"
-  if (length(shown) < length(usage)) {
-    kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
-  }
-  labels <- sprintf("%d: %s", shown, percent(usage[shown]))
-  size <- component_size(fit)
-  if (is.null(size)) return(draw_heat(fit, values, kind, shown, usage[shown]))
-  values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
-  with_par(list(oma = c(0.5, 0.5, 0.5, 0.5)), {
-    image_grid(values, size[1], size[2], titles = labels,
-               main = paste0(kind, ", with the share of data points in which each is on"))
-  })
-}
-
-percent <- function(share) {
-  shown <- sprintf("%.0f %%", 100 * share)
-  shown[share > 0 & share < 0.005] <- "<1 %"
-  shown
-}
-
-# Height and width of a component as an image, or NULL where it is none.
-component_size <- function(fit) {
-  if (!is.null(fit$image_dim)) return(fit$image_dim[1:2])
-  if (fit$model$n_dims >= 16) guess_image_dim(fit$model$n_dims)
-}
-
-# Mean over the channels of coloured images: pixels x K.
-grey_pixels <- function(values, image_dim) {
-  if (length(image_dim) < 3) return(values)
-  rowMeans(aperm(array(values, c(prod(image_dim[1:2]), image_dim[3], ncol(values))), c(1, 3, 2)),
-           dims = 2)
-}
-
-# Dimensions x components in colours, with a key.
-draw_heat <- function(fit, values, main, shown, usage) {
-  if (is_mixture(fit)) {
-    values <- standardise_means(fit$params)
-    main <- paste0(main, ", in standard deviations of each variable")
-  } else {
-    main <- paste0(main, ", in the units of the data")
-  }
-  values <- values[, shown, drop = FALSE]
-  names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)
-  n <- dim(values)
-  with_par(list(mar = c(3.6, min(8, 2.5 + 0.5 * max(nchar(names))), 3.2, 6)), {
-    graphics::plot.new()
-    graphics::plot.window(c(0, n[2]), c(n[1], 0), xaxs = "i", yaxs = "i")
-    graphics::rasterImage(matrix(image_colours(values), n[1]), 0, n[1], n[2], 0,
-                          interpolate = FALSE)
-    graphics::rect(0, 0, n[2], n[1], border = "grey60")
-    some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
-    rows <- some(n[1], 40)
-    columns <- some(n[2], if (n[2] <= 12) 12 else 25)
-    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, percent(usage)) else shown
-    graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
-    graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
-    graphics::title(xlab = ranked_label(fit), line = 1.8)
-    panel_title(main, 1)
-    draw_key(range(values, 0), image_colours)
-  })
-}
-
-# Means of clusters from the mean of the mixture, in its standard deviations.
-standardise_means <- function(params) {
-  mu <- params$mu
-  n_clusters <- ncol(mu)
-  within <- vapply(seq_len(n_clusters), function(k) diag(cluster_covariance(params, k)), mu[, 1])
-  dim(within) <- dim(mu)
-  centre <- drop(mu %*% params$pi)
-  spread <- sqrt(drop((within + (mu - centre)^2) %*% params$pi))
-  (mu - centre) / spread
-}
-
-# A bar of colours on the right of the panel; `colours` makes them from values.
-draw_key <- function(range, colours) {
-  range <- widen(range)
-  usr <- graphics::par("usr")
-  width <- diff(usr[1:2]) / graphics::par("pin")[1]
-  left <- usr[2] + 0.15 * width
-  values <- seq(range[2], range[1], length.out = 101)
-  height <- usr[3] + c(0.15, 0.85) * (usr[4] - usr[3])
-  graphics::rasterImage(colours(matrix(values)), left, height[1], left + 0.15 * width, height[2],
-                        xpd = NA)
-  at <- pretty(range, 5)
-  at <- at[at >= range[1] & at <= range[2]]
-  place <- height[1] + (at - range[1]) / diff(range) * diff(height)
-  graphics::text(left + 0.2 * width, place, format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
 }
 
 draw_bound <- function(fit) {

@@ -51,9 +51,22 @@ regress_targets <- function(selector, task, memory, targets) {
   memory
 }
 
-new_gp_memory <- function(selector, y) {
-  list(theta = gp_theta(selector$kernel, y), prepared = NULL, affinity = NULL, r2 = 0,
-       last_refit = -Inf, refit = FALSE)
+# `refits` holds where each refit took the hyper-parameters that began at `began`.
+new_gp_memory <- function(selector, y, theta = gp_theta(selector$kernel, y)) {
+  list(theta = theta, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf, refit = FALSE,
+       began = theta, refits = list())
+}
+
+# The way of the log hyper-parameters over EM: one row where they began, one a refit.
+trace_kernel <- function(memory) {
+  if (is.null(memory$theta)) return(NULL)
+  refits <- memory$refits
+  first <- list(start = if (length(refits) > 0) refits[[1]]$start else 0L, iteration = 0L,
+                theta = memory$began)
+  rows <- c(list(first), refits)
+  data.frame(start = vapply(rows, `[[`, 1L, "start"),
+             iteration = vapply(rows, `[[`, 1L, "iteration"),
+             do.call(rbind, lapply(rows, `[[`, "theta")))
 }
 
 is_refit_due <- function(selector, memory, iteration) {
@@ -77,5 +90,8 @@ refit_memory <- function(selector, task, memory, targets, state) {
     memory$theta <- refit$theta
     memory$prepared <- NULL
   }
+  memory$refits[[length(memory$refits) + 1]] <- list(start = state$start,
+                                                     iteration = state$iteration,
+                                                     theta = memory$theta)
   memory
 }

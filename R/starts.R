@@ -89,8 +89,8 @@ grow_memory.default <- function(selector, task, short, state) NULL
 
 #' @export
 grow_memory.gps_selector_gp <- function(selector, task, short, state) {
-  memory <- new_gp_memory(selector, short$y)
-  memory$theta <- state$memory$theta
+  memory <- new_gp_memory(selector, short$y, theta = state$memory$theta)
+  memory[c("began", "refits")] <- state$memory[c("began", "refits")]
   memory$r2 <- state$memory$r2
   weights <- gp_weights(selector$kernel, memory$theta, short$y,
                         dense_targets(state, task$model$n_latents), task$n_threads)

@@ -43,9 +43,8 @@ bench_context <- function() {
 }
 
 # Prints the table and stores it with its context in bench/results/<name>.csv.
-store_results <- function(table, name, folder = "bench/results") {
+store_results <- function(table, name, folder = "bench/results", context = bench_context()) {
   print(table, digits = 3, row.names = FALSE)
-  context <- bench_context()
   cat(sprintf("\n%s, %s (%s kernels), commit %s, %s\n", context$processor, context$blas,
               context$blas_core, context$commit, context$date))
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)

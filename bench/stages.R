@@ -12,9 +12,9 @@ n_threads <- if (length(given) > 0) as.integer(given[1]) else 1L
 
 # A fit in the middle of its work: task, state after two iterations, and the inputs of its first
 # block.
-start_work <- function(y, model, selector, n_selected, sweeps = NULL) {
+start_work <- function(y, model, selector, n_selected, max_active = NULL, sweeps = NULL) {
   control <- gps_control(n_starts = 1, n_threads = n_threads, sweeps = sweeps)
-  task <- engine$new_task(t(y), model, selector, n_selected, NULL, control)
+  task <- engine$new_task(t(y), model, selector, n_selected, max_active, control)
   state <- engine$em_step(task, engine$begin_state(task, 1))
   state <- engine$em_step(task, state)
   block <- task$blocks[[1]]
@@ -44,9 +44,11 @@ time_stages <- function(label, work, times) {
              measured, row.names = NULL)
 }
 
-simulate_sparse <- function(n_points, n_dims, n_latents, on = 3) {
+# With `slabs` a component that is on has an intensity of its own for each point.
+simulate_sparse <- function(n_points, n_dims, n_latents, on = 3, slabs = FALSE) {
   components <- matrix(stats::rnorm(n_dims * n_latents), n_dims)
   latents <- matrix(stats::rbinom(n_points * n_latents, 1, on / n_latents), n_points)
+  if (slabs) latents <- latents * stats::rnorm(length(latents), 1)
   latents %*% t(components) + matrix(stats::rnorm(n_points * n_dims), n_points)
 }
 
@@ -57,20 +59,30 @@ dgemm <- median_time(function() square %*% square)
 bars <- start_work(simulate_bars(2000)$y, model_binary_sparse(10), selector_handcrafted(), 5)
 large <- start_work(simulate_sparse(20000, 256, 100), model_binary_sparse(100),
                     selector_handcrafted(), 8)
+slab_bars <- simulate_bars(2000, "spike_slab")$y
+slabs <- start_work(slab_bars, model_spike_slab(10), selector_handcrafted(), 5)
+correlated <- start_work(slab_bars, model_spike_slab(10, "full"), selector_handcrafted(), 5)
+large_y <- simulate_sparse(20000, 256, 100, slabs = TRUE)
+large_slabs <- start_work(large_y, model_spike_slab(100), selector_handcrafted(), 8, 4)
+large_correlated <- start_work(large_y, model_spike_slab(100, "full"), selector_handcrafted(), 8, 4)
+maxima <- start_work(simulate_bars(2000, "max_spike_slab", psi = 0.1)$y, model_max_spike_slab(10),
+                     selector_handcrafted(), 5, sweeps = c(2, 3))
 clusters <- simulate_clusters(1e5, n_clusters = 20, n_dims = 10)$y
 full <- start_work(clusters, model_gaussian_mixture(20), selector_full(), 20)
 learned <- start_work(clusters, model_gaussian_mixture(20),
                       selector_gp(kernel_linear() + kernel_bias()), 4)
-maxima <- start_work(simulate_bars(2000, "max_spike_slab", psi = 0.1)$y, model_max_spike_slab(10),
-                     selector_handcrafted(), 5, sweeps = c(2, 3))
 
 table <- rbind(
   data.frame(setup = "dgemm 2000", stage = "product", of_points = 1, t(dgemm)),
   time_stages("A: bars N 2000, D 25, H 10, H' 5", bars, 50L),
   time_stages("A: N 20000, D 256, H 100, H' 8", large, 2L),
+  time_stages("B: bars N 2000, D 25, H 10, H' 5", slabs, 50L),
+  time_stages("B, full: bars N 2000, D 25, H 10, H' 5", correlated, 50L),
+  time_stages("B: N 20000, D 256, H 100, H' 8, at most 4 on", large_slabs, 2L),
+  time_stages("B, full: N 20000, D 256, H 100, H' 8, at most 4 on", large_correlated, 2L),
+  time_stages("C: bars N 2000, D 25, H 10, H' 5, 5 sweeps", maxima, 5L),
   time_stages("D: N 1e5, D 10, C 20, all", full, 1L),
-  time_stages("D: N 1e5, D 10, C 20, C' 4 learned (linear)", learned, 1L),
-  time_stages("C: bars N 2000, D 25, H 10, H' 5, 5 sweeps", maxima, 5L)
+  time_stages("D: N 1e5, D 10, C 20, C' 4 learned (linear)", learned, 1L)
 )
 table$per_dgemm <- table$cpu / dgemm[["cpu"]]
 table$threads <- n_threads

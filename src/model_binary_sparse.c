@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "gpselect/model.h"
-#include "linalg.h"
+#include "model_linear.h"
 #include "subsets.h"
-#include "vector_math.h"
 
 enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
 static const char *const inputs[] = {"W",    "pi",    "sigma2",   "options", "gram",
@@ -20,39 +19,15 @@ enum { SHARED_PROB, SIGMA2_FLOOR };
 enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON };
 static const char *const stats_names[] = {"count", "data_square", "on", "on_on", "data_on", NULL};
 
-enum { EVENT_SIGMA2, EVENT_PI, EVENT_RIDGE };
-
-#define PI_LOWEST 1e-4
-#define TWO_PI 6.283185307179586477
-/* Weight of the old W in the W step, relative to the mean diagonal of sum <s s'>: keeps dead
- * components in place. */
-#define PROXIMAL 1e-12
-
-static double prob_of(const gps_problem *problem, size_t h) {
-  return problem->input[PI][problem->input[OPTIONS][SHARED_PROB] != 0 ? 0 : h];
+static linear_params params_of(const gps_problem *problem) {
+  const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
+                                problem->input[OPTIONS][SHARED_PROB] != 0};
+  return params;
 }
 
-/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the
- * empty state without its data term; y_square [n]. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  const size_t n_points = (size_t)problem->n_points;
-  const double *w = problem->input[W];
-  double *gram = prepared[0], *proj = prepared[1], *prior = prepared[2], *y_square = prepared[3];
-  linalg_gemm('T', 'N', n_latents, n_latents, n_dims, 1, w, n_dims, w, n_dims, 0, gram, n_latents);
-  linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 0, proj, n_latents);
-  double constant = -0.5 * (double)n_dims * log(TWO_PI * problem->input[SIGMA2][0]);
-  for (size_t h = 0; h < n_latents; h++) {
-    const double prob = prob_of(problem, h);
-    prior[h] = log(prob) - log1p(-prob);
-    constant += log1p(-prob);
-  }
-  prior[n_latents] = constant;
-  for (size_t n = 0; n < n_points; n++) {
-    double sum = 0;
-    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
-    y_square[n] = sum;
-  }
+  const linear_params params = params_of(problem);
+  linear_prepare(problem, &params, y, prepared[0], prepared[1], prepared[2], prepared[3]);
   return GPS_OK;
 }
 
@@ -143,12 +118,6 @@ static void sum_pairs(const gps_states *states, const double *prob, double *pair
   }
 }
 
-/* into [n] += factor * x [n] */
-GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t n) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
-}
-
 /* Adds the moments pair [slots x slots] of one point; on_on gets its upper triangle, in whatever
  * order the slots hold their latents. */
 GPS_CLONES static void add_moments(const gps_problem *problem, const gps_point *point,
@@ -222,95 +191,13 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
   return GPS_OK;
 }
 
-/* scratch: second moments [H x H], right-hand side [H x D] */
-static size_t mstep_scratch(const gps_problem *problem) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  return n_latents * n_latents + n_latents * n_dims;
-}
-
-/* Both triangles of sum <s s'>, from the upper one. */
-static void full_second(const double *on_on, size_t n_latents, double *second) {
-  for (size_t k = 0; k < n_latents; k++) {
-    for (size_t j = 0; j <= k; j++) {
-      second[j + k * n_latents] = second[k + j * n_latents] = on_on[j + k * n_latents];
-    }
-  }
-}
-
-/* W = (Y<S>' + eps W_old) (sum <s s'> + eps I)^-1. eps grows tenfold until the matrix can be
- * factored. */
-static gps_status update_w(const gps_problem *problem, const double *const *stats, double *w,
-                           int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  double *second = scratch, *rhs = scratch + n_latents * n_latents;
-  double trace = 0;
-  for (size_t h = 0; h < n_latents; h++) trace += stats[ON_ON][h * (n_latents + 1)];
-  double eps = PROXIMAL * (trace > 0 ? trace / (double)n_latents : 1);
-  for (int attempt = 0; attempt < 10; attempt++, eps *= 10) {
-    full_second(stats[ON_ON], n_latents, second);
-    for (size_t h = 0; h < n_latents; h++) {
-      second[h * (n_latents + 1)] += eps;
-      for (size_t d = 0; d < n_dims; d++) {
-        const size_t at = d + h * n_dims;
-        rhs[h + d * n_latents] = stats[DATA_ON][at] + eps * problem->input[W][at];
-      }
-    }
-    if (linalg_solve_spd(n_latents, second, n_dims, rhs) != GPS_OK) {
-      events[EVENT_RIDGE]++;
-      continue;
-    }
-    for (size_t h = 0; h < n_latents; h++) {
-      for (size_t d = 0; d < n_dims; d++) w[d + h * n_dims] = rhs[h + d * n_latents];
-    }
-    return GPS_OK;
-  }
-  return GPS_NOT_POSDEF;
-}
-
-/* Expected squared error of the new W: yy - 2 tr(W'YS) + tr(W M W'), the form that holds with a
- * proximal W too. */
-static double residual_square(const gps_problem *problem, const double *const *stats,
-                              const double *w, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  double *second = scratch, *product = scratch + n_latents * n_latents;
-  full_second(stats[ON_ON], n_latents, second);
-  linalg_gemm('N', 'N', n_dims, n_latents, n_latents, 1, w, n_dims, second, n_latents, 0, product,
-              n_dims);
-  double sum = stats[DATA_SQUARE][0];
-  for (size_t i = 0; i < n_dims * n_latents; i++)
-    sum += w[i] * (product[i] - 2 * stats[DATA_ON][i]);
-  return sum;
-}
-
-static double clamp_prob(double prob, int *events) {
-  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
-  events[EVENT_PI]++;
-  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
-}
-
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  const double count = stats[COUNT][0], *options = problem->input[OPTIONS];
-  const gps_status status = update_w(problem, stats, params_new[W], events, scratch);
-  if (status != GPS_OK) return status;
-  const double square = residual_square(problem, stats, params_new[W], scratch);
-  double sigma2 = square / (count * (double)n_dims);
-  if (!isfinite(sigma2)) return GPS_NOT_FINITE;
-  if (sigma2 < options[SIGMA2_FLOOR]) {
-    sigma2 = options[SIGMA2_FLOOR];
-    events[EVENT_SIGMA2]++;
-  }
-  params_new[SIGMA2][0] = sigma2;
-  if (options[SHARED_PROB] != 0) {
-    double on = 0;
-    for (size_t h = 0; h < n_latents; h++) on += stats[ON][h];
-    params_new[PI][0] = clamp_prob(on / (count * (double)n_latents), events);
-  } else {
-    for (size_t h = 0; h < n_latents; h++)
-      params_new[PI][h] = clamp_prob(stats[ON][h] / count, events);
-  }
-  return GPS_OK;
+  const linear_params old = params_of(problem);
+  const linear_stats sums = {stats[COUNT], stats[DATA_SQUARE], stats[ON], stats[ON_ON],
+                             stats[DATA_ON]};
+  return linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], params_new[W],
+                      params_new[PI], params_new[SIGMA2], events, scratch);
 }
 
 const gps_model model_binary_sparse = {
@@ -324,6 +211,6 @@ const gps_model model_binary_sparse = {
     .describe = describe,
     .gain = gain,
     .prepare = prepare,
-    .mstep_scratch = mstep_scratch,
+    .mstep_scratch = linear_mstep_scratch,
     .mstep = mstep,
 };

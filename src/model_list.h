@@ -2,4 +2,5 @@
  * model_<name>.c. */
 MODEL(binary_sparse)
 MODEL(gaussian_mixture)
+MODEL(spike_slab)
 MODEL(max_spike_slab)

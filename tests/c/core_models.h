@@ -7,19 +7,21 @@
 
 #include "gpselect/model.h"
 
-extern const gps_model model_binary_sparse, model_gaussian_mixture;
+extern const gps_model model_binary_sparse, model_gaussian_mixture, model_spike_slab;
 
 enum { CORE_DIMS = 5, CORE_LATENTS = 7, CORE_POINTS = 40 };
 
 typedef struct {
   const gps_model *model;
   gps_problem problem;
-  int kind, is_one_hot; /* 0: model A; 1, 2, 3: model D full, diagonal, spherical */
-  const double *input[8];
+  /* 0: model A; 1, 2, 3: model D full, diagonal, spherical; 4, 5: model B diagonal, full */
+  int kind, is_one_hot;
+  const double *input[10];
   double w[CORE_DIMS * CORE_LATENTS], pi[CORE_LATENTS], sigma2[1], options[3];
   double sigma[CORE_DIMS * CORE_DIMS * CORE_LATENTS], centre[CORE_DIMS];
   double gram[CORE_LATENTS * CORE_LATENTS], proj[CORE_LATENTS * CORE_POINTS];
   double prior[CORE_LATENTS + 1], y_square[CORE_POINTS];
+  double mu[CORE_LATENTS], psi[CORE_LATENTS * CORE_LATENTS];
   double whitener[8 + 8 * CORE_DIMS * CORE_LATENTS], log_scale[CORE_LATENTS];
   double y[CORE_DIMS * CORE_POINTS];
 } core_case;
@@ -43,6 +45,31 @@ static inline void core_binary_sparse(core_case *it) {
   const double *input[8] = {it->w,    it->pi,   it->sigma2, it->options,
                             it->gram, it->proj, it->prior,  it->y_square};
   for (int i = 0; i < 8; i++) it->input[i] = input[i];
+  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input};
+  it->problem = problem;
+  double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
+  it->model->prepare(&it->problem, it->y, prepared);
+}
+
+static inline void core_spike_slab(core_case *it, int kind) {
+  it->model = &model_spike_slab;
+  it->kind = kind;
+  it->is_one_hot = 0;
+  core_fill(it);
+  for (size_t h = 0; h < CORE_LATENTS; h++) {
+    it->mu[h] = 0.3 * core_number(h + 50);
+    for (size_t j = 0; j < CORE_LATENTS; j++) {
+      const double shared = 0.4 * cos((double)(h + j)) + 0.1;
+      it->psi[j + h * CORE_LATENTS] = j == h ? 1.5 + 0.3 * (double)h : shared;
+    }
+    if (kind == 4) it->psi[h] = 0.2 + 0.3 * (double)h;
+  }
+  it->options[0] = 0;
+  it->options[1] = 1e-6;
+  it->options[2] = kind == 5;
+  const double *input[10] = {it->w,       it->pi,   it->mu,   it->psi,   it->sigma2,
+                             it->options, it->gram, it->proj, it->prior, it->y_square};
+  for (int i = 0; i < 10; i++) it->input[i] = input[i];
   const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
@@ -93,12 +120,14 @@ static inline void core_mixture(core_case *it, int kind) {
   it->model->prepare(&it->problem, it->y, prepared);
 }
 
-/* Case 0: model A; 1 to 3: model D. */
+/* A case by the number of its kind. */
 static inline void core_build(core_case *it, int number) {
   if (number == 0) {
     core_binary_sparse(it);
-  } else {
+  } else if (number <= 3) {
     core_mixture(it, number);
+  } else {
+    core_spike_slab(it, number);
   }
 }
 
@@ -121,26 +150,43 @@ static inline double core_log_normal(const double *y, const double *mean,
   return -0.5 * (CORE_DIMS * log(6.283185307179586477) + log_det + square);
 }
 
+/* Mean and covariance of the data given the latents that are on. */
+static inline void core_data_law(const core_case *it, int n_on, const int *on, double *mean,
+                                 double *covariance) {
+  const int is_full = it->kind == 5, has_slabs = it->kind >= 4;
+  for (size_t e = 0; e < CORE_DIMS; e++) {
+    mean[e] = 0;
+    for (size_t d = 0; d < CORE_DIMS; d++)
+      covariance[d + e * CORE_DIMS] = d == e ? it->sigma2[0] : 0;
+  }
+  for (int i = 0; i < n_on; i++) {
+    const double *w = it->w + (size_t)on[i] * CORE_DIMS;
+    for (size_t d = 0; d < CORE_DIMS; d++) mean[d] += (has_slabs ? it->mu[on[i]] : 1) * w[d];
+    for (int j = 0; has_slabs && j < n_on; j++) {
+      const double *other = it->w + (size_t)on[j] * CORE_DIMS;
+      const double diagonal = i == j ? it->psi[on[i]] : 0;
+      const double psi = is_full ? it->psi[on[i] + on[j] * CORE_LATENTS] : diagonal;
+      for (size_t d = 0; d < CORE_DIMS * CORE_DIMS; d++)
+        covariance[d] += psi * w[d % CORE_DIMS] * other[d / CORE_DIMS];
+    }
+  }
+}
+
 /* Log joint of the state with these latents on, by the definition of the model. */
 static inline double core_log_joint(const core_case *it, size_t point, int n_on, const int *on) {
   const double *y = it->y + point * CORE_DIMS;
-  double covariance[CORE_DIMS * CORE_DIMS];
+  double mean[CORE_DIMS], covariance[CORE_DIMS * CORE_DIMS];
   if (it->is_one_hot) {
     core_covariance(it, (size_t)on[0], covariance);
     return log(it->pi[on[0]]) + core_log_normal(y, it->w + on[0] * CORE_DIMS, covariance);
   }
-  double value = -0.5 * CORE_DIMS * log(6.283185307179586477 * it->sigma2[0]);
-  double residual[CORE_DIMS];
-  for (size_t d = 0; d < CORE_DIMS; d++) residual[d] = y[d];
+  core_data_law(it, n_on, on, mean, covariance);
+  double value = core_log_normal(y, mean, covariance);
   int is_on[CORE_LATENTS] = {0};
-  for (int i = 0; i < n_on; i++) {
-    is_on[on[i]] = 1;
-    for (size_t d = 0; d < CORE_DIMS; d++) residual[d] -= it->w[(size_t)on[i] * CORE_DIMS + d];
-  }
+  for (int i = 0; i < n_on; i++) is_on[on[i]] = 1;
   for (size_t h = 0; h < CORE_LATENTS; h++) {
     value += is_on[h] ? log(it->pi[h]) : log1p(-it->pi[h]);
   }
-  for (size_t d = 0; d < CORE_DIMS; d++) value -= residual[d] * residual[d] / (2 * it->sigma2[0]);
   return value;
 }
 

@@ -126,7 +126,11 @@ static void test_empty_slots(int number) {
   const gps_point point = {n, the_case.y + n * CORE_DIMS, NULL, latent};
   double count[1] = {0}, square[1] = {0}, on[CORE_LATENTS] = {0};
   double first[CORE_DIMS * CORE_LATENTS] = {0}, second[8 * CORE_DIMS * CORE_LATENTS] = {0};
+  double value_sum[CORE_LATENTS] = {0}, pull[CORE_LATENTS] = {0};
+  double pull_pull[CORE_LATENTS * CORE_LATENTS] = {0};
   double *sparse[5] = {count, square, on, second, first}, *mixture[4] = {count, on, first, second};
+  double *slabs[8] = {count, square, on, value_sum, second, first, pull, pull_pull};
+  double **stats = number >= 4 ? slabs : number == 0 ? sparse : mixture;
   double described[3], response[CORE_DIMS];
   build_template(&store, 3, the_case.is_one_hot, !the_case.is_one_hot);
   poison();
@@ -136,16 +140,16 @@ static void test_empty_slots(int number) {
   for (int m = 0; m < store.states.n_states; m++) top = prob[m] > top ? prob[m] : top;
   for (int m = 0; m < store.states.n_states; m++) sum += prob[m] = exp(prob[m] - top);
   for (int m = 0; m < store.states.n_states; m++) prob[m] /= sum;
-  CHECK(the_case.model->accumulate(&the_case.problem, &point, &store.states, prob,
-                                   the_case.is_one_hot ? mixture : sparse, scratch) == GPS_OK);
+  CHECK(the_case.model->accumulate(&the_case.problem, &point, &store.states, prob, stats,
+                                   scratch) == GPS_OK);
   CHECK(the_case.model->describe(&the_case.problem, &point, &store.states, prob, described,
                                  response, scratch) == GPS_OK);
   CHECK(count[0] == 1);
   CHECK(described[1] == 0);
-  CHECK_NEAR(on[1], described[0], 1e-15);
-  CHECK_NEAR(on[4], described[2], 1e-15);
+  CHECK_NEAR(number >= 4 ? value_sum[1] : on[1], described[0], 1e-15);
+  CHECK_NEAR(number >= 4 ? value_sum[4] : on[4], described[2], 1e-15);
   for (int h = 0; h < CORE_LATENTS; h++) {
-    if (h != 1 && h != 4) CHECK(on[h] == 0);
+    if (h != 1 && h != 4) CHECK(on[h] == 0 && value_sum[h] == 0 && pull[h] == 0);
   }
   for (int d = 0; d < CORE_DIMS; d++) {
     CHECK_NEAR(response[d],
@@ -176,7 +180,7 @@ static void test_not_posdef(void) {
 }
 
 int main(void) {
-  for (int number = 0; number <= 3; number++) {
+  for (int number = 0; number <= 5; number++) {
     test_log_joint(number);
     test_gain(number);
     test_empty_slots(number);

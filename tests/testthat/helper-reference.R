@@ -13,6 +13,28 @@ joint_binary_sparse <- function(params, y, state) {
     sum(dnorm(y, params$W %*% state, sqrt(params$sigma2), log = TRUE))
 }
 
+# Covariance of the slabs of model B, whatever the form of psi.
+slab_covariance <- function(psi) if (is.matrix(psi)) psi else diag(psi, length(psi))
+
+# log p(b, y) of model B through the D x D covariance of the data given the state.
+joint_spike_slab <- function(params, y, state) {
+  prob <- rep_len(params$pi, length(state))
+  w <- params$W %*% diag(state, length(state))
+  covariance <- params$sigma2 * diag(length(y)) + w %*% slab_covariance(params$psi) %*% t(w)
+  sum(ifelse(state == 1, log(prob), log(1 - prob))) +
+    log_normal(y, drop(w %*% params$mu), covariance)
+}
+
+# Mean and covariance of all z of model B, on or off, given a state and the data.
+slabs_spike_slab <- function(params, y, state) {
+  w <- params$W %*% diag(state, length(state))
+  psi <- slab_covariance(params$psi)
+  regression <- psi %*% t(w) %*%
+    solve(params$sigma2 * diag(length(y)) + w %*% psi %*% t(w))
+  list(mean = drop(params$mu + regression %*% (y - w %*% params$mu)),
+       covariance = psi - regression %*% w %*% psi)
+}
+
 # Covariance of cluster k, whatever the form of sigma.
 reference_covariance <- function(params, k) {
   n_dims <- nrow(params$mu)
@@ -40,13 +62,17 @@ all_joints <- function(row, params, y, states, beta = 1) {
   beta * apply(states, 2, function(state) row$joint(params, y, state))
 }
 
-# Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]). A state
-# is allowed if it is zero outside the selection and has at most max_active on.
+# Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]) of the
+# binary latents; the same of the latents times their values as value, value_second, and of the
+# values themselves, on or off, as slab, slab_second. A state is allowed if it is zero outside the
+# selection and has at most max_active on.
 brute_force <- function(row, params, y, selected, max_active = row$n_latents, beta = 1) {
   states <- all_states(row)
   n_latents <- row$n_latents
-  result <- list(log_evidence = numeric(nrow(y)), mean = matrix(0, nrow(y), n_latents),
-                 second = array(0, c(n_latents, n_latents, nrow(y))))
+  first <- matrix(0, nrow(y), n_latents)
+  second <- array(0, c(n_latents, n_latents, nrow(y)))
+  result <- list(log_evidence = numeric(nrow(y)), mean = first, second = second, value = first,
+                 value_second = second, slab = first, slab_second = second)
   for (n in seq_len(nrow(y))) {
     is_off <- setdiff(seq_len(n_latents), selected[n, ])
     allowed <- colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active
@@ -58,6 +84,16 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
     result$log_evidence[n] <- top + log(sum(weight))
     result$mean[n, ] <- kept %*% q
     result$second[, , n] <- kept %*% (q * t(kept))
+    for (m in which(q > 0)) {
+      state <- kept[, m]
+      slabs <- if (is.null(row$slabs)) list(mean = state, covariance = 0) else
+        row$slabs(params, y[n, ], state)
+      square <- tcrossprod(slabs$mean) + slabs$covariance
+      result$value[n, ] <- result$value[n, ] + q[m] * state * slabs$mean
+      result$value_second[, , n] <- result$value_second[, , n] + q[m] * tcrossprod(state) * square
+      result$slab[n, ] <- result$slab[n, ] + q[m] * slabs$mean
+      result$slab_second[, , n] <- result$slab_second[, , n] + q[m] * square
+    }
   }
   result
 }
@@ -66,6 +102,23 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
 stats_binary_sparse <- function(y, posterior, centre) {
   list(count = nrow(y), data_square = sum(y^2), on = colSums(posterior$mean),
        on_on = apply(posterior$second, 1:2, sum), data_on = t(y) %*% posterior$mean)
+}
+
+# Sufficient statistics of model B. What z differ from their prior by, in units of Psi, is only kept
+# where slabs are correlated.
+stats_spike_slab <- function(params, y, posterior) {
+  stats <- list(count = nrow(y), data_square = sum(y^2), on = colSums(posterior$mean),
+                value = colSums(posterior$value),
+                value_value = apply(posterior$value_second, 1:2, sum),
+                data_value = t(y) %*% posterior$value, pull = numeric(), pull_pull = numeric())
+  if (!is.matrix(params$psi)) return(stats)
+  total <- colSums(posterior$slab)
+  about_mean <- apply(posterior$slab_second, 1:2, sum) - total %o% params$mu -
+    params$mu %o% total + nrow(y) * params$mu %o% params$mu
+  inverse <- solve(params$psi)
+  stats$pull <- drop(inverse %*% (total - nrow(y) * params$mu))
+  stats$pull_pull <- inverse %*% (about_mean - nrow(y) * params$psi) %*% inverse
+  stats
 }
 
 # Statistics of model D about a centre: second moments D x D x C, D x C or C.
@@ -84,9 +137,9 @@ stats_mixture <- function(form) {
 
 # The statistics of a model as the references have them: both triangles, no padding.
 plain_stats <- function(row, stats) {
-  if (!is.null(stats$on_on)) {
-    upper <- stats$on_on * upper.tri(stats$on_on, diag = TRUE)
-    stats$on_on <- upper + t(upper) - diag(diag(upper), nrow(upper))
+  for (name in intersect(names(stats), c("on_on", "value_value", "pull_pull"))) {
+    upper <- stats[[name]] * upper.tri(stats[[name]], diag = TRUE)
+    stats[[name]] <- upper + t(upper) - diag(diag(upper), nrow(upper))
   }
   if (length(dim(stats$second)) == 3) {
     stats$second <- stats$second[seq_len(dim(stats$second)[2]), , , drop = FALSE]
@@ -95,15 +148,28 @@ plain_stats <- function(row, stats) {
 }
 
 # M-steps from the posterior alone, without floors.
-mstep_binary_sparse <- function(y, posterior, shared) {
-  second <- apply(posterior$second, 1:2, sum)
-  w <- t(solve(second, t(posterior$mean) %*% y))
+mstep_linear <- function(y, posterior, shared) {
+  second <- apply(posterior$value_second, 1:2, sum)
+  w <- t(solve(second, t(posterior$value) %*% y))
   expected_square <- sum(vapply(seq_len(nrow(y)), function(n) {
-    sum(y[n, ]^2) - 2 * sum(y[n, ] * (w %*% posterior$mean[n, ])) +
-      sum(diag(t(w) %*% w %*% posterior$second[, , n]))
+    sum(y[n, ]^2) - 2 * sum(y[n, ] * (w %*% posterior$value[n, ])) +
+      sum(diag(t(w) %*% w %*% posterior$value_second[, , n]))
   }, 1))
   list(W = w, pi = if (shared) mean(posterior$mean) else colMeans(posterior$mean),
        sigma2 = expected_square / length(y))
+}
+
+mstep_spike_slab <- function(y, posterior, shared, is_full) {
+  result <- mstep_linear(y, posterior, shared)
+  if (is_full) {
+    result$mu <- colMeans(posterior$slab)
+    result$psi <- apply(posterior$slab_second, 1:2, mean) - tcrossprod(result$mu)
+  } else {
+    result$mu <- colSums(posterior$value) / colSums(posterior$mean)
+    square <- diag(apply(posterior$value_second, 1:2, sum))
+    result$psi <- square / colSums(posterior$mean) - result$mu^2
+  }
+  result
 }
 
 mstep_mixture <- function(y, posterior, form) {
@@ -163,4 +229,12 @@ size_ordered <- function(rule, n_slots, max_active) {
   structure(list(n_slots = as.integer(n_slots), max_active = as.integer(max_active),
                  n_states = length(on), n_active = lengths(on), active = active,
                  parent = find_parents(on), all_subsets = FALSE), class = "gps_states")
+}
+
+# States as bit masks over all latents -> log joints of the oracle in the template's order.
+template_masks <- function(states, selected) {
+  vapply(seq_len(states$n_states), function(m) {
+    slots <- states$active[seq_len(states$n_active[m]), m]
+    sum(2^(selected[slots] - 1))
+  }, 1)
 }

@@ -1,9 +1,3 @@
-within_list <- function(x, ...) {
-  changes <- list(...)
-  x[names(changes)] <- changes
-  x
-}
-
 # Everything a user may do with a fit.
 all_methods <- list(
   print = function(fit) capture.output(print(fit)), summary = summary, coef = coef,
@@ -63,6 +57,9 @@ test_that("a fit with anything tampered is refused", {
     function(fit) within_list(fit, n_points = 119L),
     function(fit) within_list(fit, kernel_theta = c(fit$kernel_theta, 1)),
     function(fit) within_list(fit, kernel_theta = replace(fit$kernel_theta, 1, Inf)),
+    function(fit) within_list(fit, kernel_trace = fit$kernel_trace[-3]),
+    function(fit) within_list(fit, kernel_trace = fit$kernel_trace[0, ]),
+    function(fit) within_list(fit, kernel_trace = within_list(fit$kernel_trace, log_var_lin = 1)),
     function(fit) within_list(fit, image_dim = c(5L, 6L)),
     function(fit) within_list(fit, row_names = "a"),
     function(fit) within_list(fit, seed = c(1, 2)),

@@ -20,8 +20,8 @@ expect_brute_force <- function(row, case, selected, result, max_active, beta = 1
   expect_near(result$log_evidence, truth$log_evidence, 1e-12)
   mean <- spread_slots(result$prob_on, selected, row$n_latents)
   expect_near(mean, truth$mean, 1e-12)
-  expect_near(spread_slots(result$latent, selected, row$n_latents), truth$mean, 1e-12)
-  expect_near(result$response, row$response(case$params, truth$mean), 1e-12)
+  expect_near(spread_slots(result$latent, selected, row$n_latents), truth$value, 1e-12)
+  expect_near(result$response, row$response(case$params, truth$value), 1e-12)
   expect_near(rowSums(result$prob), rep(1, nrow(case$y)), 1e-12)
   centre <- case$model$options$centre
   wanted <- row$stats(case$y, truth, centre)
@@ -243,7 +243,8 @@ for_models("gps_draw() has the model's moments", function(row) {
       expect_lte(abs(mean(product) - truth$covariance[i, j]), 5 * sd(product) / sqrt(n))
     }
   }
-  residual <- drawn$y - row$response(row$params, drawn$latents)
+  strength <- if (is.null(drawn$values)) drawn$latents else drawn$latents * drawn$values
+  residual <- drawn$y - row$response(row$params, strength)
   expect_lt(mean(residual^2), mean(sweep(drawn$y, 2, colMeans(drawn$y))^2))
 })
 

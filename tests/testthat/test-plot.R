@@ -107,3 +107,75 @@ test_that("coloured components show the mean over their channels", {
   expect_equal(grey[, 1], rowMeans(matrix(1:12, 4)))
   expect_equal(grey[, 2], rowMeans(matrix(13:24, 4)))
 })
+
+test_that("the kernel's figure shows each term's share of its variance at the data", {
+  kernel <- kernel_matern(2.5, 0.7, 2) + kernel_linear(c(0.2, 0.5, 0.1), ard = TRUE) +
+    kernel_bias(0.3) + kernel_white(0.05)
+  set.seed(32)
+  y <- matrix(rnorm(60, 1), 3)
+  found <- term_variances(kernel, rowMeans(y^2))
+  all <- .Call(C_gp_kernel_matrix, gp_kernel_code(kernel), coef(kernel), y, 1L)
+  expect_equal(sum(found), mean(diag(all)), tolerance = 1e-12)
+  expect_equal(found[c(1, 3, 4)], c(0.7, 0.3, 0.05))
+  fit <- a_fit("mixture")
+  shares <- kernel_shares(fit)
+  expect_identical(colnames(shares$share), c("RBF", "white"))
+  expect_equal(rowSums(shares$share), rep(1, nrow(fit$kernel_trace)))
+  expect_equal(shares$share[nrow(shares$share), 1] / shares$share[nrow(shares$share), 2],
+               exp(fit$kernel_theta[["log_var_rbf"]] - fit$kernel_theta[["log_var_white"]]),
+               ignore_attr = TRUE)
+  of_start <- sum(fit$trace$start == fit$starts$start[fit$starts$chosen])
+  expect_identical(shares$main_begins, of_start)
+  expect_identical(shares$last, of_start + fit$n_iter)
+  expect_false(is.unsorted(shares$iteration))
+  twice <- gps_fit(bars_data()$y, model_binary_sparse(10),
+                   selector_gp(kernel_rbf() + kernel_rbf(lengthscale = 1)), n_selected = 4,
+                   control = quick_control())
+  expect_identical(colnames(kernel_shares(twice)$share), c("RBF", "RBF 1", "white"))
+  for (one in list(a_fit("gp"), fit, twice)) expect_silent(draw(plot(one, "kernel")))
+  expect_error(draw(plot(a_fit("handcrafted"), "kernel")), "whose selector has learned a kernel",
+               class = "gps_error_argument")
+})
+
+test_that("powers of ten are written out", {
+  expect_identical(format_power(-3:2), c("0.001", "0.01", "0.1", "1", "10", "100"))
+  expect_identical(format_power(2), "100")
+})
+
+test_that("components stand beside the true ones in their order and sign", {
+  truth <- cbind(diag(3), 0)
+  learned <- cbind(c(0, 0, -3), c(0.1, 2, 0), c(1, 1, 1), c(-1, 0, 0), c(0, 0, 1))
+  aligned <- align_components(learned, truth[, 1:3], "x")
+  expect_equal(aligned$values, cbind(learned[, c(4, 2, 1)], learned[, c(3, 5)]))
+  expect_identical(aligned$labels, c("1.00", "1.00", "1.00", "spare", "spare"))
+  slabs <- align_components(list(W = learned, psi = rep(1, 5)), truth[, 1:3], "x")
+  expect_equal(slabs$values[, 1:3], cbind(-learned[, 4], learned[, 2], -learned[, 1]))
+  fewer <- align_components(learned[, 1:2], truth[, 1:3], "x")
+  expect_equal(fewer$values, cbind(0, learned[, 2], learned[, 1]))
+  expect_identical(fewer$labels, c("none", "1.00", "1.00"))
+})
+
+test_that("fits, components and the truth are drawn side by side", {
+  truth <- bars_data()
+  hand <- a_fit("handcrafted")
+  bare <- gps_fit(truth$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+                  control = quick_control(keep_data = FALSE))
+  expect_silent(draw(plot(a_fit("gp"), truth = truth)))
+  expect_silent(draw(plot(a_fit("gp"), truth = truth$W[, 1:4], beside = hand)))
+  expect_silent(draw(plot(a_fit("gp"), beside = list(hand = hand, bare, truth$W))))
+  expect_silent(draw(plot(bare, c("components", "bound"), truth = hand)))
+  expect_silent(draw(plot(a_fit("images"), truth = truth)))
+  expect_silent(draw(plot(a_fit("mixture"), truth = matrix(c(0, 6, 6, 0, 3, 3), 2))))
+  titles <- comparison_titles(list(a_fit("gp"), mine = hand, truth$W))
+  expect_identical(titles, list(c("Learned", "GP, linear"), c("mine", "hand-crafted"),
+                                c("Beside", "")))
+  expect_identical(list_of_fits(truth), list(truth))
+  expect_null(list_of_fits(NULL))
+  expect_error(draw(plot(hand, "bound", truth = truth)),
+               "`truth` and `beside` are for the figure \"components\"",
+               class = "gps_error_argument", fixed = TRUE)
+  expect_error(draw(plot(hand, truth = truth$W[1:5, ])), "must have 5 rows like `truth`, not 25",
+               class = "gps_error_argument", fixed = TRUE)
+  expect_error(draw(plot(hand, truth = truth, beside = "hand")), "`beside` must be",
+               class = "gps_error_argument", fixed = TRUE)
+})

@@ -1,0 +1,212 @@
+# Denoising: sparse coding of the overlapping patches of a noisy image, whose posterior means are
+# averaged.
+
+#' Remove noise from an image
+#'
+#' Learns components from patches of the noisy image itself, takes the posterior mean of every
+#' patch, and averages these where patches overlap.
+#'
+#' @section Method:
+#' With `y_k` the pixels of patch k less their mean `m_k`, a sparse coding model is fitted to
+#' `n_train` of the `y_k`. The noise variance is known, `sigma2 = sd^2` (but not below the
+#' model's floor), and is not learned: what the selected components cannot explain would be taken
+#' for noise. The estimate of a pixel is the
+#' mean, over all patches k that cover it, of `m_k` and the posterior mean of the signal `W s` under
+#' the truncated posterior (equation 2 of the paper). It is the method of Elad and Aharon (2006,
+#' *IEEE Transactions on Image Processing* 15, 3736) with an average over the sets of components
+#' that may be on in place of the best one.
+#'
+#' What the components leave of a patch, `e_k = y_k - <W s>_k`, is noise and, where a patch is rich,
+#' signal. With `remainder = TRUE` the signal in it is taken to be Gaussian, with a variance of its
+#' own for each patch, and the estimate also has its mean,
+#' `e_k max(0, 1 - sd^2 (d + sqrt(2 d)) / |e_k|^2)`, where d is one less than the number of pixels:
+#' the rule of James and Stein (1961), but nothing unless the squares exceed those expected of noise
+#' by a standard deviation. With `sd` near 0 the image stays as it is.
+#'
+#' Components of natural images resemble each other: the latents with the largest affinities are
+#' often alternatives, of which a patch needs one. The default selection therefore fills the slots
+#' one after the other, by what a latent adds to those already selected ([gps_screen()]).
+#'
+#' @param image numeric matrix of finite values, height x width: grey levels in any units, with
+#'   Gaussian noise that is independent and of equal variance in all pixels.
+#' @param sd standard deviation of the noise in the units of the image, in \[1e-150, 1e150\].
+#' @param model a model whose noise variance is `sigma2`; NULL: [model_spike_slab()] with four
+#'   latents for each pixel of a patch, but with at least 20 patches to learn from for each.
+#' @param selector a selector, see [selector_gp()]; NULL: hand-crafted, with greedy screening of a
+#'   quarter of the latents.
+#' @param size height and width of a patch: one whole number, or two.
+#' @param step pixels from one patch to the next, one whole number or two (down, across), at most
+#'   `size`. Larger steps take less time and memory, and leave more noise.
+#' @param n_selected,max_active latents that may be on for a patch, and how many at once, see
+#'   [gps_fit()]; NULL: 8 and 4, or as many as there are.
+#' @param n_train number of patches to learn from, a whole number of at least 1, sampled by R's
+#'   generator; all where there are fewer.
+#' @param control see [gps_control()]; NULL: 20 iterations from one start, without mending.
+#' @param remainder TRUE: the estimate has what the components explain and, of the remainder, what
+#'   exceeds noise; FALSE: only what the components explain.
+#' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
+#' @param x a denoised image.
+#' @param clean NULL, or the image without noise.
+#' @param peak largest value that a pixel can have, above 0.
+#' @param ... not used.
+#' @return a list of class `gps_denoised` with `image`, the denoised matrix; `noisy`, as given;
+#'   `sd`, `size`, `step`; and `fit`, the [gps_fit()] of the patches learned from, as images.
+#'
+#'   `plot()` shows the noisy and the denoised image beside what was removed or, where it is given,
+#'   the clean image; then with the peak signal-to-noise ratio
+#'   `10 log10(peak^2 / mean squared error)` in dB. It returns the object invisibly.
+#' @seealso [extract_patches()], [ascent]
+#' @examples
+#' set.seed(1)
+#' clean <- ascent[101:140, 1:40]
+#' noisy <- clean + rnorm(1600, sd = 25)
+#' denoised <- gps_denoise(noisy, 25, size = 6,
+#'                         control = gps_control(max_iter = 5, n_starts = 1))
+#' denoised
+#' plot(denoised, clean)
+#' @export
+gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step = 1,
+                        n_selected = NULL, max_active = NULL, n_train = 20000, control = NULL,
+                        remainder = TRUE, start = NULL) {
+  noisy <- check_image(image)
+  sd <- check_number(sd, "sd", 1e-150, 1e150)
+  size <- check_patch_size(size, dim(noisy))
+  step <- check_pair(step, "step", upper = size)
+  check_flag(remainder, "remainder")
+  patches <- extract_patches(noisy, size, step, as = "array")
+  centre <- rowMeans(patches)
+  patches <- patches - centre
+  check_contrast(patches)
+  n_train <- min(check_count(n_train, "n_train"), length(centre))
+  train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
+  if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
+  check_noise_model(model)
+  n_latents <- model$n_latents
+  if (is.null(selector)) {
+    selector <- selector_handcrafted(gps_screen(propose = max(16, n_latents %/% 4)))
+  }
+  if (is.null(control)) control <- gps_control(max_iter = 20, n_starts = 1, mend = FALSE)
+  if (is.null(n_selected)) n_selected <- min(8, n_latents)
+  if (is.null(max_active)) max_active <- min(4, n_selected)
+  sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
+  fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
+  signal <- stats::predict(fit, patches, "response")
+  if (remainder) signal <- signal + shrink_remainder(patches - signal, sd)
+  cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))
+  structure(list(image = cleaned, noisy = noisy, sd = sd, size = size, step = step, fit = fit),
+            class = "gps_denoised")
+}
+
+# Noise has as many degrees of freedom in a patch as pixels, less one for the mean that was removed.
+shrink_remainder <- function(left, sd) {
+  freedom <- prod(dim(left)[-1]) - 1
+  squares <- rowSums((left / sd)^2)
+  left * pmax(0, 1 - (freedom + sqrt(2 * freedom)) / squares)
+}
+
+check_patch_size <- function(size, image_dim) {
+  size <- check_pair(size, "size", upper = image_dim)
+  if (prod(size) == 1) gps_abort("`size` must be at least two pixels: one is its own mean.")
+  size
+}
+
+check_contrast <- function(patches) {
+  largest <- max(abs(patches))
+  if (largest > 1e150 || (largest > 0 && largest < 1e-150)) {
+    gps_abort("`image` has differences that are too large or too small to square: rescale it.")
+  }
+}
+
+check_noise_model <- function(model) {
+  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  if (!"sigma2" %in% names(model$params)) {
+    gps_abort(sprintf("`model` must have a noise variance `sigma2`, which the model %s has not.",
+                      dQuote(model$name, FALSE)))
+  }
+}
+
+# A fit of a model whose noise variance is not learned. The M-steps of all other parameters are the
+# same whatever sigma2 is, so that EM stays EM. The model of the fit is the one that was given.
+fit_known_noise <- function(y, model, sigma2, selector, n_selected, max_active, control, start) {
+  plain <- class(model)
+  model$known_sigma2 <- sigma2
+  class(model) <- c("gps_known_noise", plain)
+  if (inherits(start, "gps_fit")) {
+    start$params$sigma2 <- sigma2
+  } else if (is.list(start)) {
+    start$sigma2 <- sigma2
+  }
+  fit <- gps_fit(y, model, selector, n_selected, max_active, control, start)
+  class(fit$model) <- plain
+  fit$model$known_sigma2 <- NULL
+  fit
+}
+
+#' @export
+gps_init.gps_known_noise <- function(model, y) {
+  params <- NextMethod()
+  params$sigma2 <- model$known_sigma2
+  params
+}
+
+#' @export
+gps_mstep.gps_known_noise <- function(model, params, stats) {
+  result <- NextMethod()
+  result$params$sigma2 <- model$known_sigma2
+  result
+}
+
+#' @rdname gps_denoise
+#' @export
+print.gps_denoised <- function(x, ...) {
+  n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
+  lines <- c(
+    Noise = sprintf("sd %s; sd of what was removed %s", plain_number(x$sd),
+                    plain_number(stats::sd(x$noisy - x$image))),
+    Patches = sprintf("%d of %s pixels, %d to learn from", n_patches, shown_dim(x$size),
+                      x$fit$n_points),
+    describe_fit(x$fit)[c("Model", "Selector", "Selected", "Status")]
+  )
+  cat(sprintf("Denoised image of %s pixels\n", shown_dim(dim(x$image))), format_lines(lines),
+      sep = "")
+  invisible(x)
+}
+
+#' @rdname gps_denoise
+#' @export
+plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
+  peak <- check_number(peak, "peak", 0, open = TRUE)
+  limits <- widen(range(x$image))
+  titles <- c("noisy", "denoised")
+  if (is.null(clean)) {
+    removed <- x$noisy - x$image
+    last <- list(removed, c(-3, 3) * x$sd, sprintf("removed (sd %.3g)", stats::sd(removed)))
+  } else {
+    clean <- check_image(clean, "clean")
+    if (!identical(dim(clean), dim(x$image))) {
+      abort_value(clean, "clean", sprintf("an image of %s", shown_dim(dim(x$image))))
+    }
+    ratios <- c(peak_ratio(x$noisy, clean, peak), peak_ratio(x$image, clean, peak))
+    titles <- sprintf("%s, %.1f dB", titles, ratios)
+    last <- list(clean, limits, "clean")
+  }
+  with_par(list(mfrow = c(1, 3), mar = c(0.5, 0.5, 2, 0.5)), {
+    draw_photograph(x$noisy, limits, titles[1])
+    draw_photograph(x$image, limits, titles[2])
+    do.call(draw_photograph, last)
+  })
+  invisible(x)
+}
+
+# Peak signal-to-noise ratio in dB.
+peak_ratio <- function(image, clean, peak) 10 * log10(peak^2 / mean((image - clean)^2))
+
+# Light on a screen: the lower limit is black, the upper one white.
+draw_photograph <- function(values, limits, title) {
+  level <- pmin(pmax((values - limits[1]) / diff(limits), 0), 1)
+  graphics::plot.new()
+  graphics::plot.window(c(0, ncol(values)), c(0, nrow(values)), asp = 1)
+  graphics::rasterImage(grDevices::as.raster(level), 0, 0, ncol(values), nrow(values),
+                        interpolate = FALSE)
+  graphics::title(main = title, line = 0.4, font.main = 1)
+}

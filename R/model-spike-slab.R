@@ -1,0 +1,181 @@
+# Model B of the paper: spike-and-slab sparse coding. The numerics are in src/model_spike_slab.c.
+
+#' Spike-and-slab sparse coding
+#'
+#' Data are sums of components that are on or off and, where they are on, have an intensity of their
+#' own for each data point. Model B of the paper, section 4.1.
+#'
+#' @section Generative model:
+#' `b_h ~ Bernoulli(pi_h)` independently for h = 1..H, intensities `z ~ N(mu, Psi)` and `y ~ N(W s,
+#' sigma2 I)` with `s = b * z` elementwise and `W` of D x H. `Psi` is diagonal, with one variance
+#' `psi_h` for each latent, or full.
+#'
+#' @section States:
+#' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
+#' included; latents that are not selected are off.
+#'
+#' @section E-step:
+#' Exact on these states (equation 2 of the paper), with the intensities integrated out: for the k
+#' latents S that are on, `log p(S, y) = log p(S) + log N(y; W_S mu_S, sigma2 I + W_S Psi_SS W_S')`,
+#' computed with matrices of k x k. A diagonal `Psi` takes some k^2 operations a state, since the
+#' posterior of a state follows from that of the state without its last latent; a full one k^3.
+#'
+#' @section M-step:
+#' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
+#' leaves components that nobody uses where they are; `sigma2` is the expected squared error per
+#' cell, at least 1e-6 of the mean variance of the data and 1e-13 of their mean square; `pi` the
+#' mean of `<b>`, kept in \[1e-4, 1 - 1e-4\].
+#'
+#' Diagonal `Psi`: `mu_h = sum <s_h> / sum <b_h>` and `psi_h = sum <s_h^2> / sum <b_h> - mu_h^2`, at
+#' least 1e-8 of the mean square of z_h; a latent that is on for less than one data point in all
+#' keeps both. Full `Psi`: mean and covariance of the expected intensities of all latents, where
+#' those that are off are predicted from those that are on. Both never lower the bound; the second
+#' needs more iterations.
+#'
+#' `W_h` may be multiplied by any number by which `mu_h` is divided. [gps_mend()] settles this after
+#' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.
+#'
+#' @section Hand-crafted affinity:
+#' `log N(y; W_h mu_h, sigma2 I + psi_h W_h W_h')`, the likelihood of the state in which h alone is
+#' on (section 4.1 of the paper), up to a constant of the data point.
+#'
+#' @section Differences from the paper:
+#' The floors and the proximal term above; the paper has none. Its variances are one for each
+#' latent, which is the default here.
+#'
+#' @param n_latents number of components H, a whole number of at least 1.
+#' @param covariance "diagonal": one variance for each intensity; "full": a covariance matrix of all
+#'   H.
+#' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
+#'   `mu` (H), `psi` (H, or H x H, positive definite) and `sigma2`.
+#' @examples
+#' model_spike_slab(10)
+#' @export
+model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shared_prob = TRUE) {
+  n_latents <- check_count(n_latents, "n_latents")
+  covariance <- check_choice(covariance, "covariance", c("diagonal", "full"))
+  check_flag(shared_prob, "shared_prob")
+  is_full <- covariance == "full"
+  new_native_model(
+    "gps_spike_slab", "Spike-and-slab sparse coding", n_latents,
+    params = list(W = c("dims", "latents"), pi = "probs", mu = "latents",
+                  psi = if (is_full) c("latents", "latents") else "latents", sigma2 = "one"),
+    ranges = c(list(pi = open_range(0, 1)), if (!is_full) list(psi = open_range(0, Inf)),
+               list(sigma2 = open_range(0, Inf))),
+    prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
+                    y_square = "points"),
+    stats = list(count = "one", data_square = "one", on = "latents", value = "latents",
+                 value_value = c("latents", "latents"), data_value = c("dims", "latents"),
+                 pull = "correlated", pull_pull = c("correlated", "correlated")),
+    events = c("sigma2_floor", "pi_clamped", "ridge", "psi_floor", "slab_kept"),
+    rule = state_rule(),
+    settings = list(covariance = covariance, shared_prob = shared_prob),
+    symbol = "gps_model_spike_slab"
+  )
+}
+
+#' @export
+gps_bind.gps_spike_slab <- function(model, y) {
+  shared <- model$settings$shared_prob
+  is_full <- model$settings$covariance == "full"
+  bind_native(model, ncol(y),
+              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
+                        correlated = if (is_full) model$n_latents else 0),
+              options = list(options = c(as.double(shared), lowest_sigma2(y), as.double(is_full))))
+}
+
+#' @export
+gps_init.gps_spike_slab <- function(model, y) {
+  n_latents <- model$n_latents
+  psi <- rep(1, n_latents)
+  linear <- init_linear(model, y)
+  list(W = linear$W, pi = linear$pi, mu = rep(1, n_latents),
+       psi = if (model$settings$covariance == "full") diag(psi, n_latents) else psi,
+       sigma2 = linear$sigma2)
+}
+
+#' @export
+check_joint.gps_spike_slab <- function(model, params, arg) {
+  if (model$settings$covariance == "full" && !is.null(params$psi) && !is_covariance(params$psi)) {
+    gps_abort(sprintf("`%s$psi` must be symmetric and positive definite.", arg))
+  }
+}
+
+# Variances of the slabs, whatever the form of psi.
+slab_variances <- function(psi) if (is.matrix(psi)) diag(psi) else psi
+
+#' @export
+gps_draw.gps_spike_slab <- function(model, params, n) {
+  n_latents <- ncol(params$W)
+  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  unit <- matrix(stats::rnorm(n * n_latents), n_latents)
+  values <- t(params$mu + if (is.matrix(params$psi)) {
+    crossprod(chol(params$psi), unit)
+  } else {
+    sqrt(params$psi) * unit
+  })
+  noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
+  list(y = (latents * values) %*% t(params$W) + noise, latents = latents, values = values)
+}
+
+# In units in which the mean square of every intensity is 1 and its mean is not negative: nothing
+# that can be observed changes. `rescale` are the factors of the intensities.
+#' @export
+gps_mend.gps_spike_slab <- function(model, params, stats) {
+  unit <- sqrt(params$mu^2 + slab_variances(params$psi)) * ifelse(params$mu < 0, -1, 1)
+  params$W <- params$W * rep(unit, each = nrow(params$W))
+  params$mu <- params$mu / unit
+  params$psi <- params$psi / if (is.matrix(params$psi)) outer(unit, unit) else unit^2
+  list(params = params, relabel = NULL, rescale = 1 / unit)
+}
+
+#' @export
+gps_handcrafted.gps_spike_slab <- function(model, params, y) {
+  t(singleton_likelihood(params, crossprod(params$W, t(y)), colSums(params$W^2)))
+}
+
+#' @export
+block_handcrafted.gps_spike_slab <- function(model, inputs, y, block) {
+  singleton_likelihood(inputs, inputs$proj, diag(inputs$gram))
+}
+
+# H x n, from W'y and the squares of W's columns. Nothing is divided by psi, which may be tiny.
+singleton_likelihood <- function(params, proj, square) {
+  psi <- slab_variances(params$psi)
+  square <- square / params$sigma2
+  pull <- proj / params$sigma2
+  ratio <- 1 + psi * square
+  (params$mu * (pull - 0.5 * params$mu * square) + 0.5 * psi * pull^2) / ratio - 0.5 * log(ratio)
+}
+
+# As in model A, but the split latent's values follow each point, so that all squares along the
+# split's direction are explained, beyond the share of one direction of noise.
+#' @export
+move_gain.gps_spike_slab <- function(model, split, residual) {
+  explained <- split$along - sum(split$size) * mean(residual^2)
+  gain_of_squares(explained, residual)
+}
+
+# The slab of the split latent; that of a new one is the mean of all others.
+#' @export
+move_component.gps_spike_slab <- function(model, params, from, split) {
+  params[c("W", "pi")] <- move_linear(params, from, split)
+  others <- if (split$latent == 0) setdiff(seq_along(params$mu), from) else split$latent
+  params$mu[from] <- mean(params$mu[others])
+  set_variances(params, from, mean(slab_variances(params$psi)[others]))
+}
+
+# New variances of some slabs, which are then independent of all others.
+set_variances <- function(params, latents, variances) {
+  if (is.matrix(params$psi)) {
+    params$psi[latents, ] <- params$psi[, latents] <- 0
+    params$psi[cbind(latents, latents)] <- variances
+  } else {
+    params$psi[latents] <- variances
+  }
+  params
+}
+
+#' @export
+own_moves.gps_spike_slab <- function(model, params, value) turning_moves(params, value)

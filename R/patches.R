@@ -1,0 +1,181 @@
+# Patches of an image, and the image from its patches. Pixels of a patch are ordered as in
+# as.vector(patch), column by column.
+
+#' Patches of an image
+#'
+#' `extract_patches()` cuts rectangles out of an image and lays them out as data points;
+#' `assemble_patches()` puts an image together again, each pixel the mean over all patches that
+#' cover it.
+#'
+#' @section Which patches:
+#' The top left corners are every `step` pixels down and across, from the first row and column; the
+#' last possible row and column are always among them, so that the patches reach all four edges.
+#' With `step` at most `size` they cover the whole image, and `assemble_patches()` gives the very
+#' image back, to the last bit. Corners run down the columns of the image, like its pixels.
+#'
+#' @param image numeric matrix of finite values, height x width.
+#' @param size height and width of a patch in pixels: one whole number, or two, at most those of the
+#'   image. For `assemble_patches()` NULL: the attribute "size" of `patches`; of an array, its own;
+#'   else square.
+#' @param step pixels from one patch to the next: one whole number of at least 1, or two (down,
+#'   across). 1: all overlapping patches.
+#' @param n number of patches to sample without replacement, a whole number between 1 and the number
+#'   of all; R's generator governs. NULL: all.
+#' @param as "matrix": one patch a row, its pixels ordered as in `as.vector(patch)`; "array":
+#'   n x height x width, the form in which [gps_fit()] takes images and [plot.gps_fit()] draws them
+#'   even where they are not square.
+#' @param patches patches as from `extract_patches()`, or anything computed from them, such as a
+#'   reconstruction by [predict.gps_fit()]: matrix n x pixels or array n x height x width, finite
+#'   values.
+#' @param dim height and width of the image: two whole numbers, or one where it is square.
+#' @param positions matrix n x 2, row and column of each patch's top left pixel, no two alike; NULL:
+#'   the attribute "positions" of `patches`, and where they have none all overlapping patches.
+#' @return `extract_patches()`: a numeric matrix n x pixels or an array n x height x width, with
+#'   the attributes "size" and "positions". `assemble_patches()`: a numeric matrix of `dim`; NA
+#'   where no patch covers a pixel.
+#' @seealso [gps_denoise()]
+#' @examples
+#' patches <- extract_patches(ascent, 8, step = 4)
+#' dim(patches)
+#' all(assemble_patches(patches, dim(ascent)) == ascent)
+#'
+#' some <- extract_patches(ascent, c(12, 8), n = 100, as = "array")
+#' dim(some)
+#' head(attr(some, "positions"))
+#' @export
+extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array")) {
+  image <- check_image(image)
+  size <- check_pair(size, "size", upper = dim(image))
+  step <- check_pair(step, "step")
+  as <- check_choice(as, "as", c("matrix", "array"))
+  positions <- place_patches(dim(image), size, step)
+  n_all <- nrow(positions)
+  if (!is.null(n)) {
+    kept <- sort(sample.int(n_all, check_count(n, "n", 1, n_all)))
+    positions <- positions[kept, , drop = FALSE]
+  }
+  check_cells(nrow(positions), prod(size), "`image` and `size`")
+  first <- first_pixels(positions, dim(image))
+  patches <- vapply(pixel_offsets(size, dim(image)), function(offset) image[first + offset],
+                    numeric(length(first)))
+  dim(patches) <- c(length(first), if (as == "array") size else prod(size))
+  structure(patches, size = size, positions = positions)
+}
+
+#' @rdname extract_patches
+#' @export
+assemble_patches <- function(patches, dim, size = NULL, positions = NULL) {
+  dim <- check_pair(dim, "dim")
+  size <- patch_size(patches, size, dim)
+  if (is.null(positions)) positions <- attr(patches, "positions")
+  values <- matrix(as.double(patches), nrow(patches))
+  positions <- check_positions(positions, nrow(values), size, dim)
+  check_finite(values, "patches")
+  first <- first_pixels(positions, dim)
+  offsets <- pixel_offsets(size, dim)
+  image <- matrix(NA_real_, dim[1], dim[2])
+  count <- matrix(0, dim[1], dim[2])
+  for (k in seq_along(offsets)) {
+    at <- first + offsets[k]
+    count[at] <- count[at] + 1
+    image[at] <- running_mean(image[at], values[, k], count[at])
+  }
+  image
+}
+
+# Unlike a sum that is divided at the end, equal values give exactly that value.
+running_mean <- function(mean, value, count) {
+  moved <- mean + (value - mean) / count
+  is_first <- count == 1
+  moved[is_first] <- value[is_first]
+  moved
+}
+
+# Top left corners, n x 2, down the columns.
+place_patches <- function(image_dim, size, step) {
+  along <- function(axis) {
+    last <- image_dim[axis] - size[axis] + 1L
+    unique(c(seq.int(1L, last, by = step[axis]), last))
+  }
+  rows <- along(1)
+  columns <- along(2)
+  cbind(row = rep(rows, length(columns)), column = rep(columns, each = length(rows)))
+}
+
+# Numbers of the top left pixels in the image, and what must be added for the other pixels.
+first_pixels <- function(positions, image_dim) {
+  positions[, 1] + (positions[, 2] - 1) * as.double(image_dim[1])
+}
+
+pixel_offsets <- function(size, image_dim) {
+  as.vector(outer(seq_len(size[1]) - 1, (seq_len(size[2]) - 1) * as.double(image_dim[1]), "+"))
+}
+
+check_image <- function(image, arg = "image") {
+  if (!(is.numeric(image) || is.logical(image)) || length(dim(image)) != 2 || length(image) == 0) {
+    abort_value(image, arg, "a numeric matrix, height x width")
+  }
+  check_finite(image, arg)
+  unname(plain_double_matrix(image))
+}
+
+# Two whole numbers, of which the second may be left out where it is the same.
+check_pair <- function(x, arg, upper = rep(.Machine$integer.max, 2)) {
+  if (!is.numeric(x) || !length(x) %in% 1:2) {
+    abort_value(x, arg, "one or two whole numbers (height, width)")
+  }
+  x <- rep_len(as.vector(x), 2)
+  vapply(1:2, function(axis) check_count(x[axis], arg, 1, upper[axis]), 1L)
+}
+
+# Height and width of patches, as given or as they tell.
+patch_size <- function(patches, size, image_dim) {
+  n_axes <- length(dim(patches))
+  if (!is.numeric(patches) || !n_axes %in% 2:3 || length(patches) == 0) {
+    abort_value(patches, "patches", "a numeric matrix n x pixels or array n x height x width")
+  }
+  n_pixels <- length(patches) / nrow(patches)
+  if (is.null(size) && n_axes == 3) size <- dim(patches)[-1]
+  if (is.null(size)) size <- attr(patches, "size")
+  if (is.null(size)) size <- guess_image_dim(n_pixels)
+  if (is.null(size)) {
+    gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.", n_pixels))
+  }
+  size <- check_pair(size, "size", upper = image_dim)
+  if (prod(size) != n_pixels) {
+    gps_abort(sprintf("`size` = %s does not fit patches of %d pixels.", shown_dim(size), n_pixels))
+  }
+  size
+}
+
+# Given corners as an integer matrix n x 2 inside the image; without any those of all overlapping
+# patches.
+check_positions <- function(positions, n, size, image_dim) {
+  if (is.null(positions)) {
+    positions <- place_patches(image_dim, size, c(1L, 1L))
+    if (nrow(positions) != n) {
+      gps_abort(sprintf(paste(
+        "`positions` must be given: an image of %s has %d overlapping patches of %s, and `patches`",
+        "are %d."
+      ), shown_dim(image_dim), nrow(positions), shown_dim(size), n))
+    }
+    return(positions)
+  }
+  if (!is.numeric(positions) || !identical(dim(positions), c(n, 2L))) {
+    abort_value(positions, "positions", sprintf("a numeric matrix of %d x 2 (row, column)", n))
+  }
+  last <- image_dim - size + 1L
+  is_bad <- is.na(positions) | positions != round(positions) | positions < 1 |
+    positions > rep(last, each = n)
+  if (any(is_bad)) {
+    gps_abort(sprintf(
+      "`positions` must be whole numbers, rows up to %d and columns up to %d, but row %d is not.",
+      last[1], last[2], which(rowSums(is_bad) > 0)[1]
+    ))
+  }
+  again <- anyDuplicated(first_pixels(positions, image_dim))
+  if (again > 0) {
+    gps_abort(sprintf("`positions` must be distinct, but row %d repeats another.", again))
+  }
+  positions
+}

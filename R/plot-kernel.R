@@ -1,0 +1,68 @@
+# Figure of a learned selector's kernel over EM.
+
+# What is less stands at the foot of the logarithmic axis.
+least_share <- 1e-5
+
+draw_kernel <- function(fit) {
+  if (is.null(fit$kernel_trace)) {
+    gps_abort("The figure \"kernel\" needs a fit whose selector has learned a kernel.")
+  }
+  shares <- kernel_shares(fit)
+  height <- log10(pmax(shares$share, least_share))
+  at <- c(shares$iteration, shares$last)
+  limits <- range(0, floor(min(height)))
+  with_par(list(mar = panel_margins + c(0, 2, 0, 0)), {
+    open_panel(c(0, shares$last), limits, "EM iteration", "share of the variance",
+               "Terms of the learned kernel", y_ticks = seq(limits[1], 0),
+               y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"))
+    if (shares$main_begins > 0) {
+      graphics::abline(v = shares$main_begins, lty = 2, col = "grey50")
+      graphics::text(shares$main_begins, limits[1], "main run", adj = c(-0.1, 0), cex = 0.8,
+                     col = "grey30")
+    }
+    for (k in seq_len(ncol(height))) {
+      graphics::lines(at, c(height[, k], height[nrow(height), k]), type = "s", lwd = 2.5,
+                      col = cluster_ink(k))
+      graphics::points(shares$iteration, height[, k], pch = 21, bg = "white", lwd = 1.5,
+                       col = cluster_ink(k))
+    }
+    top_legend(colnames(height), col = cluster_ink(seq_len(ncol(height))), lwd = 2.5)
+  })
+}
+
+# Powers of ten in full, at most six digits after the point.
+format_power <- function(power) {
+  formatC(10^power, format = "f", digits = max(0, -min(power)), drop0trailing = TRUE)
+}
+
+# list(iteration, share [refits x terms], main_begins, last): iterations of the short start come
+# before those of the main run.
+kernel_shares <- function(fit) {
+  y <- need_data(fit, "The figure \"kernel\"")
+  trace <- fit$kernel_trace
+  kernel <- fit$selector$kernel
+  theta <- as.matrix(trace[names(fit$kernel_theta)])
+  variance <- apply(theta, 1, function(theta) {
+    term_variances(kernel_with_theta(kernel, theta, nrow(y)), rowMeans(y^2))
+  })
+  variance <- matrix(variance, length(kernel$terms),
+                     dimnames = list(make.unique(term_labels(kernel), " "), NULL))
+  main_begins <- 0L
+  if (!is.null(fit$starts)) {
+    main_begins <- sum(fit$trace$start == fit$starts$start[fit$starts$chosen])
+  }
+  list(iteration = trace$iteration + ifelse(trace$start == 0, main_begins, 0L),
+       share = t(variance) / colSums(variance), main_begins = main_begins,
+       last = main_begins + fit$n_iter)
+}
+
+# Mean of each term's variance over the data, from the mean squares of these.
+term_variances <- function(kernel, mean_squares) {
+  vapply(kernel$terms, function(term) {
+    if (term$type == "linear") sum(term$variance * mean_squares) else term$variance
+  }, 1)
+}
+
+term_labels <- function(kernel) {
+  vapply(kernel$terms, function(term) kernel_types[[term$type]]$label, "")
+}

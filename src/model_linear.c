@@ -1,0 +1,122 @@
+/* Preparation and M-step of models with a linear mean, A and B of the paper's section 4.1. Called
+ * by model_binary_sparse.c and model_spike_slab.c. */
+#include "model_linear.h"
+
+#include <math.h>
+
+#include "linalg.h"
+
+#define PI_LOWEST 1e-4
+#define TWO_PI 6.283185307179586477
+/* Weight of the old W in the W step, relative to the mean diagonal of sum <x x'>: keeps dead
+ * components in place. */
+#define PROXIMAL 1e-12
+
+void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
+                    double *gram, double *proj, double *prior, double *y_square) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const size_t n_points = (size_t)problem->n_points;
+  const double *w = params->w;
+  linalg_gemm('T', 'N', n_latents, n_latents, n_dims, 1, w, n_dims, w, n_dims, 0, gram, n_latents);
+  linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 0, proj, n_latents);
+  double constant = -0.5 * (double)n_dims * log(TWO_PI * params->sigma2[0]);
+  for (size_t h = 0; h < n_latents; h++) {
+    const double prob = params->prob[params->is_shared ? 0 : h];
+    prior[h] = log(prob) - log1p(-prob);
+    constant += log1p(-prob);
+  }
+  prior[n_latents] = constant;
+  for (size_t n = 0; n < n_points; n++) {
+    double sum = 0;
+    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
+    y_square[n] = sum;
+  }
+}
+
+/* second moments [H x H], right-hand side [H x D] */
+size_t linear_mstep_scratch(const gps_problem *problem) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  return n_latents * n_latents + n_latents * n_dims;
+}
+
+/* Both triangles, from the upper one. */
+static void fill_second(const double *upper, size_t n_latents, double *second) {
+  for (size_t k = 0; k < n_latents; k++) {
+    for (size_t j = 0; j <= k; j++) {
+      second[j + k * n_latents] = second[k + j * n_latents] = upper[j + k * n_latents];
+    }
+  }
+}
+
+/* W = (Y<X>' + eps W_old) (sum <x x'> + eps I)^-1. eps grows tenfold until the matrix can be
+ * factored. */
+static gps_status update_w(const gps_problem *problem, const double *old_w,
+                           const linear_stats *stats, double *w, int *events, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double *second = scratch, *rhs = scratch + n_latents * n_latents;
+  double trace = 0;
+  for (size_t h = 0; h < n_latents; h++) trace += stats->second[h * (n_latents + 1)];
+  double eps = PROXIMAL * (trace > 0 ? trace / (double)n_latents : 1);
+  for (int attempt = 0; attempt < 10; attempt++, eps *= 10) {
+    fill_second(stats->second, n_latents, second);
+    for (size_t h = 0; h < n_latents; h++) {
+      second[h * (n_latents + 1)] += eps;
+      for (size_t d = 0; d < n_dims; d++) {
+        const size_t at = d + h * n_dims;
+        rhs[h + d * n_latents] = stats->cross[at] + eps * old_w[at];
+      }
+    }
+    if (linalg_solve_spd(n_latents, second, n_dims, rhs) != GPS_OK) {
+      events[LINEAR_EVENT_RIDGE]++;
+      continue;
+    }
+    for (size_t h = 0; h < n_latents; h++) {
+      for (size_t d = 0; d < n_dims; d++) w[d + h * n_dims] = rhs[h + d * n_latents];
+    }
+    return GPS_OK;
+  }
+  return GPS_NOT_POSDEF;
+}
+
+/* Expected squared error of the new W: yy - 2 tr(W'YX) + tr(W M W'), the form that holds with a
+ * proximal W too. */
+static double residual_square(const gps_problem *problem, const linear_stats *stats,
+                              const double *w, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double *second = scratch, *product = scratch + n_latents * n_latents;
+  fill_second(stats->second, n_latents, second);
+  linalg_gemm('N', 'N', n_dims, n_latents, n_latents, 1, w, n_dims, second, n_latents, 0, product,
+              n_dims);
+  double sum = stats->data_square[0];
+  for (size_t i = 0; i < n_dims * n_latents; i++) sum += w[i] * (product[i] - 2 * stats->cross[i]);
+  return sum;
+}
+
+static double clamp_prob(double prob, int *events) {
+  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
+  events[LINEAR_EVENT_PI]++;
+  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
+}
+
+gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
+                        const linear_stats *stats, double lowest_sigma2, double *w, double *prob,
+                        double *sigma2, int *events, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const double count = stats->count[0];
+  const gps_status status = update_w(problem, old->w, stats, w, events, scratch);
+  if (status != GPS_OK) return status;
+  *sigma2 = residual_square(problem, stats, w, scratch) / (count * (double)n_dims);
+  if (!isfinite(*sigma2)) return GPS_NOT_FINITE;
+  if (*sigma2 < lowest_sigma2) {
+    *sigma2 = lowest_sigma2;
+    events[LINEAR_EVENT_SIGMA2]++;
+  }
+  if (old->is_shared) {
+    double on = 0;
+    for (size_t h = 0; h < n_latents; h++) on += stats->on[h];
+    prob[0] = clamp_prob(on / (count * (double)n_latents), events);
+  } else {
+    for (size_t h = 0; h < n_latents; h++) prob[h] = clamp_prob(stats->on[h] / count, events);
+  }
+  return GPS_OK;
+}

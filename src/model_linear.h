@@ -1,0 +1,40 @@
+/* What models with the mean W x and independent noise share, x being binary (model A) or binary
+ * times a value (model B): what they prepare, and their M-step of W, sigma2 and pi. */
+#ifndef GPSELECT_MODEL_LINEAR_H
+#define GPSELECT_MODEL_LINEAR_H
+
+#include "gpselect/model.h"
+#include "vector_math.h"
+
+/* Parameters; prob [1 if shared, else H]. */
+typedef struct {
+  const double *w, *prob, *sigma2;
+  int is_shared;
+} linear_params;
+
+/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the
+ * empty state without its data term; y_square [n]. Main thread. */
+void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
+                    double *gram, double *proj, double *prior, double *y_square);
+
+/* Sums over data points: x x' as its upper triangle [H x H], y x' [D x H]. */
+typedef struct {
+  const double *count, *data_square, *on, *second, *cross;
+} linear_stats;
+
+/* Counts that the M-step adds to; they stand first among a model's events. */
+enum { LINEAR_EVENT_SIGMA2, LINEAR_EVENT_PI, LINEAR_EVENT_RIDGE, LINEAR_EVENTS };
+
+/* The joint maximiser in W, sigma2 >= lowest_sigma2 and pi within its limits. Main thread. */
+size_t linear_mstep_scratch(const gps_problem *problem);
+gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
+                        const linear_stats *stats, double lowest_sigma2, double *w, double *prob,
+                        double *sigma2, int *events, double *scratch);
+
+/* into [n] += factor * x [n] */
+GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t n) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) into[i] += factor * x[i];
+}
+
+#endif

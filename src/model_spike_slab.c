@@ -1,0 +1,256 @@
+/* Model B of the paper, spike-and-slab sparse coding: b_h ~ Bernoulli(pi_h), z ~ N(mu, Psi) with
+ * Psi diagonal or full, y ~ N(W (b z), sigma2 I). Log joints and moments with z integrated out are
+ * in model_slab_*.c; here are what a data point hands to them and the closed-form M-step. Reached
+ * through the table model_spike_slab only. */
+#include <math.h>
+#include <string.h>
+
+#include "gpselect/model.h"
+#include "model_linear.h"
+#include "model_slab.h"
+
+enum { W, PI, MU, PSI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
+static const char *const inputs[] = {"W",    "pi",   "mu",    "psi",      "sigma2", "options",
+                                     "gram", "proj", "prior", "y_square", NULL};
+
+/* options: is pi shared, floor of sigma2, is Psi full */
+enum { SHARED_PROB, SIGMA2_FLOOR, FULL };
+
+enum { COUNT, DATA_SQUARE, ON, VALUE, VALUE_VALUE, DATA_VALUE, PULL, PULL_PULL };
+static const char *const stats_names[] = {
+    "count", "data_square", "on", "value", "value_value", "data_value", "pull", "pull_pull", NULL};
+
+enum { EVENT_PSI = LINEAR_EVENTS, EVENT_KEPT };
+
+static linear_params params_of(const gps_problem *problem) {
+  const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
+                                problem->input[OPTIONS][SHARED_PROB] != 0};
+  return params;
+}
+
+static int is_full(const gps_problem *problem) { return problem->input[OPTIONS][FULL] != 0; }
+
+static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
+  const linear_params params = params_of(problem);
+  linear_prepare(problem, &params, y, prepared[0], prepared[1], prepared[2], prepared[3]);
+  return GPS_OK;
+}
+
+/* The log joint of the empty state, which the log joints of all states are relative to. */
+static double shared_term(const gps_problem *problem, const gps_point *point) {
+  return problem->input[PRIOR][problem->shape.n_latents] -
+         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+}
+
+/* prior, proj, mean [n], gram, psi [n x n] */
+static size_t slots_size(size_t n) { return n * (3 + 2 * n); }
+
+static slab_slots slots_in(size_t n, double *scratch) {
+  const slab_slots slots = {
+      n, scratch, scratch + n, scratch + 2 * n, scratch + 3 * n, scratch + (3 + n) * n};
+  return slots;
+}
+
+/* The latents' own numbers, n of them. */
+static void gather(const gps_problem *problem, const gps_point *point, const int *latent,
+                   const slab_slots *slots) {
+  const size_t n_latents = (size_t)problem->shape.n_latents, n = slots->n_slots;
+  const double precision = 1 / problem->input[SIGMA2][0];
+  const double *proj = problem->input[PROJ] + (size_t)point->index * n_latents;
+  const int full = is_full(problem);
+  for (size_t k = 0; k < n; k++) {
+    const size_t h = latent[k] < 0 ? 0 : (size_t)latent[k];
+    const int is_empty = latent[k] < 0;
+    slots->prior[k] = is_empty ? -HUGE_VAL : problem->input[PRIOR][h];
+    slots->proj[k] = is_empty ? 0 : proj[h] * precision;
+    slots->mean[k] = is_empty ? 0 : problem->input[MU][h];
+    if (!full) slots->psi[k] = is_empty ? 0 : problem->input[PSI][h];
+    for (size_t j = 0; j <= k; j++) {
+      const int is_none = is_empty || latent[j] < 0;
+      const size_t at = is_none ? 0 : (size_t)latent[j] + h * n_latents;
+      slots->gram[j + k * n] = slots->gram[k + j * n] =
+          is_none ? 0 : problem->input[GRAM][at] * precision;
+      if (full) {
+        slots->psi[j + k * n] = slots->psi[k + j * n] =
+            is_none ? (double)(j == k) : problem->input[PSI][at];
+      }
+    }
+  }
+}
+
+/* on, value, pull [n], value_value, pull_pull [n x n] */
+static size_t moments_size(size_t n) { return n * (3 + 2 * n); }
+
+static slab_moments moments_in(size_t n, int full, double *scratch) {
+  const slab_moments moments = {scratch, scratch + n, scratch + 3 * n,
+                                full ? scratch + 2 * n : NULL, scratch + (3 + n) * n};
+  memset(scratch, 0, moments_size(n) * sizeof *scratch);
+  return moments;
+}
+
+/* Slots, moments, and what either kind of slab needs; for gains the slots of those given and the
+ * couplings of one more. */
+static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
+  const size_t n = (size_t)states->n_slots;
+  return slots_size(n) + moments_size(n) +
+         (is_full(problem) ? slab_correlated_scratch(n) : slab_independent_scratch(n, states));
+}
+
+static gps_status log_joint(const gps_problem *problem, const gps_point *point,
+                            const gps_states *states, double *value, double *scratch) {
+  const size_t n = (size_t)states->n_slots;
+  const slab_slots slots = slots_in(n, scratch);
+  double *rest = scratch + slots_size(n) + moments_size(n);
+  gather(problem, point, point->latent, &slots);
+  if (is_full(problem)) return slab_correlated_log_joint(&slots, states, value, rest);
+  slab_independent_log_joint(&slots, states, value, rest);
+  return GPS_OK;
+}
+
+/* Moments of one point after its log joints, in the scratch. */
+static gps_status point_moments(const gps_problem *problem, const gps_states *states,
+                                const double *prob, int wants_pulls, slab_moments *moments,
+                                double *scratch) {
+  const size_t n = (size_t)states->n_slots;
+  const slab_slots slots = slots_in(n, scratch);
+  double *rest = scratch + slots_size(n) + moments_size(n);
+  *moments = moments_in(n, wants_pulls, scratch + slots_size(n));
+  if (is_full(problem)) return slab_correlated_moments(&slots, states, prob, moments, rest);
+  slab_independent_moments(&slots, states, prob, moments, rest);
+  return GPS_OK;
+}
+
+/* Upper triangle of the slots' pairs to that of the latents' [H x H], in whatever order the slots
+ * hold them. */
+static void add_pairs(const gps_point *point, size_t n, const double *pair, size_t n_latents,
+                      double *into) {
+  for (size_t k = 0; k < n; k++) {
+    if (point->latent[k] < 0) continue;
+    const size_t latent = (size_t)point->latent[k];
+    for (size_t j = 0; j <= k; j++) {
+      if (point->latent[j] < 0) continue;
+      const size_t other = (size_t)point->latent[j];
+      into[other < latent ? other + latent * n_latents : latent + other * n_latents] +=
+          pair[j + k * n];
+    }
+  }
+}
+
+GPS_CLONES static gps_status accumulate(const gps_problem *problem, const gps_point *point,
+                                        const gps_states *states, const double *prob,
+                                        double *const *stats, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  const size_t n = (size_t)states->n_slots;
+  const int full = is_full(problem);
+  slab_moments moments;
+  const gps_status status = point_moments(problem, states, prob, full, &moments, scratch);
+  if (status != GPS_OK) return status;
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  for (size_t k = 0; k < n; k++) {
+    if (point->latent[k] < 0) continue;
+    const size_t latent = (size_t)point->latent[k];
+    stats[ON][latent] += moments.on[k];
+    stats[VALUE][latent] += moments.value[k];
+    if (full) stats[PULL][latent] += moments.pull[k];
+    add_scaled(stats[DATA_VALUE] + latent * n_dims, point->y, moments.value[k], n_dims);
+  }
+  add_pairs(point, n, moments.value_value, n_latents, stats[VALUE_VALUE]);
+  if (full) add_pairs(point, n, moments.pull_pull, n_latents, stats[PULL_PULL]);
+  return GPS_OK;
+}
+
+/* Posterior means of b z; the response is W <b z>. */
+static gps_status describe(const gps_problem *problem, const gps_point *point,
+                           const gps_states *states, const double *prob, double *latent,
+                           double *response, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  slab_moments moments;
+  const gps_status status = point_moments(problem, states, prob, 0, &moments, scratch);
+  if (status != GPS_OK) return status;
+  memcpy(latent, moments.value, (size_t)states->n_slots * sizeof *latent);
+  if (response == NULL) return GPS_OK;
+  memset(response, 0, n_dims * sizeof *response);
+  for (int k = 0; k < states->n_slots; k++) {
+    if (point->latent[k] < 0 || latent[k] == 0) continue;
+    add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
+  }
+  return GPS_OK;
+}
+
+/* The given latents are factored once. */
+static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
+                       const int *given, int n_candidates, const int *candidate, double *value,
+                       double *scratch) {
+  const size_t n_latents = (size_t)problem->shape.n_latents, n = (size_t)n_given;
+  const double precision = 1 / problem->input[SIGMA2][0];
+  const int full = is_full(problem);
+  const slab_slots slots = slots_in(n, scratch);
+  double *gram_with = scratch + slots_size(n), *psi_with = gram_with + n, *rest = psi_with + n;
+  gather(problem, point, given, &slots);
+  if (full) {
+    const gps_status status = slab_correlated_given(&slots, rest);
+    if (status != GPS_OK) return status;
+  } else {
+    slab_independent_given(&slots, rest);
+  }
+  for (int c = 0; c < n_candidates; c++) {
+    const size_t h = (size_t)candidate[c], from = h * n_latents, diagonal = h * (n_latents + 1);
+    for (size_t i = 0; i < n; i++) {
+      gram_with[i] = problem->input[GRAM][(size_t)given[i] + from] * precision;
+      if (full) psi_with[i] = problem->input[PSI][(size_t)given[i] + from];
+    }
+    const slab_latent latent = {.prior = problem->input[PRIOR][h],
+                                .proj = problem->input[PROJ][h + (size_t)point->index * n_latents] *
+                                        precision,
+                                .mean = problem->input[MU][h],
+                                .gram = problem->input[GRAM][diagonal] * precision,
+                                .psi = problem->input[PSI][full ? diagonal : h],
+                                .gram_with = gram_with,
+                                .psi_with = psi_with};
+    value[c] = full ? slab_correlated_gain(&slots, &latent, rest)
+                    : slab_independent_gain(&slots, &latent, rest);
+  }
+  return GPS_OK;
+}
+
+static size_t mstep_scratch(const gps_problem *problem) {
+  const size_t linear = linear_mstep_scratch(problem);
+  const size_t slabs = slab_mstep_scratch((size_t)problem->shape.n_latents, is_full(problem));
+  return linear > slabs ? linear : slabs;
+}
+
+static gps_status mstep(const gps_problem *problem, const double *const *stats,
+                        double *const *params_new, int *events, double *scratch) {
+  const linear_params old = params_of(problem);
+  const linear_stats sums = {stats[COUNT], stats[DATA_SQUARE], stats[ON], stats[VALUE_VALUE],
+                             stats[DATA_VALUE]};
+  const gps_status status =
+      linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], params_new[W],
+                   params_new[PI], params_new[SIGMA2], events, scratch);
+  if (status != GPS_OK) return status;
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  const slab_params slabs = {problem->input[MU], problem->input[PSI]};
+  if (is_full(problem)) {
+    return slab_correlated_mstep(n_latents, &slabs, stats[COUNT][0], stats[PULL], stats[PULL_PULL],
+                                 params_new[MU], params_new[PSI], events + EVENT_PSI, scratch);
+  }
+  slab_independent_mstep(n_latents, &slabs, stats[ON], stats[VALUE], stats[VALUE_VALUE],
+                         params_new[MU], params_new[PSI], events + EVENT_PSI, events + EVENT_KEPT);
+  return GPS_OK;
+}
+
+const gps_model model_spike_slab = {
+    .api = GPS_MODEL_API,
+    .inputs = inputs,
+    .stats = stats_names,
+    .scratch_size = scratch_size,
+    .log_joint = log_joint,
+    .shared_term = shared_term,
+    .accumulate = accumulate,
+    .describe = describe,
+    .gain = gain,
+    .prepare = prepare,
+    .mstep_scratch = mstep_scratch,
+    .mstep = mstep,
+};
