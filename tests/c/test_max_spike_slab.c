@@ -87,8 +87,7 @@ static void test_many_dimensions(void) {
   }
 }
 
-/* Draws against the cumulated density: Kolmogorov's distance has p = 1e-4 at 2.23 / sqrt(n). Each
- * has the log density that it is said to have where it is given. */
+/* Draws against the cumulated density: Kolmogorov's distance has p = 1e-4 at 2.23 / sqrt(n). */
 static void check_draws(max_case *it, int slot, const double *value, int number) {
   enum { DRAWS = 20000, BINS = 4000 };
   static int count[BINS];
@@ -101,7 +100,7 @@ static void check_draws(max_case *it, int slot, const double *value, int number)
     gps_step step = {0, 0, 0};
     model_max_spike_slab.conditional(&it->problem, &it->point, &it->states, slot, value, &rng,
                                      &step, it->scratch);
-    n_differ += step.log_density != ask(it, slot, value, step.value).log_density;
+    n_differ += step.prob_on != ask(it, slot, value, step.value).prob_on;
     if (step.value == 0) continue;
     n_on++;
     const double bin = (step.value - from) / (2 * reach) * BINS;
