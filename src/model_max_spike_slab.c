@@ -105,14 +105,15 @@ static gps_status conditional(const gps_problem *problem, const gps_point *point
   const double log_integral = max_latent_integral(&law, &pieces, scratch + problem->shape.n_dims);
   const double odds = problem->beta * problem->input[PRIOR][latent] + log_integral;
   if (!isfinite(odds)) return GPS_NOT_FINITE;
-  const double ratio = exp(-fabs(odds)), log_likely = -log1p(ratio);
+  const double ratio = exp(-fabs(odds));
   step->prob_on = (odds >= 0 ? 1 : ratio) / (1 + ratio);
   if (rng) {
     const int is_on = gps_rng_uniform(rng) < step->prob_on;
     step->value = is_on ? max_latent_draw(&law, &pieces, rng) : 0;
+    return GPS_OK;
   }
   const int is_likely = (step->value != 0) == (odds >= 0);
-  step->log_density = is_likely ? log_likely : log_likely - fabs(odds);
+  step->log_density = -log1p(ratio) - (is_likely ? 0 : fabs(odds));
   if (step->value != 0) step->log_density += max_latent_density(&law, step->value) - log_integral;
   return GPS_OK;
 }

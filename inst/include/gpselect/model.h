@@ -50,8 +50,8 @@ typedef struct {
 typedef struct {
   double value;       /* 0 = off */
   double prob_on;     /* p(on | rest) */
-  double log_density; /* of value given the rest: log of a probability where it is 0, of p(on |
-                         rest) times a density where it is not */
+  double log_density; /* of a value that is given, given the rest: log of a probability where it is
+                         0, of p(on | rest) times a density where it is not */
 } gps_step;
 
 typedef struct gps_model {
