@@ -111,9 +111,11 @@ check_fit_slots <- function(parts) {
 check_fit_method <- function(parts) {
   need_fit(is_number(parts$bound_error) && parts$bound_error >= 0,
            "`bound_error` is not a standard error")
+  need_fit(is.character(parts$method) && length(parts$method) == 1 && !is.na(parts$method),
+           "`method` is not a word")
   method <- tryCatch(resolve_method(parts$method, parts$model, parts$n_selected, parts$max_active),
                      error = function(condition) NULL)
-  need_fit(is.character(method) && identical(method, parts$method),
+  need_fit(identical(method, parts$method),
            "`method` is not how its states can be inferred")
   value <- parts$value
   if (method == "exact") return(need_fit(is.null(value), "`value` belongs to no chain"))

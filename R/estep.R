@@ -27,8 +27,8 @@ block_lengths <- function(model, block) {
 }
 
 # list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob, value, variance,
-# draws): stats, latent, response, prob and draws only where wanted. With a chain, list(sweeps,
-# seed, start, value), states are sampled: there are value [slots x n], variance [n] and draws
+# draws): stats, latent, response, prob and draws only where wanted. With a chain (see
+# new_chain()) states are sampled: there are value [slots x n], variance [n] and draws
 # [slots x draws x n] then, and no prob.
 run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
                       iteration = 0L, chain = NULL) {
@@ -55,7 +55,7 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' @param n_threads number of threads; NULL: see [gps_control()].
 #' @param method,sweeps as in [gps_control()].
 #' @param value where the chains start: numeric matrix n x H' of the values of the selected latents,
-#'   0 = off; NULL: all off. For sampling only.
+#'   0 = off; NULL: they are new. For sampling only.
 #' @return a list with `prob_on` (n x H', probability that each selected latent is on),
 #'   `log_evidence` (n, the log of the sum of `p(s, y)` over the states; their sum is the bound)
 #'   and, where wanted, `stats` (the model's expected sufficient statistics), `latent` (n x H',
@@ -82,8 +82,8 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   states <- build_states(model, nrow(selected), max_active, method)
   beta <- check_number(beta, "beta", 0, open = TRUE)
   chain <- if (method == "gibbs") {
-    list(sweeps = check_sweeps(sweeps), value = check_value(value, selected), start = 0L,
-         seed = stream_seed())
+    value <- if (!is.null(value)) check_value(value, selected)
+    new_chain(check_sweeps(sweeps), stream_seed(), 0L, value, selected)
   }
   block <- new_block(0, ncol(y))
   result <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
@@ -116,9 +116,8 @@ check_all_params <- function(model, params, arg) {
   params[names(model$params)]
 }
 
-# Where chains start, n x slots -> slots x n; empty slots are off.
+# Where chains start, n x slots -> slots x n.
 check_value <- function(value, selected) {
-  if (is.null(value)) return(array(0, dim(selected)))
   value <- t(check_matrix(value, "value", n_cols = nrow(selected)))
   if (ncol(value) != ncol(selected)) {
     gps_abort(sprintf("`value` must have %d rows like `selected`, not %d.", ncol(selected),

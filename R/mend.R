@@ -1,6 +1,6 @@
 # Leaving a local optimum: the component that the fit could best do without is moved to where the
 # data are explained worst, and the bound after a few iterations decides. Split and merge in one
-# move (compare Ueda et al. 2000), for any selector.
+# move (compare Ueda et al. 2000), for any selector. A model may have moves of its own beside it.
 
 # Iterations of a trial, and most trials in a round.
 trial_iterations <- 5L
@@ -28,9 +28,13 @@ is_mend_due <- function(task, state) {
 
 # One round when it is due: the state after the first move whose trial beats the state continued
 # equally long, or the state as it was with `is_mended` set, for no further round would find
-# anything else.
+# anything else: nor would one after a move that came to nothing in the end.
 mend <- function(task, state) {
   if (!is_mend_due(task, state)) return(state)
+  if (has_come_to_nothing(state)) {
+    state$is_mended <- TRUE
+    return(state)
+  }
   began <- proc.time()[["elapsed"]]
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
@@ -39,6 +43,13 @@ mend <- function(task, state) {
   if (!is.null(trial)) return(accept_trial(state, trial, proc.time()[["elapsed"]] - began))
   state$is_mended <- TRUE
   state
+}
+
+# Whether the bound, flat again, is where it was before the last move. A selector that does not
+# follow the move can lead back there.
+has_come_to_nothing <- function(state) {
+  before <- state$bound_before_move
+  !is.null(before) && state$bound <= before + least_gain * abs(before)
 }
 
 # The state of a trial: no explorers and no refits.
@@ -136,16 +147,26 @@ accept_trial <- function(state, trial, seconds) {
   new$explore <- state$explore
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- utils::tail(new$bounds, trial_iterations)
+  new$bound_before_move <- state$bound
   new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
   new
 }
 
-# The most promising moves, best first.
+# The most promising moves, best first: those that only this model has, which take nothing away,
+# before the others.
 find_moves <- function(task, state) {
   model <- task$model
   if (model$n_latents < 2 || !can_move(model)) return(list())
   result <- pass(task, state, "response")
   on <- dense_targets(result, model$n_latents)
+  latent <- list(selected = result$selected, prob_on = result$latent)
+  value <- dense_targets(latent, model$n_latents) * (on > 0.5)
+  utils::head(c(own_moves(model, state$params, value), split_moves(task, state, result, on)),
+              trial_moves)
+}
+
+split_moves <- function(task, state, result, on) {
+  model <- task$model
   residual <- task$y - result$response
   cost <- removal_cost(on)
   from <- which.min(cost)
@@ -155,7 +176,7 @@ find_moves <- function(task, state) {
   splits <- splits[!vapply(splits, is.null, NA)]
   gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
   ranked <- order(-gain)
-  ranked <- utils::head(ranked[gain[ranked] > least_promise * cost[from]], trial_moves)
+  ranked <- ranked[gain[ranked] > least_promise * cost[from]]
   lapply(splits[ranked], function(split) {
     list(params = move_component(model, state$params, from, split),
          latents = c(from, split$latent[split$latent > 0]),
@@ -227,3 +248,10 @@ move_gain <- function(model, split, residual) UseMethod("move_gain")
 # Parameters with the component `from` moved to one half of a split, and the split latent to the
 # other.
 move_component <- function(model, params, from, split) UseMethod("move_component")
+
+# Further moves that make sense for this model alone: a list as split_moves() gives it, best first.
+# `value` [H x N] are the posterior means of latents that are more on than off, else 0.
+own_moves <- function(model, params, value) UseMethod("own_moves")
+
+#' @export
+own_moves.default <- function(model, params, value) list()

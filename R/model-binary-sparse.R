@@ -130,33 +130,44 @@ block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) {
   inputs$proj / column_norms(inputs$W)
 }
 
-# The residual's squares fall from S to S - b, so that the bound rises by
-# (cells / 2) log(S / (S - b)); b is what the split explains beyond the share 2 / pi of one
-# direction's squares that the halves of mere noise explain.
+# b is what the split explains beyond the share 2 / pi of one direction's squares that the halves of
+# mere noise explain.
 #' @export
 move_gain.gps_binary_sparse <- function(model, split, residual) {
+  noise <- 2 / pi * sum(split$size) * mean(residual^2)
+  gain_of_squares(split$between - noise, residual)
+}
+
+# The residual's squares fall from S to S - b, so that the bound rises by
+# (cells / 2) log(S / (S - b)).
+gain_of_squares <- function(explained, residual) {
   squares <- sum(residual^2)
-  explained <- min(split$between - 2 / pi * sum(split$size) * squares / length(residual),
-                   (1 - 1e-6) * squares)
+  explained <- min(explained, (1 - 1e-6) * squares)
   if (explained <= 0) return(0)
   length(residual) / 2 * log(squares / (squares - explained))
 }
 
-# Latent 0: what the rarer half of all points has beyond the others becomes a component of its own.
 #' @export
 move_component.gps_binary_sparse <- function(model, params, from, split) {
+  params[c("W", "pi")] <- move_linear(params, from, split)
+  params
+}
+
+# list(W, pi) after a move. Latent 0: what the rarer half of all points has beyond the others
+# becomes a component of its own.
+move_linear <- function(params, from, split) {
   into <- split$latent
   share <- split$size / sum(split$size)
+  w <- params$W
+  prob <- params$pi
   if (into == 0) {
     rare <- which.min(split$size)
-    params$W[, from] <- split$centres[, rare] - split$centres[, 3 - rare]
+    w[, from] <- split$centres[, rare] - split$centres[, 3 - rare]
     moved <- share[rare]
   } else {
-    params$W[, c(into, from)] <- params$W[, into] + split$centres
-    moved <- if (length(params$pi) > 1) params$pi[into] * share
+    w[, c(into, from)] <- w[, into] + split$centres
+    moved <- if (length(prob) > 1) prob[into] * share
   }
-  if (length(params$pi) > 1) {
-    params$pi[c(if (into > 0) into, from)] <- pmin(pmax(moved, 1e-4), 1 - 1e-4)
-  }
-  params
+  if (length(prob) > 1) prob[c(if (into > 0) into, from)] <- pmin(pmax(moved, 1e-4), 1 - 1e-4)
+  list(W = w, pi = prob)
 }

@@ -148,3 +148,34 @@ singleton_likelihood <- function(params, proj, square) {
   ratio <- 1 + psi * square
   (params$mu * (pull - 0.5 * params$mu * square) + 0.5 * psi * pull^2) / ratio - 0.5 * log(ratio)
 }
+
+# As in model A, but the split latent's values follow each point, so that all squares along the
+# split's direction are explained, beyond the share of one direction of noise.
+#' @export
+move_gain.gps_spike_slab <- function(model, split, residual) {
+  explained <- split$along - sum(split$size) * mean(residual^2)
+  gain_of_squares(explained, residual)
+}
+
+# The slab of the split latent; that of a new one is the mean of all others.
+#' @export
+move_component.gps_spike_slab <- function(model, params, from, split) {
+  params[c("W", "pi")] <- move_linear(params, from, split)
+  others <- if (split$latent == 0) setdiff(seq_along(params$mu), from) else split$latent
+  params$mu[from] <- mean(params$mu[others])
+  set_variances(params, from, mean(slab_variances(params$psi)[others]))
+}
+
+# New variances of some slabs, which are then independent of all others.
+set_variances <- function(params, latents, variances) {
+  if (is.matrix(params$psi)) {
+    params$psi[latents, ] <- params$psi[, latents] <- 0
+    params$psi[cbind(latents, latents)] <- variances
+  } else {
+    params$psi[latents] <- variances
+  }
+  params
+}
+
+#' @export
+own_moves.gps_spike_slab <- function(model, params, value) turning_moves(params, value)

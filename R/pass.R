@@ -35,16 +35,24 @@ pass_block <- function(block, task, state, want) {
   c(list(selected = selected), estep)
 }
 
+# Chains of a block for the E-step. Without values they are new: all is off, and hot sweeps come
+# first.
+new_chain <- function(sweeps, seed, start, value, selected) {
+  is_new <- is.null(value)
+  list(sweeps = sweeps, seed = seed, start = start, n_hot = if (is_new) hot_sweeps else 0L,
+       value = if (is_new) array(0, dim(selected)) else value)
+}
+
+# Fewer leave many chains in poor states where the posterior is sharp.
+hot_sweeps <- 20L
+
 # The chains of a block, each where the last iteration left it; NULL where states are summed over.
 block_chain <- function(task, state, block, selected) {
   if (task$method == "exact") return(NULL)
-  last <- if (!is.null(state$value)) block_slots(state$selected, block)
-  value <- if (is.null(last)) {
-    array(0, dim(selected))
-  } else {
-    carry_values(last, block_slots(state$value, block), selected)
+  value <- if (!is.null(state$value)) {
+    carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
   }
-  list(sweeps = task$sweeps, seed = task$seed, start = state$start, value = value)
+  new_chain(task$sweeps, task$seed, state$start, value, selected)
 }
 
 # Point by point the selection, last iteration's or the new one, that explains the point better: the

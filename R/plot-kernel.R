@@ -1,16 +1,18 @@
 # Figure of a learned selector's kernel over EM.
 
+# What is less stands at the foot of the logarithmic axis.
+least_share <- 1e-5
+
 draw_kernel <- function(fit) {
   if (is.null(fit$kernel_trace)) {
     gps_abort("The figure \"kernel\" needs a fit whose selector has learned a kernel.")
   }
   shares <- kernel_shares(fit)
-  # Zero has no place on a logarithmic axis.
-  height <- log10(pmax(shares$share, 1e-8))
+  height <- log10(pmax(shares$share, least_share))
   at <- c(shares$iteration, shares$last)
   limits <- range(0, floor(min(height)))
   with_par(list(mar = panel_margins + c(0, 2, 0, 0)), {
-    open_panel(c(0, shares$last), limits, "EM iteration", "share of the variance at the data",
+    open_panel(c(0, shares$last), limits, "EM iteration", "share of the variance",
                "Terms of the learned kernel", y_ticks = seq(limits[1], 0),
                y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"))
     if (shares$main_begins > 0) {

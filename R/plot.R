@@ -28,8 +28,9 @@
 #'   stopped.
 #' * `"kernel"`: learned selectors only: the share that each term of the kernel has in its variance
 #'   at the data, the mean of \eqn{k(y_n, y_n)}{k(y_n, y_n)}, over the EM iterations; for a linear
-#'   term the variance times the mean of \eqn{|y|^2}{|y|^2}. Refits are marked; the short starts
-#'   share one kernel, and the iterations of the chosen one come before those of the main run.
+#'   term the variance times the mean of \eqn{|y|^2}{|y|^2}. What is less than 0.001 % stands there.
+#'   Refits are marked; the short starts share one kernel, and the iterations of the chosen one come
+#'   before those of the main run.
 #' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
 #'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
 #'   many pairs of point and latent.

@@ -25,10 +25,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' row.
 #'
 #' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
-#' for its own data its chains go on, for new data they start with all latents off and have 20
-#' sweeps of burn-in more than in the fit. The draws follow from the fit's seed and the number of
-#' the row: the same prediction twice is the same, to the last bit. Probabilities are means of p(on
-#' | rest), and `"loglik"` is an estimate with the right mean on the scale of Z.
+#' for its own data its chains go on, new data get new chains. The draws follow from the fit's seed
+#' and the number of the row: the same prediction twice is the same, to the last bit. Probabilities
+#' are means of p(on | rest).
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once.
 #' @return for n data points, with their row names,
@@ -179,7 +178,7 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   task <- list(y = y, model = fit$model, selector = fit$selector,
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
-               method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps, is_new),
+               method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
                states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
                n_threads = resolve_threads(n_threads))
   task$control$monotone <- FALSE
@@ -193,14 +192,10 @@ prediction_blocks <- function(task, type) {
   split_blocks(ncol(task$y), max(task$model$n_latents, n_states, task$selector$n_trained))
 }
 
-# A prediction has no later iteration to correct it: more draws, and more burn-in where the chain
-# starts anew.
+# A prediction has no later iteration to correct it: more draws.
 prediction_draws <- 20L
-new_burn_in <- 20L
 
-prediction_sweeps <- function(sweeps, is_new) {
-  c(sweeps[1] + if (is_new) new_burn_in else 0L, max(sweeps[2], prediction_draws))
-}
+prediction_sweeps <- function(sweeps) c(sweeps[1], max(sweeps[2], prediction_draws))
 
 prediction_state <- function(fit) {
   state <- new_state(fit$params, 0L, 0, fit$memory)

@@ -20,6 +20,7 @@ typedef struct {
 
 /* The chains of a block of data points. */
 typedef struct {
+  int n_hot;          /* sweeps at falling temperatures that come first */
   int n_burn, n_keep; /* sweeps before the first draw; draws, at least one */
   uint32_t seed[2], start;
   const double *value; /* [n_slots x n] where each chain starts, 0 = off */

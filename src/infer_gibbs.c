@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Temperature of the first hot sweep; it falls geometrically to that of the problem. */
+#define HOTTEST 1000.0
+
 /* One data point at work. */
 typedef struct {
   const gps_model *model;
@@ -149,7 +152,10 @@ static gps_status flip(gibbs_walk *walk, int slot, gps_rng *rng, gps_step *step)
   if (isnan(odds) || odds == HUGE_VAL) return GPS_NOT_FINITE;
   const double ratio = exp(-fabs(odds));
   step->prob_on = (odds >= 0 ? 1 : ratio) / (1 + ratio);
-  if (rng) step->value = gps_rng_uniform(rng) < step->prob_on;
+  if (rng) { /* nobody asks for the density of a draw */
+    step->value = gps_rng_uniform(rng) < step->prob_on;
+    return GPS_OK;
+  }
   const int is_likely = (step->value != 0) == (odds >= 0);
   step->log_density = -log1p(ratio) - (is_likely ? 0 : fabs(odds));
   return GPS_OK;
@@ -318,6 +324,26 @@ static gps_status use_draws(gibbs_walk *walk, double *latent, double *response,
   return model->accumulate(walk->problem, walk->point, &states, walk->weight, stats, walk->scratch);
 }
 
+/* Sweeps that lead to the target. At full sharpness a chain that starts far off is soon caught in
+ * the first state that explains a point somehow; falling temperatures lead past most of these. */
+static gps_status burn_in(gibbs_walk *walk, size_t n, gps_rng *rng) {
+  const gps_problem *problem = walk->problem;
+  const gps_chain *chain = walk->chain;
+  const size_t n_slots = (size_t)walk->states->n_slots;
+  gps_problem heated = *problem;
+  gps_status status = GPS_OK;
+  load_state(walk, chain->value + n * n_slots);
+  walk->problem = &heated;
+  for (int b = 0; b < chain->n_hot && status == GPS_OK; b++) {
+    heated.beta = problem->beta * pow(HOTTEST, (double)b / chain->n_hot - 1);
+    status = sweep(walk, 0, rng, NULL);
+  }
+  walk->problem = problem;
+  for (int b = 0; b < chain->n_burn && status == GPS_OK; b++) status = sweep(walk, 0, rng, NULL);
+  memcpy(walk->target, walk->value, n_slots * sizeof(double));
+  return status;
+}
+
 /* One data point: results into column n of the posterior. */
 static gps_status sample_point(gibbs_walk *walk, size_t n, const gps_posterior *posterior,
                                double *const *stats) {
@@ -327,10 +353,7 @@ static gps_status sample_point(gibbs_walk *walk, size_t n, const gps_posterior *
   const size_t bytes = n_slots * sizeof(double);
   gps_rng rng = gps_rng_stream(chain->seed, chain->start, GPS_PURPOSE_GIBBS,
                                (uint32_t)problem->iteration, (uint32_t)(problem->first_row + n));
-  gps_status status = GPS_OK;
-  load_state(walk, chain->value + n * n_slots);
-  for (int b = 0; b < chain->n_burn && status == GPS_OK; b++) status = sweep(walk, 0, &rng, NULL);
-  memcpy(walk->target, walk->value, bytes);
+  gps_status status = burn_in(walk, n, &rng);
   if (status == GPS_OK) status = keep_draws(walk, &rng);
   double log_evidence = 0, variance = 0;
   if (status == GPS_OK) status = estimate_evidence(walk, &rng, &log_evidence, &variance);

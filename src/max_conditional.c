@@ -5,51 +5,94 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #define LANES 8
 /* Keys sorted by counting; longer arrays are merged from runs of this length. */
 #define RUN ((size_t)64)
+/* With fewer dimensions all breakpoints are kept. */
+#define FEW_DIMS 12
+/* Half of the window in standard deviations of what favours the latent, exp(-72) far out; and the
+ * logarithm of what is no mass, with room for a peak that is much narrower than the slab. */
+#define WINDOW 12
+#define NO_MASS 60
 
-/* What a dimension adds to precision, slope and height once z wins it. */
+/* What each dimension adds to precision, slope and height once side * z wins it, which is from `at`
+ * on, and the place where it adds most to the exponent. Dimensions that this side cannot win add
+ * nothing. All arrays have room up to a multiple of the lanes, where they end in such dimensions.
+ */
 typedef struct {
-  double *prec, *slope, *height; /* [n_dims] */
-  double *at;                    /* [n_dims] breakpoints */
-  double *key, *index;           /* [rows] those of one side, by size, and their dimensions */
-  double *key_out, *index_out;   /* [rows] for sorting */
+  double *prec, *slope, *height, *at, *place;
+  double *key, *index;         /* breakpoints by size, and their dimensions */
+  double *key_out, *index_out; /* for sorting */
 } max_terms;
 
 static size_t padded(size_t n) { return (n + LANES - 1) / LANES * LANES; }
 
-enum { N_TERMS = 8 };
+enum { N_TERMS = 9 };
 
 size_t max_latent_scratch(size_t n_dims) {
-  return N_TERMS * padded(n_dims) + normal_pieces_scratch(n_dims + 2);
+  return LANES + N_TERMS * padded(n_dims) + normal_pieces_scratch(n_dims + 2);
 }
 
 static max_terms terms_in(double *scratch, size_t n_dims) {
   const size_t row = padded(n_dims);
   const max_terms terms = {scratch,           scratch + row,     scratch + 2 * row,
                            scratch + 3 * row, scratch + 4 * row, scratch + 5 * row,
-                           scratch + 6 * row, scratch + 7 * row};
+                           scratch + 6 * row, scratch + 7 * row, scratch + 8 * row};
   return terms;
 }
 
-GPS_CLONES static void set_terms(const max_latent *latent, max_terms *terms) {
-  const double *restrict y = latent->y, *restrict w = latent->w, *restrict others = latent->others;
-  double *restrict prec = terms->prec, *restrict slope = terms->slope;
-  double *restrict height = terms->height, *restrict at = terms->at;
-  const double precision = latent->beta / latent->sigma2, mu = latent->mu;
-  const size_t n_dims = latent->n_dims;
+/* The sum of eight lanes, in a fixed order. */
+GPS_INLINE double sum_lanes(const double *x) {
+  return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+/* Eight dimensions of set_terms(), the first being d. */
+GPS_INLINE void set_lanes(const max_latent *latent, double side, const double *restrict y,
+                          const double *restrict w, const double *restrict others, size_t d,
+                          const max_terms *terms, double *restrict lowest) {
+  double *restrict prec = terms->prec + d, *restrict slope = terms->slope + d;
+  double *restrict height = terms->height + d, *restrict at = terms->at + d;
+  double *restrict place = terms->place + d;
+  const double precision = latent->beta / latent->sigma2, mu = side * latent->mu;
 #pragma omp simd
-  for (size_t d = 0; d < n_dims; d++) {
-    const double reached = others ? others[d] : 0;
-    const double mean = mu * w[d], scaled = precision * w[d];
-    prec[d] = scaled * w[d];
-    slope[d] = scaled * (y[d] - mean);
-    height[d] = 0.5 * precision * (mean - reached) * (2 * y[d] - reached - mean);
-    at[d] = reached / w[d];
+  for (size_t l = 0; l < LANES; l++) {
+    const double weight = side * w[l], inverse = 1 / weight;
+    const double mean = mu * weight, scaled = precision * weight;
+    const int can_win = weight > 0 && others[l] * inverse < HUGE_VAL;
+    lowest[l] = weight < lowest[l] ? weight : lowest[l];
+    prec[l] = can_win ? scaled * weight : 0;
+    slope[l] = can_win ? scaled * (y[l] - mean) : 0;
+    height[l] = can_win ? 0.5 * precision * (mean - others[l]) * (2 * y[l] - others[l] - mean) : 0;
+    at[l] = can_win ? others[l] * inverse : HUGE_VAL;
+    place[l] = can_win ? y[l] * inverse : 0;
   }
+}
+
+/* Returns whether the other side can win anything. Where the dimensions are no multiple of the
+ * lanes, the last vector goes back over some that are set already. */
+GPS_CLONES static int set_terms(const max_latent *latent, double side, const max_terms *terms) {
+  static const double zero[LANES] = {0};
+  const double *y = latent->y, *w = latent->w, *others = latent->others;
+  const size_t n_dims = latent->n_dims, last = padded(n_dims) - LANES;
+  double lowest[LANES] = {0}, rest[3 * LANES] = {0};
+  set_lanes(latent, side, zero, zero, zero, last, terms, lowest);
+  for (size_t d = 0; d + LANES <= n_dims; d += LANES) {
+    set_lanes(latent, side, y + d, w + d, others ? others + d : zero, d, terms, lowest);
+  }
+  if (n_dims >= LANES) {
+    const size_t d = n_dims - LANES;
+    set_lanes(latent, side, y + d, w + d, others ? others + d : zero, d, terms, lowest);
+  } else {
+    memcpy(rest, y, n_dims * sizeof *y);
+    memcpy(rest + LANES, w, n_dims * sizeof *w);
+    if (others) memcpy(rest + 2 * LANES, others, n_dims * sizeof *others);
+    set_lanes(latent, side, rest, rest + LANES, rest + 2 * LANES, 0, terms, lowest);
+  }
+  for (size_t l = 0; l < LANES; l++) lowest[0] = lowest[l] < lowest[0] ? lowest[l] : lowest[0];
+  return lowest[0] < 0;
 }
 
 /* rank[i] <- how many of the n keys stand before key i; equal ones keep their order. key and rank
@@ -121,51 +164,154 @@ static void sort_keys(size_t n, max_terms *terms) {
   }
 }
 
-/* Adds the pieces of one side. Those between equal breakpoints are left out. */
-static void add_side(const max_latent *latent, double side, max_terms *terms,
-                     normal_pieces *pieces) {
-  double prec = latent->beta / latent->psi, slope = 0, height = 0;
-  size_t n = 0;
-  for (size_t d = 0; d < latent->n_dims; d++) {
-    if (!(side * latent->w[d] > 0)) continue;
-    const double key = side * terms->at[d];
-    if (key == 0) {
-      prec += terms->prec[d];
-      slope += side * terms->slope[d];
-      height += terms->height[d];
-    } else if (key < HUGE_VAL) {
-      terms->key[n] = key;
-      terms->index[n++] = (double)d;
+/* What the dimensions add to the exponent at side * z = guess, and limits of what they can add up
+ * to lo and from hi on, each of them at its best place there. */
+GPS_CLONES static void bound_exponent(size_t n, const max_terms *terms, const double z[3],
+                                      double sum[3]) {
+  const double *restrict prec = terms->prec, *restrict at = terms->at;
+  const double *restrict place = terms->place;
+  double below[LANES] = {0}, here[LANES] = {0}, above[LANES] = {0};
+  const double lo = z[0], guess = z[1], hi = z[2];
+  for (size_t i = 0; i < n; i += LANES) {
+#pragma omp simd
+    for (size_t l = 0; l < LANES; l++) {
+      const double from = at[i + l], best = place[i + l], half = 0.5 * prec[i + l];
+      const double up_to = best < lo ? best : lo, beyond = best > hi ? best : hi;
+      below[l] += up_to > from ? half * (up_to - from) * (2 * best - up_to - from) : 0;
+      here[l] += guess > from ? half * (guess - from) * (2 * best - guess - from) : 0;
+      above[l] += beyond > from ? half * (beyond - from) * (2 * best - beyond - from) : 0;
     }
   }
+  sum[0] = sum_lanes(below);
+  sum[1] = sum_lanes(here);
+  sum[2] = sum_lanes(above);
+}
+
+/* Precision, and precision times mean, of the dimensions that would rather be won. */
+GPS_CLONES static void sum_gainers(size_t n, const max_terms *terms, double *prec_sum,
+                                   double *product_sum) {
+  const double *restrict prec = terms->prec, *restrict at = terms->at;
+  const double *restrict place = terms->place;
+  double square[LANES] = {0}, product[LANES] = {0};
+  for (size_t i = 0; i < n; i += LANES) {
+#pragma omp simd
+    for (size_t l = 0; l < LANES; l++) {
+      const double weight = place[i + l] > at[i + l] ? prec[i + l] : 0;
+      square[l] += weight;
+      product[l] += weight * place[i + l];
+    }
+  }
+  *prec_sum = sum_lanes(square);
+  *product_sum = sum_lanes(product);
+}
+
+/* Where the law of side * z can have mass: outside, even if every dimension could choose its own z
+ * there, it is below exp(-NO_MASS) of its value at a guess of its peak. */
+static void find_window(const max_latent *latent, double side, const max_terms *terms, double *from,
+                        double *to) {
+  const size_t n = padded(latent->n_dims);
+  const double own = latent->beta / latent->psi, mu = side * latent->mu;
+  double prec, product, sum[3];
+  sum_gainers(n, terms, &prec, &product);
+  prec += own;
+  const double guess = (product + own * mu) / prec, reach = WINDOW / sqrt(prec);
+  if (!(guess > 0)) return;
+  const double z[3] = {guess - reach, guess, guess + reach};
+  bound_exponent(n, terms, z, sum);
+  for (int k = 0; k < 3; k++) {
+    const int may_reach_mu = k == 0 ? z[k] > mu : k == 2 && z[k] < mu;
+    sum[k] -= may_reach_mu ? 0 : 0.5 * own * (z[k] - mu) * (z[k] - mu);
+  }
+  if (z[0] > 0 && sum[0] < sum[1] - NO_MASS) *from = z[0];
+  if (sum[2] < sum[1] - NO_MASS) *to = z[2];
+}
+
+/* Adds to base what the dimensions add that are won from `from` on. */
+GPS_CLONES static void sum_base(size_t n, const max_terms *terms, double from, double base[3]) {
+  const double *restrict prec = terms->prec, *restrict slope = terms->slope;
+  const double *restrict height = terms->height, *restrict at = terms->at;
+  double sum_prec[LANES] = {0}, sum_slope[LANES] = {0}, sum_height[LANES] = {0};
+  for (size_t i = 0; i < n; i += LANES) {
+#pragma omp simd
+    for (size_t l = 0; l < LANES; l++) {
+      const double is_won = at[i + l] <= from ? 1 : 0;
+      sum_prec[l] += is_won * prec[i + l];
+      sum_slope[l] += is_won * slope[i + l];
+      sum_height[l] += is_won * height[i + l];
+    }
+  }
+  base[0] += sum_lanes(sum_prec);
+  base[1] += sum_lanes(sum_slope);
+  base[2] += sum_lanes(sum_height);
+}
+
+/* The keys become the breakpoints between `from` and `to`; returns how many. Without branches,
+ * which could not be foreseen. */
+static size_t collect_keys(size_t n_dims, double from, double to, max_terms *terms) {
+  size_t n = 0;
+  for (size_t d = 0; d < n_dims; d++) {
+    const double at = terms->at[d];
+    terms->key[n] = at;
+    terms->index[n] = (double)d;
+    n += (size_t)((at > from) & (at < to));
+  }
+  return n;
+}
+
+static void put_piece(normal_pieces *pieces, double lo, double hi, const double sum[3]) {
+  const size_t at = pieces->n;
+  pieces->lo[at] = lo;
+  pieces->hi[at] = hi;
+  pieces->prec[at] = sum[0];
+  pieces->slope[at] = sum[1];
+  pieces->height[at] = sum[2];
+  pieces->n += hi > lo;
+}
+
+/* Adds the pieces of one side; those between equal breakpoints are left out. Returns whether the
+ * other side can win anything. */
+static int add_side(const max_latent *latent, double side, max_terms *terms,
+                    normal_pieces *pieces) {
+  double sum[3] = {latent->beta / latent->psi, 0, 0}, from = 0, to = HUGE_VAL;
+  const double mu = side * latent->mu;
+  size_t n = 0;
+  const int has_other_side = set_terms(latent, side, terms);
+  if (latent->others && latent->n_dims >= FEW_DIMS) find_window(latent, side, terms, &from, &to);
+  sum_base(padded(latent->n_dims), terms, from, sum);
+  if (latent->others) n = collect_keys(latent->n_dims, from, to, terms);
   if (n > 1) sort_keys(n, terms);
-  double lo = -side * latent->mu;
-  size_t at = pieces->n;
-  for (size_t i = 0; i <= n; i++) {
-    const double hi = i < n ? terms->key[i] - side * latent->mu : HUGE_VAL;
-    pieces->lo[at] = lo;
-    pieces->hi[at] = hi;
-    pieces->prec[at] = prec;
-    pieces->slope[at] = slope;
-    pieces->height[at] = height;
-    at += hi > lo;
-    if (i == n) break;
+  double lo = from - mu;
+  for (size_t i = 0; i < n; i++) {
+    const double hi = terms->key[i] - mu;
+    put_piece(pieces, lo, hi, sum);
     const size_t d = (size_t)terms->index[i];
-    prec += terms->prec[d];
-    slope += side * terms->slope[d];
-    height += terms->height[d];
+    sum[0] += terms->prec[d];
+    sum[1] += terms->slope[d];
+    sum[2] += terms->height[d];
     lo = hi;
   }
-  pieces->n = at;
+  put_piece(pieces, lo, to - mu, sum);
+  return has_other_side;
+}
+
+/* At a multiple of a vector's size, so that no vector lies in two lines of the cache. */
+static double *aligned(double *scratch) {
+  const size_t size = LANES * sizeof *scratch, over = (uintptr_t)scratch % size;
+  return over % sizeof *scratch ? scratch : scratch + (over ? size - over : 0) / sizeof *scratch;
 }
 
 double max_latent_integral(const max_latent *latent, normal_pieces *pieces, double *scratch) {
+  scratch = aligned(scratch);
   max_terms terms = terms_in(scratch, latent->n_dims);
   *pieces = normal_pieces_in(scratch + N_TERMS * padded(latent->n_dims), latent->n_dims + 2);
-  set_terms(latent, &terms);
-  add_side(latent, -1, &terms, pieces);
+  const int has_negative = add_side(latent, 1, &terms, pieces);
   pieces->n_first = pieces->n;
-  add_side(latent, 1, &terms, pieces);
+  if (has_negative) {
+    add_side(latent, -1, &terms, pieces);
+  } else {
+    const double slab[3] = {latent->beta / latent->psi, 0, 0};
+    put_piece(pieces, latent->mu, HUGE_VAL, slab);
+  }
   return latent->beta * latent->log_norm + normal_pieces_integrate(pieces);
 }
 
@@ -205,7 +351,7 @@ double max_latent_draw(const max_latent *latent, const normal_pieces *pieces, gp
   const double root = sqrt(pieces->prec[i]), centre = pieces->slope[i] / pieces->prec[i];
   const double lo = (pieces->lo[i] - centre) * root, hi = (pieces->hi[i] - centre) * root;
   const double x = centre + gps_rng_truncated_normal(rng, lo, hi) / root;
-  return value_at(latent, i < pieces->n_first ? -1 : 1, x);
+  return value_at(latent, i < pieces->n_first ? 1 : -1, x);
 }
 
 double max_latent_mode(const max_latent *latent, const normal_pieces *pieces) {
@@ -215,5 +361,5 @@ double max_latent_mode(const max_latent *latent, const normal_pieces *pieces) {
   }
   double x = pieces->slope[best] / pieces->prec[best];
   x = x < pieces->lo[best] ? pieces->lo[best] : x > pieces->hi[best] ? pieces->hi[best] : x;
-  return value_at(latent, best < pieces->n_first ? -1 : 1, x);
+  return value_at(latent, best < pieces->n_first ? 1 : -1, x);
 }

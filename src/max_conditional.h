@@ -18,7 +18,7 @@ typedef struct {
 } max_latent;
 
 /* Log of the integral over z of [N(z; mu, psi) p(y | z) / p(y | off)]^beta. The pieces, in side *
- * (z - mu) with those of side -1 first, are laid out in scratch [max_latent_scratch()]. */
+ * (z - mu) with those of side 1 first, are laid out in scratch [max_latent_scratch()]. */
 size_t max_latent_scratch(size_t n_dims);
 double max_latent_integral(const max_latent *latent, normal_pieces *pieces, double *scratch);
 

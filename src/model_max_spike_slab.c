@@ -222,7 +222,7 @@ static double single_log_joint(const gps_problem *problem, const gps_point *poin
   const double log_integral = max_latent_integral(&law, &pieces, scratch);
   memset(moment, 0, N_MOMENTS * sizeof *moment);
   for (size_t i = 0; i < pieces.n; i++) {
-    const int is_above = i >= pieces.n_first;
+    const int is_above = i < pieces.n_first;
     const double root = sqrt(pieces.prec[i]), share = pieces.mass[i] / pieces.total;
     double half[3];
     normal_half_moments((pieces.slope[i] - pieces.prec[i] * pieces.lo[i]) / root, half);

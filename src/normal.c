@@ -18,7 +18,7 @@
 
 enum { N_ARRAYS = 7, N_WORK = 7 };
 /* Rows of the work space. */
-enum { NEAR, WIDTH, BASE, SCALE, EXPONENTS };
+enum { NEAR, WIDTH, INSIDE, ROOT, EXPONENTS };
 
 static size_t padded(size_t n) { return (n + LANES - 1) / LANES * LANES; }
 
@@ -62,12 +62,13 @@ void normal_half_moments(double slope, double moment[3]) {
   moment[2] = slope * moment[1] + moment[0];
 }
 
-/* Fills the row from piece n on, with pieces that are neither the highest nor invalid. */
+/* Fills a vector's length after the last piece with pieces that are neither the highest nor
+ * invalid: loops go up to a multiple of the lanes, wherever they start. */
 static void pad(normal_pieces *pieces) {
-  for (size_t i = pieces->n; i < padded(pieces->n) + LANES; i++) {
+  for (size_t i = pieces->n; i < pieces->n + LANES; i++) {
     pieces->lo[i] = pieces->hi[i] = pieces->slope[i] = 0;
     pieces->prec[i] = DBL_MAX;
-    pieces->height[i] = -HUGE_VAL;
+    pieces->height[i] = pieces->peak[i] = -HUGE_VAL;
   }
 }
 
@@ -134,32 +135,32 @@ static void drop_ends(normal_pieces *pieces, double least_prec) {
 /* In units of the standard deviation, x from the end with the larger value, the exponent relative
  * to the peak is -x (near + x / 2) where it only falls, and -(x - distance)^2 / 2, near =
  * -distance, where the peak is inside. The integral is base + sign mills(|near|) e_0 - mills(far)
- * e_1, e the values at the ends. */
+ * e_1, e the values at the ends. Choices are products with 0 or 1: compilers make branches of other
+ * ones, and of sqrt(), and then no vectors. */
 GPS_CLONES static void set_exponents(size_t n, const normal_pieces *pieces, double *restrict work,
                                      size_t row) {
   const double *restrict lo = pieces->lo, *restrict hi = pieces->hi;
-  const double *restrict prec = pieces->prec, *restrict slope = pieces->slope;
-  const double *restrict peak = pieces->peak;
+  const double *restrict slope = pieces->slope, *restrict peak = pieces->peak;
   double *restrict near = work + NEAR * row, *restrict width = work + WIDTH * row;
-  double *restrict base = work + BASE * row, *restrict scale = work + SCALE * row;
+  double *restrict inside = work + INSIDE * row, *restrict root = work + ROOT * row;
   double *restrict at_peak = work + EXPONENTS * row;
   double *restrict at_near = at_peak + n, *restrict at_far = at_near + n;
   const double top = pieces->top;
+  for (size_t i = 0; i < n; i++) root[i] = sqrt(pieces->prec[i]);
   for (size_t i = 0; i < n; i += LANES) {
 #pragma omp simd
     for (size_t j = i; j < i + LANES; j++) {
-      const double root = sqrt(prec[j]), unit = 1 / root;
-      double w = (hi[j] - lo[j]) * root;
+      double w = (hi[j] - lo[j]) * root[j];
       w = w > WIDEST ? WIDEST : w;
-      const double from_lo = slope[j] * unit - lo[j] * root, from_hi = from_lo - w;
-      const double inside = from_lo > 0 && from_hi < 0 ? 1 : 0;
-      const double x = from_hi >= 0 && from_lo > 0 ? from_hi : -from_lo;
+      const double from_lo = slope[j] / root[j] - lo[j] * root[j], from_hi = from_lo - w;
+      const double rises = from_lo > 0 ? 1 : 0, falls = from_hi < 0 ? 1 : 0;
+      const double only_rises = rises * (1 - falls);
+      const double x = only_rises * from_hi - (1 - only_rises) * from_lo;
       near[j] = x;
       width[j] = w;
-      base[j] = inside * ROOT_TWO_PI;
-      scale[j] = unit;
+      inside[j] = rises * falls;
       at_peak[j] = peak[j] - top;
-      at_near[j] = -0.5 * inside * x * x;
+      at_near[j] = -0.5 * inside[j] * x * x;
       at_far[j] = at_near[j] - w * (x + 0.5 * w);
     }
   }
@@ -170,37 +171,37 @@ GPS_INLINE double exp_flat(double x) {
   return 1 + x * (1 + x * (1.0 / 2 + x * (1.0 / 6 + x * (1.0 / 24 + x * (1.0 / 120)))));
 }
 
-/* Gauss-Legendre with four nodes over 0 < x < width of exp(-x (near + x / 2) - offset). */
+/* One term of the integral over 0 < x < width of exp(-x (near + x / 2) - offset). */
+GPS_INLINE double flat_term(double x, double near, double offset) {
+  return exp_flat(-x * (near + 0.5 * x) - offset);
+}
+
+/* Gauss-Legendre's rule with four nodes. */
 GPS_INLINE double flat_integral(double near, double width, double offset) {
-  static const double node[4] = {0.069431844202973712, 0.33000947820757187, 0.66999052179242813,
-                                 0.93056815579702629};
-  static const double weight[4] = {0.17392742256872693, 0.32607257743127307, 0.32607257743127307,
-                                   0.17392742256872693};
-  double sum = 0;
-  for (int k = 0; k < 4; k++) {
-    const double x = node[k] * width;
-    sum += weight[k] * exp_flat(-x * (near + 0.5 * x) - offset);
-  }
-  return sum * width;
+  const double outer = flat_term(0.069431844202973712 * width, near, offset) +
+                       flat_term(0.93056815579702629 * width, near, offset);
+  const double inner = flat_term(0.33000947820757187 * width, near, offset) +
+                       flat_term(0.66999052179242813 * width, near, offset);
+  return width * (0.17392742256872693 * outer + 0.32607257743127307 * inner);
 }
 
 GPS_CLONES static void set_masses(size_t n, const double *restrict work, size_t row,
                                   double *restrict mass) {
   const double *restrict near = work + NEAR * row, *restrict width = work + WIDTH * row;
-  const double *restrict base = work + BASE * row, *restrict scale = work + SCALE * row;
+  const double *restrict inside = work + INSIDE * row, *restrict root = work + ROOT * row;
   const double *restrict at_peak = work + EXPONENTS * row;
   const double *restrict at_near = at_peak + n, *restrict at_far = at_near + n;
   for (size_t i = 0; i < n; i += LANES) {
 #pragma omp simd
     for (size_t j = i; j < i + LANES; j++) {
-      const double x = near[j], w = width[j], sign = base[j] > 0 ? -1 : 1;
-      const double far = x + w;
-      const double tails = base[j] + sign * at_near[j] * normal_mills(x < 0 ? -x : x) -
-                           at_far[j] * normal_mills(far);
-      const double offset = base[j] > 0 ? 0.5 * x * x : 0;
-      const double fall = base[j] > 0 ? 0.5 * w * w : w * (x + 0.5 * w);
-      const double integral = fall < FLAT ? flat_integral(x, w, offset) : tails;
-      mass[j] = at_peak[j] * scale[j] * integral;
+      const double x = near[j], w = width[j], sign = 1 - 2 * inside[j];
+      const double tails = inside[j] * ROOT_TWO_PI + sign * at_near[j] * normal_mills(sign * x) -
+                           at_far[j] * normal_mills(x + w);
+      const double fall = w * ((1 - inside[j]) * x + 0.5 * w);
+      const double is_flat = fall < FLAT ? 1 : 0;
+      const double flat =
+          flat_integral(is_flat * x, is_flat * w, 0.5 * is_flat * inside[j] * x * x);
+      mass[j] = at_peak[j] / root[j] * (flat + (1 - is_flat) * tails);
     }
   }
 }

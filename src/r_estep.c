@@ -103,7 +103,8 @@ static int wants(SEXP want, const char *name) {
   return 0;
 }
 
-/* list(sweeps [2], seed [2], start, value [n_slots x n]), or NULL where the E-step is exact. */
+/* list(sweeps [2], seed [2], start, value [n_slots x n], n_hot), or NULL where the E-step is
+ * exact. */
 static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
   if (list == R_NilValue) return NULL;
   gps_chain *chain = (gps_chain *)R_alloc(1, sizeof *chain);
@@ -114,6 +115,7 @@ static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
   for (int i = 0; i < 2; i++) chain->seed[i] = (uint32_t)seed[i];
   chain->start = (uint32_t)view_int(list_need(list, "start"), "start");
   chain->value = view_matrix(list_need(list, "value"), n_slots, n_points, "value");
+  chain->n_hot = view_int(list_need(list, "n_hot"), "n_hot");
   if (chain->n_burn < 0 || chain->n_keep < 1) raise_error("model", "No sweep is to be kept.");
   return chain;
 }

@@ -91,7 +91,7 @@ static void check_moments(const sampling_case *it, double truth, const double *o
   the_case.problem.beta = it->beta;
   int n_failed = 0;
   for (uint32_t seed = 0; seed < N_SEEDS; seed++) {
-    const gps_chain chain = {it->n_burn, it->n_keep, {seed, 7}, 0, start};
+    const gps_chain chain = {seed % 2 * 3, it->n_burn, it->n_keep, {seed, 7}, 0, start};
     n_failed += sample(it->model, &states, &chain, all, POINT, POINT + 1) != GPS_OK;
     const double log_ratio = log_evidence[POINT] - truth;
     for (int k = 1; k <= 2; k++) {
@@ -273,7 +273,7 @@ static void test_one_slot(void) {
   core_build(&the_case, 0);
   const gps_states states = sizes(1, 1);
   for (int n_keep = 1; n_keep <= 3; n_keep++) {
-    const gps_chain chain = {0, n_keep, {3, 7}, 0, start};
+    const gps_chain chain = {0, 0, n_keep, {3, 7}, 0, start};
     CHECK(sample(&model_binary_sparse, &states, &chain, full, 0, 1) == GPS_OK);
     CHECK_NEAR(log_evidence[0], sum_states(0, 1, 1, full, 1, on), 1e-10);
     CHECK_NEAR(prob_on[0], on[0], 1e-12);
@@ -286,7 +286,7 @@ static void test_ways(void) {
   const gps_model bare = without_gain();
   core_build(&the_case, 0);
   const gps_states states = sizes(5, 4);
-  const gps_chain chain = {2, 10, {1, 2}, 3, start};
+  const gps_chain chain = {0, 2, 10, {1, 2}, 3, start};
   int latent[5 * CORE_POINTS];
   for (int i = 0; i < 5 * CORE_POINTS; i++) latent[i] = i % 3 == 0 && i > 50 ? -1 : gapped[i % 5];
   CHECK(sample(&model_binary_sparse, &states, &chain, latent, 0, CORE_POINTS) == GPS_OK);
@@ -323,7 +323,7 @@ static void test_start(void) {
   for (int i = 0; i < 5 * CORE_POINTS; i++) start[i] = 1;
   int latent[5 * CORE_POINTS];
   for (int i = 0; i < 5 * CORE_POINTS; i++) latent[i] = gapped[i % 5];
-  const gps_chain chain = {0, 1, {1, 2}, 3, start};
+  const gps_chain chain = {0, 0, 1, {1, 2}, 3, start};
   for (int max_active = 1; max_active <= 5; max_active++) {
     const gps_states states = sizes(5, max_active);
     CHECK(sample(the_case.model, &states, &chain, latent, 0, CORE_POINTS) == GPS_OK);
@@ -351,7 +351,7 @@ static void test_failure(void) {
   model.gain = not_a_number;
   core_build(&the_case, 0);
   const gps_states states = sizes(3, 3);
-  const gps_chain chain = {1, 1, {1, 2}, 3, start};
+  const gps_chain chain = {0, 1, 1, {1, 2}, 3, start};
   int latent[3 * CORE_POINTS];
   for (int i = 0; i < 3 * CORE_POINTS; i++) latent[i] = i % 3;
   size_t bad_point = 99;

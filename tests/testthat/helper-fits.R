@@ -46,6 +46,11 @@ make_fit <- list(
     gps_fit(bars_data()$y, model_binary_sparse(10), selector, n_selected = 4,
             control = quick_control())
   },
+  sampled = function() {
+    set.seed(15)
+    gps_fit(simulate_bars(120, value = 2)$y, model_binary_sparse(10), selector_handcrafted(),
+            n_selected = 5, max_active = 4, control = quick_control(method = "gibbs"))
+  },
   images = function() {
     y <- array(bars_data()$y, c(120, 5, 5))
     gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
@@ -104,3 +109,9 @@ degenerate_fits <- function() {
   )
 }
 
+# A list or fit with some elements changed.
+within_list <- function(x, ...) {
+  changes <- list(...)
+  x[names(changes)] <- changes
+  x
+}

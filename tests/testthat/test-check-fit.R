@@ -1,9 +1,3 @@
-within_list <- function(x, ...) {
-  changes <- list(...)
-  x[names(changes)] <- changes
-  x
-}
-
 # Everything a user may do with a fit.
 all_methods <- list(
   print = function(fit) capture.output(print(fit)), summary = summary, coef = coef,

@@ -14,10 +14,13 @@ determined_fit <- function(kind, n_threads = 2) {
                        selector_random(), 3, max_active = 2, control = control),
     mixture = gps_fit(y, model_gaussian_mixture(4, "diagonal"), selector_gp(kernel_linear()), 2,
                       control = control),
+    sampled = gps_fit(y / 2, model_binary_sparse(6), selector_gp(kernel_linear()), 4,
+                      control = gps_control(max_iter = 14, n_starts = 2, n_threads = n_threads,
+                                            method = "gibbs", progress = FALSE)),
     dense = gps_fit(y[1:150, ], model_binary_sparse(6), selector_gp(), 3, control = control)
   )
 }
-kinds <- c("handcrafted", "gp", "screened", "mixture", "dense")
+kinds <- c("handcrafted", "gp", "screened", "mixture", "sampled", "dense")
 
 # All that a fit holds, but the seconds it took.
 without_clock <- function(fit) {

@@ -99,7 +99,9 @@ test_that("a fit takes two uniforms from the session, whatever it does", {
     function() gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf()), 4,
                        control = short_control(max_iter = 11)),
     function() gps_fit(y, model_gaussian_mixture(3, "diagonal"), selector_random(), 2,
-                       control = short_control(max_iter = 5))
+                       control = short_control(max_iter = 5)),
+    function() gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 4,
+                       control = short_control(max_iter = 5, method = "gibbs"))
   )
   for (fit in fits) {
     for (kind in kinds[c(1, 3)]) {
