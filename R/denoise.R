@@ -159,6 +159,7 @@ gps_mstep.gps_known_noise <- function(model, params, stats) {
 #' @rdname gps_denoise
 #' @export
 print.gps_denoised <- function(x, ...) {
+  check_denoised(x)
   n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
   lines <- c(
     Noise = sprintf("sd %s; sd of what was removed %s", plain_number(x$sd),
@@ -175,6 +176,7 @@ print.gps_denoised <- function(x, ...) {
 #' @rdname gps_denoise
 #' @export
 plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
+  check_denoised(x)
   peak <- check_number(peak, "peak", 0, open = TRUE)
   limits <- widen(range(x$image))
   titles <- c("noisy", "denoised")
@@ -196,6 +198,17 @@ plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
     do.call(draw_photograph, last)
   })
   invisible(x)
+}
+
+# Nothing cut, edited or foreign is shown.
+check_denoised <- function(x) {
+  is_image <- function(part) is.double(part) && length(dim(part)) == 2 && all(is.finite(part))
+  is_pair <- function(part) is.integer(part) && length(part) == 2 && !anyNA(part) && all(part > 0)
+  is_sound <- is.list(x) && is_image(x$image) && is_image(x$noisy) &&
+    identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && is_pair(x$size) &&
+    is_pair(x$step) && all(x$size <= dim(x$image))
+  if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
+  check_fit(x$fit)
 }
 
 # Peak signal-to-noise ratio in dB.

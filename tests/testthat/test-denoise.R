@@ -178,6 +178,23 @@ test_that("plot() draws three pictures and puts the parameters back", {
   expect_gps_error(plot(denoised, peak = 0), "`peak` must be a finite number above 0, not 0")
 })
 
+test_that("an object that was cut or edited is refused", {
+  denoised <- denoise_stripes(control = short_control(max_iter = 1))
+  edit <- function(name, value) {
+    denoised[name] <- list(value)
+    denoised
+  }
+  broken <- list(edit("image", NULL), edit("image", denoised$image[-1, ]), edit("noisy", "a"),
+                 edit("noisy", replace(denoised$noisy, 1, NA)), edit("sd", NA_real_),
+                 edit("size", c(25L, 5L)), edit("step", 0L), structure(1, class = "gps_denoised"))
+  for (x in broken) {
+    expect_gps_error(print(x), "`x` is not as gps_denoise() made it")
+    expect_gps_error(plot(x), "`x` is not as gps_denoise() made it")
+  }
+  expect_gps_error(print(edit("fit", NULL)), "`fit` must be a fit")
+  expect_gps_error(print(edit("fit", denoised$fit[-1])), "`fit` must be a fit")
+})
+
 test_that("the ratio is that of its definition", {
   expect_equal(peak_ratio(matrix(5, 2, 2), matrix(0, 2, 2), 50), 20, tolerance = 1e-12)
   expect_identical(peak_ratio(matrix(1, 2, 2), matrix(1, 2, 2), 255), Inf)
