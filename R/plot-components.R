@@ -117,8 +117,13 @@ draw_comparison <- function(fit, truth, beside) {
     panels <- c(list(examples), panels)
   }
   if (!is.null(truth)) panels <- c(panels, list(list(title = c("Truth", ""), values = reference)))
-  note <- if (is.null(truth)) "that of the first fit" else "the true one"
-  draw_panels(panels, fit, paste("Above each learned component: |cosine| with", note))
+  rival <- if (is.null(truth)) "that of the first fit" else "the true one"
+  note <- if (is.null(component_size(fit))) {
+    "Rows are dimensions, columns are data points and components"
+  } else {
+    paste("Above each learned component: |cosine| with", rival)
+  }
+  draw_panels(panels, fit, note)
 }
 
 # What was given as `beside`, as a list of fits or components.

@@ -22,7 +22,8 @@
 #'   |cosine|, and the true ones. A true component without a learned one stays blank; learned ones
 #'   that are left over come last. Where the sign of a component is free (models with slabs), it is
 #'   drawn as it agrees with the truth. Fits or components `beside` are drawn alike; without `truth`
-#'   all are in the order of the fit's own, the most used first.
+#'   all are in the order of the fit's own, the most used first. Components that are no images are
+#'   the columns of one picture.
 #' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
 #'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
 #'   stopped.
