@@ -161,7 +161,7 @@ check_fit_choices <- function(parts) {
 
 is_control <- function(control) {
   inherits(control, "gps_control") && is.list(control) &&
-    is.integer(control$sweeps) &&
+    isTRUE(control$method %in% c("auto", "exact", "gibbs")) && is.integer(control$sweeps) &&
     identical(tryCatch(check_sweeps(control$sweeps), gps_error = function(condition) NULL),
               control$sweeps)
 }

@@ -4,8 +4,9 @@
 #'
 #' @param max_iter most EM iterations after the starts, a whole number of at least 0.
 #' @param tol the fit has settled when the mean bound of six iterations differs from that of the six
-#'   before by less than this, relatively, or, while random explorers make it noisy, has not risen
-#'   by more than the standard error of the difference; at least 0. 0 never stops early.
+#'   before by less than this, relatively, or, while random explorers or sampling make it noisy,
+#'   has not risen by more than the standard error of the difference; at least 0. 0 never stops
+#'   early.
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
 #'   first half of the iterations. The log joint is divided by it. NULL: the model's default, 1
 #'   (none) for the built-in models.
@@ -13,11 +14,11 @@
 #'   number of at least 1. NULL: 8 for the built-in models. 1, with `mend = FALSE`, is the paper's
 #'   algorithm. See the section below.
 #' @param monotone TRUE: each point keeps last iteration's selection where that explains it better,
-#'   so that the bound never falls; not together with annealing.
+#'   so that the bound never falls; not together with annealing or Gibbs sampling.
 #' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random
 #'   explorers stop, each point keeps last iteration's selection where that explains it better, and
 #'   the fit ends when it settles again. Explorers displace needed latents and so bias the noise
-#'   variance.
+#'   variance. With Gibbs sampling explorers stop, but selections are not compared.
 #' @param method "exact" sums over all states of the selected latents; "gibbs" samples them, for
 #'   models in which any number of latents may be on; "auto" sums where the model can and there are
 #'   at most 65,536 states, and samples otherwise. See the section on Gibbs sampling.

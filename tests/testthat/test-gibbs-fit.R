@@ -315,6 +315,8 @@ test_that("a tampered chain is refused", {
     within_list(fit, method = c("gibbs", "gibbs")), empty,
     within_list(fit, control = within_list(fit$control, sweeps = c(1L, 0L))),
     within_list(fit, control = within_list(fit$control, sweeps = 1L)),
+    within_list(fit, control = within_list(fit$control, method = NULL)),
+    within_list(fit, control = within_list(fit$control, method = c("auto", "gibbs"))),
     within_list(a_fit("handcrafted"), method = "gibbs"),
     within_list(a_fit("handcrafted"), value = fit$value),
     within_list(a_fit("mixture"), method = "gibbs")

@@ -80,10 +80,11 @@ typedef struct gps_model {
 
   /* Optional, any thread: Gibbs sampling of latents that have values besides on and off (without
    * these four, slots are flipped by gain() or log_joint()). A draw is value [n_slots], 0 = off;
-   * draws are [n_slots x n_draws]. All is at the inverse temperature of the problem.
+   * draws are [n_slots x n_draws]. All is at the inverse temperature of the problem, which changes
+   * while a new chain cools down.
    *
    * conditional: the exact law of one slot given the others; value[slot] itself is not read. With
-   * rng it draws step->value, with NULL that is given.
+   * rng it draws step->value, with NULL that is given and its density asked for.
    * log_joint_draw: log p(draw, y) as a density in the values that are on, without shared_term.
    * accumulate_draws: one data point's statistics, as means over its draws; prob_on [n_slots] is
    * the mean of p(on | rest).
