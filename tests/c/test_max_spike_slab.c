@@ -133,6 +133,40 @@ static void test_draws(void) {
   }
 }
 
+/* The first of two latents that reach the same has the credit, and none has it where all are below
+ * zero. */
+static void test_credit(void) {
+  max_case it;
+  build_case(&it, 3, 1);
+  const double value[LATENTS] = {0, 1.5, 1.5, -2}, prob_on[LATENTS] = {0.1, 0.2, 0.3, 0.4};
+  it.w[0 + 1 * it.n_dims] = -1; /* dimension 0: -1.5, 1.5 and -2 */
+  it.w[1 + 3 * it.n_dims] = -2; /* dimension 1: 1.5, 1.5 and 4 */
+  for (int k = 1; k < 3; k++) it.w[2 + k * it.n_dims] = -1;
+  double sums[2 + 4 * LATENTS + 2 * DIMS * LATENTS] = {0}, latent[LATENTS], response[DIMS];
+  double *won_data = sums + 2 + 4 * LATENTS, *won_square = won_data + DIMS * LATENTS;
+  double *stats[8] = {sums,      sums + 1,  sums + 2, sums + 6,
+                      sums + 10, sums + 14, won_data, won_square};
+  model_max_spike_slab.accumulate_draws(&it.problem, &it.point, &it.states, 1, value, prob_on,
+                                        stats, it.scratch);
+  model_max_spike_slab.describe_draws(&it.problem, &it.point, &it.states, 1, value, latent,
+                                      response, it.scratch);
+  for (int d = 0; d < it.n_dims; d++) {
+    const int winner = d == 0 ? 2 : d == 1 ? 3 : d == 2 ? -1 : 1;
+    CHECK(response[d] == (d == 1 ? 4 : d == 2 ? 0 : 1.5));
+    for (int h = 0; h < LATENTS; h++) {
+      const double z = h == winner ? value[h] : 0;
+      CHECK(won_data[d + h * it.n_dims] == z * it.y[d]);
+      CHECK(won_square[d + h * it.n_dims] == z * z);
+    }
+  }
+  for (int h = 0; h < LATENTS; h++) {
+    CHECK(stats[2][h] == prob_on[h]);
+    CHECK(stats[3][h] == (value[h] != 0));
+    CHECK(stats[4][h] == value[h] && latent[h] == value[h]);
+    CHECK(stats[5][h] == value[h] * value[h]);
+  }
+}
+
 /* With at most one latent on, everything is in closed form. */
 static void test_single_states(void) {
   static const int n_active[LATENTS + 1] = {0, 1, 1, 1, 1}, parent[LATENTS + 1] = {-1};
@@ -220,6 +254,7 @@ int main(void) {
   test_conditional();
   test_many_dimensions();
   test_draws();
+  test_credit();
   test_single_states();
   test_pairs_are_refused();
   test_gain_beside_others();
