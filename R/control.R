@@ -81,10 +81,11 @@
 #' sweep cannot lead from every state to every other, the mean is at most \eqn{Z}. The bound of a
 #' fit is the sum of these logarithms. Its standard error follows from the spread of the \eqn{T(h^*
 #' \leftarrow h_s)}{T(h* <- h_s)} by the delta method, as if the draws were independent; of a single
-#' draw from another one beside it. It is approximate, between a half and once the true one in the
-#' cases tested, and knows nothing of states that no draw has met: in a sharp posterior a chain may
-#' stay in one of several good states, with an error of zero. Posterior means are means over the
-#' draws, probabilities of being on are means of p(on | rest) over the sweeps that led to them.
+#' draw from another one beside it. It is approximate: half of the true one to all of it where the
+#' posterior is broad, less where it is sharp. It knows nothing of states that no draw has met: a
+#' chain may stay in one of several good states with an error of zero. Posterior means are means
+#' over the draws, probabilities of being on are means of p(on | rest) over the sweeps that led to
+#' them.
 #' @return a list of class `gps_control`.
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)

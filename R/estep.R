@@ -65,8 +65,12 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #' @examples
 #' y <- matrix(rnorm(60), 20)
 #' model <- gps_bind(model_binary_sparse(4), y)
-#' step <- gps_estep(model, gps_init(model, y), y, selected = matrix(1:2, 20, 2, byrow = TRUE))
+#' params <- gps_init(model, y)
+#' selected <- matrix(1:2, 20, 2, byrow = TRUE)
+#' step <- gps_estep(model, params, y, selected)
 #' sum(step$log_evidence)
+#' sampled <- gps_estep(model, params, y, selected, method = "gibbs", sweeps = c(5, 20))
+#' c(sum(sampled$log_evidence), error = sqrt(sum(sampled$variance)))
 #' @export
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,

@@ -38,6 +38,7 @@ static gps_status sample(const gps_model *model, const gps_states *states, const
   CHECK(infer_gibbs_scratch(model, &the_case.problem, states, chain) <= SCRATCH);
   CHECK(infer_gibbs_ints(states, chain) <= INTS);
   for (int i = 0; i < SCRATCH; i++) scratch[i] = NAN;
+  for (int i = 0; i < INTS; i++) ints[i] = -12345;
   return infer_gibbs(model, &the_case.problem, states, chain, the_case.y, latent, from, to,
                      &posterior, NULL, scratch, ints, &bad_point);
 }
