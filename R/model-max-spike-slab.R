@@ -18,15 +18,15 @@
 #' included, with all values of their intensities; latents that are not selected are off.
 #'
 #' @section E-step:
-#' Gibbs sampling within these states: each (b_h, z_h) is drawn from its exact conditional. Where
-#' z_h changes, the dimensions in which h is the largest change at `z_h = m_d / W_dh`, m_d being the
-#' largest of the others; between these points the log density is quadratic, so that the integral
-#' over z_h, by which b_h is drawn, is a sum of masses under normal densities, and z_h given b_h is
-#' from a truncated normal. `prob_on` is the mean of `p(b_h = 1 | all others)` over the sweeps. With
-#' `max_active = 1` all of this has a closed form, and nothing is sampled.
+#' Gibbs sampling within these states: each (b_h, z_h) is drawn from its exact conditional. Let r_d
+#' be the largest that the others reach in dimension d, at least 0. Latent h takes d over at
+#' `z_h = r_d / W_dh`; between these D points the log density is quadratic in z_h, so that the
+#' integral over z_h, by which b_h is drawn, is a sum of masses under normal densities, and z_h
+#' given b_h is from truncated normals. `prob_on` is the mean of `p(b_h = 1 | all others)` over the
+#' draws. With `max_active = 1` all of this has a closed form, and nothing is sampled.
 #'
 #' @section M-step:
-#' In each dimension the latent that is the largest has the credit, \eqn{A_{dh} = 1}, judged by the
+#' In each dimension the latent that is the largest has the credit, `A_dh = 1`, judged by the
 #' `W` of the E-step (the first of several that are equal; none where all are below 0). `W_dh = (sum
 #' y_d <A_dh z_h> + q_h W_old) / (sum <A_dh z_h^2> + q_h)`, at least 2e-5 of the standard deviation
 #' of the data, with `q_h = mu_h^2 + psi_h`, the weight of one more data point: it holds weights
