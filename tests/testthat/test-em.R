@@ -138,7 +138,7 @@ test_that("annealing falls linearly to none over the first half", {
   expect_gte(long$n_iter, 21L)
 })
 
-test_that("monotone mode never lets the bound fall: A and D, 100 random starts each", {
+test_that("monotone mode never lets the bound fall: A, B and D, 100 random starts each", {
   selectors <- list(selector_random(), selector_gp(kernel_linear(), refit_every = 100),
                     selector_handcrafted(gps_screen()),
                     selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
