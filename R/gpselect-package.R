@@ -7,7 +7,7 @@
 #'
 #' @section Where to read on:
 #' * Fit: [gps_fit()], [gps_control()]; models: [model_binary_sparse()],
-#'   [model_gaussian_mixture()].
+#'   [model_spike_slab()], [model_gaussian_mixture()].
 #' * Who ranks the latents: [selector_gp()] and its alternatives; kernels: [kernel_rbf()] and
 #'   others; refining the ranking: [gps_screen()].
 #' * Use a fit: [predict.gps_fit()], [plot.gps_fit()], [expectations()], [posterior_states()],

@@ -27,7 +27,8 @@
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
-#'   of 0 and 1). Attribute `seed` as in [stats::simulate()].
+#'   of 0 and 1), and `values` (n x H) where latents have values of their own. Attribute `seed` as
+#'   in [stats::simulate()].
 #' * `update()`: a fit.
 #' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
 #'   s_h \rangle}{<s_h>} under the truncated posterior); zero where it was not selected.
@@ -175,8 +176,15 @@ count_free <- function(model) {
     if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
     prod(n)
   }, 1)
-  sum(count) - (model$rule$min_active == 1 && model$rule$max_active == 1)
+  sum(count) - (model$rule$min_active == 1 && model$rule$max_active == 1) -
+    count_redundant(model)
 }
+
+# Parameters that could be chosen at will without a change of what can be observed.
+count_redundant <- function(model) UseMethod("count_redundant")
+
+#' @export
+count_redundant.default <- function(model) 0
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
@@ -244,7 +252,8 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   }
   drawn <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
     data <- gps_draw(object$model, object$params, n)
-    list(y = shape_rows(data$y, object, NULL), latents = data$latents)
+    data$y <- shape_rows(data$y, object, NULL)
+    data
   }))
   structure(drawn, seed = repeats)
 }

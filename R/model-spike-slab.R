@@ -131,6 +131,9 @@ gps_mend.gps_spike_slab <- function(model, params, stats) {
 }
 
 #' @export
+count_redundant.gps_spike_slab <- function(model) model$n_latents
+
+#' @export
 gps_handcrafted.gps_spike_slab <- function(model, params, y) {
   t(singleton_likelihood(params, crossprod(params$W, t(y)), colSums(params$W^2)))
 }

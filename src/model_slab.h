@@ -17,10 +17,9 @@ typedef struct {
   double *psi;                 /* variances [n_slots], or covariance [n_slots x n_slots] */
 } slab_slots;
 
-/* A further latent beside the slots: what it shares with each of them, and its own. */
+/* The same of one latent. */
 typedef struct {
   double prior, proj, mean, gram, psi;
-  const double *gram_with, *psi_with; /* [n_slots]; psi_with for correlated slabs only */
 } slab_latent;
 
 /* Sums over the states, weighted by their probabilities; the caller sets them to zero. v and T are
@@ -39,14 +38,16 @@ static inline double slab_negligible(const gps_states *states) {
 
 /* log_joint: of all states of any template, relative to the empty state. moments: after it, with
  * its scratch. given: the support of all slots, for the gains of further latents: log joint with
- * the latent minus log joint of the support. */
+ * the latent minus log joint of the support; gram_with, psi_with [n_slots] are what it shares with
+ * the slots. */
 size_t slab_independent_scratch(size_t n_slots, const gps_states *states);
 void slab_independent_log_joint(const slab_slots *slots, const gps_states *states,
                                 double *log_joint, double *scratch);
 void slab_independent_moments(const slab_slots *slots, const gps_states *states, const double *prob,
                               const slab_moments *moments, double *scratch);
 void slab_independent_given(const slab_slots *slots, double *scratch);
-double slab_independent_gain(const slab_slots *slots, const slab_latent *latent, double *scratch);
+double slab_independent_gain(const slab_slots *slots, const slab_latent *latent,
+                             const double *gram_with, double *scratch);
 
 size_t slab_correlated_scratch(size_t n_slots);
 gps_status slab_correlated_log_joint(const slab_slots *slots, const gps_states *states,
@@ -55,7 +56,8 @@ gps_status slab_correlated_moments(const slab_slots *slots, const gps_states *st
                                    const double *prob, const slab_moments *moments,
                                    double *scratch);
 gps_status slab_correlated_given(const slab_slots *slots, double *scratch);
-double slab_correlated_gain(const slab_slots *slots, const slab_latent *latent, double *scratch);
+double slab_correlated_gain(const slab_slots *slots, const slab_latent *latent,
+                            const double *gram_with, const double *psi_with, double *scratch);
 
 /* Slabs before the M-step: mu [n], psi [n] or [n x n]. */
 typedef struct {

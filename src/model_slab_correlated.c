@@ -154,15 +154,16 @@ gps_status slab_correlated_given(const slab_slots *slots, double *scratch) {
 /* The values of the support have the posterior mean mu + R e and covariance R A^-1 R'; under the
  * prior given them, that of the latent is normal. So its value z and the overlap x = W_h'W z_S /
  * sigma2 are jointly normal, and exp(z (proj - x) - z^2 gram / 2) integrates in closed form. */
-double slab_correlated_gain(const slab_slots *slots, const slab_latent *latent, double *scratch) {
+double slab_correlated_gain(const slab_slots *slots, const slab_latent *latent,
+                            const double *gram_with, const double *psi_with, double *scratch) {
   const size_t n = slots->n_slots;
   const slab_support it = support_in(n, scratch);
   double *p = it.column, *q = p + n;
   double mean = latent->mean, pull = latent->proj, rest = latent->psi, precision = latent->gram;
   double from_support = 0, with_overlap = 0;
   if (n > 0) {
-    memcpy(p, latent->psi_with, n * sizeof *p);
-    memcpy(q, latent->gram_with, n * sizeof *q);
+    memcpy(p, psi_with, n * sizeof *p);
+    memcpy(q, gram_with, n * sizeof *q);
   }
   small_forward(n, it.r, p);
   for (size_t i = 0; i < n; i++) {

@@ -16,7 +16,7 @@
 typedef struct {
   double *record;    /* variance, row [max_active], means [max_active] */
   size_t max_active; /* at least 1 */
-  const int *parent; /* of each record; NULL: the one before */
+  const int *parent; /* of each record; NULL: the one before it */
 } slab_tree;
 
 static size_t stride_of(size_t max_active) { return 2 * max_active + 1; }
@@ -25,13 +25,17 @@ static double *record_at(const slab_tree *tree, int at) {
   return tree->record + (size_t)at * stride_of(tree->max_active);
 }
 
+static const double *means_at(const slab_tree *tree, int at) {
+  return record_at(tree, at) + 1 + tree->max_active;
+}
+
 static int parent_of(const slab_tree *tree, int at) {
   return tree->parent ? tree->parent[at] : at - 1;
 }
 
 /* s, and x's coefficients on the n latents of `parent`: row [n] = Cov W'W_h / sigma2. */
-GPS_INLINE double project(const slab_tree *tree, int parent, size_t n, const double *coupling,
-                          double gram, double *row) {
+GPS_INLINE double project(const slab_tree *tree, int parent, size_t n, double gram,
+                          const double *coupling, double *row) {
   double precision = gram;
   for (size_t i = 0; i < n; i++) row[i] = 0;
   for (size_t i = n; i-- > 0; parent = parent_of(tree, parent)) {
@@ -46,37 +50,36 @@ GPS_INLINE double project(const slab_tree *tree, int parent, size_t n, const dou
   return precision > 0 ? precision : 0; /* rounding may take it below */
 }
 
-/* Writes record `at`: the support of `parent`, of n latents, plus one. Value: gain in log joint. */
-GPS_INLINE double border(const slab_tree *tree, int at, int parent, size_t n,
-                         const double *coupling, double prior, double proj, double gram,
-                         double mean, double psi) {
+/* Writes record `at`: the support of `parent`, of n latents, plus one, whose couplings with them
+ * are W'W_h / sigma2. Value: gain in log joint. */
+GPS_INLINE double border(const slab_tree *tree, int at, int parent, size_t n, const slab_latent *it,
+                         const double *coupling) {
   double *record = record_at(tree, at), *row = record + 1, *means = row + tree->max_active;
-  const double precision = project(tree, parent, n, coupling, gram, row);
-  const double *known = n > 0 ? record_at(tree, parent) + 1 + tree->max_active : NULL;
-  double pull = proj;
+  const double precision = project(tree, parent, n, it->gram, coupling, row);
+  const double *known = n > 0 ? means_at(tree, parent) : NULL;
+  double pull = it->proj;
   for (size_t j = 0; j < n; j++) pull -= coupling[j] * known[j];
-  const double ratio = 1 + psi * precision;
-  record[0] = psi / ratio;
-  means[n] = (mean + psi * pull) / ratio;
+  const double ratio = 1 + it->psi * precision;
+  record[0] = it->psi / ratio;
+  means[n] = (it->mean + it->psi * pull) / ratio;
   for (size_t j = 0; j < n; j++) means[j] = known[j] - row[j] * means[n];
-  return prior + mean * (pull - 0.5 * mean * precision) / ratio + 0.5 * pull * pull * record[0] -
-         0.5 * log(ratio);
+  return it->prior + it->mean * (pull - 0.5 * it->mean * precision) / ratio +
+         0.5 * pull * pull * record[0] - 0.5 * log(ratio);
 }
 
-/* Couplings of the support's last latent with its n earlier ones. */
-GPS_INLINE void gather_couplings(const slab_slots *slots, const int *active, size_t n,
-                                 double *coupling) {
-  const double *gram = slots->gram + (size_t)active[n] * slots->n_slots;
-  for (size_t j = 0; j < n; j++) coupling[j] = gram[active[j]];
+GPS_INLINE slab_latent latent_in(const slab_slots *slots, size_t k) {
+  const slab_latent latent = {slots->prior[k], slots->proj[k], slots->mean[k],
+                              slots->gram[k * (slots->n_slots + 1)], slots->psi[k]};
+  return latent;
 }
 
 /* Record `at` from `parent`, the last of n + 1 active slots being new. */
 GPS_INLINE double border_slot(const slab_slots *slots, const slab_tree *tree, int at, int parent,
                               size_t n, const int *active, double *coupling) {
-  const size_t last = (size_t)active[n];
-  gather_couplings(slots, active, n, coupling);
-  return border(tree, at, parent, n, coupling, slots->prior[last], slots->proj[last],
-                slots->gram[last * (slots->n_slots + 1)], slots->mean[last], slots->psi[last]);
+  const slab_latent latent = latent_in(slots, (size_t)active[n]);
+  const double *gram = slots->gram + (size_t)active[n] * slots->n_slots;
+  for (size_t j = 0; j < n; j++) coupling[j] = gram[active[j]];
+  return border(tree, at, parent, n, &latent, coupling);
 }
 
 /* Scratch: a record for each state; weights of states; a chain of records for states whose
@@ -174,8 +177,7 @@ static void add_alone(const slab_slots *slots, const slab_store *store, size_t n
   for (size_t k = 0; k < n_active; k++) {
     add_covariance(slots, &store->chain, (int)k, k, active, prob, moments->value_value);
   }
-  add_means(slots, record_at(&store->chain, (int)n_active - 1) + 1 + store->chain.max_active,
-            n_active, active, prob, moments);
+  add_means(slots, means_at(&store->chain, (int)n_active - 1), n_active, active, prob, moments);
 }
 
 /* A record takes part in the covariances of its state and of all that descend from it: it is
@@ -197,8 +199,7 @@ GPS_CLONES void slab_independent_moments(const slab_slots *slots, const gps_stat
     }
     if (is_kept) {
       store.weight[m] += prob[m];
-      add_means(slots, record_at(&store.tree, m) + 1 + store.tree.max_active, n_active, active,
-                prob[m], moments);
+      add_means(slots, means_at(&store.tree, m), n_active, active, prob[m], moments);
     }
     if (n_active > 1) store.weight[states->parent[m]] += store.weight[m];
     add_covariance(slots, &store.tree, m, n_active - 1, active, store.weight[m],
@@ -214,16 +215,15 @@ static slab_tree chain_of_all(const slab_slots *slots, double *scratch) {
 
 void slab_independent_given(const slab_slots *slots, double *scratch) {
   const slab_tree chain = chain_of_all(slots, scratch);
-  const size_t n = slots->n_slots;
-  for (size_t k = 0; k < n; k++) {
-    border(&chain, (int)k, (int)k - 1, k, slots->gram + k * n, slots->prior[k], slots->proj[k],
-           slots->gram[k * (n + 1)], slots->mean[k], slots->psi[k]);
+  for (size_t k = 0; k < slots->n_slots; k++) {
+    const slab_latent latent = latent_in(slots, k);
+    border(&chain, (int)k, (int)k - 1, k, &latent, slots->gram + k * slots->n_slots);
   }
 }
 
-double slab_independent_gain(const slab_slots *slots, const slab_latent *latent, double *scratch) {
+double slab_independent_gain(const slab_slots *slots, const slab_latent *latent,
+                             const double *gram_with, double *scratch) {
   const slab_tree chain = chain_of_all(slots, scratch);
   const int n = (int)slots->n_slots;
-  return border(&chain, n, n - 1, slots->n_slots, latent->gram_with, latent->prior, latent->proj,
-                latent->gram, latent->mean, latent->psi);
+  return border(&chain, n, n - 1, slots->n_slots, latent, gram_with);
 }

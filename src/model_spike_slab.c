@@ -51,29 +51,39 @@ static slab_slots slots_in(size_t n, double *scratch) {
   return slots;
 }
 
-/* The latents' own numbers, n of them. */
+GPS_INLINE slab_latent latent_of(const gps_problem *problem, const gps_point *point, size_t h,
+                                 double precision) {
+  const size_t n_latents = (size_t)problem->shape.n_latents, diagonal = h * (n_latents + 1);
+  const slab_latent latent = {problem->input[PRIOR][h],
+                              problem->input[PROJ][h + (size_t)point->index * n_latents] *
+                                  precision,
+                              problem->input[MU][h], problem->input[GRAM][diagonal] * precision,
+                              problem->input[PSI][is_full(problem) ? diagonal : h]};
+  return latent;
+}
+
+/* Slots that hold the given latents, -1 = empty. */
 static void gather(const gps_problem *problem, const gps_point *point, const int *latent,
                    const slab_slots *slots) {
   const size_t n_latents = (size_t)problem->shape.n_latents, n = slots->n_slots;
   const double precision = 1 / problem->input[SIGMA2][0];
-  const double *proj = problem->input[PROJ] + (size_t)point->index * n_latents;
   const int full = is_full(problem);
   for (size_t k = 0; k < n; k++) {
+    const slab_latent none = {-HUGE_VAL, 0, 0, 0, full};
     const size_t h = latent[k] < 0 ? 0 : (size_t)latent[k];
-    const int is_empty = latent[k] < 0;
-    slots->prior[k] = is_empty ? -HUGE_VAL : problem->input[PRIOR][h];
-    slots->proj[k] = is_empty ? 0 : proj[h] * precision;
-    slots->mean[k] = is_empty ? 0 : problem->input[MU][h];
-    if (!full) slots->psi[k] = is_empty ? 0 : problem->input[PSI][h];
-    for (size_t j = 0; j <= k; j++) {
-      const int is_none = is_empty || latent[j] < 0;
+    const slab_latent own = latent[k] < 0 ? none : latent_of(problem, point, h, precision);
+    slots->prior[k] = own.prior;
+    slots->proj[k] = own.proj;
+    slots->mean[k] = own.mean;
+    slots->gram[k * (n + 1)] = own.gram;
+    slots->psi[full ? k * (n + 1) : k] = own.psi;
+    for (size_t j = 0; j < k; j++) {
+      const int is_none = latent[k] < 0 || latent[j] < 0;
       const size_t at = is_none ? 0 : (size_t)latent[j] + h * n_latents;
-      slots->gram[j + k * n] = slots->gram[k + j * n] =
-          is_none ? 0 : problem->input[GRAM][at] * precision;
-      if (full) {
-        slots->psi[j + k * n] = slots->psi[k + j * n] =
-            is_none ? (double)(j == k) : problem->input[PSI][at];
-      }
+      const double gram = is_none ? 0 : problem->input[GRAM][at] * precision;
+      slots->gram[j + k * n] = slots->gram[k + j * n] = gram;
+      if (!full) continue;
+      slots->psi[j + k * n] = slots->psi[k + j * n] = is_none ? 0 : problem->input[PSI][at];
     }
   }
 }
@@ -195,21 +205,14 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
     slab_independent_given(&slots, rest);
   }
   for (int c = 0; c < n_candidates; c++) {
-    const size_t h = (size_t)candidate[c], from = h * n_latents, diagonal = h * (n_latents + 1);
+    const size_t h = (size_t)candidate[c], from = h * n_latents;
     for (size_t i = 0; i < n; i++) {
       gram_with[i] = problem->input[GRAM][(size_t)given[i] + from] * precision;
       if (full) psi_with[i] = problem->input[PSI][(size_t)given[i] + from];
     }
-    const slab_latent latent = {.prior = problem->input[PRIOR][h],
-                                .proj = problem->input[PROJ][h + (size_t)point->index * n_latents] *
-                                        precision,
-                                .mean = problem->input[MU][h],
-                                .gram = problem->input[GRAM][diagonal] * precision,
-                                .psi = problem->input[PSI][full ? diagonal : h],
-                                .gram_with = gram_with,
-                                .psi_with = psi_with};
-    value[c] = full ? slab_correlated_gain(&slots, &latent, rest)
-                    : slab_independent_gain(&slots, &latent, rest);
+    const slab_latent latent = latent_of(problem, point, h, precision);
+    value[c] = full ? slab_correlated_gain(&slots, &latent, gram_with, psi_with, rest)
+                    : slab_independent_gain(&slots, &latent, gram_with, rest);
   }
   return GPS_OK;
 }

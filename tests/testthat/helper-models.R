@@ -105,3 +105,16 @@ draw_selected <- function(n, n_latents, n_selected) {
   rows <- lapply(seq_len(n), function(i) sort(sample.int(n_latents, n_selected)))
   do.call(rbind, rows)
 }
+
+# A random problem of model B with all parameters, and data drawn from it.
+random_problem <- function(seed, covariance, n = 30, n_dims = 4, n_latents = 4) {
+  set.seed(seed)
+  root <- matrix(rnorm(2 * n_latents^2, sd = 0.5), 2 * n_latents)
+  psi <- if (covariance == "full") crossprod(root) else rexp(n_latents)
+  params <- list(W = matrix(rnorm(n_dims * n_latents), n_dims), pi = 0.4, mu = rnorm(n_latents),
+                 psi = psi, sigma2 = exp(rnorm(1, -1)))
+  model <- gps_bind(model_spike_slab(n_latents, covariance), matrix(rnorm(n * n_dims), n))
+  y <- gps_draw(model, params, n)$y
+  list(params = params, y = y, model = gps_bind(model, y), covariance = covariance,
+       all = matrix(seq_len(n_latents), n, n_latents, byrow = TRUE))
+}

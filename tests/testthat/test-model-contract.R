@@ -45,6 +45,32 @@ for_models("the E-step equals brute force on every template", function(row) {
   }
 })
 
+for_models("states may stand without their parents, and more than once", function(row) {
+  case <- draw_case(row, 12)
+  selected <- draw_selected(12, row$n_latents, 4)
+  max_active <- if (row$is_one_hot) 1 else 3
+  whole <- size_ordered(case$model$rule, 4, max_active)
+  expected <- estep_on(case, selected, whole)
+  alone <- whole
+  alone$parent[] <- 0L
+  found <- estep_on(case, selected, alone)
+  expect_near(found$prob, expected$prob, 1e-13)
+  for (name in names(found$stats)) expect_near(found$stats[[name]], expected$stats[[name]], 1e-12)
+  expect_near(found$latent, expected$latent, 1e-12)
+  if (row$is_one_hot) return()
+  # Twice each, the second with its parent and the first without.
+  twice <- whole
+  n <- whole$n_states
+  twice$n_states <- 2L * n
+  twice$n_active <- rep(whole$n_active, 2)
+  twice$active <- cbind(whole$active, whole$active)
+  twice$parent <- c(integer(n), ifelse(whole$parent > 0, whole$parent + n, 0L))
+  found <- estep_on(case, selected, twice)
+  expect_near(found$prob, cbind(expected$prob, expected$prob) / 2, 1e-13)
+  expect_near(found$log_evidence, expected$log_evidence + log(2), 1e-12)
+  for (name in names(found$stats)) expect_near(found$stats[[name]], expected$stats[[name]], 1e-12)
+})
+
 for_models("gps_estep() is the same E-step, rows as they come", function(row) {
   case <- draw_case(row, 12)
   selected <- draw_selected(12, row$n_latents, 3)
