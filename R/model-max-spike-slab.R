@@ -104,12 +104,11 @@ gps_init.gps_max_spike_slab <- function(model, y) {
 # `rescale` are the factors of the intensities.
 #' @export
 gps_mend.gps_max_spike_slab <- function(model, params, stats) {
-  unit <- sqrt(params$mu^2 + params$psi)
-  params$W <- params$W * rep(unit, each = nrow(params$W))
-  params$mu <- params$mu / unit
-  params$psi <- params$psi / unit^2
-  list(params = params, relabel = NULL, rescale = 1 / unit)
+  rescale_slabs(params, slab_units(params))
 }
+
+#' @export
+count_redundant.gps_max_spike_slab <- function(model) model$n_latents
 
 #' @export
 gps_draw.gps_max_spike_slab <- function(model, params, n) {

@@ -123,7 +123,13 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
 # that can be observed changes. `rescale` are the factors of the intensities.
 #' @export
 gps_mend.gps_spike_slab <- function(model, params, stats) {
-  unit <- sqrt(params$mu^2 + slab_variances(params$psi)) * ifelse(params$mu < 0, -1, 1)
+  rescale_slabs(params, slab_units(params) * ifelse(params$mu < 0, -1, 1))
+}
+
+# Root mean squares of the intensities.
+slab_units <- function(params) sqrt(params$mu^2 + slab_variances(params$psi))
+
+rescale_slabs <- function(params, unit) {
   params$W <- params$W * rep(unit, each = nrow(params$W))
   params$mu <- params$mu / unit
   params$psi <- params$psi / if (is.matrix(params$psi)) outer(unit, unit) else unit^2

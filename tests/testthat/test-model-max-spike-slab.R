@@ -336,6 +336,12 @@ test_that("a component that nobody uses stays where it is", {
   expect_identical(new$psi[5], case$params$psi[5])
 })
 
+test_that("one parameter of each component is a matter of units and not counted as free", {
+  model <- gps_bind(model_max_spike_slab(5), max_problem()$y)
+  n_dims <- model$n_dims
+  expect_identical(count_free(model), n_dims * 5 + 1 + 5 + 5 + 1 - 5)
+})
+
 test_that("the floor of the weights follows the scale of the data", {
   y <- max_problem(40)$y
   floor_of <- function(y) gps_bind(model_max_spike_slab(2), y)$options$options[3]
