@@ -24,16 +24,16 @@
 #' by a standard deviation. With `sd` near 0 the image stays as it is.
 #'
 #' Components of natural images resemble each other: the latents with the largest affinities are
-#' often alternatives, of which a patch needs one. The default selection therefore fills the slots
-#' one after the other, by what a latent adds to those already selected ([gps_screen()]).
+#' often alternatives, of which a patch needs one. Greedy screening fills the slots by what a latent
+#' adds to those already selected ([gps_screen()]): it leaves less to the remainder, but takes
+#' several times as long.
 #'
 #' @param image numeric matrix of finite values, height x width: grey levels in any units, with
 #'   Gaussian noise that is independent and of equal variance in all pixels.
 #' @param sd standard deviation of the noise in the units of the image, in \[1e-150, 1e150\].
 #' @param model a model whose noise variance is `sigma2`; NULL: [model_spike_slab()] with four
 #'   latents for each pixel of a patch, but with at least 20 patches to learn from for each.
-#' @param selector a selector, see [selector_gp()]; NULL: hand-crafted, with greedy screening of a
-#'   quarter of the latents.
+#' @param selector a selector, see [selector_gp()].
 #' @param size height and width of a patch: one whole number, or two.
 #' @param step pixels from one patch to the next, one whole number or two (down, across), at most
 #'   `size`. Larger steps take less time and memory, and leave more noise.
@@ -41,7 +41,7 @@
 #'   [gps_fit()]; NULL: 8 and 4, or as many as there are.
 #' @param n_train number of patches to learn from, a whole number of at least 1, sampled by R's
 #'   generator; all where there are fewer.
-#' @param control see [gps_control()]; NULL: 20 iterations from one start, without mending.
+#' @param control see [gps_control()].
 #' @param remainder TRUE: the estimate has what the components explain and, of the remainder, what
 #'   exceeds noise; FALSE: only what the components explain.
 #' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
@@ -65,8 +65,9 @@
 #' denoised
 #' plot(denoised, clean)
 #' @export
-gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step = 1,
-                        n_selected = NULL, max_active = NULL, n_train = 20000, control = NULL,
+gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted(), size = 8,
+                        step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
+                        control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
                         remainder = TRUE, start = NULL) {
   noisy <- check_image(image)
   sd <- check_number(sd, "sd", 1e-150, 1e150)
@@ -81,12 +82,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step
   train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
   check_noise_model(model)
-  n_latents <- model$n_latents
-  if (is.null(selector)) {
-    selector <- selector_handcrafted(gps_screen(propose = max(16, n_latents %/% 4)))
-  }
-  if (is.null(control)) control <- gps_control(max_iter = 20, n_starts = 1, mend = FALSE)
-  if (is.null(n_selected)) n_selected <- min(8, n_latents)
+  if (is.null(n_selected)) n_selected <- min(8, model$n_latents)
   if (is.null(max_active)) max_active <- min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
   fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)

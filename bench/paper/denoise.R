@@ -10,7 +10,7 @@ given <- as.integer(commandArgs(TRUE))
 n_seeds <- if (length(given) > 0) given[1] else 3L
 
 control <- gps_control(max_iter = 20, n_starts = 1, mend = FALSE, progress = FALSE)
-greedy <- gps_screen(propose = 32)
+greedy <- gps_screen(propose = 64)
 # The exact Gaussian process learns from fewer patches.
 small <- function(selection, selector) {
   new_case(selection, model = model_spike_slab(128), n_train = 4000, selector = selector)
@@ -19,11 +19,14 @@ new_case <- function(selection, sd = 25, ...) {
   list(selection = selection, sd = sd, arguments = list(...))
 }
 selections <- list(
-  new_case("hand-crafted, greedy (defaults)"),
-  new_case("hand-crafted, greedy, no remainder", remainder = FALSE),
-  new_case("hand-crafted", selector = selector_handcrafted()),
-  small("hand-crafted, greedy", selector_handcrafted(greedy)),
+  new_case("hand-crafted (defaults)"),
+  new_case("hand-crafted, no remainder", remainder = FALSE),
+  new_case("hand-crafted, all patches", n_train = 62001),
+  new_case("hand-crafted, greedy", selector = selector_handcrafted(greedy)),
+  new_case("hand-crafted, greedy, no remainder", selector = selector_handcrafted(greedy),
+           remainder = FALSE),
   small("hand-crafted", selector_handcrafted()),
+  small("hand-crafted, greedy", selector_handcrafted(greedy)),
   small("GP composition, greedy", selector_gp(screen = greedy)),
   small("GP composition", selector_gp()),
   small("GP linear", selector_gp(kernel_linear())),
@@ -54,7 +57,7 @@ summarise <- function(case) {
     denoised_db = mean(runs["denoised", ]), gain_db = mean(gains), lowest_gain_db = min(gains),
     seconds = stats::median(runs["wall", ]), cpu_seconds = stats::median(runs["cpu", ])
   )
-  print(row)
+  print(row, row.names = FALSE)
   row
 }
 

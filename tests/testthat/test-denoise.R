@@ -124,7 +124,7 @@ test_that("selections and models of all kinds denoise", {
     denoised <- denoise_stripes(...)
     peak_ratio(denoised$image, clean, 255) - peak_ratio(denoised$noisy, clean, 255)
   }
-  expect_gt(gain(selector = selector_handcrafted()), 5)
+  expect_gt(gain(selector = selector_handcrafted(gps_screen())), 5)
   expect_gt(gain(selector = selector_gp(kernel_rbf()), n_train = 200), 5)
   expect_gt(gain(model = model_binary_sparse(16)), 5)
 })
@@ -141,7 +141,7 @@ test_that("defaults follow the size of the image", {
   expect_identical(wider$fit[c("n_points", "n_selected", "max_active")],
                    list(n_points = 729L, n_selected = 8L, max_active = 4L))
   expect_identical(wider$fit$model$n_latents, 36L)
-  expect_identical(wider$fit$selector, selector_handcrafted(gps_screen(propose = 16)))
+  expect_identical(wider$fit$selector, selector_handcrafted())
 })
 
 test_that("an image without contrast stays as it is", {
@@ -160,7 +160,7 @@ test_that("print() says what was done", {
   expect_match(printed[2], "^  Noise      sd 40; sd of what was removed [0-9.]+$")
   expect_identical(printed[3], "  Patches    400 of 5 x 5 pixels, 100 to learn from")
   expect_match(printed[4], "Spike-and-slab sparse coding: 16 latents")
-  expect_match(printed[5], "screened \\(greedy\\)")
+  expect_identical(printed[5], "  Selector   hand-crafted")
   expect_identical(printed[6], "  Selected   8 of 16, at most 4 on: 163 states a point")
   expect_length(printed, 7)
 })
