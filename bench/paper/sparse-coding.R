@@ -78,8 +78,8 @@ claims <- function(data, selection) {
 # 20 seeds where a rate near one, or of none, is to be told from others, else 10 as in the paper.
 planned_seeds <- function(data, selection) {
   if (endsWith(selection, "_truth")) return(1:5)
-  few <- data == "A" || selection == "strongest" || selection == "full" || endsWith(selection, "_screened") ||
-    (data == "B1" && selection == "linear")
+  few <- data == "A" || selection %in% c("full", "strongest") ||
+    endsWith(selection, "_screened") || (data == "B1" && selection == "linear")
   seq_len(if (few) 10 else 20)
 }
 
