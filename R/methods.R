@@ -22,8 +22,8 @@
 #' Every method first checks that the fit is as `gps_fit()` made it.
 #' @return
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
-#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters, and
-#'   `nobs`.
+#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
+#'   scale of a slab, which `W` can take over, is none), and `nobs`.
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
@@ -166,8 +166,8 @@ logLik.gps_fit <- function(object, ...) {
             class = c("gps_bound", "logLik"))
 }
 
-# Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot
-# latent sum to one.
+# Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
+# latent sum to one, and a gauge is none.
 count_free <- function(model) {
   sizes <- dimension_sizes(model)
   count <- vapply(model$params, function(axes) {
@@ -175,7 +175,8 @@ count_free <- function(model) {
     if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
     prod(n)
   }, 1)
-  sum(count) - (model$rule$min_active == 1 && model$rule$max_active == 1)
+  sum(count) - sum(sizes[model$gauge]) -
+    (model$rule$min_active == 1 && model$rule$max_active == 1)
 }
 
 #' @export

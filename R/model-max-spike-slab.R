@@ -71,7 +71,8 @@ model_max_spike_slab <- function(n_latents, shared_prob = TRUE) {
     rule = state_rule(),
     settings = list(shared_prob = shared_prob),
     symbol = "gps_model_max_spike_slab",
-    exact_active = 1
+    exact_active = 1,
+    gauge = "latents"
   )
 }
 

@@ -71,7 +71,8 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shar
     events = c("sigma2_floor", "pi_clamped", "ridge", "psi_floor", "slab_kept"),
     rule = state_rule(),
     settings = list(covariance = covariance, shared_prob = shared_prob),
-    symbol = "gps_model_spike_slab"
+    symbol = "gps_model_spike_slab",
+    gauge = "latents"
   )
 }
 

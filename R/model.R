@@ -109,12 +109,16 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
 # exact_active: most latents on for which the model's log joint is known in closed form.
+# gauge: NULL, or the dimension over which one number each is no parameter, for it can be changed
+# without changing what can be observed.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect", exact_active = Inf) {
+                             settings, symbol, package = "gpselect", exact_active = Inf,
+                             gauge = NULL) {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, native = list(package = package, symbol = symbol)),
+         exact_active = exact_active, gauge = gauge,
+         native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )
 }
