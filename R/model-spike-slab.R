@@ -27,10 +27,10 @@
 #' mean of `<b>`, kept in \[1e-4, 1 - 1e-4\].
 #'
 #' Diagonal `Psi`: `mu_h = sum <s_h> / sum <b_h>` and `psi_h = sum <s_h^2> / sum <b_h> - mu_h^2`, at
-#' least 1e-8 of the mean square of z_h; a latent that is on for less than one data point in all
-#' keeps both. Full `Psi`: mean and covariance of the expected intensities of all latents, where
-#' those that are off are predicted from those that are on. Both never lower the bound; the second
-#' needs more iterations.
+#' least 1e-8 of the mean square of z_h by the old ones; a latent that is on for less than one data
+#' point in all keeps both. Full `Psi`: mean and covariance of the expected intensities of all
+#' latents, where those that are off are predicted from those that are on. Both never lower the
+#' bound; the second needs more iterations.
 #'
 #' `W_h` may be multiplied by any number by which `mu_h` is divided. [gps_mend()] settles this after
 #' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.

@@ -138,7 +138,7 @@ test_that("annealing falls linearly to none over the first half", {
   expect_gte(long$n_iter, 21L)
 })
 
-test_that("monotone mode never lets the bound fall: A and D, 100 random starts each", {
+test_that("monotone mode never lets the bound fall: A, B and D, 100 random starts each", {
   selectors <- list(selector_random(), selector_gp(kernel_linear(), refit_every = 100),
                     selector_handcrafted(gps_screen()),
                     selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
@@ -146,6 +146,7 @@ test_that("monotone mode never lets the bound fall: A and D, 100 random starts e
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3
     models <- list(model_binary_sparse(4, seed %% 2 == 0),
+                   model_spike_slab(4, c("full", "diagonal")[1 + seed %% 2], seed %% 3 == 0),
                    model_gaussian_mixture(4, c("full", "diagonal", "spherical")[1 + seed %% 3]))
     for (model in models) {
       fit <- gps_fit(y, model, selectors[[1 + seed %% 4]], 2,

@@ -59,3 +59,39 @@ test_that("all states together have the exact likelihood", {
     expect_near(log(step$prob) + step$log_evidence, oracle$logjoint_all, 1e-10)
   }
 })
+
+test_that("slabs have a least variance, and a latent that nobody uses keeps its own", {
+  case <- oracle_case("B_case1")
+  selected <- case$oracle$sel0 + 1
+  stats <- gps_estep(case$model, case$params, case$oracle$Y_rows, selected)$stats
+  h <- which.max(stats$on)
+  unused <- which.min(stats$on)
+  stats$value[h] <- 2 * stats$on[h]
+  stats$value_value[h, h] <- 4 * stats$on[h]
+  stats$on[unused] <- 0.5
+  step <- gps_mstep(case$model, case$params, stats)
+  expect_near(step$params$mu[h], 2, 1e-14)
+  expect_near(step$params$psi[h], 1e-8 * (case$params$mu[h]^2 + case$params$psi[h]), 1e-20)
+  expect_identical(step$events[["psi_floor"]], 1L)
+  expect_identical(step$params$mu[unused], case$params$mu[unused])
+  expect_identical(step$params$psi[unused], case$params$psi[unused])
+  expect_identical(step$events[["slab_kept"]], 1L)
+})
+
+test_that("mending fixes the scale and the sign and changes nothing that can be seen", {
+  for (name in c("B_case1", "B_case2", "B_case3")) {
+    case <- oracle_case(name)
+    y <- case$oracle$Y_rows
+    case$params$mu[1] <- -1.5
+    mended <- gps_mend(case$model, case$params, NULL)
+    new <- mended$params
+    expect_near(new$mu^2 + slab_variances(new$psi), rep(1, case$oracle$H), 1e-14)
+    expect_true(all(new$mu >= 0))
+    expect_lt(mended$rescale[1], 0)
+    expect_near(new$mu, case$params$mu * mended$rescale, 1e-14)
+    evidence <- function(params) {
+      gps_estep(case$model, params, y, case$oracle$sel0 + 1)$log_evidence
+    }
+    expect_near(evidence(new), evidence(case$params), 1e-12)
+  }
+})
