@@ -26,11 +26,13 @@
 #'   scale of a slab, which `W` can take over, is none), and `nobs`.
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
-#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
-#'   of 0 and 1). Attribute `seed` as in [stats::simulate()].
+#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
+#'   and 1) and, for models with slabs, their `values` z (n x H, drawn for all latents). Attribute
+#'   `seed` as in [stats::simulate()].
 #' * `update()`: a fit.
 #' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
-#'   s_h \rangle}{<s_h>} under the truncated posterior); zero where it was not selected.
+#'   s_h \rangle}{<s_h>} under the truncated posterior; \eqn{\langle b_h \rangle}{<b_h>} in models
+#'   with slabs); zero where it was not selected.
 #' @seealso [predict.gps_fit()], [summary.gps_fit()], [plot.gps_fit()], [posterior_states()]
 #' @examples
 #' set.seed(1)
@@ -245,7 +247,8 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   }
   drawn <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
     data <- gps_draw(object$model, object$params, n)
-    list(y = shape_rows(data$y, object, NULL), latents = data$latents)
+    data$y <- shape_rows(data$y, object, NULL)
+    data
   }))
   structure(drawn, seed = repeats)
 }

@@ -119,6 +119,17 @@ test_that("simulate draws from the model, shaped as the data, and gives the gene
   expect_error(simulate(fit, seed = "a"), class = "gps_error_argument")
 })
 
+test_that("simulate gives the values of slabs, on or off", {
+  set.seed(6)
+  y <- simulate_bars(60, "spike_slab", size = 3)$y
+  fit <- gps_fit(y, model_spike_slab(6), selector_handcrafted(), 3, control = quick_control())
+  drawn <- simulate(fit, seed = 1)[[1]]
+  expect_named(drawn, c("y", "latents", "values"))
+  expect_identical(dim(drawn$values), c(60L, 6L))
+  rest <- drawn$y - (drawn$latents * drawn$values) %*% t(coef(fit)$W)
+  expect_equal(mean(rest^2), coef(fit)$sigma2, tolerance = 5 * sqrt(2 / length(y)))
+})
+
 test_that("simulated data have the moments of the parameters", {
   fit <- a_fit("full")
   set.seed(8)
