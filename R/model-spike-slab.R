@@ -109,7 +109,7 @@ slab_variances <- function(psi) if (is.matrix(psi)) diag(psi) else psi
 #' @export
 gps_draw.gps_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   unit <- matrix(stats::rnorm(n * n_latents), n_latents)
   values <- t(params$mu + if (is.matrix(params$psi)) {
     crossprod(chol(params$psi), unit)
@@ -120,11 +120,16 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
   list(y = (latents * values) %*% t(params$W) + noise, latents = latents, values = values)
 }
 
-# In units in which the mean square of every intensity is 1 and its mean is not negative: nothing
-# that can be observed changes. `rescale` are the factors of the intensities.
+# W takes over a negative sign of a mean, too.
 #' @export
 gps_mend.gps_spike_slab <- function(model, params, stats) {
-  unit <- sqrt(params$mu^2 + slab_variances(params$psi)) * ifelse(params$mu < 0, -1, 1)
+  set_gauge(params, ifelse(params$mu < 0, -1, 1))
+}
+
+# Parameters in units in which the mean square of every intensity is 1; nothing that can be observed
+# changes. `sign` may turn intensities, `rescale` are their factors.
+set_gauge <- function(params, sign = 1) {
+  unit <- sign * sqrt(params$mu^2 + slab_variances(params$psi))
   params$W <- params$W * rep(unit, each = nrow(params$W))
   params$mu <- params$mu / unit
   params$psi <- params$psi / if (is.matrix(params$psi)) outer(unit, unit) else unit^2
