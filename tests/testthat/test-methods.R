@@ -204,7 +204,7 @@ test_that("floors that acted are in the summary", {
   expect_named(events, c("event", "iterations", "last"))
   expect_true("sigma_floor" %in% events$event)
   expect_identical(events$last[events$event == "sigma_floor"], 20L)
-  expect_output(print(summary(fit)), "Floors and rescues", fixed = TRUE)
+  expect_output(print(summary(fit)), "Floors, rescues and moves", fixed = TRUE)
   trace <- fit$trace[fit$trace$start == 0, ]
   expect_identical(events$iterations[events$event == "sigma_floor"],
                    sum(grepl("sigma_floor", trace$events)))
