@@ -80,8 +80,9 @@ predict.gps_fit <- function(object, newdata = NULL,
 predictors <- list(
   prob = list(
     want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
-    use = function(result, task) scatter_slots(result$selected, result$prob_on,
-                                               task$model$n_latents)
+    use = function(result, task) {
+      scatter_slots(result$selected, result$prob_on, task$model$n_latents)
+    }
   ),
   latent = list(
     want = "latent", empty = 0, n_columns = function(task) task$model$n_latents,
