@@ -66,7 +66,9 @@
 #' 20 sweeps more, at temperatures that fall geometrically from 1000, or it would be caught in the
 #' first state that explains the point somehow. A fit may stop when its bound has not risen by more
 #' than the standard error, as while explorers make it noisy; the polish does not compare
-#' selections, since the estimates for single data points are too noisy for that.
+#' selections, since the estimates for single data points are too noisy for that. A learned ranking
+#' of few data points may then alternate between two selections, and the bound with it, by more than
+#' its standard error; the trace tells.
 #'
 #' After the burn-in sweeps, which lead to a state \eqn{h^*}{h*}, the draws \eqn{h_1, \dots, h_S}
 #' are a chain in which \eqn{h_s}, \eqn{s} at random, comes from \eqn{h^*}{h*} by a sweep in reverse
