@@ -13,7 +13,8 @@
 #'
 #' @section E-step:
 #' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its
-#' subset's by one addition, so a data point costs a few operations a state.
+#' subset's by one addition, so a data point costs a few operations a state. More than 65,536 states
+#' are sampled, see [gps_control()].
 #'
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which

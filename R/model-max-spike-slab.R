@@ -11,7 +11,7 @@
 #' `b_h ~ Bernoulli(pi_h)` and intensities `z_h ~ N(mu_h, psi_h)` independently for h = 1..H, and
 #' `y_d ~ N(m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)` and
 #' `W` of D x H. The 0 is there whatever is on: in the paper it stands in the maximum wherever a
-#' latent is off.
+#' latent is off. What data have below zero is noise to this model, so they should not be centred.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one

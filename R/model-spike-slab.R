@@ -19,6 +19,7 @@
 #' latents S that are on, `log p(S, y) = log p(S) + log N(y; W_S mu_S, sigma2 I + W_S Psi_SS W_S')`,
 #' computed with matrices of k x k. A diagonal `Psi` takes some k^2 operations a state, since the
 #' posterior of a state follows from that of the state without its last latent; a full one k^3.
+#' More than 65,536 states are sampled, see [gps_control()].
 #'
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
