@@ -108,10 +108,15 @@ init_linear <- function(model, y) {
 
 #' @export
 gps_draw.gps_binary_sparse <- function(model, params, n) {
-  n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
   list(y = latents %*% t(params$W) + noise, latents = latents)
+}
+
+# Which latents are on, n x H of 0 and 1.
+draw_on <- function(params, n) {
+  n_latents <- ncol(params$W)
+  t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
 }
 
 #' @export

@@ -94,10 +94,10 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
 # As for binary sparse coding, with positive weights.
 #' @export
 gps_init.gps_max_spike_slab <- function(model, y) {
-  params <- gps_init.gps_binary_sparse(model, y)
+  linear <- init_linear(model, y)
   unit <- rep(1, model$n_latents)
-  list(W = pmax(abs(params$W), model$options$options[3]), pi = params$pi, mu = unit, psi = unit,
-       sigma2 = params$sigma2)
+  list(W = pmax(abs(linear$W), model$options$options[3]), pi = linear$pi, mu = unit, psi = unit,
+       sigma2 = linear$sigma2)
 }
 
 # In units in which the mean square of every intensity is 1: nothing that can be observed changes.
@@ -113,7 +113,7 @@ count_redundant.gps_max_spike_slab <- function(model) model$n_latents
 #' @export
 gps_draw.gps_max_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   values <- t(matrix(stats::rnorm(n * n_latents, params$mu, sqrt(params$psi)), n_latents))
   mean <- max_superposition(latents * values, params$W)
   noise <- stats::rnorm(length(mean), sd = sqrt(params$sigma2))
@@ -141,7 +141,7 @@ move_gain.gps_max_spike_slab <- function(model, split, residual) {
 #' @export
 move_component.gps_max_spike_slab <- function(model, params, from, split) {
   into <- split$latent
-  params[c("W", "pi")] <- move_component.gps_binary_sparse(model, params[c("W", "pi")], from, split)
+  params[c("W", "pi")] <- move_linear(params, from, split)
   params$W <- pmax(params$W, model$options$options[3])
   params$mu[from] <- if (into > 0) params$mu[into] else stats::median(params$mu[-from])
   params$psi[from] <- if (into > 0) params$psi[into] else stats::median(params$psi[-from])

@@ -109,7 +109,7 @@ slab_variances <- function(psi) if (is.matrix(psi)) diag(psi) else psi
 #' @export
 gps_draw.gps_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   unit <- matrix(stats::rnorm(n * n_latents), n_latents)
   values <- t(params$mu + if (is.matrix(params$psi)) {
     crossprod(chol(params$psi), unit)
