@@ -81,6 +81,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = NULL, size = 8, step
   train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
   check_noise_model(model)
+  if (inherits(start, "gps_fit")) check_fit(start)
   n_latents <- model$n_latents
   if (is.null(selector)) {
     selector <- selector_handcrafted(gps_screen(propose = max(16, n_latents %/% 4)))
@@ -206,7 +207,7 @@ check_denoised <- function(x) {
   is_pair <- function(part) is.integer(part) && length(part) == 2 && !anyNA(part) && all(part > 0)
   is_sound <- is.list(x) && is_image(x$image) && is_image(x$noisy) &&
     identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && is_pair(x$size) &&
-    is_pair(x$step) && all(x$size <= dim(x$image))
+    is_pair(x$step) && all(x$size <= dim(x$image)) && all(x$step <= x$size)
   if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
   check_fit(x$fit)
 }
