@@ -101,6 +101,8 @@ check_fit_slots <- function(parts) {
   need_fit(is.integer(selected) && identical(dim(selected), dim) && !anyNA(selected) &&
              min(selected) >= 0 && max(selected) <= n_latents,
            sprintf("`selected` is not %d x %d latents", dim[1], dim[2]))
+  number <- selected + (n_latents + 1) * (col(selected) - 1)
+  need_fit(anyDuplicated(number[selected > 0]) == 0, "`selected` names a latent twice for a point")
   prob_on <- parts$prob_on
   need_fit(is.double(prob_on) && identical(dim(prob_on), dim) && !anyNA(prob_on) &&
              min(prob_on) >= 0 && max(prob_on) <= 1 + 1e-8,
@@ -109,7 +111,7 @@ check_fit_slots <- function(parts) {
 
 # How states were inferred, and the chains where they were sampled.
 check_fit_method <- function(parts) {
-  need_fit(is_number(parts$bound_error) && parts$bound_error >= 0,
+  need_fit(is_number(parts$bound_error) && is.finite(parts$bound_error) && parts$bound_error >= 0,
            "`bound_error` is not a standard error")
   need_fit(is.character(parts$method) && length(parts$method) == 1 && !is.na(parts$method),
            "`method` is not a word")
@@ -209,6 +211,7 @@ check_fit_kernel_trace <- function(parts) {
   columns <- c(list(start = integer(), iteration = integer()),
                stats::setNames(rep(list(numeric()), length(names)), names))
   need_fit(is.null(trace) || has_columns(trace, columns) && nrow(trace) > 0 &&
+             all(is.finite(exp(unlist(trace[names])))) &&
              identical(unlist(trace[nrow(trace), names]), parts$kernel_theta),
            "`kernel_trace` is not the way of its kernel")
 }

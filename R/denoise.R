@@ -82,6 +82,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
   check_noise_model(model)
+  if (inherits(start, "gps_fit")) check_fit(start)
   if (is.null(n_selected)) n_selected <- min(8, model$n_latents)
   if (is.null(max_active)) max_active <- min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
@@ -202,7 +203,7 @@ check_denoised <- function(x) {
   is_pair <- function(part) is.integer(part) && length(part) == 2 && !anyNA(part) && all(part > 0)
   is_sound <- is.list(x) && is_image(x$image) && is_image(x$noisy) &&
     identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && is_pair(x$size) &&
-    is_pair(x$step) && all(x$size <= dim(x$image))
+    is_pair(x$step) && all(x$size <= dim(x$image)) && all(x$step <= x$size)
   if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
   check_fit(x$fit)
 }

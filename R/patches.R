@@ -66,6 +66,7 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 #' @export
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL) {
   dim <- check_pair(dim, "dim")
+  check_cells(dim[1], dim[2], "The two numbers of `dim`")
   size <- patch_size(patches, size, dim)
   if (is.null(positions)) positions <- attr(patches, "positions")
   values <- matrix(as.double(patches), nrow(patches))
@@ -83,9 +84,10 @@ assemble_patches <- function(patches, dim, size = NULL, positions = NULL) {
   image
 }
 
-# Unlike a sum that is divided at the end, equal values give exactly that value.
+# Unlike a sum that is divided at the end, equal values give exactly that value, and large ones do
+# not overflow.
 running_mean <- function(mean, value, count) {
-  moved <- mean + (value - mean) / count
+  moved <- mean + (value / count - mean / count)
   is_first <- count == 1
   moved[is_first] <- value[is_first]
   moved

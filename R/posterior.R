@@ -90,6 +90,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")
   points <- check_point_numbers(points, fit$n_points)
+  check_cells(n_draws, as.double(length(points)) * fit$model$n_latents, "`n_draws` and `points`")
   task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
   state <- stored_state(fit, points)
   draws <- with_user_seed(seed, if (fit$method == "exact") {

@@ -103,7 +103,7 @@ check_per_latent <- function(x, arg, n_latents, ...) {
 # Refuses what could not be held, before anything is allocated. `args` names the arguments at fault.
 check_cells <- function(n_rows, n_cols, args) {
   if (as.double(n_rows) * n_cols > .Machine$integer.max) {
-    gps_abort(sprintf("%s ask for %s x %s values; at most %d can be drawn at once.", args,
+    gps_abort(sprintf("%s ask for %s x %s values; at most %d can be held at once.", args,
                       format(n_rows), format(n_cols), .Machine$integer.max))
   }
 }

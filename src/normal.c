@@ -8,8 +8,8 @@
 #define LANES 8
 #define ROOT_TWO_PI 2.5066282746310005024
 #define LN_2 0.69314718055994530942
-/* More standard deviations than an exponential of this program can see. */
-#define WIDEST 1e100
+/* More standard deviations than a number is away from zero; half its square is finite. */
+#define WIDEST 1e153
 /* Below it the exponent is so flat that the difference of two tails would cancel. */
 #define FLAT 0.01
 /* A piece whose peak is lower by this times its largest possible advantage in width has no
@@ -135,8 +135,9 @@ static void drop_ends(normal_pieces *pieces, double least_prec) {
 /* In units of the standard deviation, x from the end with the larger value, the exponent relative
  * to the peak is -x (near + x / 2) where it only falls, and -(x - distance)^2 / 2, near =
  * -distance, where the peak is inside. The integral is base + sign mills(|near|) e_0 - mills(far)
- * e_1, e the values at the ends. Choices are products with 0 or 1: compilers make branches of other
- * ones, and of sqrt(), and then no vectors. */
+ * e_1, e the values at the ends. Each exponent at the far end is one product, which cannot round to
+ * above zero. Choices are products with 0 or 1: compilers make branches of other ones, and of
+ * sqrt(), and then no vectors. */
 GPS_CLONES static void set_exponents(size_t n, const normal_pieces *pieces, double *restrict work,
                                      size_t row) {
   const double *restrict lo = pieces->lo, *restrict hi = pieces->hi;
@@ -161,7 +162,7 @@ GPS_CLONES static void set_exponents(size_t n, const normal_pieces *pieces, doub
       inside[j] = rises * falls;
       at_peak[j] = peak[j] - top;
       at_near[j] = -0.5 * inside[j] * x * x;
-      at_far[j] = at_near[j] - w * (x + 0.5 * w);
+      at_far[j] = -0.5 * inside[j] * (x + w) * (x + w) - (1 - inside[j]) * w * (x + 0.5 * w);
     }
   }
 }

@@ -12,8 +12,13 @@
 
 /* Doubles that the statistics of a wave may take. */
 #define WAVE_DOUBLES ((size_t)1 << 22)
+/* Blocks in a wave for each thread. */
+#define WAVE_BLOCKS 8
+/* Work of one block, in numbers that a point's states or sweeps touch, between two questions
+ * whether the user interrupts: well below a second for all blocks of a wave. */
+#define SLICE_WORK ((size_t)1 << 16)
 
-/* A wave: several blocks in flight, each with statistics of its own. */
+/* A wave: several blocks in flight, each with statistics of its own, slice by slice. */
 typedef struct {
   const gps_model *model;
   const gps_problem *problem;
@@ -24,6 +29,7 @@ typedef struct {
   const gps_posterior *posterior;
   int n_stats, n_threads, wants_stats;
   size_t stats_length, scratch_length, ints_length;
+  size_t n_slice;            /* points of a block in one slice */
   const size_t *stat_offset; /* [n_stats] into a block's statistics */
   double *stats;             /* [stats_length x blocks in the wave] */
   double *scratch;           /* [scratch_length x n_threads] */
@@ -36,13 +42,15 @@ typedef struct {
   size_t point;
 } failure;
 
-static void run_block(const wave_job *job, size_t block, int in_wave, int thread, failure *result) {
-  const size_t from = block * GPS_BLOCK_POINTS, n_points = (size_t)job->problem->n_points;
-  const size_t to = from + GPS_BLOCK_POINTS < n_points ? from + GPS_BLOCK_POINTS : n_points;
-  double *stats = job->stats + (size_t)in_wave * job->stats_length;
-  double **pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
-  memset(stats, 0, job->stats_length * sizeof *stats);
-  for (int s = 0; s < job->n_stats; s++) pointer[s] = stats + job->stat_offset[s];
+/* The points of a block that lie in the slice from its point `start` on, unless an earlier slice
+ * failed. */
+static void run_slice(const wave_job *job, size_t block, int in_wave, size_t start, int thread,
+                      failure *result) {
+  const size_t n_points = (size_t)job->problem->n_points, from = block * GPS_BLOCK_POINTS + start;
+  const size_t left = GPS_BLOCK_POINTS - start, n = left < job->n_slice ? left : job->n_slice;
+  if (result->status != GPS_OK || from >= n_points) return;
+  const size_t to = from + n < n_points ? from + n : n_points;
+  double *const *pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
   double *const *wanted = job->wants_stats ? pointer : NULL;
   double *scratch = job->scratch + (size_t)thread * job->scratch_length;
   if (job->chain) {
@@ -55,12 +63,26 @@ static void run_block(const wave_job *job, size_t block, int in_wave, int thread
   }
 }
 
+static void clear_stats(const wave_job *job, int n_blocks) {
+  memset(job->stats, 0, job->stats_length * (size_t)n_blocks * sizeof *job->stats);
+  for (int b = 0; b < n_blocks; b++) {
+    double *stats = job->stats + (size_t)b * job->stats_length;
+    double **pointer = job->stat_pointer + (size_t)b * (size_t)job->n_stats;
+    for (int s = 0; s < job->n_stats; s++) pointer[s] = stats + job->stat_offset[s];
+  }
+}
+
 /* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
 static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *results) {
+  clear_stats(job, n_blocks);
+  for (int b = 0; b < n_blocks; b++) results[b].status = GPS_OK;
+  for (size_t start = 0; start < GPS_BLOCK_POINTS; start += job->n_slice) {
 #pragma omp parallel for num_threads(job->n_threads) \
     schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
-  for (int b = 0; b < n_blocks; b++)
-    run_block(job, first + (size_t)b, b, thread_number(), results + b);
+    for (int b = 0; b < n_blocks; b++)
+      run_slice(job, first + (size_t)b, b, start, thread_number(), results + b);
+    R_CheckUserInterrupt();
+  }
   for (int b = 0; b < n_blocks; b++) {
     if (results[b].status != GPS_OK) {
       raise_status(results[b].status, "E-step", job->problem->first_row + results[b].point);
@@ -68,11 +90,24 @@ static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *r
   }
 }
 
+/* A sweep visits all slots, and each visit may touch all dimensions. */
+static size_t points_in_slice(const wave_job *job) {
+  size_t work = (size_t)job->states->n_slots + 1;
+  if (job->chain) {
+    work *= (size_t)job->chain->n_hot + (size_t)job->chain->n_burn + 2 * (size_t)job->chain->n_keep;
+    work *= (size_t)job->problem->shape.n_dims;
+  } else {
+    work *= (size_t)job->states->n_states;
+  }
+  const size_t n = SLICE_WORK / work;
+  return n < 1 ? 1 : n < GPS_BLOCK_POINTS ? n : GPS_BLOCK_POINTS;
+}
+
 /* All blocks in waves; the sum of their statistics goes to total [stats_length]. */
 static void run_blocks(wave_job *job, double *total) {
   const size_t n_blocks =
       ((size_t)job->problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
-  int wave = job->n_threads * 8;
+  int wave = job->n_threads * WAVE_BLOCKS;
   while (wave > job->n_threads && (size_t)wave * job->stats_length > WAVE_DOUBLES) wave--;
   const int n_levels = fold_levels(n_blocks);
   job->stats = (double *)R_alloc(job->stats_length * (size_t)wave, sizeof(double));
@@ -87,7 +122,6 @@ static void run_blocks(wave_job *job, double *total) {
     const int n = n_blocks - first < (size_t)wave ? (int)(n_blocks - first) : wave;
     run_wave(job, first, n, results);
     for (int b = 0; b < n; b++) fold_push(&fold, job->stats + (size_t)b * job->stats_length);
-    R_CheckUserInterrupt();
   }
   fold_end(&fold, total);
 }
@@ -192,6 +226,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   } else {
     job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
   }
+  job.n_slice = points_in_slice(&job);
   double *total = (double *)R_alloc(offset[n_stats], sizeof *total);
   run_blocks(&job, total);
   for (int s = 0; s < n_stats; s++)

@@ -148,11 +148,47 @@ static void test_narrow_peak(void) {
   check_relative(pieces.mass[1], width, 1e-15);
 }
 
+/* The peak is near one end, and the other end so far off that squares of its distance round to
+ * millions. What is left is the rounding of the peak's place, some 1e-3 standard deviations. */
+static void test_peak_at_an_end(void) {
+  double scratch[512];
+  for (int i = -20; i <= 20; i++) {
+    normal_pieces pieces = one_piece(scratch, 3);
+    pieces.lo[0] = 162452059593.82254;
+    pieces.hi[0] = 167757688558.25079;
+    pieces.prec[0] = 51.901217277082459;
+    pieces.slope[0] = 8706828243752.1084 + i * 2e-3;
+    pieces.height[0] = 0;
+    normal_pieces_integrate(&pieces);
+    const double root = sqrt(pieces.prec[0]);
+    const double end = fma(pieces.prec[0], pieces.hi[0], -pieces.slope[0]) / root;
+    check_relative(pieces.total, 0.5 * erfc(-end * sqrt(0.5)) * sqrt(6.283185307179586477) / root,
+                   0.01);
+  }
+}
+
+/* The peak of a density is seen however many standard deviations the ends are away. */
+static void test_needle(void) {
+  double scratch[512];
+  for (int k = 0; k <= 300; k += 20) {
+    normal_pieces pieces = one_piece(scratch, 3);
+    pieces.lo[0] = -1;
+    pieces.hi[0] = HUGE_VAL;
+    pieces.prec[0] = pow(10, k);
+    pieces.slope[0] = pieces.height[0] = 0;
+    const double sd = 1 / sqrt(pieces.prec[0]), mass = k == 0 ? 0.84134474606854295 : 1;
+    normal_pieces_integrate(&pieces);
+    check_relative(pieces.total, mass * sd * sqrt(6.283185307179586477), 1e-14);
+  }
+}
+
 int main(void) {
   test_single_pieces();
   test_half_lines();
   test_cut_density();
   test_ends_are_cut();
   test_narrow_peak();
+  test_peak_at_an_end();
+  test_needle();
   return check_report();
 }

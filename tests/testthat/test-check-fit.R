@@ -46,6 +46,7 @@ test_that("a fit with anything tampered is refused", {
     function(fit) within_list(fit, selected = replace(fit$selected, 3, -1L)),
     function(fit) within_list(fit, selected = replace(fit$selected, 3, NA)),
     function(fit) within_list(fit, selected = fit$selected + 0),
+    function(fit) within_list(fit, selected = fit$selected[c(1, 1, 3, 4), ]),
     function(fit) within_list(fit, prob_on = fit$prob_on[, -1]),
     function(fit) within_list(fit, prob_on = fit$prob_on * 2),
     function(fit) within_list(fit, prob_on = replace(fit$prob_on, 1, NaN)),
@@ -60,6 +61,11 @@ test_that("a fit with anything tampered is refused", {
     function(fit) within_list(fit, kernel_trace = fit$kernel_trace[-3]),
     function(fit) within_list(fit, kernel_trace = fit$kernel_trace[0, ]),
     function(fit) within_list(fit, kernel_trace = within_list(fit$kernel_trace, log_var_lin = 1)),
+    function(fit) {
+      fit$kernel_trace[1, 3] <- 1e308
+      fit
+    },
+    function(fit) within_list(fit, bound_error = Inf),
     function(fit) within_list(fit, image_dim = c(5L, 6L)),
     function(fit) within_list(fit, row_names = "a"),
     function(fit) within_list(fit, seed = c(1, 2)),

@@ -186,7 +186,8 @@ test_that("an object that was cut or edited is refused", {
   }
   broken <- list(edit("image", NULL), edit("image", denoised$image[-1, ]), edit("noisy", "a"),
                  edit("noisy", replace(denoised$noisy, 1, NA)), edit("sd", NA_real_),
-                 edit("size", c(25L, 5L)), edit("step", 0L), structure(1, class = "gps_denoised"))
+                 edit("size", c(25L, 5L)), edit("step", 0L),
+                 edit("step", denoised$size + 1L), structure(1, class = "gps_denoised"))
   for (x in broken) {
     expect_gps_error(print(x), "`x` is not as gps_denoise() made it")
     expect_gps_error(plot(x), "`x` is not as gps_denoise() made it")
@@ -226,6 +227,8 @@ test_that("bad arguments are refused", {
   expect_gps_error(gps_denoise(image, 1, model_spike_slab(9), n_selected = 10),
                    "`n_selected` must be a whole number between 1 and 9")
   expect_gps_error(gps_denoise(image, 1, model_spike_slab(9), start = 3), "`start` must be")
+  expect_gps_error(gps_denoise(image, 1, start = structure(1, class = "gps_fit")),
+                   "`fit` must be a fit")
   expect_gps_error(gps_denoise(image, 1, model_spike_slab(9), selector = "gp"),
                    "`selector` must be a selector")
 })

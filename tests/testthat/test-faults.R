@@ -33,6 +33,25 @@ test_that("signals at random moments give a fit each time and leave nothing behi
   expect_match(output, "^seed TRUE", all = FALSE)
 })
 
+test_that("an interrupt need not await the end of a long E-step", {
+  skip_on_cran()
+  skip_on_os("windows")
+  # One block of points, which takes longer than the script may.
+  output <- run_script(c(
+    "set.seed(1)",
+    "y <- simulate_bars(512, value = 5)$y",
+    "model <- gps_bind(model_binary_sparse(10), y)",
+    "selected <- matrix(1:5, 512, 5, byrow = TRUE)",
+    "params <- gps_init(model, y)",
+    "system(sprintf('(sleep 0.5; kill -INT %d) &', Sys.getpid()))",
+    "tryCatch(",
+    "  gps_estep(model, params, y, selected, method = 'gibbs', sweeps = c(1e5, 1), n_threads = 1),",
+    "  interrupt = function(condition) cat('interrupted\\n')",
+    ")"
+  ))
+  expect_match(output, "^interrupted$", all = FALSE)
+})
+
 test_that("too little memory is an R error, and the next small fit works", {
   skip_on_cran()
   skip_on_os(c("windows", "mac"))

@@ -158,6 +158,16 @@ test_that("patches that do not fit the image are refused", {
                    "`patches` must have finite values, but row 5, column 2 is NA")
 })
 
+test_that("an image that could not be held is refused", {
+  expect_gps_error(assemble_patches(matrix(0, 2, 4), 1e5, size = 2, positions = cbind(1:2, 1)),
+                   "`dim` ask for 100000 x 100000 values; at most 2147483647")
+})
+
+test_that("means of the largest numbers do not overflow", {
+  two <- rbind(c(1e308, 1e308), c(-1e308, -1e308))
+  expect_identical(assemble_patches(two, c(1, 3), size = c(1, 2))[1, ], c(1, 0, -1) * 1e308)
+})
+
 test_that("places that do not fit are refused", {
   two <- matrix(0, 2, 4)
   at <- function(positions) assemble_patches(two, c(6, 4), positions = positions)

@@ -72,4 +72,5 @@ test_that("points, counts and draws out of range are refused", {
   refused(posterior_sample(fit, points = c(1, NA)))
   refused(posterior_sample(fit, points = integer()))
   refused(posterior_sample(fit, points = "1"))
+  expect_gps_error(posterior_sample(fit, 1e8), "`n_draws` and `points` ask for 100000000 x 1200")
 })
