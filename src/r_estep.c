@@ -16,7 +16,7 @@
 #define WAVE_BLOCKS 8
 /* Work of one block, in numbers that a point's states or sweeps touch, between two questions
  * whether the user interrupts: well below a second for all blocks of a wave. */
-#define SLICE_WORK ((size_t)1 << 16)
+#define SLICE_WORK ((size_t)1 << 20)
 
 /* A wave: several blocks in flight, each with statistics of its own, slice by slice. */
 typedef struct {
