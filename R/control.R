@@ -50,13 +50,14 @@
 #' but idle. Mending takes the component whose removal would cost the bound least, estimated from
 #' the probabilities of being off, and proposes to put it where the residuals fall into two groups:
 #' beside another component, which is split ("split" among the events of the trace), or, where
-#' causes add up, as a new cause of its own ("renewed"). In model B two components may also be
-#' mixtures of the same two causes: they are turned towards the two lines on which the values of
-#' most points that need both lie ("turned"). Up to three proposals run for five iterations on at
-#' most 2000 sampled rows; the first that beats the present solution continued equally long is
-#' taken, if it does not lower the bound of all rows, as one row of the trace, and the fit goes on.
-#' A merge and a split judged by the bound is as in Ueda, Nakano, Ghahramani and Hinton (2000,
-#' *Neural Computation* 12, 2109). All this works with any selector; models A, B and D.
+#' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
+#' two components may also be mixtures of the same two causes: they are turned towards the two lines
+#' on which the values of most points that need both lie ("turned"). Up to three proposals run for
+#' five iterations on at most 2000 sampled rows; the first that beats the present solution continued
+#' equally long is taken, if it does not lower the bound of all rows, as one row of the trace, and
+#' the fit goes on. A merge and a split judged by the bound is as in Ueda, Nakano, Ghahramani and
+#' Hinton (2000, *Neural Computation* 12, 2109). All this works with any selector and every built-in
+#' model.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
@@ -66,7 +67,9 @@
 #' 20 sweeps more, at temperatures that fall geometrically from 1000, or it would be caught in the
 #' first state that explains the point somehow. A fit may stop when its bound has not risen by more
 #' than the standard error, as while explorers make it noisy; the polish does not compare
-#' selections, since the estimates for single data points are too noisy for that.
+#' selections, since the estimates for single data points are too noisy for that. A learned ranking
+#' of few data points may then alternate between two selections, and the bound with it, by more than
+#' its standard error; the trace tells.
 #'
 #' After the burn-in sweeps, which lead to a state \eqn{h^*}{h*}, the draws \eqn{h_1, \dots, h_S}
 #' are a chain in which \eqn{h_s}, \eqn{s} at random, comes from \eqn{h^*}{h*} by a sweep in reverse

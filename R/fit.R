@@ -8,7 +8,7 @@
 #'
 #' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
 #'   array n x height x width (x channels) or a list of equal matrices.
-#' @param model a model, see [model_binary_sparse()], [model_spike_slab()] and
+#' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()] or
 #'   [model_gaussian_mixture()].
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole

@@ -1,18 +1,19 @@
 #' gpselect: expectation maximisation with learned selection of latent variables
 #'
 #' A model with H binary latents has 2^H states for each data point. gpselect sums only over those
-#' of the few latents that matter for the point, and learns which these are: in every EM iteration a
-#' Gaussian process regresses the posterior means of the last one on the data, and its leave-one-out
-#' prediction ranks the latents (Shelton and others, 2017; equations are numbered as there).
+#' of the few latents that matter for the point, or samples them, and learns which latents these
+#' are: in every EM iteration a Gaussian process regresses the posterior means of the last one on
+#' the data, and its leave-one-out prediction ranks the latents (Shelton and others, 2017; equations
+#' are numbered as there).
 #'
 #' @section Where to read on:
 #' * Fit: [gps_fit()], [gps_control()]; models: [model_binary_sparse()],
-#'   [model_spike_slab()], [model_gaussian_mixture()].
+#'   [model_spike_slab()], [model_max_spike_slab()], [model_gaussian_mixture()].
 #' * Who ranks the latents: [selector_gp()] and its alternatives; kernels: [kernel_rbf()] and
 #'   others; refining the ranking: [gps_screen()].
-#' * Use a fit: [predict.gps_fit()], [plot.gps_fit()], [expectations()], [posterior_states()],
-#'   [match_components()], [selection_recall()].
-#' * Images: [extract_patches()], [gps_denoise()].
+#' * Use a fit: [summary.gps_fit()], [predict.gps_fit()], [plot.gps_fit()], [expectations()],
+#'   [posterior_states()], [match_components()], [selection_recall()].
+#' * Images: [extract_patches()], [assemble_patches()], [gps_denoise()].
 #' * Single steps: [gps_estep()], [gps_mstep()], [gps_affinity()], [gps_learn()].
 #' * Gaussian process regression by itself: [gp_fit()], [gp_loo()], [gp_gradient()].
 #' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8], [ascent].

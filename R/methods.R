@@ -22,16 +22,17 @@
 #' Every method first checks that the fit is as `gps_fit()` made it.
 #' @return
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
-#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters, and
-#'   `nobs`.
+#' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
+#'   scale of a slab, which `W` can take over, is none), and `nobs`.
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
-#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data) and `latents` (n x H
-#'   of 0 and 1), and `values` (n x H) where latents have values of their own. Attribute `seed` as
-#'   in [stats::simulate()].
+#' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
+#'   and 1) and, for models with slabs, their `values` z (n x H, drawn for all latents). Attribute
+#'   `seed` as in [stats::simulate()].
 #' * `update()`: a fit.
 #' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
-#'   s_h \rangle}{<s_h>} under the truncated posterior); zero where it was not selected.
+#'   s_h \rangle}{<s_h>} under the truncated posterior; \eqn{\langle b_h \rangle}{<b_h>} in models
+#'   with slabs); zero where it was not selected.
 #' @seealso [predict.gps_fit()], [summary.gps_fit()], [plot.gps_fit()], [posterior_states()]
 #' @examples
 #' set.seed(1)
@@ -167,8 +168,8 @@ logLik.gps_fit <- function(object, ...) {
             class = c("gps_bound", "logLik"))
 }
 
-# Free parameters: two equal leading axes are a symmetric matrix, and the probabilities of a one-hot
-# latent sum to one.
+# Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
+# latent sum to one, and a gauge is none.
 count_free <- function(model) {
   sizes <- dimension_sizes(model)
   count <- vapply(model$params, function(axes) {
@@ -176,15 +177,9 @@ count_free <- function(model) {
     if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
     prod(n)
   }, 1)
-  sum(count) - (model$rule$min_active == 1 && model$rule$max_active == 1) -
-    count_redundant(model)
+  sum(count) - sum(sizes[model$gauge]) -
+    (model$rule$min_active == 1 && model$rule$max_active == 1)
 }
-
-# Parameters that could be chosen at will without a change of what can be observed.
-count_redundant <- function(model) UseMethod("count_redundant")
-
-#' @export
-count_redundant.default <- function(model) 0
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {

@@ -13,7 +13,8 @@
 #'
 #' @section E-step:
 #' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its
-#' subset's by one addition, so a data point costs a few operations a state.
+#' subset's by one addition, so a data point costs a few operations a state. More than 65,536 states
+#' are sampled, see [gps_control()].
 #'
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
@@ -107,10 +108,15 @@ init_linear <- function(model, y) {
 
 #' @export
 gps_draw.gps_binary_sparse <- function(model, params, n) {
-  n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
   list(y = latents %*% t(params$W) + noise, latents = latents)
+}
+
+# Which latents are on, n x H of 0 and 1.
+draw_on <- function(params, n) {
+  n_latents <- ncol(params$W)
+  t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
 }
 
 #' @export

@@ -11,7 +11,7 @@
 #' `b_h ~ Bernoulli(pi_h)` and intensities `z_h ~ N(mu_h, psi_h)` independently for h = 1..H, and
 #' `y_d ~ N(m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)` and
 #' `W` of D x H. The 0 is there whatever is on: in the paper it stands in the maximum wherever a
-#' latent is off.
+#' latent is off. What data have below zero is noise to this model, so they should not be centred.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -71,7 +71,8 @@ model_max_spike_slab <- function(n_latents, shared_prob = TRUE) {
     rule = state_rule(),
     settings = list(shared_prob = shared_prob),
     symbol = "gps_model_max_spike_slab",
-    exact_active = 1
+    exact_active = 1,
+    gauge = "latents"
   )
 }
 
@@ -94,26 +95,19 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
 # As for binary sparse coding, with positive weights.
 #' @export
 gps_init.gps_max_spike_slab <- function(model, y) {
-  params <- gps_init.gps_binary_sparse(model, y)
+  linear <- init_linear(model, y)
   unit <- rep(1, model$n_latents)
-  list(W = pmax(abs(params$W), model$options$options[3]), pi = params$pi, mu = unit, psi = unit,
-       sigma2 = params$sigma2)
-}
-
-# In units in which the mean square of every intensity is 1: nothing that can be observed changes.
-# `rescale` are the factors of the intensities.
-#' @export
-gps_mend.gps_max_spike_slab <- function(model, params, stats) {
-  rescale_slabs(params, slab_units(params))
+  list(W = pmax(abs(linear$W), model$options$options[3]), pi = linear$pi, mu = unit, psi = unit,
+       sigma2 = linear$sigma2)
 }
 
 #' @export
-count_redundant.gps_max_spike_slab <- function(model) model$n_latents
+gps_mend.gps_max_spike_slab <- function(model, params, stats) set_gauge(params)
 
 #' @export
 gps_draw.gps_max_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   values <- t(matrix(stats::rnorm(n * n_latents, params$mu, sqrt(params$psi)), n_latents))
   mean <- max_superposition(latents * values, params$W)
   noise <- stats::rnorm(length(mean), sd = sqrt(params$sigma2))
@@ -141,7 +135,7 @@ move_gain.gps_max_spike_slab <- function(model, split, residual) {
 #' @export
 move_component.gps_max_spike_slab <- function(model, params, from, split) {
   into <- split$latent
-  params[c("W", "pi")] <- move_component.gps_binary_sparse(model, params[c("W", "pi")], from, split)
+  params[c("W", "pi")] <- move_linear(params, from, split)
   params$W <- pmax(params$W, model$options$options[3])
   params$mu[from] <- if (into > 0) params$mu[into] else stats::median(params$mu[-from])
   params$psi[from] <- if (into > 0) params$psi[into] else stats::median(params$psi[-from])

@@ -19,6 +19,7 @@
 #' latents S that are on, `log p(S, y) = log p(S) + log N(y; W_S mu_S, sigma2 I + W_S Psi_SS W_S')`,
 #' computed with matrices of k x k. A diagonal `Psi` takes some k^2 operations a state, since the
 #' posterior of a state follows from that of the state without its last latent; a full one k^3.
+#' More than 65,536 states are sampled, see [gps_control()].
 #'
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
@@ -27,10 +28,10 @@
 #' mean of `<b>`, kept in \[1e-4, 1 - 1e-4\].
 #'
 #' Diagonal `Psi`: `mu_h = sum <s_h> / sum <b_h>` and `psi_h = sum <s_h^2> / sum <b_h> - mu_h^2`, at
-#' least 1e-8 of the mean square of z_h; a latent that is on for less than one data point in all
-#' keeps both. Full `Psi`: mean and covariance of the expected intensities of all latents, where
-#' those that are off are predicted from those that are on. Both never lower the bound; the second
-#' needs more iterations.
+#' least 1e-8 of the mean square of z_h by the old ones; a latent that is on for less than one data
+#' point in all keeps both. Full `Psi`: mean and covariance of the expected intensities of all
+#' latents, where those that are off are predicted from those that are on. Both never lower the
+#' bound; the second needs more iterations.
 #'
 #' `W_h` may be multiplied by any number by which `mu_h` is divided. [gps_mend()] settles this after
 #' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.
@@ -71,7 +72,8 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shar
     events = c("sigma2_floor", "pi_clamped", "ridge", "psi_floor", "slab_kept"),
     rule = state_rule(),
     settings = list(covariance = covariance, shared_prob = shared_prob),
-    symbol = "gps_model_spike_slab"
+    symbol = "gps_model_spike_slab",
+    gauge = "latents"
   )
 }
 
@@ -108,7 +110,7 @@ slab_variances <- function(psi) if (is.matrix(psi)) diag(psi) else psi
 #' @export
 gps_draw.gps_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
-  latents <- t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  latents <- draw_on(params, n)
   unit <- matrix(stats::rnorm(n * n_latents), n_latents)
   values <- t(params$mu + if (is.matrix(params$psi)) {
     crossprod(chol(params$psi), unit)
@@ -119,25 +121,21 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
   list(y = (latents * values) %*% t(params$W) + noise, latents = latents, values = values)
 }
 
-# In units in which the mean square of every intensity is 1 and its mean is not negative: nothing
-# that can be observed changes. `rescale` are the factors of the intensities.
+# W takes over a negative sign of a mean, too.
 #' @export
 gps_mend.gps_spike_slab <- function(model, params, stats) {
-  rescale_slabs(params, slab_units(params) * ifelse(params$mu < 0, -1, 1))
+  set_gauge(params, ifelse(params$mu < 0, -1, 1))
 }
 
-# Root mean squares of the intensities.
-slab_units <- function(params) sqrt(params$mu^2 + slab_variances(params$psi))
-
-rescale_slabs <- function(params, unit) {
+# Parameters in units in which the mean square of every intensity is 1; nothing that can be observed
+# changes. `sign` may turn intensities, `rescale` are their factors.
+set_gauge <- function(params, sign = 1) {
+  unit <- sign * sqrt(params$mu^2 + slab_variances(params$psi))
   params$W <- params$W * rep(unit, each = nrow(params$W))
   params$mu <- params$mu / unit
   params$psi <- params$psi / if (is.matrix(params$psi)) outer(unit, unit) else unit^2
   list(params = params, relabel = NULL, rescale = 1 / unit)
 }
-
-#' @export
-count_redundant.gps_spike_slab <- function(model) model$n_latents
 
 #' @export
 gps_handcrafted.gps_spike_slab <- function(model, params, y) {

@@ -16,8 +16,8 @@
 #'   floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer vector with
 #'   the new number of each latent (0 = none), or NULL where nothing changed; and optionally
 #'   `rescale`, H factors by which the sampled values of the latents (by their old numbers) change
-#'   with the parameters. `gps_draw()`: a list
-#'   of `y` (n x D) and `latents` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
+#'   with the parameters. `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
+#'   models with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
 #'   for more relevant latents.
 #' @name gps_model
 #' @examples
@@ -109,12 +109,16 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
 # exact_active: most latents on for which the model's log joint is known in closed form.
+# gauge: NULL, or the dimension over which one number each is no parameter, for it can be changed
+# without changing what can be observed.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect", exact_active = Inf) {
+                             settings, symbol, package = "gpselect", exact_active = Inf,
+                             gauge = NULL) {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, native = list(package = package, symbol = symbol)),
+         exact_active = exact_active, gauge = gauge,
+         native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )
 }

@@ -17,7 +17,7 @@ draw_kernel <- function(fit) {
                y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"))
     if (shares$main_begins > 0) {
       graphics::abline(v = shares$main_begins, lty = 2, col = "grey50")
-      graphics::text(shares$main_begins, limits[1], "main run", adj = c(-0.1, 0), cex = 0.8,
+      graphics::text(shares$main_begins, limits[1], "main run", adj = c(-0.1, -0.6), cex = 0.8,
                      col = "grey30")
     }
     for (k in seq_len(ncol(height))) {

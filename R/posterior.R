@@ -15,13 +15,15 @@
 #' For a fit by Gibbs sampling (see [gps_control()]) `posterior_states()` counts among 1000 draws,
 #' the same ones in each call, and `posterior_sample()` gives the kept draws of one chain for each
 #' point, which goes on from the fit: neighbours among them depend on each other.
+#'
+#' States say which latents are on; in models with slabs the intensities are integrated out.
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
 #'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
 #'   `latents`, a list of the numbers of the latents that are on. States whose probability is zero
 #'   to machine precision, or that have not been drawn, are left out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H of 0 and 1, for `n_draws` above 1 an array
-#' n_draws x points x H.
+#'   n_draws x points x H.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)

@@ -33,7 +33,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @return for n data points, with their row names,
 #' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
 #'   responsibility);
-#' * `"latent"`: matrix n x H, posterior means of the latents;
+#' * `"latent"`: matrix n x H, posterior means of the latents (of b z in models with slabs);
 #' * `"state"`: integer matrix n x H of 0 and 1, the most probable state; by sampling the most
 #'   frequent one among the draws, the first of these where several are;
 #' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
@@ -80,8 +80,9 @@ predict.gps_fit <- function(object, newdata = NULL,
 predictors <- list(
   prob = list(
     want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
-    use = function(result, task) scatter_slots(result$selected, result$prob_on,
-                                               task$model$n_latents)
+    use = function(result, task) {
+      scatter_slots(result$selected, result$prob_on, task$model$n_latents)
+    }
   ),
   latent = list(
     want = "latent", empty = 0, n_columns = function(task) task$model$n_latents,

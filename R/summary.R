@@ -15,8 +15,8 @@
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
 #'   least 0.99), none beyond 2000 components;
-#' * `events`: data frame of floors, rescues and jitter in the trace: `event`, `iterations` (how
-#'   many), `last` (iteration of the main run);
+#' * `events`: data frame of floors, rescues, jitter and moves of components (see [gps_control()])
+#'   in the trace: `event`, `iterations` (how many), `last` (iteration of the main run);
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
 #'   selector's kernel, named, or NULL;
 #' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
@@ -110,7 +110,7 @@ full_bhattacharyya <- function(params, i, j) {
   exp(-distance)
 }
 
-# Floors and rescues of the main run: in how many iterations, and when last.
+# Floors, rescues and moves of the main run: in how many iterations, and when last.
 summarise_events <- function(fit) {
   trace <- fit$trace[fit$trace$start == 0, ]
   found <- strsplit(trace$events, ", ", fixed = TRUE)
@@ -148,7 +148,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
         "\n")
   }
   if (nrow(x$events) > 0) {
-    cat("\nFloors and rescues in the main run\n")
+    cat("\nFloors, rescues and moves in the main run\n")
     print(x$events, row.names = FALSE)
   }
   if (!is.null(x$kernel)) {

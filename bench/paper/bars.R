@@ -1,6 +1,6 @@
 # Binary sparse coding on bars (section 4.1 of the paper, model A): how often all ten bars are found
-# from package defaults, by selection; for as many data seeds as asked. Stores
-# inst/extdata/bars.csv.
+# from package defaults, by selection; for as many data seeds as asked. The table goes
+# to inst/extdata/bars.csv.
 # make reproduce-bars, or: Rscript bench/paper/bars.R [n_seeds] [n_starts]
 
 source("bench/common.R")

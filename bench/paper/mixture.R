@@ -1,6 +1,6 @@
 # The Gaussian mixture of section 4.2 of the paper: C = 3, C' = 2, 40 iterations, one start,
-# explorers to the end, refits every five iterations; and the package's defaults beside it. Stores
-# inst/extdata/mixture.csv.
+# explorers to the end, refits every five iterations; and the package's defaults beside it. The
+# table goes to inst/extdata/mixture.csv.
 # make reproduce-mixture, or: Rscript bench/paper/mixture.R [n_seeds]
 
 source("bench/common.R")

@@ -112,7 +112,9 @@ test_that("threads come from the argument, else the option, and never exceed wha
 
 test_that("R's checks get two threads at most", {
   old <- Sys.getenv("_R_CHECK_LIMIT_CORES_", NA)
-  on.exit(if (is.na(old)) Sys.unsetenv("_R_CHECK_LIMIT_CORES_") else {
+  on.exit(if (is.na(old)) {
+    Sys.unsetenv("_R_CHECK_LIMIT_CORES_")
+  } else {
     Sys.setenv("_R_CHECK_LIMIT_CORES_" = old)
   })
   for (value in c("true", "TRUE", "warn")) {

@@ -146,7 +146,7 @@ test_that("monotone mode never lets the bound fall: A, B and D, 100 random start
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3
     models <- list(model_binary_sparse(4, seed %% 2 == 0),
-                   model_spike_slab(4, c("diagonal", "full")[1 + seed %% 2]),
+                   model_spike_slab(4, c("full", "diagonal")[1 + seed %% 2], seed %% 3 == 0),
                    model_gaussian_mixture(4, c("full", "diagonal", "spherical")[1 + seed %% 3]))
     for (model in models) {
       fit <- gps_fit(y, model, selectors[[1 + seed %% 4]], 2,

@@ -38,6 +38,10 @@ test_that("logLik is the labelled bound with the number of free parameters", {
   expect_equal(df("spherical"), 3 * 2 + 3 + 2)
   diagonal <- gps_bind(model_gaussian_mixture(4, "diagonal"), matrix(rnorm(20), 4))
   expect_equal(count_free(diagonal), 4 * 5 + 4 * 5 + 3)
+  count_slabs <- function(model) count_free(gps_bind(model, matrix(rnorm(20), 4)))
+  expect_equal(count_slabs(model_spike_slab(3)), 5 * 3 + 1 + 3 + 3 + 1 - 3)
+  expect_equal(count_slabs(model_spike_slab(3, "full", FALSE)), 5 * 3 + 3 + 3 + 6 + 1 - 3)
+  expect_equal(count_slabs(model_max_spike_slab(3)), 5 * 3 + 1 + 3 + 3 + 1 - 3)
   fit <- a_fit("gp")
   expect_s3_class(logLik(fit), "logLik")
   expect_identical(as.numeric(logLik(fit)), fit$bound)
@@ -113,6 +117,17 @@ test_that("simulate draws from the model, shaped as the data, and gives the gene
   expect_identical(rowSums(mixture$latents), rep(1, 90))
   expect_error(simulate(fit, 0), class = "gps_error_argument")
   expect_error(simulate(fit, seed = "a"), class = "gps_error_argument")
+})
+
+test_that("simulate gives the values of slabs, on or off", {
+  set.seed(6)
+  y <- simulate_bars(60, "spike_slab", size = 3)$y
+  fit <- gps_fit(y, model_spike_slab(6), selector_handcrafted(), 3, control = quick_control())
+  drawn <- simulate(fit, seed = 1)[[1]]
+  expect_named(drawn, c("y", "latents", "values"))
+  expect_identical(dim(drawn$values), c(60L, 6L))
+  rest <- drawn$y - (drawn$latents * drawn$values) %*% t(coef(fit)$W)
+  expect_equal(mean(rest^2), coef(fit)$sigma2, tolerance = 5 * sqrt(2 / length(y)))
 })
 
 test_that("simulated data have the moments of the parameters", {
@@ -204,7 +219,7 @@ test_that("floors that acted are in the summary", {
   expect_named(events, c("event", "iterations", "last"))
   expect_true("sigma_floor" %in% events$event)
   expect_identical(events$last[events$event == "sigma_floor"], 20L)
-  expect_output(print(summary(fit)), "Floors and rescues", fixed = TRUE)
+  expect_output(print(summary(fit)), "Floors, rescues and moves", fixed = TRUE)
   trace <- fit$trace[fit$trace$start == 0, ]
   expect_identical(events$iterations[events$event == "sigma_floor"],
                    sum(grepl("sigma_floor", trace$events)))
