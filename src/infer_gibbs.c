@@ -201,11 +201,12 @@ static gps_status log_transition(gibbs_walk *walk, const double *from, const dou
                                  double *log_density) {
   load_state(walk, from);
   *log_density = 0;
-  for (int slot = 0; slot<walk->states->n_slots && * log_density> - HUGE_VAL; slot++) {
+  for (int slot = 0; slot < walk->states->n_slots; slot++) {
     gps_step step = {to[slot], 0, 0};
     const gps_status status = visit(walk, slot, NULL, &step);
     if (status != GPS_OK) return status;
     *log_density += step.log_density;
+    if (step.log_density == -HUGE_VAL) break;
   }
   return GPS_OK;
 }
