@@ -7,6 +7,7 @@
 
 #include "gpselect/model.h"
 #include "model_linear.h"
+#include "model_sparse.h"
 #include "subsets.h"
 
 enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
@@ -88,8 +89,8 @@ static size_t scratch_size(const gps_problem *problem, const gps_states *states)
 
 /* The log joint of the empty state, which the log joints of all states are relative to. */
 static double shared_term(const gps_problem *problem, const gps_point *point) {
-  return problem->input[PRIOR][problem->shape.n_latents] -
-         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+  return sparse_shared_term(problem, point, problem->input[PRIOR], problem->input[Y_SQUARE],
+                            problem->input[SIGMA2][0]);
 }
 
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,

@@ -2,12 +2,9 @@
  * by model_binary_sparse.c and model_spike_slab.c. */
 #include "model_linear.h"
 
-#include <math.h>
-
 #include "linalg.h"
+#include "model_sparse.h"
 
-#define PI_LOWEST 1e-4
-#define TWO_PI 6.283185307179586477
 /* Weight of the old W in the W step, relative to the mean diagonal of sum <x x'>: keeps dead
  * components in place. */
 #define PROXIMAL 1e-12
@@ -19,18 +16,7 @@ void linear_prepare(const gps_problem *problem, const linear_params *params, con
   const double *w = params->w;
   linalg_gemm('T', 'N', n_latents, n_latents, n_dims, 1, w, n_dims, w, n_dims, 0, gram, n_latents);
   linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 0, proj, n_latents);
-  double constant = -0.5 * (double)n_dims * log(TWO_PI * params->sigma2[0]);
-  for (size_t h = 0; h < n_latents; h++) {
-    const double prob = params->prob[params->is_shared ? 0 : h];
-    prior[h] = log(prob) - log1p(-prob);
-    constant += log1p(-prob);
-  }
-  prior[n_latents] = constant;
-  for (size_t n = 0; n < n_points; n++) {
-    double sum = 0;
-    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
-    y_square[n] = sum;
-  }
+  sparse_prepare(problem, params->prob, params->is_shared, params->sigma2[0], y, prior, y_square);
 }
 
 /* second moments [H x H], right-hand side [H x D] */
@@ -92,31 +78,13 @@ static double residual_square(const gps_problem *problem, const linear_stats *st
   return sum;
 }
 
-static double clamp_prob(double prob, int *events) {
-  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
-  events[LINEAR_EVENT_PI]++;
-  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
-}
-
 gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
                         const linear_stats *stats, double lowest_sigma2, double *w, double *prob,
                         double *sigma2, int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const double count = stats->count[0];
   const gps_status status = update_w(problem, old->w, stats, w, events, scratch);
   if (status != GPS_OK) return status;
-  *sigma2 = residual_square(problem, stats, w, scratch) / (count * (double)n_dims);
-  if (!isfinite(*sigma2)) return GPS_NOT_FINITE;
-  if (*sigma2 < lowest_sigma2) {
-    *sigma2 = lowest_sigma2;
-    events[LINEAR_EVENT_SIGMA2]++;
-  }
-  if (old->is_shared) {
-    double on = 0;
-    for (size_t h = 0; h < n_latents; h++) on += stats->on[h];
-    prob[0] = clamp_prob(on / (count * (double)n_latents), events);
-  } else {
-    for (size_t h = 0; h < n_latents; h++) prob[h] = clamp_prob(stats->on[h] / count, events);
-  }
-  return GPS_OK;
+  sparse_update_prob(problem, stats->on, count, old->is_shared, prob, events + LINEAR_EVENT_PI);
+  return sparse_update_sigma2(problem, residual_square(problem, stats, w, scratch), count,
+                              lowest_sigma2, sigma2, events + LINEAR_EVENT_SIGMA2);
 }

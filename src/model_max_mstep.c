@@ -1,11 +1,9 @@
 /* The M-step of model C: each weight from the points at which its latent won the dimension, with
  * the winners as the E-step drew them; ratios for the others. Reached through the table
  * model_max_spike_slab only. */
-#include <math.h>
-
 #include "model_max_spike_slab.h"
+#include "model_sparse.h"
 
-#define PI_LOWEST 1e-4
 /* Of the slab's second moment. */
 #define PSI_LOWEST 1e-8
 
@@ -13,12 +11,6 @@ static double at_least(double value, double lowest, int *event) {
   if (value >= lowest) return value;
   (*event)++;
   return lowest;
-}
-
-static double clamp_prob(double prob, int *events) {
-  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
-  events[EVENT_PI]++;
-  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
 }
 
 /* The means of z and of its square over the points where the latent is on; of less than one point
@@ -68,17 +60,11 @@ size_t max_mstep_scratch(const gps_problem *problem) {
 gps_status max_mstep(const gps_problem *problem, const double *const *stats,
                      double *const *params_new, int *events, double *scratch) {
   const double count = stats[COUNT][0], *options = problem->input[OPTIONS];
-  const int n_latents = problem->shape.n_latents;
   (void)scratch;
   const double square = update_w(problem, stats, params_new[W], events);
-  const double sigma2 = square / (count * (double)problem->shape.n_dims);
-  if (!isfinite(sigma2)) return GPS_NOT_FINITE;
-  params_new[SIGMA2][0] = at_least(sigma2, options[SIGMA2_FLOOR], events + EVENT_SIGMA2);
   update_slabs(problem, stats, params_new, events);
-  double on = 0;
-  for (int h = 0; h < n_latents; h++) on += stats[ON][h];
-  if (options[SHARED_PROB] != 0) params_new[PI][0] = clamp_prob(on / (count * n_latents), events);
-  for (int h = 0; h < n_latents && options[SHARED_PROB] == 0; h++)
-    params_new[PI][h] = clamp_prob(stats[ON][h] / count, events);
-  return GPS_OK;
+  sparse_update_prob(problem, stats[ON], count, options[SHARED_PROB] != 0, params_new[PI],
+                     events + EVENT_PI);
+  return sparse_update_sigma2(problem, square, count, options[SIGMA2_FLOOR], params_new[SIGMA2],
+                              events + EVENT_SIGMA2);
 }

@@ -7,6 +7,7 @@
 
 #include "max_conditional.h"
 #include "model_max_spike_slab.h"
+#include "model_sparse.h"
 #include "vector_math.h"
 
 static const char *const inputs[] = {"W",       "pi",    "mu",       "psi",      "sigma2",
@@ -18,29 +19,19 @@ static const char *const stats_names[] = {"count",    "data_square", "on",
 /* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
  * log_norm [H] of the slabs; y_square [n]. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  double *prior = prepared[0], *log_norm = prepared[1], *y_square = prepared[2];
-  const int is_shared = problem->input[OPTIONS][SHARED_PROB] != 0;
-  double constant = -0.5 * (double)n_dims * log(TWO_PI * problem->input[SIGMA2][0]);
-  for (size_t h = 0; h < n_latents; h++) {
-    const double prob = problem->input[PI][is_shared ? 0 : h];
-    prior[h] = log(prob) - log1p(-prob);
+  double *log_norm = prepared[1];
+  sparse_prepare(problem, problem->input[PI], problem->input[OPTIONS][SHARED_PROB] != 0,
+                 problem->input[SIGMA2][0], y, prepared[0], prepared[2]);
+  for (int h = 0; h < problem->shape.n_latents; h++) {
     log_norm[h] = -0.5 * log(TWO_PI * problem->input[PSI][h]);
-    constant += log1p(-prob);
-  }
-  prior[n_latents] = constant;
-  for (size_t n = 0; n < (size_t)problem->n_points; n++) {
-    double sum = 0;
-    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
-    y_square[n] = sum;
   }
   return GPS_OK;
 }
 
 /* The log joint of the empty state, which the log joints of all states are relative to. */
 static double shared_term(const gps_problem *problem, const gps_point *point) {
-  return problem->input[PRIOR][problem->shape.n_latents] -
-         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+  return sparse_shared_term(problem, point, problem->input[PRIOR], problem->input[Y_SQUARE],
+                            problem->input[SIGMA2][0]);
 }
 
 static const double *component(const gps_problem *problem, int latent) {

@@ -16,8 +16,6 @@ enum { COUNT, DATA_SQUARE, ON, ON_DRAWN, VALUE, VALUE_SQUARE, WON_DATA, WON_SQUA
 
 enum { EVENT_SIGMA2, EVENT_PI, EVENT_PSI, EVENT_KEPT, EVENT_W };
 
-#define TWO_PI 6.283185307179586477
-
 size_t max_mstep_scratch(const gps_problem *problem);
 gps_status max_mstep(const gps_problem *problem, const double *const *stats,
                      double *const *params_new, int *events, double *scratch);

@@ -8,6 +8,7 @@
 #include "gpselect/model.h"
 #include "model_linear.h"
 #include "model_slab.h"
+#include "model_sparse.h"
 
 enum { W, PI, MU, PSI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
 static const char *const inputs[] = {"W",    "pi",   "mu",    "psi",      "sigma2", "options",
@@ -38,8 +39,8 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
 
 /* The log joint of the empty state, which the log joints of all states are relative to. */
 static double shared_term(const gps_problem *problem, const gps_point *point) {
-  return problem->input[PRIOR][problem->shape.n_latents] -
-         0.5 * problem->input[Y_SQUARE][point->index] / problem->input[SIGMA2][0];
+  return sparse_shared_term(problem, point, problem->input[PRIOR], problem->input[Y_SQUARE],
+                            problem->input[SIGMA2][0]);
 }
 
 /* prior, proj, mean [n], gram, psi [n x n] */

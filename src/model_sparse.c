@@ -1,0 +1,58 @@
+/* Prior, noise and M-step of pi and sigma2 of the sparse coding models. Called by model_linear.c,
+ * model_binary_sparse.c, model_spike_slab.c and model_max_*.c. */
+#include "model_sparse.h"
+
+#include <math.h>
+
+#define PI_LOWEST 1e-4
+
+void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
+                    const double *y, double *prior, double *y_square) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  double constant = -0.5 * (double)n_dims * log(TWO_PI * sigma2);
+  for (size_t h = 0; h < n_latents; h++) {
+    const double on = prob[is_shared ? 0 : h];
+    prior[h] = log(on) - log1p(-on);
+    constant += log1p(-on);
+  }
+  prior[n_latents] = constant;
+  for (size_t n = 0; n < (size_t)problem->n_points; n++) {
+    double sum = 0;
+    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
+    y_square[n] = sum;
+  }
+}
+
+double sparse_shared_term(const gps_problem *problem, const gps_point *point, const double *prior,
+                          const double *y_square, double sigma2) {
+  return prior[problem->shape.n_latents] - 0.5 * y_square[point->index] / sigma2;
+}
+
+gps_status sparse_update_sigma2(const gps_problem *problem, double square, double count,
+                                double lowest, double *sigma2, int *raised) {
+  *sigma2 = square / (count * (double)problem->shape.n_dims);
+  if (!isfinite(*sigma2)) return GPS_NOT_FINITE;
+  if (*sigma2 < lowest) {
+    *sigma2 = lowest;
+    ++*raised;
+  }
+  return GPS_OK;
+}
+
+static double clamp_prob(double prob, int *clamped) {
+  if (prob >= PI_LOWEST && prob <= 1 - PI_LOWEST) return prob;
+  ++*clamped;
+  return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
+}
+
+void sparse_update_prob(const gps_problem *problem, const double *on, double count, int is_shared,
+                        double *prob, int *clamped) {
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  if (!is_shared) {
+    for (size_t h = 0; h < n_latents; h++) prob[h] = clamp_prob(on[h] / count, clamped);
+    return;
+  }
+  double sum = 0;
+  for (size_t h = 0; h < n_latents; h++) sum += on[h];
+  prob[0] = clamp_prob(sum / (count * (double)n_latents), clamped);
+}

@@ -1,0 +1,29 @@
+/* What models with independent Bernoulli latents and independent Gaussian noise share (A, B and C
+ * of the paper's section 4.1): prior, noise and the M-step of pi and sigma2. */
+#ifndef GPSELECT_MODEL_SPARSE_H
+#define GPSELECT_MODEL_SPARSE_H
+
+#include "gpselect/model.h"
+
+#define TWO_PI 6.283185307179586477
+
+/* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
+ * y_square [n]. prob [1 if shared, else H]. */
+void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
+                    const double *y, double *prior, double *y_square);
+
+/* The log joint of the empty state, which the log joints of all states are relative to. Any thread.
+ */
+double sparse_shared_term(const gps_problem *problem, const gps_point *point, const double *prior,
+                          const double *y_square, double sigma2);
+
+/* sigma2 from the expected squared error `square` of `count` points, at least `lowest`; *raised
+ * counts where that acts. */
+gps_status sparse_update_sigma2(const gps_problem *problem, double square, double count,
+                                double lowest, double *sigma2, int *raised);
+
+/* pi from the expected number of points where each latent is on, `on` [H], within its limits. */
+void sparse_update_prob(const gps_problem *problem, const double *on, double count, int is_shared,
+                        double *prob, int *clamped);
+
+#endif
