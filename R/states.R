@@ -34,28 +34,26 @@ enumerate_states <- function(rule, n_slots, max_active) {
   } else {
     subsets_by_size(rule$min_active, n_slots, max_active)
   }
-  n_active <- vapply(on, length, 1L)
+  new_states(n_slots, max_active, on, find_parents(on), all_subsets)
+}
+
+# `on` is a list of the slots that are on in each state.
+new_states <- function(n_slots, max_active, on, parent = integer(length(on)),
+                       all_subsets = FALSE) {
+  n_active <- lengths(on)
   active <- matrix(0L, max_active, length(on))
   active[cbind(sequence(n_active), rep(seq_along(on), n_active))] <- as.integer(unlist(on))
   structure(
     list(n_slots = as.integer(n_slots), max_active = as.integer(max_active), n_states = length(on),
-         n_active = n_active, active = active, parent = find_parents(on),
-         all_subsets = all_subsets),
+         n_active = n_active, active = active, parent = parent, all_subsets = all_subsets),
     class = "gps_states"
   )
 }
 
 # A template of any states, slots x states of 0 and 1.
 template_of <- function(on) {
-  n_active <- as.integer(colSums(on))
-  max_active <- max(n_active, 1L)
-  active <- matrix(0L, max_active, ncol(on))
-  active[cbind(sequence(n_active), rep(seq_along(n_active), n_active))] <- row(on)[on > 0]
-  structure(
-    list(n_slots = nrow(on), max_active = max_active, n_states = ncol(on), n_active = n_active,
-         active = active, parent = rep(0L, ncol(on)), all_subsets = FALSE),
-    class = "gps_states"
-  )
+  slots <- lapply(seq_len(ncol(on)), function(state) which(on[, state] > 0))
+  new_states(nrow(on), max(lengths(slots), 1L), slots)
 }
 
 # State m + 1 has slot i on where bit i - 1 of m is set: the order that subset recursions in C rely
@@ -95,8 +93,8 @@ resolve_method <- function(method, model, n_selected, max_active) {
     gps_abort(paste("`method` = \"gibbs\" is not for this model, in which exactly one latent is",
                     "on: use \"exact\"."))
   }
-  if (method == "auto" && can_sample && (is_large || !has_sums)) return("gibbs")
-  if (method == "gibbs") return("gibbs")
+  needs_sampling <- method == "auto" && can_sample && (is_large || !has_sums)
+  if (method == "gibbs" || needs_sampling) return("gibbs")
   if (!has_sums) {
     gps_abort(sprintf(paste("`method` = \"exact\" needs `max_active` of at most %d for this model,",
                             "not %d: use \"gibbs\"."), as.integer(model$exact_active), max_active))
@@ -119,10 +117,5 @@ abort_states <- function(rule, n_selected, max_active, can_sample) {
 # The template of a fit; without states where they are sampled.
 build_states <- function(model, n_selected, max_active, method) {
   if (method == "exact") return(enumerate_states(model$rule, n_selected, max_active))
-  structure(
-    list(n_slots = as.integer(n_selected), max_active = as.integer(max_active), n_states = 0L,
-         n_active = integer(), active = matrix(0L, max_active, 0), parent = integer(),
-         all_subsets = FALSE),
-    class = "gps_states"
-  )
+  new_states(n_selected, max_active, list())
 }
