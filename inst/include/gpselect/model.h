@@ -100,6 +100,9 @@ typedef struct gps_model {
                                int n_draws, const double *draws, double *latent, double *response,
                                double *scratch);
 
+  /* Optional, any thread: what gain() needs of a data point whatever is asked; called once before
+   * the calls of gain() for that point. What it leaves in scratch is still there in them. */
+  gps_status (*gain_begin)(const gps_problem *, const gps_point *, double *scratch);
   /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint
    * of `given`. With n_given = 0, where the empty state is none of the model's: of the single-cause
    * state, up to a constant of the data point. Not tempered. */
