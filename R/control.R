@@ -97,14 +97,14 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
                         monotone = FALSE, polish = TRUE, method = c("auto", "exact", "gibbs"),
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
-                        progress = interactive(), trace = TRUE, mend = TRUE, ...) {
+                        progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_control)))
-  refuse_unbuilt(list(hold = hold, batch_size = batch_size, step = step,
+  refuse_unbuilt(list(batch_size = batch_size, step = step,
                       cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
-  anneal <- if (is.null(anneal)) 1 else check_number(anneal, "anneal", 1)
+  if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
-  if (monotone && anneal > 1) {
+  if (monotone && !is.null(anneal) && anneal > 1) {
     gps_abort(paste("`monotone` = TRUE excludes `anneal` above 1:",
                     "the tempered bound is not monotone."))
   }
@@ -114,8 +114,9 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
   }
   structure(
     list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0),
-         anneal = anneal,
-         n_starts = if (is.null(n_starts)) 8L else check_count(n_starts, "n_starts"),
+         anneal = anneal, hold = check_hold(hold),
+         n_starts = if (!is.null(n_starts)) check_count(n_starts, "n_starts"),
+         grow = if (!is.null(grow)) check_count(grow, "grow", 2),
          monotone = monotone, polish = check_flag(polish, "polish"), method = method,
          sweeps = check_sweeps(sweeps),
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
@@ -124,6 +125,12 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
          mend = check_flag(mend, "mend")),
     class = "gps_control"
   )
+}
+
+check_hold <- function(hold) {
+  if (is.null(hold) || identical(hold, "auto")) return(hold)
+  if (!is.numeric(hold)) abort_value(hold, "hold", "NULL, \"auto\" or a whole number")
+  check_count(hold, "hold", 0)
 }
 
 # Burn-in sweeps and draws of a Gibbs sampler.

@@ -8,40 +8,59 @@ em_step <- function(task, state) {
   state <- set_schedule(task, state)
   result <- allowInterrupts(pass(task, state))
   maximised <- gps_mstep(task$model, state$params, result$stats)
-  mended <- gps_mend(task$model, maximised$params, result$stats)
-  state$params <- mended$params
+  if (!is.null(state$selected)) state$kept_share <- kept_share(state$selected, result)
   state[inferred] <- result[inferred]
-  if (!is.null(mended$rescale) && !is.null(state$value)) {
-    state <- rescale_values(state, mended$rescale)
-  }
-  if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
+  state$params <- maximised$params
+  mended <- mend_params(task, state, result$stats)
+  state <- raise_noise(task, take_mended(state, mended))
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
-  row <- trace_row(state, maximised$events, proc.time()[["elapsed"]] - began)
+  row <- trace_row(state, c(maximised$events, mended$events), proc.time()[["elapsed"]] - began)
   state$trace[[length(state$trace) + 1]] <- row
   state
 }
 
 # What a state takes over from a pass. `value` is there where states are sampled.
-inferred <- c("selected", "prob_on", "value", "bound", "bound_error")
+inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluations")
 
-# A state before its first iteration. `start` numbers the random streams: 0 is the main run.
-new_state <- function(params, start, explore, memory = NULL) {
-  list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory,
-       selected = NULL, prob_on = NULL, value = NULL, bound = -Inf, bound_error = 0,
-       bounds = numeric(), is_polishing = FALSE, trace = list())
+# The model's own repairs of its parameters. What they need of the data is in `progress`; `notes` is
+# what they said last time.
+mend_params <- function(task, state, stats) {
+  progress <- c(state[c("selected", "prob_on", "iteration", "is_early", "is_polishing", "notes")],
+                list(y = task$y, n_threads = task$n_threads, seed = task$seed,
+                     is_monotone = task$control$monotone))
+  gps_mend(task$model, state$params, stats, progress)
 }
 
-# Temperature and explorers of this iteration. Annealing falls linearly to none over the first half.
-set_schedule <- function(task, state) {
-  control <- task$control
-  if (control$anneal > 1) {
-    progress <- min(1, (state$iteration - 1) / max(1, task$max_iter / 2))
-    state$beta <- 1 / (control$anneal + (1 - control$anneal) * progress)
+take_mended <- function(state, mended) {
+  state$params <- mended$params
+  if (!is.null(mended$rescale) && !is.null(state$value)) {
+    state <- rescale_values(state, mended$rescale)
   }
-  is_late <- state$iteration > 0.8 * task$max_iter
-  if (control$polish && state$explore > 0 && is_late) state <- start_polish(state)
+  if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
+  if (!is.null(mended$labels)) state <- add_labels(state, mended$labels)
+  state["notes"] <- list(mended$notes)
   state
+}
+
+# Share of the posterior mass that lies on latents which were selected for the point before, too.
+kept_share <- function(last, result) {
+  mass <- sum(result$prob_on)
+  if (mass == 0 || !identical(dim(last), dim(result$selected))) return(0)
+  is_kept <- matrix(FALSE, nrow(last), ncol(last))
+  for (slot in seq_len(nrow(last))) {
+    is_kept <- is_kept | result$selected == rep(last[slot, ], each = nrow(last))
+  }
+  sum(result$prob_on[is_kept]) / mass
+}
+
+# A state before its first iteration. `start` numbers the random streams: 0 is the main run.
+# `is_early`: explorers are many, and annealing, if there is any, is not over.
+new_state <- function(params, start, explore, memory = NULL, is_early = explore > 0) {
+  list(params = params, start = start, iteration = 0L, explore = explore, beta = 1, memory = memory,
+       selected = NULL, prob_on = NULL, value = NULL, bound = -Inf, bound_error = 0,
+       bounds = numeric(), is_polishing = FALSE, is_early = is_early, noise_floor = 0,
+       trace = list())
 }
 
 # The end of a fit: no explorers, and each point keeps last iteration's selection where that
@@ -50,8 +69,7 @@ set_schedule <- function(task, state) {
 start_polish <- function(state) {
   state$explore <- 0
   state$is_polishing <- TRUE
-  state$bounds <- numeric()
-  state
+  end_annealing(state)
 }
 
 # Even, so that a selection that alternates between two states settles too.
@@ -89,8 +107,8 @@ run_em <- function(task, state) {
       break
     }
     is_noisy <- state$explore > 0 || task$method == "gibbs"
-    if (state$beta == 1 && has_settled(state$bounds, control$tol, is_noisy)) {
-      if (state$explore == 0 || !control$polish) {
+    if (is_cold(state) && has_settled(state$bounds, control$tol, is_noisy)) {
+      if (!control$polish || !has_to_polish(task, state)) {
         state$status <- "converged"
         break
       }
@@ -98,6 +116,11 @@ run_em <- function(task, state) {
     }
   }
   state
+}
+
+# A fit without explorers and annealing has nothing to polish.
+has_to_polish <- function(task, state) {
+  !state$is_polishing && (state$explore > 0 || !is.null(task$noise))
 }
 
 # A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached,
@@ -137,6 +160,7 @@ trace_row <- function(state, events, seconds) {
        jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
        events = if (length(acted) == 0) "" else
          paste(names(acted), acted, sep = " ", collapse = ", "),
+       evaluations = sum(state$evaluations) / length(state$selected[1, ]),
        seconds = seconds)
 }
 
@@ -144,7 +168,7 @@ trace_row <- function(state, events, seconds) {
 trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(),
                       bound_error = numeric(), temperature = numeric(), explore = numeric(),
                       refit = logical(), jitter = numeric(), events = character(),
-                      seconds = numeric())
+                      evaluations = numeric(), seconds = numeric())
 
 trace_frame <- function(rows) {
   filled <- Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))),

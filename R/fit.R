@@ -52,7 +52,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
               "a selector, as made by a selector_*() function")
   check_class(control, "control", "gps_control", "made by gps_control()")
   data <- read_data(y)
-  task <- new_task(data$y, model, selector, n_selected, max_active, control)
+  task <- new_task(data$y, model, selector, n_selected, max_active, control,
+                   image_dim = data$image_dim)
   warn_data(task)
   # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
   # complete.
@@ -68,12 +69,16 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 }
 
 # Everything that stays as it is during a fit.
-new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed()) {
-  model <- gps_bind(model, t(y))
-  n_latents <- model$n_latents
-  if (inherits(selector, "gps_selector_full")) n_selected <- n_latents
+new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
+                     image_dim = NULL) {
+  model <- gps_bind(set_image(model, image_dim), t(y))
+  control <- resolve_control(control, model)
+  given_selector <- selector
+  selector <- resolve_selector(selector, model)
+  n_choices <- count_choices(model)
+  if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)
-  if (ncol(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < n_latents) {
+  if (ncol(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < model$n_latents) {
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   max_active <- check_max_active(max_active, model, n_selected)
@@ -85,35 +90,56 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
       format(selector$explore), n_selected, most_explorers
     ))
   }
-  list(y = y, model = model, selector = selector, n_selected = n_selected, max_active = max_active,
-       method = method, sweeps = control$sweeps,
-       states = build_states(model, n_selected, max_active, method), control = control, seed = seed,
-       blocks = split_blocks(ncol(y), n_latents), n_threads = resolve_threads(control$n_threads),
-       explore = if (n_selected > 1 && n_selected < n_latents) selector$explore else 0,
-       max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit)
+  c(list(y = y, model = model, selector = selector, given_selector = given_selector,
+         n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
+         states = build_states(model, n_selected, max_active, method), control = control,
+         seed = seed, blocks = split_blocks(ncol(y), model$n_latents),
+         n_threads = resolve_threads(control$n_threads),
+         explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
+         max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit),
+    annealing_of(model, control))
+}
+
+# What can be selected for a data point at once: latents, or where only one latent of a group can
+# be, groups.
+count_choices <- function(model) {
+  if (is.null(model$grid)) model$n_latents else model$n_latents %/% as.integer(prod(model$grid))
+}
+
+# A selector with the model's defaults for what was left NULL.
+resolve_selector <- function(selector, model) {
+  check_smooth(selector, model)
+  if (is.null(selector$screen)) selector$screen <- model$defaults$screen
+  if (inherits(selector, "gps_selector_gp") && is.null(selector$smooth)) {
+    selector$smooth <- model$defaults$smooth
+  }
+  if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
+  selector
 }
 
 # GPS_MAX_EXPLORERS of src/select.h.
 most_explorers <- 4096L
 
 check_n_selected <- function(n_selected, model) {
-  n_latents <- model$n_latents
+  n_choices <- count_choices(model)
   if (is.null(n_selected)) {
-    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_latents / 4)) else 6
-    return(as.integer(min(n_latents, wanted)))
+    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_choices / 4)) else 6
+    return(as.integer(min(n_choices, wanted)))
   }
   if (identical(n_selected, "auto")) {
     gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
   }
-  check_count(n_selected, "n_selected", 1, n_latents)
+  check_count(n_selected, "n_selected", 1, n_choices)
 }
 
 warn_data <- function(task) {
   if (mean_variance(t(task$y)) <= 0) {
     gps_warn("`y` is constant: the noise variance will be at its floor.")
   }
-  if (task$model$n_latents > ncol(task$y)) {
-    gps_warn(sprintf("There are more latents (%d) than data points (%d).", task$model$n_latents,
+  n_choices <- count_choices(task$model)
+  if (n_choices > ncol(task$y)) {
+    gps_warn(sprintf("There are more %s (%d) than data points (%d).",
+                     if (is.null(task$model$grid)) "latents" else "components", n_choices,
                      ncol(task$y)))
   }
 }
@@ -121,6 +147,7 @@ warn_data <- function(task) {
 # Short starts, the one start of the paper's algorithm, or where the user says.
 first_state <- function(task, start) {
   if (inherits(start, "gps_fit")) return(resume_state(task, start))
+  if (is.null(start) && grows(task)) return(grow_start(task))
   if (is.null(start) && task$control$n_starts > 1) return(choose_start(task))
   state <- begin_state(task, 1)
   if (!is.null(start)) {
@@ -184,7 +211,7 @@ finish <- function(task, state) {
 
 new_fit <- function(task, state, data) {
   fit <- list(
-    params = state$params, model = task$model, selector = task$selector,
+    params = state$params, model = task$model, selector = task$given_selector,
     n_selected = task$n_selected, max_active = task$max_active, control = task$control,
     method = task$method, bound = state$bound, bound_error = state$bound_error,
     n_points = ncol(task$y), n_iter = state$iteration - 1L, status = state$status,

@@ -19,7 +19,7 @@ flat_tol <- 1e-3
 is_mend_due <- function(task, state) {
   n <- length(state$bounds)
   if (!task$control$mend || isTRUE(state$is_mended)) return(FALSE)
-  if (state$beta != 1 || n < 2 * flat_window) return(FALSE)
+  if (!is_cold(state) || n < 2 * flat_window) return(FALSE)
   if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
@@ -55,6 +55,7 @@ has_come_to_nothing <- function(state) {
 # The state of a trial: no explorers and no refits.
 trial_state <- function(state) {
   state$explore <- 0
+  state$is_early <- FALSE
   if (!is.null(state$memory$theta)) state$memory$last_refit <- Inf
   state
 }
@@ -144,7 +145,7 @@ confirm_trial <- function(task, state, trial) {
 # events.
 accept_trial <- function(state, trial, seconds) {
   new <- trial$state
-  new$explore <- state$explore
+  new[c("explore", "is_early")] <- state[c("explore", "is_early")]
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- utils::tail(new$bounds, trial_iterations)
   new$bound_before_move <- state$bound

@@ -123,7 +123,7 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
 
 # W takes over a negative sign of a mean, too.
 #' @export
-gps_mend.gps_spike_slab <- function(model, params, stats) {
+gps_mend.gps_spike_slab <- function(model, params, stats, progress = NULL) {
   set_gauge(params, ifelse(params$mu < 0, -1, 1))
 }
 

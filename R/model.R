@@ -51,7 +51,7 @@ gps_mstep <- function(model, params, stats) {
 
 #' @rdname gps_model
 #' @export
-gps_mend <- function(model, params, stats) {
+gps_mend <- function(model, params, stats, progress = NULL) {
   check_bound_model(model)
   UseMethod("gps_mend")
 }
@@ -90,7 +90,9 @@ abort_no_method <- function(model, method) {
 }
 
 #' @export
-gps_mend.default <- function(model, params, stats) list(params = params, relabel = NULL)
+gps_mend.default <- function(model, params, stats, progress = NULL) {
+  list(params = params, relabel = NULL)
+}
 
 #' @export
 gps_draw.default <- function(model, params, n) abort_no_method(model, "gps_draw")
@@ -113,11 +115,14 @@ block_handcrafted.default <- function(model, inputs, y, block) {
 # without changing what can be observed.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
                              settings, symbol, package = "gpselect", exact_active = Inf,
-                             gauge = NULL) {
+                             gauge = NULL, defaults = NULL) {
+  if (is.null(defaults)) {
+    defaults <- list(n_starts = 8L, anneal = 1, hold = 0L, screen = NULL, smooth = 0)
+  }
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, gauge = gauge,
+         exact_active = exact_active, gauge = gauge, defaults = defaults,
          native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )

@@ -13,8 +13,8 @@ split_blocks <- function(n_points, n_latents) {
   lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
 }
 
-# list(selected, prob_on, log_evidence, bound, bound_error, stats, ...) of all points at the state's
-# parameters.
+# list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points at
+# the state's parameters; `evaluations` is how many gains of the model screening computed.
 pass <- function(task, state, want = "stats") {
   parts <- lapply(task$blocks, pass_block, task = task, state = state, want = want)
   join_parts(parts)
@@ -25,6 +25,8 @@ pass <- function(task, state, want = "stats") {
 pass_block <- function(block, task, state, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- select_block(task, state, block, inputs)
+  evaluations <- attr(selected, "n_gains")
+  attr(selected, "n_gains") <- NULL
   is_choosy <- task$control$monotone || state$is_polishing
   if (is_choosy && !is.null(state$selected) && task$method == "exact") {
     selected <- keep_better(task, state, block, inputs, selected)
@@ -32,7 +34,7 @@ pass_block <- function(block, task, state, want) {
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
                      beta = state$beta, iteration = state$iteration,
                      chain = block_chain(task, state, block, selected))
-  c(list(selected = selected), estep)
+  c(list(selected = selected, evaluations = evaluations), estep)
 }
 
 # Chains of a block for the E-step. Without values they are new: all is off, and hot sweeps come
@@ -80,6 +82,7 @@ join_parts <- function(parts) {
       joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
     }
   }
+  joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
   joined$bound <- sum(joined$log_evidence)
   joined$bound_error <- sqrt(sum(joined$variance))
   joined

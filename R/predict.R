@@ -176,7 +176,8 @@ match_states <- function(on) {
 # The task of a prediction: as the fit's, on other data, without anything random but ties.
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
-  task <- list(y = y, model = fit$model, selector = fit$selector,
+  task <- list(y = y, model = fit$model,
+               selector = resolve_selector(fit$selector, fit$model),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
@@ -214,7 +215,7 @@ stored_state <- function(fit, points = seq_len(fit$n_points)) {
 
 # The fit's selector as it ranks new data: no random candidates; a learned one with its weights.
 train_selector <- function(fit, task) {
-  selector <- fit$selector
+  selector <- task$selector
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)

@@ -109,6 +109,30 @@ relabel_slots <- function(state, relabel) {
   state
 }
 
+# No latent selected for any data point.
+empty_slots <- function(task, state) {
+  state$selected <- matrix(0L, task$n_selected, ncol(task$y))
+  state$prob_on <- matrix(0, task$n_selected, ncol(task$y))
+  state
+}
+
+# Slots after latents became known to be on: `labels` has data points and latents, each of which
+# takes an empty slot of its point, or the one that is least likely on.
+add_labels <- function(state, labels) {
+  for (i in seq_len(nrow(labels))) {
+    point <- labels$point[i]
+    slots <- state$selected[, point]
+    if (labels$latent[i] %in% slots) next
+    at <- which.min(ifelse(slots == 0, -1, state$prob_on[, point]))
+    slots[at] <- as.integer(labels$latent[i])
+    prob_on <- replace(state$prob_on[, point], at, 1)
+    ordered <- order(ifelse(slots > 0, slots, Inf))
+    state$selected[, point] <- slots[ordered]
+    state$prob_on[, point] <- prob_on[ordered]
+  }
+  state
+}
+
 # Values of latents in the slots that hold them now; 0 = off where a latent was not selected.
 carry_values <- function(last, value, selected) {
   if (identical(last, selected)) return(value)

@@ -42,8 +42,9 @@
 NULL
 
 new_selector <- function(kind, label, explore = 0, screen = NULL, ...) {
-  if (identical(screen, FALSE)) screen <- NULL
-  if (!is.null(screen)) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
+  if (!is.null(screen) && !identical(screen, FALSE)) {
+    check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
+  }
   structure(list(label = label, explore = explore, screen = screen, ...),
             class = c(paste0("gps_selector_", kind), "gps_selector"))
 }
@@ -103,7 +104,7 @@ format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
-    if (!is.null(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
+    if (is.list(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
   )
   paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))
 }

@@ -28,10 +28,15 @@ choose_start <- function(task) {
   state
 }
 
-# Parameters drawn for one start from the model's own initialisation, and random expectations.
+# Parameters drawn for one start from the model's own initialisation, and the first expectations:
+# what the initialisation knows of some data points, or random ones.
 begin_state <- function(task, number, memory = NULL) {
   params <- with_seed(task$seed, number, gps_init(task$model, t(task$y)))
-  state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory)
+  labels <- attr(params, "labels")
+  is_early <- task$explore > 0 || !is.null(task$noise)
+  state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
+                     is_early)
+  if (!is.null(labels)) state <- add_labels(empty_slots(task, state), labels)
   if (task$n_selected < task$model$n_latents) {
     state$memory <- begin_memory(task$selector, task, state)
   }
@@ -58,6 +63,25 @@ restrict_task <- function(task, rows) {
   task
 }
 
+# A fit that grows begins on a few data points, at the first temperature and noise floor; the
+# selector that has learned there ranks for all others.
+grows <- function(task) !is.null(task$control$grow) && task$control$grow < ncol(task$y)
+
+grow_iterations <- 20L
+
+grow_start <- function(task) {
+  rows <- with_seed(task$seed, 0, sort(sample.int(ncol(task$y), task$control$grow)))
+  short <- restrict_task(task, rows)
+  short$control$hold <- short$max_iter <- grow_iterations
+  chosen <- run_em(short, begin_state(short, 1L))
+  state <- continue_state(task, short, chosen)
+  state$held <- 0L
+  state$notes <- chosen$notes
+  state$trace <- chosen$trace
+  state$was_interrupted <- chosen$status == "interrupted"
+  state
+}
+
 # What one start hands to the next: kernel and factorisation, not what was regressed on them. No
 # further refits.
 share_memory <- function(memory) {
@@ -70,7 +94,8 @@ share_memory <- function(memory) {
 # The chosen start as the first state of the main run. On sampled rows only the parameters go on,
 # and what the Gaussian process of these rows predicts for all.
 continue_state <- function(task, short, chosen) {
-  state <- new_state(chosen$params, 0L, task$explore)
+  state <- new_state(chosen$params, 0L, task$explore,
+                     is_early = task$explore > 0 || !is.null(task$noise))
   if (ncol(short$y) == ncol(task$y)) {
     kept <- c(inferred, "memory")
     state[kept] <- chosen[kept]

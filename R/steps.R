@@ -102,7 +102,8 @@ read_step <- function(selector, state, y) {
       abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
     }
   }
-  task <- list(y = data$y, model = state$model, selector = selector, seed = c(0L, 0L),
+  task <- list(y = data$y, model = state$model,
+               selector = resolve_selector(selector, state$model), seed = c(0L, 0L),
                n_threads = resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
 }
@@ -133,7 +134,7 @@ fit_step <- function(selector, fit, y) {
     theta <- fit$kernel_theta
     if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }
-  task <- list(y = data$y, model = fit$model, selector = selector, seed = fit$seed,
+  task <- list(y = data$y, model = fit$model, selector = resolve_selector(selector, fit$model), seed = fit$seed,
                n_threads = resolve_threads(fit$control$n_threads))
   list(task = task, state = inner, row_names = data$row_names)
 }

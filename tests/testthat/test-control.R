@@ -3,7 +3,7 @@
 test_that("defaults are those that the interface pins", {
   control <- gps_control()
   expect_s3_class(control, "gps_control")
-  pinned <- list(max_iter = 200L, tol = 1e-5, anneal = 1, n_starts = 8L, monotone = FALSE,
+  pinned <- list(max_iter = 200L, tol = 1e-5, monotone = FALSE,
                  polish = TRUE, method = "auto", sweeps = c(2L, 4L), time_limit = Inf,
                  keep_data = TRUE, trace = TRUE)
   expect_identical(unclass(control)[names(pinned)], pinned)
@@ -22,7 +22,7 @@ test_that("misspelt names are errors with the nearest valid one", {
 })
 
 test_that("options that are not built yet are errors", {
-  for (name in c("hold", "batch_size", "step", "cluster", "checkpoint")) {
+  for (name in c("batch_size", "step", "cluster", "checkpoint")) {
     expect_gps_error(do.call(gps_control, stats::setNames(list(1), name)),
                      sprintf("`%s` is not available yet", name))
   }

@@ -145,7 +145,7 @@ test_that("mending finds the bars that a sampled fit has mixed up", {
 
 test_that("chains go on through a model's own repairs", {
   # A model that renumbers its latents and halves the scale of each in every iteration.
-  mend_method <- function(model, params, stats) {
+  mend_method <- function(model, params, stats, progress) {
     params$W <- params$W[, c(2, 3, 1)]
     list(params = params, relabel = c(3L, 1L, 2L), rescale = c(1, 10, 100))
   }

@@ -68,7 +68,8 @@ test_that("named columns are matched by name, whatever their order", {
   expect_identical(predict(fit, as.data.frame(shuffled)), expected)
   expect_identical(predict(fit, cbind(label = 1, shuffled)), expected)
   expect_identical(predict(fit, data.frame(kind = letters[1:6], shuffled)), expected)
-  expect_identical(unname(predict(fit, shuffled[2, ])), unname(expected[2, , drop = FALSE]))
+  # One row goes through another routine of the BLAS, which may round differently.
+  expect_near(unname(predict(fit, shuffled[2, ])), unname(expected[2, , drop = FALSE]), 1e-14)
   expect_identical(predict(fit, unname(y)), unname(expected))
   expect_error(predict(fit, y[, -3]), "\"pixel3\" is missing", class = "gps_error_argument")
   other <- y

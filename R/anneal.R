@@ -1,0 +1,82 @@
+# Annealing: temperature and noise floor of each iteration. A model says in its defaults how it
+# anneals.
+
+# Iterations after which a hold that waits for the selection ("auto") ends at the latest, and the
+# share of the posterior mass on latents that were selected before from which it ends.
+longest_hold <- 20L
+settled_share <- 0.85
+
+# Each iteration lowers a noise floor by this factor.
+noise_rate <- (0.03 / 0.25)^(1 / 15)
+
+# What annealing needs besides the control: iterations from the first temperature to 1, and the
+# noise floor (sd) at the beginning and where it ends, NULL for models that have none.
+annealing_of <- function(model, control) {
+  defaults <- model$defaults
+  list(anneal_over = if (is.null(defaults$anneal_over)) control$max_iter / 2 else
+         defaults$anneal_over,
+       noise = if (!control$monotone) model$noise_range)
+}
+
+# Control with the model's defaults for what was left NULL. A monotone fit does not anneal.
+resolve_control <- function(control, model) {
+  defaults <- model$defaults
+  if (control$monotone) defaults[c("anneal", "hold")] <- list(1, 0L)
+  for (name in c("n_starts", "anneal", "hold")) {
+    if (is.null(control[[name]])) control[[name]] <- defaults[[name]]
+  }
+  control
+}
+
+# Iterations of annealing that are over at the beginning of this one; below 0 it has not begun.
+annealed_iterations <- function(task, state) {
+  hold <- task$control$hold
+  if (identical(hold, "auto")) {
+    hold <- if (is.null(state$held)) longest_hold else state$held
+  }
+  state$iteration - 1L - hold
+}
+
+# Temperature, noise floor and explorers of this iteration. The temperature falls linearly to 1.
+set_schedule <- function(task, state) {
+  control <- task$control
+  if (identical(control$hold, "auto") && is.null(state$held) &&
+        isTRUE(state$kept_share >= settled_share)) {
+    state$held <- state$iteration - 1L
+  }
+  over <- max(0, annealed_iterations(task, state))
+  if (control$anneal > 1) {
+    progress <- min(1, over / max(1, task$anneal_over))
+    state$beta <- 1 / (control$anneal + (1 - control$anneal) * progress)
+  }
+  if (!is.null(task$noise) && state$is_early) {
+    floor <- task$noise[1] * noise_rate^over
+    state$noise_floor <- if (floor > task$noise[2]) floor else 0
+  }
+  is_late <- state$iteration > 0.8 * task$max_iter
+  if (control$polish && state$explore > 0 && is_late) state <- start_polish(state)
+  state
+}
+
+# Parameters after the M-step with the noise at its floor; annealing is over when it is cold and the
+# floor is below what the data say.
+raise_noise <- function(task, state) {
+  if (state$noise_floor > 0) {
+    raised <- temper_params(task$model, state$params, state$noise_floor)
+    if (identical(raised, state$params) && state$beta == 1) state <- end_annealing(state)
+    state$params <- raised
+  } else if (state$is_early && state$beta == 1 && !is.null(task$noise)) {
+    state <- end_annealing(state)
+  }
+  state
+}
+
+end_annealing <- function(state) {
+  state$is_early <- FALSE
+  state$noise_floor <- 0
+  state$bounds <- numeric()
+  state
+}
+
+# Bounds at other temperatures or noise floors are no sign of rest.
+is_cold <- function(state) state$beta == 1 && state$noise_floor == 0
