@@ -100,12 +100,6 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     annealing_of(model, control))
 }
 
-# What can be selected for a data point at once: latents, or where only one latent of a group can
-# be, groups.
-count_choices <- function(model) {
-  if (is.null(model$grid)) model$n_latents else model$n_latents %/% as.integer(prod(model$grid))
-}
-
 # A selector with the model's defaults for what was left NULL.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)

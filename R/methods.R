@@ -64,9 +64,9 @@ describe_fit <- function(fit) {
   lines <- c(
     Model = format_model(model),
     Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
-    Selector = describe_selector(fit$selector),
-    Selected = sprintf("%d of %d, at most %d on: %s states a point", fit$n_selected,
-                       model$n_latents, fit$max_active,
+    Selector = describe_selector(resolve_selector(fit$selector, model)),
+    Selected = sprintf("%d of %s, at most %d on: %s states a point", fit$n_selected,
+                       describe_choices(model), fit$max_active,
                        format_number(count_states(model$rule, fit$n_selected, fit$max_active))),
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
@@ -76,6 +76,11 @@ describe_fit <- function(fit) {
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines
+}
+
+describe_choices <- function(model) {
+  if (is.null(model$grid)) return(format(model$n_latents))
+  sprintf("%d components at %s places", count_choices(model), shown_dim(model$grid))
 }
 
 describe_method <- function(fit) {

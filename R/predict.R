@@ -1,7 +1,8 @@
 # Predictions of a fit: the E-step at its parameters, for its own data with the stored slots, or for
 # new data with the selection that the selector makes of them.
 
-prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected")
+prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "objects",
+                      "segmentation")
 
 #' Predictions of a fit
 #'
@@ -50,16 +51,17 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' predict(fit, bars$y[101, ], type = "selected")
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
-                            type = c("prob", "latent", "state", "response", "loglik", "selected"),
-                            n_threads = NULL,
-                            ...) {
+                            type = c("prob", "latent", "state", "response", "loglik", "selected",
+                                     "objects", "segmentation"),
+                            n_threads = NULL, ...) {
   check_fit(object)
   type <- check_choice(type, "type", prediction_types)
+  if (type %in% names(scene_predictors)) check_scenes(object, type)
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
   if (is.null(newdata)) {
     row_names <- object$row_names
-    if (type == "prob") return(expectations(object))
-    if (type == "selected") return(name_rows(t(object$selected), row_names))
+    if (type == "prob") return(component_probs(object))
+    if (type == "selected") return(shape_selected(t(object$selected), object$model, row_names))
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
     state <- stored_state(object)
@@ -69,9 +71,11 @@ predict.gps_fit <- function(object, newdata = NULL,
     task <- new_prediction_task(object, data$y, type, n_threads)
     state <- prediction_state(object)
   }
+  if (type %in% names(scene_predictors)) return(scene_predictors[[type]](task, state, row_names))
   result <- predict_blocks(task, state, predictors[[type]])
   if (type == "response") return(shape_rows(result, object, row_names))
   if (type == "loglik") return(stats::setNames(as.vector(result), row_names))
+  if (type == "selected") return(shape_selected(result, object$model, row_names))
   name_rows(result, row_names)
 }
 
@@ -79,17 +83,15 @@ predict.gps_fit <- function(object, newdata = NULL,
 # becomes n x columns.
 predictors <- list(
   prob = list(
-    want = character(), empty = 0, n_columns = function(task) task$model$n_latents,
-    use = function(result, task) {
-      scatter_slots(result$selected, result$prob_on, task$model$n_latents)
-    }
+    want = character(), empty = 0, n_columns = function(task) count_choices(task$model),
+    use = function(result, task) scatter_choices(result$selected, result$prob_on, task$model)
   ),
   latent = list(
-    want = "latent", empty = 0, n_columns = function(task) task$model$n_latents,
-    use = function(result, task) scatter_slots(result$selected, result$latent, task$model$n_latents)
+    want = "latent", empty = 0, n_columns = function(task) count_choices(task$model),
+    use = function(result, task) scatter_choices(result$selected, result$latent, task$model)
   ),
   state = list(
-    want = c("prob", "draws"), empty = 0L, n_columns = function(task) task$model$n_latents,
+    want = c("prob", "draws"), empty = 0L, n_columns = function(task) count_choices(task$model),
     use = function(result, task) best_states(result, task)
   ),
   response = list(
@@ -138,15 +140,16 @@ slots_on <- function(states) {
 # n x H of 0 and 1: the most probable state of each point, the first of the template where several
 # are; or the most frequent draw.
 best_states <- function(result, task) {
-  slots <- if (is.null(result$draws)) {
-    best <- max.col(t(result$prob), ties.method = "first")
-    slots_on(task$states)[, best, drop = FALSE]
-  } else {
-    most_frequent(result$draws)
-  }
-  on <- scatter_slots(result$selected, slots, task$model$n_latents)
+  on <- scatter_choices(result$selected, best_slots(result, task), task$model)
   storage.mode(on) <- "integer"
   on
+}
+
+# slots x n of 0 and 1: which are on in the most probable state.
+best_slots <- function(result, task) {
+  if (!is.null(result$draws)) return(most_frequent(result$draws))
+  best <- max.col(t(result$prob), ties.method = "first")
+  slots_on(task$states)[, best, drop = FALSE]
 }
 
 # slots x n of 0 and 1 from draws [slots x draws x n].

@@ -41,11 +41,11 @@ summary.gps_fit <- function(object, ...) {
   )
 }
 
-# Expected number of data points in which each latent is on, from the slots.
+# Expected number of data points in which each latent (wherever it is) is on, from the slots.
 component_usage <- function(fit) {
   held <- fit$selected > 0
-  sums <- rowsum(fit$prob_on[held], fit$selected[held])
-  usage <- numeric(fit$model$n_latents)
+  sums <- rowsum(fit$prob_on[held], choice_of(fit$model, fit$selected[held]))
+  usage <- numeric(count_choices(fit$model))
   usage[as.integer(rownames(sums))] <- sums
   usage
 }

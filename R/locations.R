@@ -1,0 +1,78 @@
+# Latents with locations: component x place on a grid. Latent number = place + places x (component -
+# 1), places column by column.
+
+# What can be selected for a data point at once: latents, or where only one place of a component can
+# be, components.
+count_choices <- function(model) {
+  if (is.null(model$grid)) model$n_latents else model$n_latents %/% as.integer(prod(model$grid))
+}
+
+# The choice that each latent is; 0 stays 0.
+choice_of <- function(model, latent) {
+  if (is.null(model$grid)) return(latent)
+  latent[] <- as.integer((latent + prod(model$grid) - 1) %/% prod(model$grid))
+  latent
+}
+
+# Component, row and column of latents (0 of empty slots).
+locate_latents <- function(model, latent) {
+  place <- ifelse(latent > 0, (latent - 1) %% prod(model$grid), -1)
+  list(component = as.vector(choice_of(model, latent)),
+       row = as.integer(ifelse(place < 0, 0, place %% model$grid[1] + 1)),
+       column = as.integer(ifelse(place < 0, 0, place %/% model$grid[1] + 1)))
+}
+
+# Values of slots (slots x n) at their latents, or at their components: n x choices.
+scatter_choices <- function(selected, values, model) {
+  if (is.null(model$grid)) return(scatter_slots(selected, values, model$n_latents))
+  out <- matrix(0, ncol(selected), count_choices(model))
+  choice <- choice_of(model, selected)
+  for (slot in seq_len(nrow(selected))) {
+    at <- cbind(seq_len(ncol(selected)), choice[slot, ])[choice[slot, ] > 0, , drop = FALSE]
+    out[at] <- out[at] + values[slot, choice[slot, ] > 0]
+  }
+  out
+}
+
+component_probs <- function(fit) {
+  name_rows(scatter_choices(fit$selected, fit$prob_on, fit$model), fit$row_names)
+}
+
+# Selected latents n x slots; with locations n x slots x (component, row, column).
+shape_selected <- function(selected, model, row_names) {
+  if (is.null(model$grid)) return(name_rows(selected, row_names))
+  array(as.integer(unlist(locate_latents(model, selected))), c(dim(selected), 3),
+        list(row_names, NULL, c("component", "row", "column")))
+}
+
+check_scenes <- function(fit, type) {
+  if (is.null(fit$model$grid)) {
+    gps_abort(sprintf("`type` = \"%s\" is for models whose components have locations.", type))
+  }
+}
+
+# Predictions of what is where: `task` has new data, `state` slots or none.
+scene_predictors <- list(
+  objects = function(task, state, row_names) {
+    parts <- lapply(task$blocks, function(block) {
+      result <- infer_block(task, state, block, c("prob", "draws"))
+      list_objects(task$model, result, best_slots(result, task), block)
+    })
+    do.call(rbind, parts)
+  },
+  segmentation = function(task, state, row_names) {
+    maps <- lapply(task$blocks, function(block) {
+      result <- infer_block(task, state, block, c("prob", "draws"))
+      segment_block(task, state$params, result, best_slots(result, task), block)
+    })
+    array(unlist(maps, use.names = FALSE), c(task$model$grid, ncol(task$y)))
+  }
+)
+
+# What is on in the most probable states: one row an object.
+list_objects <- function(model, result, on, block) {
+  at <- which(on > 0 & result$selected > 0, arr.ind = TRUE)
+  place <- locate_latents(model, result$selected[at])
+  data.frame(point = block_columns(block)[at[, 2]], component = place$component, row = place$row,
+             column = place$column, prob = result$prob_on[at])
+}
