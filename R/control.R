@@ -9,10 +9,18 @@
 #'   early.
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
 #'   first half of the iterations. The log joint is divided by it. NULL: the model's default, 1
-#'   (none) for the built-in models.
+#'   (none), except for [model_occlusive()]. See the section on annealing.
+#' @param hold iterations at the first temperature before it falls, a whole number of at least 0; or
+#'   "auto": until 85 % of the posterior mass lies on latents that were selected for their points
+#'   in the iteration before, too, at most 20. NULL: the model's default, 0 except for
+#'   [model_occlusive()].
+#' @param grow NULL, or a number of data points, at least 2, that the fit begins on: 20 iterations
+#'   on so many sampled rows, at the first temperature, instead of short starts; a learned selector
+#'   then ranks for all data by what it has learned there. The cheapest beginning for models with
+#'   very many latents.
 #' @param n_starts number of short starts, of which the one with the best bound goes on; a whole
-#'   number of at least 1. NULL: 8 for the built-in models. 1, with `mend = FALSE`, is the paper's
-#'   algorithm. See the section below.
+#'   number of at least 1. NULL: 8, and 1 for [model_occlusive()]. 1, with `mend = FALSE`, is the
+#'   paper's algorithm. See the section below.
 #' @param monotone TRUE: each point keeps last iteration's selection where that explains it better,
 #'   so that the bound never falls; not together with annealing or Gibbs sampling.
 #' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random
@@ -36,7 +44,7 @@
 #'   main run.
 #' @param mend TRUE: once the bound has flattened, components that the fit could do without are
 #'   moved to where the data are explained worst, if that raises the bound. See the section below.
-#' @param hold,batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
+#' @param batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
 #'   error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -44,6 +52,13 @@
 #' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each
 #' short start runs 12 iterations on at most 2000 sampled rows; all share one kernel and, for the
 #' exact Gaussian process, one factorisation.
+#'
+#' @section Annealing:
+#' At temperature T the log joint is divided by T, and a bound is one of the tempered posterior.
+#' [model_occlusive()] also has a floor for the noise: its standard deviation stays above a quarter
+#' of the data's range while the temperature is held, and above a limit that falls by 13 % in each
+#' iteration afterwards, until the noise of the data is reached. All explorers of a screen (see
+#' [gps_screen()]) work until then, few after. The floor is off with `monotone = TRUE`.
 #'
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all

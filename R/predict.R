@@ -42,6 +42,15 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
 #'   sampling estimates, too small on average as the bound is, and not the same draws);
 #' * `"selected"`: integer matrix n x H', the selected latents in ascending order.
+#'
+#' Where components have places, as in [model_occlusive()], H columns of the first three types are
+#' components wherever they are; `"selected"` is an array n x H' x 3 of component, row and column
+#' (of the window's top left corner, 0 in empty slots); and there are two types more, both of the
+#' most probable state:
+#' * `"objects"`: data frame with one row for each component that is on: `point`, `component`,
+#'   `row`, `column`, `prob`;
+#' * `"segmentation"`: integer array height x width x n, the component that most probably owns each
+#'   pixel, 0 where that is the background.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(120)
