@@ -125,3 +125,15 @@ test_that("R's checks get two threads at most", {
   Sys.setenv("_R_CHECK_LIMIT_CORES_" = "false")
   expect_identical(resolve_threads(10000), .Call(C_max_threads))
 })
+
+test_that("hold and grow have ranges", {
+  expect_identical(gps_control(hold = "auto")$hold, "auto")
+  expect_identical(gps_control(hold = 3)$hold, 3L)
+  expect_identical(gps_control(grow = 300)$grow, 300L)
+  for (bad in list(-1, 2.5, "always", NA, c(1, 2))) {
+    expect_gps_error(gps_control(hold = bad), "`hold` must be")
+  }
+  for (bad in list(1, 2.5, "all", NA, c(10, 20))) {
+    expect_gps_error(gps_control(grow = bad), "`grow` must be")
+  }
+})
