@@ -102,7 +102,7 @@ gps_init.gps_max_spike_slab <- function(model, y) {
 }
 
 #' @export
-gps_mend.gps_max_spike_slab <- function(model, params, stats) set_gauge(params)
+gps_mend.gps_max_spike_slab <- function(model, params, stats, progress = NULL) set_gauge(params)
 
 #' @export
 gps_draw.gps_max_spike_slab <- function(model, params, n) {
@@ -120,7 +120,7 @@ gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
 }
 
 #' @export
-block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block) {
+block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
   crossprod(inputs$W, block_data(y, block)) / column_norms(inputs$W)
 }
 

@@ -123,7 +123,7 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
 
 # W takes over a negative sign of a mean, too.
 #' @export
-gps_mend.gps_spike_slab <- function(model, params, stats) {
+gps_mend.gps_spike_slab <- function(model, params, stats, progress = NULL) {
   set_gauge(params, ifelse(params$mu < 0, -1, 1))
 }
 
@@ -143,7 +143,7 @@ gps_handcrafted.gps_spike_slab <- function(model, params, y) {
 }
 
 #' @export
-block_handcrafted.gps_spike_slab <- function(model, inputs, y, block) {
+block_handcrafted.gps_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
   singleton_likelihood(inputs, inputs$proj, diag(inputs$gram))
 }
 
