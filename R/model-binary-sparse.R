@@ -132,7 +132,7 @@ column_norms <- function(w) {
 }
 
 #' @export
-block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block) {
+block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block, n_threads = 1L) {
   inputs$proj / column_norms(inputs$W)
 }
 

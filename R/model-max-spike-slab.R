@@ -120,7 +120,7 @@ gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
 }
 
 #' @export
-block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block) {
+block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
   crossprod(inputs$W, block_data(y, block)) / column_norms(inputs$W)
 }
 

@@ -143,7 +143,7 @@ gps_handcrafted.gps_spike_slab <- function(model, params, y) {
 }
 
 #' @export
-block_handcrafted.gps_spike_slab <- function(model, inputs, y, block) {
+block_handcrafted.gps_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
   singleton_likelihood(inputs, inputs$proj, diag(inputs$gram))
 }
 

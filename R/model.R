@@ -11,12 +11,17 @@
 #' @param params named list of parameters, shaped as in `coef()` of a fit.
 #' @param stats named list of expected sufficient statistics, from [gps_estep()].
 #' @param n number of data points to draw.
+#' @param progress NULL, or what [gps_fit()] tells a repair about the fit: a list of the data `y`
+#'   (D x N), `selected` and `prob_on` (slots x N), `iteration`, `is_early`, `is_polishing` and
+#'   `notes`, what the method returned under that name last time.
 #' @return `gps_init()`: a named list of parameters. `gps_bind()`: the model with its sizes fixed by
 #'   the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a
 #'   floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer vector with
 #'   the new number of each latent (0 = none), or NULL where nothing changed; and optionally
 #'   `rescale`, H factors by which the sampled values of the latents (by their old numbers) change
-#'   with the parameters. `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
+#'   with the parameters, `labels`, a data frame of `point` and `latent` with data points that are
+#'   examples of a latent, `notes` for the next call and `events`, named counts of what was done.
+#'   `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
 #'   models with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
 #'   for more relevant latents.
 #' @name gps_model
@@ -102,27 +107,50 @@ gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gp
 
 # Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options
 # and what the model prepared for this block, so that a built-in model need not compute it again.
-block_handcrafted <- function(model, inputs, y, block) UseMethod("block_handcrafted")
+block_handcrafted <- function(model, inputs, y, block, n_threads = 1L) {
+  UseMethod("block_handcrafted")
+}
 
 #' @export
-block_handcrafted.default <- function(model, inputs, y, block) {
+block_handcrafted.default <- function(model, inputs, y, block, n_threads = 1L) {
   t(gps_handcrafted(model, inputs[names(model$params)], t(block_data(y, block))))
+}
+
+# A model that needs the size of images takes it from the data where the user did not give it:
+# image_dim is c(height, width) or c(height, width, channels), or NULL.
+set_image <- function(model, image_dim) UseMethod("set_image")
+
+#' @export
+set_image.default <- function(model, image_dim) model
+
+# Parameters by which candidates are screened at a temperature, so that what is nearly right can be
+# told from what is wrong.
+temper_params <- function(model, params, temperature) UseMethod("temper_params")
+
+#' @export
+temper_params.default <- function(model, params, temperature) params
+
+# What NULL in gps_control() and in a selector means for a model.
+model_defaults <- function(n_starts = 8L, anneal = 1, hold = 0L, anneal_over = NULL, screen = NULL,
+                           smooth = 0) {
+  list(n_starts = n_starts, anneal = anneal, hold = hold, anneal_over = anneal_over,
+       screen = screen, smooth = smooth)
 }
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
 # exact_active: most latents on for which the model's log joint is known in closed form.
 # gauge: NULL, or the dimension over which one number each is no parameter, for it can be changed
 # without changing what can be observed.
+# grid, filled in by gps_bind(): NULL, or c(height, width) where latents are a grid of positions for
+# each of several components: those of one component exclude each other, neighbours on the cyclic
+# grid are alike.
 new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
                              settings, symbol, package = "gpselect", exact_active = Inf,
-                             gauge = NULL, defaults = NULL) {
-  if (is.null(defaults)) {
-    defaults <- list(n_starts = 8L, anneal = 1, hold = 0L, screen = NULL, smooth = 0)
-  }
+                             gauge = NULL, defaults = model_defaults()) {
   structure(
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, gauge = gauge, defaults = defaults,
+         exact_active = exact_active, gauge = gauge, defaults = defaults, grid = NULL,
          native = list(package = package, symbol = symbol)),
     class = c(class, "gps_native_model", "gps_model")
   )
@@ -160,8 +188,10 @@ print.gps_model <- function(x, ...) {
 
 # One line: name, latents, settings.
 format_model <- function(model) {
-  latents <- sprintf("%d %s", model$n_latents,
-                     if (model$rule$min_active == 1) "clusters" else "latents")
+  is_placed <- !is.null(model$n_components)
+  latents <- sprintf("%d %s", if (is_placed) model$n_components else model$n_latents,
+                     if (is_placed) "components" else
+                       if (model$rule$min_active == 1) "clusters" else "latents")
   settings <- paste(names(model$settings), "=", vapply(model$settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }

@@ -1,0 +1,185 @@
+/* Parts of model E, translation-invariant components that occlude each other: its arrays, the
+ * geometry of windows on a cyclic image, and what the files model_occlusive_*.c share.
+ *
+ * A pixel's terms are relative to the density c = (2 pi sigma2)^(-channels / 2) of a Gaussian at
+ * its mean: with e = exp(-|y - B|^2 / 2 sigma2) the background has p_0 / c = (1 - eps) e + v, where
+ * v = eps u / c. */
+#ifndef GPSELECT_MODEL_OCCLUSIVE_H
+#define GPSELECT_MODEL_OCCLUSIVE_H
+
+#include "gpselect/model.h"
+
+enum { ALPHA, W, PI, BACKGROUND, SIGMA2, OPTIONS, ODDS, LOG_ODDS, FEATURES, PRIOR, FLOATS };
+
+enum {
+  HEIGHT,
+  WIDTH,
+  N_CHANNELS,
+  N_COMPONENTS,
+  N_ROWS,
+  N_COLS,
+  CLUTTER,      /* eps */
+  LOG_DENSITY,  /* log u */
+  IS_FIXED,     /* 1: the M-step leaves the background alone */
+  SIGMA2_FLOOR, /* the M-step keeps parameters inside these */
+  PI_LOWEST,
+  PI_HIGHEST,
+  ALPHA_LOWEST /* and 1 - it is the highest */
+};
+
+enum {
+  COUNT,
+  ON,
+  OWNED,        /* expected pixels that a component's pixel owned */
+  OWNED_DATA,   /* sum of their data */
+  OWNED_SQUARE, /* sum of |y|^2 */
+  EXPOSURE,     /* sum of 1 / (1 + odds of all that cover the pixel) */
+  BACKGROUND_COUNT,
+  BACKGROUND_DATA,
+  BACKGROUND_SQUARE
+};
+
+/* Lanes of doubles and of floats that a column of a window is padded to, with odds 0. */
+enum { LANES = 8, FLOAT_LANES = 16 };
+
+/* What the E-step reads of a problem. */
+typedef struct {
+  int height, width, n_channels, n_components, n_rows, n_cols;
+  size_t n_pixels;
+  size_t lanes, n_window;        /* rows of a padded window column; numbers of a padded window */
+  size_t stride, n_plane;        /* rows of a padded cyclic image; its numbers */
+  double precision;              /* 1 / (2 sigma2) */
+  double log_norm;               /* log c */
+  double log_open;               /* log(1 - eps) */
+  double log_clutter;            /* log v, -Inf without clutter */
+  int is_safe;                   /* 1: terms may overflow, so that all is done in logs */
+  const double *background;      /* [channels] */
+  const double *odds, *log_odds; /* [n_window x components] */
+  const double *features;        /* [n_window x channels x components] */
+  const double *prior; /* [components] logit(pi_h) - log n_pixels; log joint of no component at all;
+                          [components] sum of log(1 + odds) */
+} occlusive;
+
+occlusive occlusive_of(const gps_problem *problem);
+
+static inline size_t round_up(size_t n, size_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/* Where a latent puts its component. */
+typedef struct {
+  int component, row, col;
+} occlusive_place;
+
+static inline occlusive_place place_of(const occlusive *it, int latent) {
+  const int n_pixels = (int)it->n_pixels, pixel = latent % n_pixels;
+  const occlusive_place place = {latent / n_pixels, pixel % it->height, pixel / it->height};
+  return place;
+}
+
+/* Ranges that two windows have in common along one axis: `length` offsets from `to` on in the one
+ * window are those from `from` on in the other. Two, where they meet on both sides. */
+typedef struct {
+  int n, to[2], from[2], length[2];
+} occlusive_overlap;
+
+static inline occlusive_overlap overlap_of(int to, int from, int window, int image) {
+  occlusive_overlap result = {0, {0, 0}, {0, 0}, {0, 0}};
+  const int ahead = (to - from + image) % image, behind = image - ahead;
+  if (ahead < window) {
+    result.from[0] = ahead;
+    result.length[result.n++] = window - ahead;
+  }
+  if (behind < window) {
+    result.to[result.n] = behind;
+    result.length[result.n++] = window - behind;
+  }
+  return result;
+}
+
+/* One data point in scratch. */
+typedef struct {
+  double *data;   /* [n_plane x channels] cyclic copies of the image */
+  double *base;   /* [n_plane] c / p_0, its log where all is done in logs */
+  double *clean;  /* [n_pixels] share of the Gaussian in p_0 */
+  double *weight; /* [n_window x slots] odds times p(y | component) / p_0 of each slot's window, the
+                     log of it where all is done in logs */
+  double *place;  /* [3 x slots] component, row, column; component -1: the slot is empty */
+  double *cover;  /* [n_window] for a window: 1 + weights of what is on, or log of it */
+  double *chance; /* [n_window] 1 + odds of what is on */
+  double *owned;  /* [n_window] */
+  double *exposure; /* [n_window] */
+  double *rest;     /* [n_pixels] what no component owns */
+} occlusive_point;
+
+/* Doubles that a point takes. */
+size_t occlusive_point_size(const occlusive *it, size_t n_slots);
+
+occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *scratch);
+
+/* The point that log_joint() leaves in the scratch of the table's functions. */
+occlusive_point occlusive_slots_in(const occlusive *it, const gps_states *states, double *scratch);
+
+/* data, base and clean of a data point. */
+void occlusive_begin(const occlusive *it, const double *y, const occlusive_point *to);
+
+/* weight and place of a slot. */
+void occlusive_fill_slot(const occlusive *it, const occlusive_point *at, size_t slot, int latent);
+
+/* cover and chance of the window of `slot` under the components of the slots on [n_on], of the
+ * first n_on slots where on is NULL; itself among them only where it is listed. */
+void occlusive_cover(const occlusive *it, const occlusive_point *at, size_t slot, int n_on,
+                     const int *on);
+
+/* log joint with the component of `slot` minus without it, given those in on [n_on]. -Inf where the
+ * slot is empty or holds a component that is there already. */
+double occlusive_gain(const occlusive *it, const occlusive_point *at, size_t slot, int n_on,
+                      const int *on);
+
+/* Log density of a data point without components, as a sum over its pixels. */
+double occlusive_log_background(const occlusive *it, const double *y);
+
+/* Single precision, for the gains of screening. */
+typedef struct {
+  size_t lanes, n_window; /* as in double precision, with more lanes */
+  size_t stride, n_plane;
+  size_t n_table;     /* floats of a component's table: odds, then features by channel */
+  int is_narrow;      /* 1: terms may leave the range of floats, so that gains are in doubles */
+  float *data;        /* [n_plane x channels] cyclic copies of the image */
+  float *base;        /* [n_plane] c / p_0 */
+  float *base_left;   /* [n_plane] c / p_0 / (1 + weights of what is given) */
+  float *chance_left; /* [n_plane] 1 / (1 + odds of what is given) */
+  float *cover;       /* [n_pixels] the two sums */
+  float *chance;
+} occlusive_floats;
+
+occlusive_floats occlusive_floats_in(const occlusive *it, float *scratch);
+
+/* Doubles that the scratch and the tables of all components take. */
+size_t occlusive_float_scratch(const occlusive *it);
+size_t occlusive_float_table(const occlusive *it);
+
+void occlusive_fill_table(const occlusive *it, size_t component, float *table);
+
+/* data and base of a data point. */
+void occlusive_float_begin(const occlusive *it, const double *y, const occlusive_floats *to);
+
+/* base_left and chance_left under what is given. */
+void occlusive_float_given(const occlusive *it, const occlusive_floats *at, const float *tables,
+                           int n_given, const int *given);
+
+/* As occlusive_gain(), to about 1e-5. is_alone: nothing is given. */
+double occlusive_float_gain(const occlusive *it, const occlusive_floats *at, const float *tables,
+                            int is_alone, int latent);
+
+gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
+                                const gps_states *states, const double *prob, double *const *stats,
+                                double *scratch);
+gps_status occlusive_describe(const gps_problem *problem, const gps_point *point,
+                              const gps_states *states, const double *prob, double *latent,
+                              double *response, double *scratch);
+size_t occlusive_mstep_scratch(const gps_problem *problem);
+gps_status occlusive_mstep(const gps_problem *problem, const double *const *stats,
+                           double *const *params_new, int *events, double *scratch);
+
+#endif

@@ -1,0 +1,100 @@
+/* The M-step of model E: closed forms, and for the masks one minorised step. Reached through the
+ * table model_occlusive only. */
+#include "model_occlusive.h"
+
+/* In the order of the model's events. */
+enum { SIGMA2_FLOORED, PI_CLAMPED, ALPHA_CLAMPED, FEATURE_KEPT };
+
+/* Fewer pixels than this say nothing about a component's pixel. */
+#define LOWEST_COUNT 1e-3
+
+static double clamp(double x, double lower, double upper, int *event) {
+  *event += x < lower || x > upper;
+  return x < lower ? lower : x > upper ? upper : x;
+}
+
+static void update_pi(const occlusive *it, const double *options, const double *const *stats,
+                      double *pi, int *events) {
+  for (int h = 0; h < it->n_components; h++)
+    pi[h] = clamp(stats[ON][h] / stats[COUNT][0], options[PI_LOWEST], options[PI_HIGHEST],
+                  events + PI_CLAMPED);
+}
+
+/* The odds A / M maximise a lower bound that touches at the old odds. No exposure: never on. */
+static double new_alpha(double owned, double exposure, double old, double lowest, int *events) {
+  if (exposure <= 0) return old;
+  return clamp(owned / (owned + exposure), lowest, 1 - lowest, events + ALPHA_CLAMPED);
+}
+
+/* One component's masks and features; returns its sum of squares about the new features. */
+static double update_component(const occlusive *it, const double *options,
+                               const double *const *stats, size_t h, double *const *params_new,
+                               int *events) {
+  const size_t n_components = (size_t)it->n_components, n_channels = (size_t)it->n_channels;
+  const size_t n = (size_t)(it->n_rows * it->n_cols);
+  double squares = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double owned = stats[OWNED][i + n * h];
+    double *alpha = params_new[ALPHA] + h + n_components * i;
+    *alpha = new_alpha(owned, stats[EXPOSURE][i + n * h], *alpha, options[ALPHA_LOWEST], events);
+    events[FEATURE_KEPT] += owned < LOWEST_COUNT;
+    squares += stats[OWNED_SQUARE][i + n * h];
+    for (size_t c = 0; c < n_channels; c++) {
+      const double sum = stats[OWNED_DATA][i + n * (c + n_channels * h)];
+      double *w = params_new[W] + h + n_components * (i + n * c);
+      if (owned >= LOWEST_COUNT) *w = sum / owned;
+      squares += *w * (owned * *w - 2 * sum);
+    }
+  }
+  return squares;
+}
+
+/* The background's mean where it is learned; returns the sum of squares about it. */
+static double update_background(const occlusive *it, const double *options,
+                                const double *const *stats, double *background) {
+  const double count = stats[BACKGROUND_COUNT][0];
+  double squares = stats[BACKGROUND_SQUARE][0];
+  for (int c = 0; c < it->n_channels; c++) {
+    const double sum = stats[BACKGROUND_DATA][c];
+    if (options[IS_FIXED] == 0 && count >= LOWEST_COUNT) background[c] = sum / count;
+    squares += background[c] * (count * background[c] - 2 * sum);
+  }
+  return squares;
+}
+
+size_t occlusive_mstep_scratch(const gps_problem *problem) {
+  (void)problem;
+  return 1;
+}
+
+/* The shape alone: nothing is prepared in an M-step. */
+static occlusive shape_of(const double *options) {
+  occlusive it = {.height = 0};
+  it.n_channels = (int)options[N_CHANNELS];
+  it.n_components = (int)options[N_COMPONENTS];
+  it.n_rows = (int)options[N_ROWS];
+  it.n_cols = (int)options[N_COLS];
+  return it;
+}
+
+gps_status occlusive_mstep(const gps_problem *problem, const double *const *stats,
+                           double *const *params_new, int *events, double *scratch) {
+  const double *options = problem->input[OPTIONS];
+  const occlusive it = shape_of(options);
+  const size_t n = (size_t)(it.n_rows * it.n_cols * it.n_components);
+  (void)scratch;
+  if (stats[COUNT][0] <= 0) return GPS_OK;
+  update_pi(&it, options, stats, params_new[PI], events);
+  double squares = update_background(&it, options, stats, params_new[BACKGROUND]);
+  double count = stats[BACKGROUND_COUNT][0];
+  for (size_t h = 0; h < (size_t)it.n_components; h++)
+    squares += update_component(&it, options, stats, h, params_new, events);
+  for (size_t i = 0; i < n; i++) count += stats[OWNED][i];
+  double *sigma2 = params_new[SIGMA2];
+  if (count >= LOWEST_COUNT) sigma2[0] = squares / (it.n_channels * count);
+  if (!(sigma2[0] >= options[SIGMA2_FLOOR])) {
+    sigma2[0] = options[SIGMA2_FLOOR];
+    events[SIGMA2_FLOORED]++;
+  }
+  return GPS_OK;
+}

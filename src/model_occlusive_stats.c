@@ -1,0 +1,178 @@
+/* Who owns which pixel of a data point of model E, and what that adds to the statistics. Reached
+ * through the table model_occlusive only. */
+#include <math.h>
+#include <string.h>
+
+#include "model_occlusive.h"
+#include "vector_math.h"
+
+/* Probabilities that are left out add up to less. */
+#define NEGLIGIBLE 1e-13
+
+/* owned += q times the share of `weight` in cover, exposure += q / chance. */
+GPS_CLONES static void share_window(size_t n, double q, const double *restrict cover,
+                                    const double *restrict chance, const double *restrict weight,
+                                    double *restrict owned, double *restrict exposure) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    owned[i] += q * weight[i] / cover[i];
+    exposure[i] += q / chance[i];
+  }
+}
+
+static void share_window_logs(size_t n, double q, const double *cover, const double *chance,
+                              const double *weight, double *owned, double *exposure) {
+  for (size_t i = 0; i < n; i++) {
+    owned[i] += q * exp(weight[i] - cover[i]);
+    exposure[i] += q / chance[i];
+  }
+}
+
+/* owned and exposure of the window of `slot`, over all states that hold it. Returns whether there
+ * is anything. */
+static int share_slot(const occlusive *it, const occlusive_point *at, const gps_states *states,
+                      const double *prob, int slot) {
+  const double lowest = NEGLIGIBLE / states->n_states;
+  int is_any = 0;
+  if (at->place[3 * slot] < 0) return 0;
+  memset(at->owned, 0, it->n_window * sizeof *at->owned);
+  memset(at->exposure, 0, it->n_window * sizeof *at->exposure);
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
+    int is_on = 0;
+    for (int i = 0; i < states->n_active[m]; i++) is_on |= active[i] == slot;
+    if (!is_on || prob[m] < lowest) continue;
+    is_any = 1;
+    occlusive_cover(it, at, (size_t)slot, states->n_active[m], active);
+    (it->is_safe ? share_window_logs : share_window)(it->n_window, prob[m], at->cover, at->chance,
+                                                     at->weight + it->n_window * (size_t)slot,
+                                                     at->owned, at->exposure);
+  }
+  return is_any;
+}
+
+/* Adds sign times the window of a slot to an image, and times a factor each where there is one. */
+GPS_CLONES static void add_window(const occlusive *it, const double *place, const double *window,
+                                  const double *factor, double sign, double *image) {
+  const size_t height = (size_t)it->height, n_rows = (size_t)it->n_rows;
+  const size_t row = (size_t)place[1], before = height - row < n_rows ? height - row : n_rows;
+  for (size_t b = 0; b < (size_t)it->n_cols; b++) {
+    double *column = image + height * (((size_t)place[2] + b) % (size_t)it->width);
+    const double *from = window + it->lanes * b, *times = factor ? factor + it->lanes * b : NULL;
+    for (size_t a = 0; a < before; a++) column[row + a] += sign * from[a] * (times ? times[a] : 1);
+    for (size_t a = before; a < n_rows; a++)
+      column[a - before] += sign * from[a] * (times ? times[a] : 1);
+  }
+}
+
+/* Statistics of a component from the window of its slot. */
+GPS_CLONES static void add_owned(const occlusive *it, const occlusive_point *at,
+                                 const double *place, double *const *stats) {
+  const size_t n_rows = (size_t)it->n_rows, n_cols = (size_t)it->n_cols;
+  const size_t component = (size_t)place[0], n_channels = (size_t)it->n_channels;
+  const size_t corner = (size_t)place[1] + it->stride * (size_t)place[2];
+  for (size_t b = 0; b < n_cols; b++) {
+    const size_t first = n_rows * (b + n_cols * component);
+    const double *restrict owned = at->owned + it->lanes * b;
+    const double *restrict exposed = at->exposure + it->lanes * b;
+    double *restrict count = stats[OWNED] + first;
+    double *restrict exposure = stats[EXPOSURE] + first;
+    double *restrict square = stats[OWNED_SQUARE] + first;
+    for (size_t a = 0; a < n_rows; a++) {
+      count[a] += owned[a];
+      exposure[a] += exposed[a];
+    }
+    for (size_t c = 0; c < n_channels; c++) {
+      const double *restrict y = at->data + it->n_plane * c + corner + it->stride * b;
+      double *restrict data =
+          stats[OWNED_DATA] + n_rows * (b + n_cols * (c + n_channels * component));
+      for (size_t a = 0; a < n_rows; a++) {
+        data[a] += owned[a] * y[a];
+        square[a] += owned[a] * y[a] * y[a];
+      }
+    }
+  }
+}
+
+/* at->rest: 1 minus what components own. What is not owned at all is left at exactly 1; rounding
+ * must not make it negative. */
+static void begin_rest(const occlusive *it, const occlusive_point *at) {
+  for (size_t p = 0; p < it->n_pixels; p++) at->rest[p] = 1;
+}
+
+GPS_CLONES static void add_background(const occlusive *it, const occlusive_point *at,
+                                      const double *y, double *const *stats) {
+  double count = 0, square = 0;
+  for (size_t p = 0; p < it->n_pixels; p++) {
+    at->rest[p] = (at->rest[p] > 0 ? at->rest[p] : 0) * at->clean[p];
+    count += at->rest[p];
+  }
+  for (int c = 0; c < it->n_channels; c++) {
+    const double *plane = y + it->n_pixels * (size_t)c;
+    double sum = 0;
+    for (size_t p = 0; p < it->n_pixels; p++) {
+      const double weighed = at->rest[p] * plane[p];
+      sum += weighed;
+      square += weighed * plane[p];
+    }
+    stats[BACKGROUND_DATA][c] += sum;
+  }
+  stats[BACKGROUND_COUNT][0] += count;
+  stats[BACKGROUND_SQUARE][0] += square;
+}
+
+gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
+                                const gps_states *states, const double *prob, double *const *stats,
+                                double *scratch) {
+  const occlusive it = occlusive_of(problem);
+  const occlusive_point at = occlusive_slots_in(&it, states, scratch);
+  begin_rest(&it, &at);
+  for (int slot = 0; slot < states->n_slots; slot++) {
+    if (!share_slot(&it, &at, states, prob, slot)) continue;
+    const double *place = at.place + 3 * slot;
+    add_owned(&it, &at, place, stats);
+    add_window(&it, place, at.owned, NULL, -1, at.rest);
+  }
+  add_background(&it, &at, point->y, stats);
+  stats[COUNT][0] += 1;
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
+    for (int i = 0; i < states->n_active[m]; i++) {
+      const double component = at.place[3 * active[i]];
+      if (component >= 0) stats[ON][(size_t)component] += prob[m];
+    }
+  }
+  return GPS_OK;
+}
+
+gps_status occlusive_describe(const gps_problem *problem, const gps_point *point,
+                              const gps_states *states, const double *prob, double *latent,
+                              double *response, double *scratch) {
+  const occlusive it = occlusive_of(problem);
+  const occlusive_point at = occlusive_slots_in(&it, states, scratch);
+  (void)point;
+  memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
+  for (int m = 0; m < states->n_states; m++) {
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
+    for (int i = 0; i < states->n_active[m]; i++) latent[active[i]] += prob[m];
+  }
+  if (!response) return GPS_OK;
+  begin_rest(&it, &at);
+  memset(response, 0, (size_t)problem->shape.n_dims * sizeof *response);
+  for (int slot = 0; slot < states->n_slots; slot++) {
+    if (!share_slot(&it, &at, states, prob, slot)) continue;
+    const double *place = at.place + 3 * slot;
+    add_window(&it, place, at.owned, NULL, -1, at.rest);
+    for (int c = 0; c < it.n_channels; c++) {
+      const size_t channel = (size_t)c + (size_t)it.n_channels * (size_t)place[0];
+      add_window(&it, place, at.owned, it.features + it.n_window * channel, 1,
+                 response + it.n_pixels * (size_t)c);
+    }
+  }
+  for (int c = 0; c < it.n_channels; c++) {
+    double *plane = response + it.n_pixels * (size_t)c;
+    for (size_t p = 0; p < it.n_pixels; p++)
+      plane[p] += (at.rest[p] > 0 ? at.rest[p] : 0) * it.background[c];
+  }
+  return GPS_OK;
+}
