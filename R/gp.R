@@ -52,10 +52,10 @@ median_distance <- function(y, max_points = 1000L) {
 
 # What leave-one-out needs for any targets at fixed parameters. Dense: `inverse` of the kernel
 # matrix. Features: their orthogonal `basis` and the points' `leverage`. `noise` and `jitter` are
-# numbers.
-gp_prepare <- function(kernel, theta, y, n_threads = 1L) {
+# numbers. `dense`: whether the inverse is wanted whatever the kernel.
+gp_prepare <- function(kernel, theta, y, n_threads = 1L, dense = FALSE) {
   code <- gp_kernel_code(kernel)
-  if (uses_features(kernel, nrow(y), ncol(y))) {
+  if (!dense && uses_features(kernel, nrow(y), ncol(y))) {
     return(c(list(form = "features"), .Call(C_gp_features_prepare, code, theta, y, 0)))
   }
   check_dense_size(ncol(y))
@@ -92,15 +92,16 @@ gp_loo_r2 <- function(targets, loo) {
 }
 
 # Log marginal likelihood of all targets and its gradient, with the jitter that the factorisation
-# needed.
-gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
+# needed. `n_targets`: see gp_refit().
+gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L,
+                        n_targets = nrow(targets)) {
   code <- gp_kernel_code(kernel)
   root <- .Call(C_gp_root, targets)
   result <- if (uses_features(kernel, nrow(y), ncol(y))) {
-    .Call(C_gp_features_evaluate, code, theta, y, jitter, root, nrow(targets))
+    .Call(C_gp_features_evaluate, code, theta, y, jitter, root, n_targets)
   } else {
     check_dense_size(ncol(y))
-    .Call(C_gp_evaluate, code, theta, y, jitter, root, nrow(targets), n_threads)
+    .Call(C_gp_evaluate, code, theta, y, jitter, root, n_targets, n_threads)
   }
   names(result$gradient) <- names(theta)
   result
@@ -109,9 +110,9 @@ gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
 # Box in which the log parameters are sought, in units of the targets' mean square and the data's
 # median distance. Cheap insurance against the marginal likelihood's far ends: no signal at all, or
 # no noise at all.
-gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4) {
+gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4, n_targets = nrow(targets)) {
   n_dims <- nrow(y)
-  scale <- mean(targets^2)
+  scale <- mean(targets^2) * (nrow(targets) / n_targets)
   if (!(scale > 0)) scale <- 1
   dim_sq <- rowMeans(y^2)
   or_one <- function(x) ifelse(x > 0, x, 1)
@@ -134,17 +135,17 @@ gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4) {
 
 # Maximises the log marginal likelihood from `theta` by L-BFGS-B within gp_bounds(): at most
 # `max_evals` evaluations of value and gradient, the best one kept. Stops when a step gains less
-# than `gain` per target value.
+# than `gain` per target value. `n_targets` counts the targets that are 0 everywhere and not given.
 gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, gain = 1e-4,
-                     noise_floor = 1e-4) {
+                     noise_floor = 1e-4, n_targets = nrow(targets)) {
   has_features <- uses_features(kernel, nrow(y), ncol(y))
   if (!has_features) check_dense_size(ncol(y))
-  limits <- gp_bounds(kernel, y, targets, noise_floor)
+  limits <- gp_bounds(kernel, y, targets, noise_floor, n_targets)
   start <- pmin(pmax(theta, limits$lower), limits$upper)
   limits$max_evals <- as.integer(max_evals)
-  limits$gain <- gain * length(targets)
+  limits$gain <- gain * (as.double(n_targets) * ncol(targets))
   result <- .Call(
-    C_gp_refit, gp_kernel_code(kernel), start, y, .Call(C_gp_root, targets), nrow(targets),
+    C_gp_refit, gp_kernel_code(kernel), start, y, .Call(C_gp_root, targets), n_targets,
     has_features, limits, n_threads
   )
   list(

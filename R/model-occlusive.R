@@ -26,7 +26,8 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
     rule = state_rule(),
     settings = list(size = paste(size, collapse = " x "), clutter = clutter),
     symbol = "gps_model_occlusive",
-    defaults = model_defaults(n_starts = 1L, anneal = 5, hold = 5L, screen = gps_screen(),
+    defaults = model_defaults(n_starts = 1L, anneal = 5, hold = 5L, anneal_over = 8L,
+                              screen = gps_screen(),
                               smooth = 1)
   )
   model$n_components <- n_components
@@ -85,6 +86,10 @@ image_shape <- function(model, n_dims) {
   c(image[1:2], as.integer(n_dims / n_pixels))
 }
 
+# Where the floor of the noise begins and ends while a fit anneals: standard deviations as shares of
+# the data's range.
+noise_range <- c(0.25, 1e-3)
+
 # Limits that the M-step keeps: pi and alpha. Wide enough not to act in a fit that goes well.
 pi_limits <- c(1e-3, 0.9)
 lowest_alpha <- 1e-3
@@ -108,6 +113,7 @@ gps_bind.gps_occlusive <- function(model, y) {
   model$grid <- shape[1:2]
   model$n_channels <- n_channels
   model$extent <- extent
+  model$noise_range <- noise_range * extent
   padded <- function(multiple) multiple * ceiling(model$size[1] / multiple) * model$size[2]
   sizes <- c(components = model$n_components, rows = model$size[1], cols = model$size[2],
              channels = n_channels, padded = padded(8) * model$n_components,

@@ -233,17 +233,28 @@ train_selector <- function(fit, task) {
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
   y <- need_data(fit, "Selection for new data by a learned selector")
   theta <- if (is.null(fit$kernel_theta)) gp_theta(selector$kernel, y) else fit$kernel_theta
+  selector$n_trained <- ncol(y)
+  class(selector) <- c("gps_selector_trained", "gps_selector")
+  if (has_sparse_targets(selector, list(y = y, model = fit$model))) {
+    selector$trained <- gp_sparse_train(selector$kernel, theta, y, slot_targets(fit),
+                                        task$n_threads)
+    return(selector)
+  }
   weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents),
                         task$n_threads)
-  selector[c("theta", "y", "weights", "n_trained")] <- list(theta, y, weights, ncol(y))
-  class(selector) <- c("gps_selector_trained", "gps_selector")
+  selector[c("theta", "y", "weights")] <- list(theta, y, weights)
   selector
 }
 
 #' @export
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
-  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights,
-                   block_data(task$y, block), task$n_threads)
+  newdata <- block_data(task$y, block)
+  if (!is.null(selector$trained)) {
+    layout <- spread_layout(task$model, smooth_of(selector, task$model))
+    return(gp_sparse_predict(selector$trained, newdata, layout, task$n_threads))
+  }
+  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights, newdata,
+                   task$n_threads)
 }
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.

@@ -8,47 +8,125 @@ least_signal <- 0.02
 # A refit that moves no log hyper-parameter by more than this is not worth a new factorisation.
 least_move <- 0.02
 
-#' @export
-block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs) {
-  affinity <- state$memory$affinity
-  if (is.null(affinity)) NULL else block_slots(affinity, block)
+# More numbers than this are not kept as affinities of all points (64 MB): the targets are held in
+# slots instead, and a block's affinities made when they are asked for.
+max_kept_affinities <- 2^23
+
+# Whether a task's targets are regressed in slots. Features need no kernel matrix, and so stay dense
+# where the model leaves the choice.
+has_sparse_targets <- function(selector, task) {
+  if (!is.null(task$model$grid)) return(TRUE)
+  n_points <- ncol(task$y)
+  as.double(task$model$n_latents) * n_points > max_kept_affinities &&
+    !uses_features(selector$kernel, nrow(task$y), n_points)
 }
 
-# Before the first E-step the expectations are random (section 4 of the paper): uniform targets,
-# regressed like any.
+# Pixels over which predictions are smoothed: the selector's, else the model's default.
+smooth_of <- function(selector, model) {
+  smooth <- if (is.null(selector$smooth)) model$defaults$smooth else selector$smooth
+  if (is.null(smooth) || is.null(model$grid)) 0 else smooth
+}
+
+check_smooth <- function(selector, model) {
+  if (isTRUE(selector$smooth > 0) && is.null(model$grid)) {
+    gps_abort(sprintf(
+      paste("`smooth` = %g needs latents on a grid; those of the model %s have no neighbours:",
+            "leave it NULL."),
+      selector$smooth, dQuote(model$name, FALSE)
+    ))
+  }
+  invisible(selector)
+}
+
+#' @export
+block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs) {
+  memory <- state$memory
+  if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
+  layout <- spread_layout(task$model, smooth_of(selector, task$model))
+  if (!is.null(memory$grown)) {
+    return(gp_sparse_predict(memory$grown, block_data(task$y, block), layout, task$n_threads))
+  }
+  if (is.null(memory$targets)) return(NULL)
+  points <- block_columns(block)
+  if (!is.null(memory$points)) points <- memory$points[points]
+  gp_sparse_loo(memory$prepared, memory$targets, points, layout, task$n_threads)
+}
+
+# Before the first E-step the expectations are what the initialisation labelled, else random
+# (section 4 of the paper): uniform targets, regressed like any.
 #' @export
 begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
-  n_latents <- task$model$n_latents
-  targets <- with_seed(task$seed, state$start,
-                       matrix(stats::runif(n_latents * ncol(task$y)), n_latents))
+  is_sparse <- has_sparse_targets(selector, task)
+  if (!is.null(state$selected)) {
+    targets <- state_targets(task, state, is_sparse)
+  } else {
+    size <- c(if (is_sparse) task$n_selected else task$model$n_latents, ncol(task$y))
+    targets <- with_seed(task$seed, state$start, {
+      values <- matrix(stats::runif(prod(size)), size[1])
+      if (is_sparse) list(selected = random_slots(size, task$model$n_latents), prob_on = values)
+      else values
+    })
+  }
   regress_targets(selector, task, memory, targets)
+}
+
+# Slots x points of latents drawn at random; one that a point has already got leaves its slot empty.
+random_slots <- function(size, n_latents) {
+  drawn <- array(sample.int(n_latents, prod(size), replace = TRUE), size)
+  drawn[duplicated(data.frame(c(drawn), c(col(drawn))))] <- 0L
+  drawn
+}
+
+# The expectations as they are regressed: in slots, or n_latents x points.
+state_targets <- function(task, state, is_sparse) {
+  if (is_sparse) slot_targets(state) else dense_targets(state, task$model$n_latents)
 }
 
 #' @export
 learn_selector.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
-  targets <- dense_targets(state, task$model$n_latents)
+  targets <- state_targets(task, state, has_sparse_targets(selector, task))
   memory$refit <- FALSE
   if (is_refit_due(selector, memory, state$iteration)) {
     memory <- refit_memory(selector, task, memory, targets, state)
   }
   memory <- regress_targets(selector, task, memory, targets)
   if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
-    memory$r2 <- gp_loo_r2(targets, memory$affinity)
+    memory$r2 <- memory_r2(task, memory, targets)
   }
   memory
 }
 
-# Leave-one-out predictions of all targets (equation 5), the affinities of the next iteration.
+# Leave-one-out predictions of all targets (equation 5), the affinities of the next iteration; or
+# what they are made of.
 regress_targets <- function(selector, task, memory, targets) {
+  check_smooth(selector, task$model)
+  is_sparse <- is.list(targets)
   if (is.null(memory$prepared)) {
-    memory$prepared <- gp_prepare(selector$kernel, memory$theta, task$y, task$n_threads)
+    prepare <- if (is_sparse) gp_sparse_prepare else gp_prepare
+    memory$prepared <- prepare(selector$kernel, memory$theta, task$y, task$n_threads)
   }
-  memory$affinity <- gp_loo_means(memory$prepared, targets, task$n_threads)
+  memory$grown <- NULL
+  if (is_sparse) {
+    memory["affinity"] <- list(NULL)
+    memory$targets <- targets
+  } else {
+    memory$affinity <- gp_loo_means(memory$prepared, targets, task$n_threads)
+  }
   memory
+}
+
+memory_r2 <- function(task, memory, targets) {
+  if (!is.list(targets)) return(gp_loo_r2(targets, memory$affinity))
+  gp_sparse_r2(memory$prepared, targets, spread_layout(task$model), task$n_threads)
+}
+
+# Whether a memory can rank.
+knows_targets <- function(memory) {
+  !is.null(memory$affinity) || !is.null(memory$targets) || !is.null(memory$grown)
 }
 
 # `refits` holds where each refit took the hyper-parameters that began at `began`.
@@ -82,8 +160,9 @@ refit_memory <- function(selector, task, memory, targets, state) {
   } else {
     seq_len(n_points)
   }
-  refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE],
-                    targets[, rows, drop = FALSE], selector$refit_evals, task$n_threads)
+  targets <- if (is.list(targets)) used_targets(targets, rows) else targets[, rows, drop = FALSE]
+  refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE], targets,
+                    selector$refit_evals, task$n_threads, n_targets = task$model$n_latents)
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
   if (refit$moved > least_move) {

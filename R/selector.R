@@ -27,7 +27,9 @@
 #'   use all points.
 #' @param explore share of the slots given to random latents, in \[0, 1\]; on average exact for any
 #'   `n_selected`.
-#' @param smooth not available for the models built so far; leave it NULL.
+#' @param smooth standard deviation in grid cells, 0 to 100, of a Gaussian blur of the predictions
+#'   over neighbouring positions, cut off at three standard deviations; 0: none; NULL: the model's
+#'   default. A number above 0 is an error for models whose latents lie on no grid.
 #' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never;
 #'   or a [gps_screen()].
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
@@ -61,13 +63,14 @@ selector_gp <- function(kernel = kernel_composition(),
   if (!method %in% c("auto", "exact")) {
     gps_abort(sprintf("`method` = \"%s\" is not available yet: use \"exact\".", method))
   }
-  refuse_unbuilt(list(rank = rank, smooth = smooth))
+  refuse_unbuilt(list(rank = rank))
+  if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
                screen, kernel = kernel, method = "exact",
                refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),
-               refit_rows = check_count(refit_rows, "refit_rows", 10))
+               refit_rows = check_count(refit_rows, "refit_rows", 10), smooth = smooth)
 }
 
 #' @rdname selector
@@ -104,6 +107,7 @@ format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
+    if (isTRUE(selector$smooth > 0)) sprintf("smoothed over %g cells", selector$smooth),
     if (is.list(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
   )
   paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))

@@ -86,7 +86,7 @@ grow_start <- function(task) {
 # further refits.
 share_memory <- function(memory) {
   if (is.null(memory$prepared)) return(NULL)
-  memory$affinity <- NULL
+  memory[c("affinity", "targets", "grown")] <- NULL
   memory$last_refit <- Inf
   memory
 }
@@ -117,8 +117,18 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory <- new_gp_memory(selector, short$y, theta = state$memory$theta)
   memory[c("began", "refits")] <- state$memory[c("began", "refits")]
   memory$r2 <- state$memory$r2
+  if (has_sparse_targets(selector, task)) {
+    memory$grown <- gp_sparse_train(selector$kernel, memory$theta, short$y, slot_targets(state),
+                                    task$n_threads, short_inverse(state$memory, ncol(short$y)))
+    return(memory)
+  }
   weights <- gp_weights(selector$kernel, memory$theta, short$y,
                         dense_targets(state, task$model$n_latents), task$n_threads)
   memory$affinity <- gp_predict_means(selector$kernel, memory$theta, short$y, weights, task$y)
   memory
+}
+
+# The inverse that a start has for its rows, to be used again; NULL where it has another form.
+short_inverse <- function(memory, n_points) {
+  if (identical(dim(memory$prepared$inverse), c(n_points, n_points))) memory$prepared
 }

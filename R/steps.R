@@ -49,16 +49,17 @@ gps_affinity <- function(selector, state, y, points = NULL) {
 }
 
 has_to_learn <- function(selector, memory) {
-  if (inherits(selector, "gps_selector_gp")) return(is.null(memory$affinity))
+  if (inherits(selector, "gps_selector_gp")) return(!knows_targets(memory))
   is.function(selector$learn) && is.null(memory)
 }
 
-# The learned selector holds the affinities of all points; the others rank the points alone.
+# The learned selector holds the affinities of all points, or makes them by their numbers; the
+# others rank the points alone.
 affinity_of_points <- function(selector, step, points) {
   task <- step$task
   task$y <- task$y[, points, drop = FALSE]
   if (inherits(selector, "gps_selector_gp")) {
-    step$state$memory$affinity <- step$state$memory$affinity[, points, drop = FALSE]
+    step$state$memory <- memory_of_points(step$state$memory, points)
   }
   affinity <- matrix(0, length(points), task$model$n_latents)
   for (block in split_blocks(length(points), task$model$n_latents)) {
@@ -67,6 +68,15 @@ affinity_of_points <- function(selector, step, points) {
     if (!is.null(value)) affinity[block_columns(block), ] <- t(value)
   }
   name_rows(affinity, step$row_names[points])
+}
+
+memory_of_points <- function(memory, points) {
+  if (is.null(memory$affinity)) {
+    memory$points <- points
+  } else {
+    memory$affinity <- memory$affinity[, points, drop = FALSE]
+  }
+  memory
 }
 
 #' @rdname steps

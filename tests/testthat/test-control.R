@@ -32,7 +32,7 @@ test_that("options that are not built yet are errors", {
                    "\"auto\" is not available yet")
   expect_gps_error(selector_gp(method = "inducing"), "\"inducing\" is not available yet")
   expect_gps_error(selector_gp(rank = 5), "`rank` is not available yet")
-  expect_gps_error(selector_gp(smooth = 1), "`smooth` is not available yet")
+  expect_gps_error(selector_gp(smooth = -1), "`smooth` must be")
 })
 
 test_that("values outside their ranges are refused by name", {

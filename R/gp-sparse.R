@@ -1,0 +1,83 @@
+# Regression of targets that are nearly all 0, held in slots: list(selected, prob_on), both slots x
+# points as in a state. Predictions are made block by block; nothing of n_latents x n_points exists.
+
+# The targets of a state, or of a fit.
+slot_targets <- function(state) list(selected = state$selected, prob_on = state$prob_on)
+
+# Dense matrix of the targets of some points, of the latents that any of them has.
+used_targets <- function(targets, points) {
+  selected <- targets$selected[, points, drop = FALSE]
+  prob_on <- targets$prob_on[, points, drop = FALSE]
+  used <- sort(unique(selected[selected > 0 & prob_on != 0]))
+  slot <- match(selected, used, nomatch = 0L)
+  .Call(C_dense_targets, array(slot, dim(selected)), prob_on, max(length(used), 1L))
+}
+
+# As gp_prepare() for many regressions at a time: the inverse costs much once and nothing after.
+# Where it would be too large, a kernel with features has coefficients from these.
+gp_sparse_prepare <- function(kernel, theta, y, n_threads = 1L) {
+  gp_prepare(kernel, theta, y, n_threads, dense = ncol(y) <= max_dense_points)
+}
+
+# How latents are laid out for gp_spread(): on the model's grid, or on none.
+spread_layout <- function(model, smooth = 0) {
+  grid <- if (is.null(model$grid)) c(0L, 0L) else as.integer(model$grid)
+  list(n_latents = model$n_latents, grid = grid, smooth = as.double(smooth))
+}
+
+# Leave-one-out means of some training points, n_latents x points: equation 5 says by which
+# coefficients of the others' targets.
+gp_sparse_loo <- function(prepared, targets, points, layout, n_threads = 1L) {
+  points <- as.integer(points)
+  if (prepared$form == "features") {
+    coef <- crossprod(prepared$basis, prepared$basis[, points, drop = FALSE])
+    scale <- 1 / pmax(1 - prepared$leverage[points], .Machine$double.eps)
+    return(.Call(C_gp_spread, coef, seq_along(points), scale, points, targets$selected,
+                 targets$prob_on, layout, n_threads))
+  }
+  scale <- -1 / prepared$inverse[cbind(points, points)]
+  .Call(C_gp_spread, prepared$inverse, points, scale, points, targets$selected, targets$prob_on,
+        layout, n_threads)
+}
+
+# What gp_sparse_predict() needs of the training points y.
+gp_sparse_train <- function(kernel, theta, y, targets, n_threads = 1L, prepared = NULL) {
+  if (is.null(prepared)) prepared <- gp_sparse_prepare(kernel, theta, y, n_threads)
+  list(kernel = kernel, theta = theta, y = y, targets = targets, prepared = prepared)
+}
+
+# Means at new points, n_latents x n_new: the coefficients are K^-1 k(x_new).
+gp_sparse_predict <- function(trained, newdata, layout, n_threads = 1L) {
+  n_new <- ncol(newdata)
+  prepared <- trained$prepared
+  coef <- if (prepared$form == "features") {
+    features_coef(trained, newdata)
+  } else {
+    .Call(C_gp_predict_means, gp_kernel_code(trained$kernel), trained$theta, trained$y,
+          prepared$inverse, newdata, n_threads)
+  }
+  .Call(C_gp_spread, coef, seq_len(n_new), rep(1, n_new), integer(n_new),
+        trained$targets$selected, trained$targets$prob_on, layout, n_threads)
+}
+
+# The same from the features' factor R: with V = R^-1 F the coefficients are V' R^-1 f_new.
+features_coef <- function(trained, newdata) {
+  form <- .Call(C_gp_features_weights, gp_kernel_code(trained$kernel), trained$theta, trained$y,
+                0, matrix(0, 1, ncol(trained$y)))
+  crossprod(trained$prepared$basis, forwardsolve(form$factor, form$scale * rbind(newdata, 1)))
+}
+
+# Share of the targets' variance that leave-one-out means explain, on at most `max_points` points.
+gp_sparse_r2 <- function(prepared, targets, layout, n_threads = 1L, max_points = 500L) {
+  n_points <- ncol(targets$selected)
+  points <- unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
+  layout$smooth <- 0
+  loo <- gp_sparse_loo(prepared, targets, points, layout, n_threads)
+  selected <- targets$selected[, points, drop = FALSE]
+  is_used <- selected > 0
+  target <- targets$prob_on[, points, drop = FALSE][is_used]
+  latent <- selected[is_used]
+  predicted <- loo[cbind(latent, col(selected)[is_used])]
+  total <- sum(target^2) - sum(rowsum(target, latent)^2) / length(points)
+  if (total > 0) 1 - (sum(target^2) - 2 * sum(target * predicted) + sum(loo^2)) / total else 0
+}

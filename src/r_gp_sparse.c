@@ -1,0 +1,86 @@
+/* .Call entry of predictions from sparse targets. The rules are in gp_sparse.c. */
+#include "gp_sparse.h"
+
+#include <string.h>
+
+#include "r_gp.h"
+
+/* Latents treated at a time where there is no grid. */
+#define CHUNK 1024
+
+static size_t *alloc_sizes(size_t n) { return (size_t *)R_alloc(n + 1, sizeof(size_t)); }
+
+static int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
+
+static gp_sparse_targets sort_targets(SEXP selected, SEXP prob_on, size_t n_latents) {
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+  const int *slot = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
+  for (size_t i = 0; i < (size_t)n_slots * (size_t)n_points; i++) {
+    if (slot[i] < 0 || (size_t)slot[i] > n_latents) {
+      raise_error("model", "`selected` names latent %d of %.0f.", slot[i], (double)n_latents);
+    }
+  }
+  const size_t n = gp_sparse_count((size_t)n_slots, (size_t)n_points, slot, prob);
+  gp_sparse_targets targets = {n_latents, alloc_sizes(n_latents + 1), alloc_ints(n),
+                               alloc_doubles(n, 1)};
+  gp_sparse_sort((size_t)n_slots, (size_t)n_points, slot, prob, &targets);
+  return targets;
+}
+
+/* `shape`: height and width of the grid, 0 and 0 without one. */
+static gp_grid read_grid(SEXP shape, double sd, size_t n_latents) {
+  const int *size = view_ints(shape, 2, "grid");
+  if (size[0] == 0 && size[1] == 0) {
+    return (gp_grid){.height = n_latents < CHUNK ? n_latents : CHUNK, .width = 1};
+  }
+  if (size[0] < 1 || size[1] < 1 || n_latents % ((size_t)size[0] * (size_t)size[1]) != 0) {
+    raise_error("model", "%.0f latents are not groups of a grid of %d x %d.", (double)n_latents,
+                size[0], size[1]);
+  }
+  gp_grid grid = {.height = (size_t)size[0], .width = (size_t)size[1]};
+  double *down = alloc_doubles(grid.height / 2 + 1, 1);
+  double *across = alloc_doubles(grid.width / 2 + 1, 1);
+  grid.radius_down = gp_blur_weights(grid.height, sd, down);
+  grid.radius_across = gp_blur_weights(grid.width, sd, across);
+  grid.down = down;
+  grid.across = across;
+  return grid;
+}
+
+/* coef [n_train x any]; for each point `column` of coef (from 1), factor `scale` and training point
+ * `left_out` (from 1, 0 = none); selected, prob_on [n_slots x n_train] as in r_dense_targets();
+ * list(n_latents, grid, smooth) -> affinity [n_latents x n_points]. */
+SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selected, SEXP prob_on,
+                 SEXP layout, SEXP n_threads) {
+  const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
+  const gp_sparse_targets targets = sort_targets(selected, prob_on, n_latents);
+  const gp_grid grid = read_grid(list_need(layout, "grid"),
+                                 view_number(list_need(layout, "smooth"), "smooth"), n_latents);
+  const int n_points = Rf_length(column), n_train = n_cols_of(selected), n_cols = n_cols_of(coef);
+  const int *given = view_ints(column, n_points, "column");
+  const int *own = view_ints(left_out, n_points, "left_out");
+  size_t *from = alloc_sizes((size_t)n_points);
+  int *out = alloc_ints((size_t)n_points);
+  for (int n = 0; n < n_points; n++) {
+    if (given[n] < 1 || given[n] > n_cols || own[n] < 0 || own[n] > n_train) {
+      raise_error("model", "Point %d has no coefficients.", n + 1);
+    }
+    from[n] = (size_t)given[n] - 1;
+    out[n] = own[n] - 1;
+  }
+  const gp_spread_job job = {.targets = &targets,
+                             .grid = &grid,
+                             .n_train = (size_t)n_train,
+                             .coef = view_matrix(coef, n_train, -1, "coef"),
+                             .n_points = (size_t)n_points,
+                             .column = from,
+                             .scale = view_doubles(scale, n_points, "scale"),
+                             .left_out = out};
+  const int asked = view_int(n_threads, "n_threads"), threads = asked < 1 ? 1 : asked;
+  double *scratch = alloc_doubles(gp_spread_scratch(&job), (size_t)threads);
+  const SEXP affinity = PROTECT(Rf_allocMatrix(REALSXP, (int)n_latents, n_points));
+  gp_spread(&job, threads, REAL(affinity), scratch);
+  UNPROTECT(1);
+  return affinity;
+}

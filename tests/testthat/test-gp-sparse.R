@@ -1,0 +1,243 @@
+# Points with random sparse targets in slots: some slots empty, some probabilities 0.
+sparse_toy <- function(n = 30, grid = c(5L, 4L), n_groups = 3, n_slots = 4, n_dims = 6, seed = 1) {
+  set.seed(seed)
+  n_latents <- as.integer(prod(grid) * n_groups)
+  selected <- vapply(seq_len(n), function(i) sort(sample.int(n_latents, n_slots)),
+                     integer(n_slots))
+  prob_on <- matrix(runif(n * n_slots), n_slots)
+  selected[sample(length(selected), n)] <- 0L
+  prob_on[sample(length(prob_on), n)] <- 0
+  list(y = matrix(rnorm(n_dims * n), n_dims), grid = grid, n_latents = n_latents,
+       targets = list(selected = selected, prob_on = prob_on))
+}
+
+dense_toy <- function(toy) dense_targets(toy$targets, toy$n_latents)
+
+toy_model <- function(toy, smooth = 0) {
+  model <- gps_bind(model_binary_sparse(toy$n_latents), t(toy$y))
+  model$grid <- toy$grid
+  model$defaults <- list(smooth = smooth)
+  model
+}
+
+toy_task <- function(toy, selector, smooth = 0, n_threads = 1L) {
+  list(y = toy$y, model = toy_model(toy, smooth), selector = selector, n_selected = 4L,
+       seed = c(3L, 4L), n_threads = n_threads, blocks = split_blocks(ncol(toy$y), toy$n_latents))
+}
+
+toy_state <- function(toy) {
+  state <- new_state(list(), 0L, 0)
+  state[c("selected", "prob_on")] <- toy$targets
+  state$iteration <- 1L
+  state
+}
+
+# Cyclic blur of one plane by a double loop over the definition.
+blur_plane <- function(plane, sd) {
+  radius <- floor(3 * sd)
+  weight <- exp(-0.5 * (-radius:radius)^2 / sd^2)
+  weight <- weight / sum(weight)
+  h <- nrow(plane)
+  w <- ncol(plane)
+  out <- plane * 0
+  for (i in -radius:radius) {
+    for (j in -radius:radius) {
+      rows <- (seq_len(h) - 1 + i) %% h + 1
+      cols <- (seq_len(w) - 1 + j) %% w + 1
+      out <- out + weight[i + radius + 1] * weight[j + radius + 1] * plane[rows, cols]
+    }
+  }
+  out
+}
+
+blur_dense <- function(affinity, grid, sd) {
+  if (sd == 0) return(affinity)
+  size <- prod(grid)
+  apply(affinity, 2, function(column) {
+    unlist(lapply(seq_len(length(column) / size), function(g) {
+      blur_plane(matrix(column[(g - 1) * size + seq_len(size)], grid[1]), sd)
+    }))
+  })
+}
+
+sparse_kernels <- list(rbf = kernel_rbf() + kernel_white(0.1),
+                       linear = kernel_linear() + kernel_bias() + kernel_white(0.5),
+                       composition = kernel_composition())
+
+test_that("leave-one-out and prediction equal the dense formulas, smoothed by the definition", {
+  toy <- sparse_toy()
+  targets <- dense_toy(toy)
+  new <- matrix(rnorm(6 * 11), 6)
+  for (kernel in sparse_kernels) {
+    theta <- gp_theta(kernel, toy$y)
+    loo <- gp_loo_means(gp_prepare(kernel, theta, toy$y), targets)
+    predicted <- gp_predict_means(kernel, theta, toy$y, gp_weights(kernel, theta, toy$y, targets),
+                                  new)
+    forms <- list(gp_sparse_prepare(kernel, theta, toy$y), gp_prepare(kernel, theta, toy$y))
+    for (prepared in forms) {
+      trained <- gp_sparse_train(kernel, theta, toy$y, toy$targets, prepared = prepared)
+      for (smooth in c(0, 1, 2.3)) {
+        layout <- spread_layout(toy_model(toy), smooth)
+        spread <- gp_sparse_loo(prepared, toy$targets, 1:30, layout)
+        expect_lt(max(abs(spread - blur_dense(loo, toy$grid, smooth))), 1e-13)
+        some <- gp_sparse_loo(prepared, toy$targets, c(7, 29, 3), layout)
+        if (prepared$form == "dense") expect_identical(some, spread[, c(7, 29, 3)])
+        spread <- gp_sparse_predict(trained, new, layout)
+        expect_lt(max(abs(spread - blur_dense(predicted, toy$grid, smooth))), 1e-12)
+      }
+    }
+  }
+})
+
+test_that("threads do not change a bit", {
+  toy <- sparse_toy(n = 50)
+  kernel <- kernel_composition()
+  theta <- gp_theta(kernel, toy$y)
+  prepared <- gp_sparse_prepare(kernel, theta, toy$y)
+  layout <- spread_layout(toy_model(toy), 1)
+  one <- gp_sparse_loo(prepared, toy$targets, 1:50, layout, 1L)
+  for (n_threads in 2:4) {
+    expect_identical(gp_sparse_loo(prepared, toy$targets, 1:50, layout, n_threads), one)
+  }
+})
+
+test_that("the signal is that of the dense form", {
+  toy <- sparse_toy()
+  kernel <- kernel_composition()
+  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
+  targets <- dense_toy(toy)
+  expect_equal(gp_sparse_r2(prepared, toy$targets, spread_layout(toy_model(toy), 1)),
+               gp_loo_r2(targets, gp_loo_means(prepared, targets)), tolerance = 1e-12)
+})
+
+test_that("outputs that are 0 count in the evidence without being there", {
+  toy <- sparse_toy()
+  targets <- dense_toy(toy)
+  used <- used_targets(toy$targets, 1:30)
+  expect_lt(nrow(used), nrow(targets))
+  expect_identical(used, targets[rowSums(targets) > 0, ])
+  for (kernel in sparse_kernels) {
+    theta <- gp_theta(kernel, toy$y)
+    all <- gp_evaluate(kernel, theta, toy$y, targets)
+    few <- gp_evaluate(kernel, theta, toy$y, used, n_targets = nrow(targets))
+    expect_equal(few, all, tolerance = 1e-10)
+    expect_equal(gp_refit(kernel, theta, toy$y, used, n_targets = nrow(targets))$values[1],
+                 all$value, tolerance = 1e-10)
+  }
+})
+
+test_that("nothing on, one point, one cell", {
+  toy <- sparse_toy()
+  kernel <- kernel_composition()
+  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
+  layout <- spread_layout(toy_model(toy), 1)
+  nothing <- list(selected = toy$targets$selected, prob_on = 0 * toy$targets$prob_on)
+  expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
+  expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
+  expect_identical(used_targets(nothing, 1:30), matrix(0, 1, 30))
+  nothing$selected[] <- 0L
+  expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
+  expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
+  toy <- sparse_toy(n = 2, grid = c(1L, 1L), n_groups = 9)
+  layout <- spread_layout(toy_model(toy), 1)
+  theta <- gp_theta(kernel, toy$y)
+  prepared <- gp_sparse_prepare(kernel, theta, toy$y)
+  expect_equal(gp_sparse_loo(prepared, toy$targets, 1:2, layout),
+               gp_loo_means(prepared, dense_toy(toy)), tolerance = 1e-13)
+  one <- list(selected = matrix(1:3), prob_on = matrix(1, 3))
+  prepared <- gp_sparse_prepare(kernel, theta, toy$y[, 1, drop = FALSE])
+  expect_identical(gp_sparse_loo(prepared, one, 1, layout), matrix(0, 9, 1))
+})
+
+test_that("impossible slots and grids are refused", {
+  toy <- sparse_toy()
+  kernel <- kernel_composition()
+  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
+  layout <- spread_layout(toy_model(toy))
+  bad <- toy$targets
+  bad$selected[5] <- toy$n_latents + 1L
+  expect_gps_error(gp_sparse_loo(prepared, bad, 1:30, layout), "names latent 61 of 60", "model")
+  layout$grid <- c(7L, 3L)
+  expect_gps_error(gp_sparse_loo(prepared, toy$targets, 1:30, layout),
+                   "not groups of a grid of 7 x 3", "model")
+})
+
+test_that("the selector ranks on the grid, with the model's or its own smoothing", {
+  toy <- sparse_toy()
+  selector <- selector_gp(kernel_rbf())
+  task <- toy_task(toy, selector, smooth = 1)
+  state <- toy_state(toy)
+  state$memory <- learn_selector(selector, task, state)
+  expect_null(state$memory$affinity)
+  block <- task$blocks[[1]]
+  loo <- gp_loo_means(gp_prepare(selector$kernel, state$memory$theta, toy$y), dense_toy(toy))
+  expect_equal(block_affinity(selector, task, state, block, NULL), blur_dense(loo, toy$grid, 1),
+               tolerance = 1e-13)
+  sharp <- selector_gp(kernel_rbf(), smooth = 0)
+  expect_equal(block_affinity(sharp, task, state, block, NULL), loo, tolerance = 1e-13)
+  state$params <- gps_init(task$model, t(toy$y))
+  step <- list(task = task, state = state, row_names = NULL)
+  expect_identical(affinity_of_points(selector, step, c(9L, 2L)),
+                   t(block_affinity(selector, task, state, block, NULL)[, c(9, 2)]))
+})
+
+test_that("expectations begin as the labels, or at random in slots", {
+  toy <- sparse_toy()
+  selector <- selector_gp(kernel_rbf())
+  task <- toy_task(toy, selector)
+  state <- toy_state(toy)
+  expect_identical(begin_memory(selector, task, state)$targets, toy$targets)
+  state[c("selected", "prob_on")] <- list(NULL)
+  targets <- begin_memory(selector, task, state)$targets
+  expect_identical(dim(targets$selected), c(4L, 30L))
+  expect_true(all(targets$selected %in% 0:toy$n_latents))
+  expect_true(all(apply(targets$selected, 2, function(s) !anyDuplicated(s[s > 0]))))
+  expect_true(all(targets$prob_on > 0 & targets$prob_on < 1))
+})
+
+test_that("a selector that learned on some rows ranks all", {
+  toy <- sparse_toy(n = 40)
+  selector <- selector_gp(kernel_rbf())
+  task <- toy_task(toy, selector, smooth = 1)
+  short <- task
+  short$y <- toy$y[, 1:25]
+  state <- toy_state(toy)
+  state[c("selected", "prob_on")] <- lapply(toy$targets, function(x) x[, 1:25])
+  state$memory <- learn_selector(selector, short, state)
+  targets <- dense_targets(state, toy$n_latents)
+  kernel <- selector$kernel
+  theta <- state$memory$theta
+  state$memory <- grow_memory(selector, task, short, state)
+  weights <- gp_weights(kernel, theta, short$y, targets)
+  predicted <- gp_predict_means(kernel, theta, short$y, weights, toy$y)
+  expect_equal(block_affinity(selector, task, state, task$blocks[[1]], NULL),
+               blur_dense(predicted, toy$grid, 1), tolerance = 1e-12)
+  state[c("selected", "prob_on")] <- toy$targets
+  memory <- learn_selector(selector, task, state)
+  expect_null(memory$grown)
+  expect_identical(memory$targets, toy$targets)
+})
+
+test_that("refits go on from sparse targets", {
+  toy <- sparse_toy(n = 60)
+  selector <- selector_gp(kernel_rbf(), refit_rows = 40)
+  task <- toy_task(toy, selector)
+  state <- toy_state(toy)
+  state$memory <- new_gp_memory(selector, toy$y)
+  state$memory$r2 <- 1
+  memory <- learn_selector(selector, task, state)
+  expect_true(memory$refit)
+  expect_length(memory$refits, 1)
+  expect_identical(dim(memory$prepared$inverse), c(60L, 60L))
+})
+
+test_that("a model without neighbours is not smoothed", {
+  toy <- sparse_toy()
+  model <- toy_model(toy)
+  model$grid <- NULL
+  expect_gps_error(check_smooth(selector_gp(smooth = 1), model), "`smooth` = 1 needs latents on a")
+  expect_identical(smooth_of(selector_gp(), model), 0)
+  expect_silent(check_smooth(selector_gp(smooth = 0), model))
+  expect_silent(check_smooth(selector_random(), model))
+  expect_match(format_selector(selector_gp(smooth = 2)), "smoothed over 2 cells")
+})
