@@ -67,18 +67,34 @@ check_fit_model <- function(parts) {
   need_fit(inherits(parts$model, "gps_model") && is.list(model) && !is.null(constructor),
            sprintf("its model is of the unknown class %s", dQuote(class[1], FALSE)))
   if (!inherits(parts$model, "gps_native_model")) return(invisible())
-  is_plain <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(model$settings) &&
-    all(vapply(model$settings, is.atomic, NA)) && is.list(parts$params) &&
-    as.double(model$n_latents) * model$n_dims <= sum(lengths(parts$params))
-  need_fit(is_plain, "its model has no valid sizes and settings")
+  has_sizes <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(parts$params)
+  need_fit(has_sizes && is_model_small(model, parts$params),
+           "its model has no valid sizes and settings")
   bound <- tryCatch({
-    unbound <- do.call(constructor, c(list(model$n_latents), model$settings))
-    lapply(c(0, 2), function(x) gps_bind(unbound, matrix(x, model$n_latents, model$n_dims)))
+    unbound <- do.call(constructor, model_arguments(model, constructor))
+    n_rows <- if (is.null(model$grid)) model$n_latents else 1
+    lapply(c(0, 2), function(x) gps_bind(unbound, matrix(x, n_rows, model$n_dims)))
   }, error = function(condition) NULL)
   is_same <- !is.null(bound) && identical(class, class(bound[[1]])) &&
     setequal(names(model), names(bound[[1]])) && has_options(model, bound[[1]], bound[[2]])
-  same <- setdiff(names(bound[[1]]), "options")
+  of_data <- names(bound[[1]])[!mapply(identical, unclass(bound[[1]]), unclass(bound[[2]]))]
+  same <- setdiff(names(bound[[1]]), c("options", of_data))
   need_fit(is_same && identical(model[same], unclass(bound[[1]])[same]), "its model was changed")
+}
+
+# What the constructor of a model is called with to make it anew.
+model_arguments <- function(model, constructor) {
+  if (is.null(model$grid)) return(c(list(model$n_latents), model$settings))
+  model[intersect(names(formals(constructor)), names(model))]
+}
+
+# Whether making a model anew takes no more memory than its parameters do.
+is_model_small <- function(model, params) {
+  if (!is.list(model$settings) || !all(vapply(model$settings, is.atomic, NA))) return(FALSE)
+  if (is.null(model$grid)) return(as.double(model$n_latents) * model$n_dims <= sum(lengths(params)))
+  is.numeric(model$image) && is.numeric(model$size) &&
+    isTRUE(is_count(model$n_components) && prod(model$image) <= model$n_dims) &&
+    length(params$alpha) == as.double(model$n_components) * prod(model$size)
 }
 
 # Options shaped as in the two bound models, and equal to these where the two agree.
