@@ -4,13 +4,19 @@
 # The targets of a state, or of a fit.
 slot_targets <- function(state) list(selected = state$selected, prob_on = state$prob_on)
 
-# Dense matrix of the targets of some points, of the latents that any of them has.
-used_targets <- function(targets, points) {
-  selected <- targets$selected[, points, drop = FALSE]
-  prob_on <- targets$prob_on[, points, drop = FALSE]
-  used <- sort(unique(selected[selected > 0 & prob_on != 0]))
-  slot <- match(selected, used, nomatch = 0L)
-  .Call(C_dense_targets, array(slot, dim(selected)), prob_on, max(length(used), 1L))
+# Targets of some points, smoothed as predictions are, n_latents x points.
+dense_slots <- function(targets, points, layout, n_threads = 1L) {
+  n <- length(points)
+  .Call(C_gp_spread, diag(n), seq_len(n), rep(1, n), integer(n),
+        targets$selected[, points, drop = FALSE], targets$prob_on[, points, drop = FALSE], layout,
+        n_threads)
+}
+
+# The rows of these that are not 0 throughout, at least one.
+used_targets <- function(targets, points, layout, n_threads = 1L) {
+  dense <- dense_slots(targets, points, layout, n_threads)
+  used <- which(rowSums(dense != 0) > 0)
+  dense[if (length(used) > 0) used else 1L, , drop = FALSE]
 }
 
 # As gp_prepare() for many regressions at a time: the inverse costs much once and nothing after.
@@ -67,17 +73,11 @@ features_coef <- function(trained, newdata) {
   crossprod(trained$prepared$basis, forwardsolve(form$factor, form$scale * rbind(newdata, 1)))
 }
 
-# Share of the targets' variance that leave-one-out means explain, on at most `max_points` points.
-gp_sparse_r2 <- function(prepared, targets, layout, n_threads = 1L, max_points = 500L) {
+# Share of the smoothed targets' variance that leave-one-out means explain, on at most `max_points`
+# points.
+gp_sparse_r2 <- function(prepared, targets, layout, n_threads = 1L, max_points = 128L) {
   n_points <- ncol(targets$selected)
   points <- unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
-  layout$smooth <- 0
-  loo <- gp_sparse_loo(prepared, targets, points, layout, n_threads)
-  selected <- targets$selected[, points, drop = FALSE]
-  is_used <- selected > 0
-  target <- targets$prob_on[, points, drop = FALSE][is_used]
-  latent <- selected[is_used]
-  predicted <- loo[cbind(latent, col(selected)[is_used])]
-  total <- sum(target^2) - sum(rowsum(target, latent)^2) / length(points)
-  if (total > 0) 1 - (sum(target^2) - 2 * sum(target * predicted) + sum(loo^2)) / total else 0
+  gp_loo_r2(dense_slots(targets, points, layout, n_threads),
+            gp_sparse_loo(prepared, targets, points, layout, n_threads))
 }

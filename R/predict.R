@@ -232,7 +232,8 @@ train_selector <- function(fit, task) {
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
   y <- need_data(fit, "Selection for new data by a learned selector")
-  theta <- if (is.null(fit$kernel_theta)) gp_theta(selector$kernel, y) else fit$kernel_theta
+  theta <- fit$kernel_theta
+  if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
   selector$n_trained <- ncol(y)
   class(selector) <- c("gps_selector_trained", "gps_selector")
   if (has_sparse_targets(selector, list(y = y, model = fit$model))) {
@@ -250,8 +251,8 @@ train_selector <- function(fit, task) {
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
   newdata <- block_data(task$y, block)
   if (!is.null(selector$trained)) {
-    layout <- spread_layout(task$model, smooth_of(selector, task$model))
-    return(gp_sparse_predict(selector$trained, newdata, layout, task$n_threads))
+    return(gp_sparse_predict(selector$trained, newdata, task_layout(selector, task),
+                             task$n_threads))
   }
   gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights, newdata,
                    task$n_threads)

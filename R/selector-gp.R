@@ -27,6 +27,10 @@ smooth_of <- function(selector, model) {
   if (is.null(smooth) || is.null(model$grid)) 0 else smooth
 }
 
+task_layout <- function(selector, task) {
+  spread_layout(task$model, smooth_of(selector, task$model))
+}
+
 check_smooth <- function(selector, model) {
   if (isTRUE(selector$smooth > 0) && is.null(model$grid)) {
     gps_abort(sprintf(
@@ -42,7 +46,7 @@ check_smooth <- function(selector, model) {
 block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs) {
   memory <- state$memory
   if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
-  layout <- spread_layout(task$model, smooth_of(selector, task$model))
+  layout <- task_layout(selector, task)
   if (!is.null(memory$grown)) {
     return(gp_sparse_predict(memory$grown, block_data(task$y, block), layout, task$n_threads))
   }
@@ -57,7 +61,7 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
 #' @export
 begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
-  if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
+  if (is.null(memory)) memory <- begin_kernel(selector, task)
   is_sparse <- has_sparse_targets(selector, task)
   if (!is.null(state$selected)) {
     targets <- state_targets(task, state, is_sparse)
@@ -87,7 +91,7 @@ state_targets <- function(task, state, is_sparse) {
 #' @export
 learn_selector.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
-  if (is.null(memory)) memory <- new_gp_memory(selector, task$y)
+  if (is.null(memory)) memory <- begin_kernel(selector, task)
   targets <- state_targets(task, state, has_sparse_targets(selector, task))
   memory$refit <- FALSE
   if (is_refit_due(selector, memory, state$iteration)) {
@@ -95,7 +99,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   }
   memory <- regress_targets(selector, task, memory, targets)
   if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
-    memory$r2 <- memory_r2(task, memory, targets)
+    memory$r2 <- memory_r2(selector, task, memory, targets)
   }
   memory
 }
@@ -119,9 +123,9 @@ regress_targets <- function(selector, task, memory, targets) {
   memory
 }
 
-memory_r2 <- function(task, memory, targets) {
+memory_r2 <- function(selector, task, memory, targets) {
   if (!is.list(targets)) return(gp_loo_r2(targets, memory$affinity))
-  gp_sparse_r2(memory$prepared, targets, spread_layout(task$model), task$n_threads)
+  gp_sparse_r2(memory$prepared, targets, task_layout(selector, task), task$n_threads)
 }
 
 # Whether a memory can rank.
@@ -133,6 +137,22 @@ knows_targets <- function(memory) {
 new_gp_memory <- function(selector, y, theta = gp_theta(selector$kernel, y)) {
   list(theta = theta, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf, refit = FALSE,
        began = theta, refits = list())
+}
+
+begin_kernel <- function(selector, task) {
+  new_gp_memory(selector, task$y, start_theta(selector, task$model, task$y))
+}
+
+# Where the hyper-parameters begin. On a grid the data are images, whose inner products are far
+# larger than 1: there the variance of a linear term is in units of their mean square, or it would
+# outweigh all others before anything is learned.
+start_theta <- function(selector, model, y) {
+  theta <- gp_theta(selector$kernel, y)
+  square <- mean(colSums(y^2))
+  if (is.null(model$grid) || !(square > 0)) return(theta)
+  is_linear <- startsWith(names(theta), kernel_types$linear$variance)
+  theta[is_linear] <- theta[is_linear] - log(square)
+  theta
 }
 
 # The way of the log hyper-parameters over EM: one row where they began, one a refit.
@@ -151,7 +171,9 @@ is_refit_due <- function(selector, memory, iteration) {
   iteration - memory$last_refit >= selector$refit_every && memory$r2 > least_signal
 }
 
-# Hyper-parameters by maximum marginal likelihood on sampled rows, from where they are.
+# Hyper-parameters by maximum marginal likelihood on sampled rows, from where they are. Smoothing
+# predictions is regressing smoothed targets, so these are what the kernel has to suit; latents that
+# are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
   n_points <- ncol(task$y)
   rows <- if (n_points > selector$refit_rows) {
@@ -160,7 +182,11 @@ refit_memory <- function(selector, task, memory, targets, state) {
   } else {
     seq_len(n_points)
   }
-  targets <- if (is.list(targets)) used_targets(targets, rows) else targets[, rows, drop = FALSE]
+  targets <- if (is.list(targets)) {
+    used_targets(targets, rows, task_layout(selector, task), task$n_threads)
+  } else {
+    targets[, rows, drop = FALSE]
+  }
   refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE], targets,
                     selector$refit_evals, task$n_threads, n_targets = task$model$n_latents)
   memory$last_refit <- state$iteration

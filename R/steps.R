@@ -140,7 +140,7 @@ fit_step <- function(selector, fit, y) {
   inner$prob_on <- fit$prob_on
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
   if (inherits(selector, "gps_selector_gp")) {
-    inner$memory <- new_gp_memory(selector, data$y)
+    inner$memory <- new_gp_memory(selector, data$y, start_theta(selector, fit$model, data$y))
     theta <- fit$kernel_theta
     if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }

@@ -106,14 +106,31 @@ test_that("the signal is that of the dense form", {
   kernel <- kernel_composition()
   prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
   targets <- dense_toy(toy)
-  expect_equal(gp_sparse_r2(prepared, toy$targets, spread_layout(toy_model(toy), 1)),
-               gp_loo_r2(targets, gp_loo_means(prepared, targets)), tolerance = 1e-12)
+  for (smooth in c(0, 1)) {
+    smoothed <- blur_dense(targets, toy$grid, smooth)
+    layout <- spread_layout(toy_model(toy), smooth)
+    expect_equal(gp_sparse_r2(prepared, toy$targets, layout),
+                 gp_loo_r2(smoothed, gp_loo_means(prepared, smoothed)), tolerance = 1e-12)
+  }
+})
+
+test_that("the linear term begins in units of the images' mean square", {
+  toy <- sparse_toy()
+  selector <- selector_gp()
+  model <- toy_model(toy)
+  plain <- gp_theta(selector$kernel, toy$y)
+  began <- plain
+  began["log_var_lin"] <- -log(mean(colSums(toy$y^2)))
+  expect_equal(start_theta(selector, model, toy$y), began)
+  expect_identical(start_theta(selector, model, 0 * toy$y), gp_theta(selector$kernel, 0 * toy$y))
+  model$grid <- NULL
+  expect_identical(start_theta(selector, model, toy$y), plain)
 })
 
 test_that("outputs that are 0 count in the evidence without being there", {
   toy <- sparse_toy()
   targets <- dense_toy(toy)
-  used <- used_targets(toy$targets, 1:30)
+  used <- used_targets(toy$targets, 1:30, spread_layout(toy_model(toy)))
   expect_lt(nrow(used), nrow(targets))
   expect_identical(used, targets[rowSums(targets) > 0, ])
   for (kernel in sparse_kernels) {
@@ -134,7 +151,7 @@ test_that("nothing on, one point, one cell", {
   nothing <- list(selected = toy$targets$selected, prob_on = 0 * toy$targets$prob_on)
   expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
   expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
-  expect_identical(used_targets(nothing, 1:30), matrix(0, 1, 30))
+  expect_identical(used_targets(nothing, 1:30, layout), matrix(0, 1, 30))
   nothing$selected[] <- 0L
   expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
   expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
