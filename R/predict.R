@@ -215,7 +215,7 @@ stored_state <- function(fit, points = seq_len(fit$n_points)) {
 # The fit's selector as it ranks new data: no random candidates; a learned one with its weights.
 train_selector <- function(fit, task) {
   selector <- fit$selector
-  if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
+  if (inherits(selector$screen, "gps_screen")) selector$screen$explore <- c(0L, 0L)
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
   y <- need_data(fit, "Selection for new data by a learned selector")

@@ -28,8 +28,9 @@
 #' @param explore share of the slots given to random latents, in \[0, 1\]; on average exact for any
 #'   `n_selected`.
 #' @param smooth not available for the models built so far; leave it NULL.
-#' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never;
-#'   or a [gps_screen()].
+#' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
+#'   the paper; NULL: the model's default, `gps_screen()` for models whose latents lie on a grid,
+#'   FALSE for the others. `selector_full()`, `selector_random()` and `selector_custom()` never screen.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
 #'   it gets the memory as third argument.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
@@ -41,9 +42,9 @@
 #' @name selector
 NULL
 
-new_selector <- function(kind, label, explore = 0, screen = NULL, ...) {
-  if (identical(screen, FALSE)) screen <- NULL
-  if (!is.null(screen)) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
+new_selector <- function(kind, label, explore = 0, screen = FALSE, ...) {
+  is_named <- !is.null(screen) && !identical(screen, FALSE)
+  if (is_named) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
   structure(list(label = label, explore = explore, screen = screen, ...),
             class = c(paste0("gps_selector_", kind), "gps_selector"))
 }
@@ -103,7 +104,7 @@ format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
-    if (!is.null(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
+    if (inherits(selector$screen, "gps_screen")) sprintf("screened (%s)", selector$screen$rank_by)
   )
   paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))
 }
