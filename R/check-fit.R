@@ -202,7 +202,8 @@ check_fit_selector <- function(selector) {
   need_fit(inherits(selector, "gps_selector") && is.list(selector) && !is.null(maker),
            sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
   screen <- selector$screen
-  is_screen <- is.null(screen) || inherits(screen, "gps_screen") && is_remade(screen, gps_screen)
+  is_screen <- is.null(screen) || identical(screen, FALSE) ||
+    inherits(screen, "gps_screen") && is_remade(screen, gps_screen)
   need_fit(is_screen && is_remade(selector, maker), "its selector was changed")
 }
 

@@ -90,6 +90,9 @@ image_shape <- function(model, n_dims) {
 # the data's range.
 noise_range <- c(0.25, 1e-3)
 
+# Noise by which candidates are screened at least, in the same unit.
+screen_noise <- 0.08
+
 # Limits that the M-step keeps: pi and alpha. Wide enough not to act in a fit that goes well.
 pi_limits <- c(1e-3, 0.9)
 lowest_alpha <- 1e-3
@@ -132,6 +135,7 @@ value_range <- function(y) {
 }
 #' @export
 temper_params.gps_occlusive <- function(model, params, temperature) {
+  if (is.null(temperature)) temperature <- screen_noise * model$extent
   params$sigma2 <- max(params$sigma2, temperature^2)
   params
 }

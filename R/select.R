@@ -4,42 +4,73 @@
 #' Screening of candidates
 #'
 #' A step between ranking and selection, for every model: candidates are the best-ranked latents,
-#' the point's own last ones and a few at random; the model's log joint decides which of them fill
-#' the slots. It evaluates single states only, so it costs far less than a scan of all latents.
+#' the point's own last ones, some of their neighbours and a few at random; the model's log joint
+#' decides which of them fill the slots. It evaluates single states only, so it costs far less than
+#' a scan of all latents.
 #'
-#' @param rank_by "greedy": slots are filled one after the other by the gain in log joint given
-#'   those already filled; "singleton": by the log joint of the states with one latent on.
+#' Models whose latents lie on a grid have groups of latents: the locations of one component, of
+#' which a state holds one at most. Slots get latents of different groups there, and neighbours are
+#' locations of the same component, on a grid that is cyclic. The other models have no neighbours.
+#'
+#' Screening has up to three steps. All candidates are judged by the log joint of the states in
+#' which they are on alone; the `pool` best are left, and by `conditional` more that explain the
+#' data best beside those selected last, and these themselves. Then slots are filled one after the
+#' other by the gain in log joint given those filled before that gained something.
+#'
+#' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are
 #'   candidates.
-#' @param propose number of best-ranked latents that are candidates; NULL: twice `n_selected`.
+#' @param propose number of best-ranked latents that are candidates; NULL: twice `n_selected`, ten
+#'   times for models on a grid.
 #' @param explore two whole numbers: uniform random candidates for each point while the fit
-#'   explores, and after.
-#' @param random_slot TRUE: the selector's explorers also replace slots after screening.
-#' @param moves,pool,conditional,temperature not available yet; anything but NULL is an error.
+#'   explores, and after; NULL: 4 and 1, or of models on a grid 2 % and 0.5 % of the latents, at
+#'   least `n_selected`.
+#' @param random_slot TRUE: while the fit explores, the selector's explorers replace slots after
+#'   screening, too; NULL: for models on a grid only.
+#' @param moves random neighbours of each latent that was selected last among the candidates, at
+#'   most two steps away in each direction, a whole number between 0 and 24; NULL: 4 for models on a
+#'   grid, 0 for others, which have none.
+#' @param pool number of candidates left after the first step, at least 1; NULL: 8 times
+#'   `n_selected`.
+#' @param conditional two whole numbers: candidates that the second step adds to the pool while the
+#'   fit explores, and after; NULL: none and then 6 times `n_selected` for models on a grid, none
+#'   for others. Needs `keep`.
+#' @param temperature least standard deviation of the noise by which candidates are judged, in the
+#'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
+#'   right. NULL: the model's default. For models on a grid; others are judged as they are, and so
+#'   is every model at the end of a fit.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
 #' @export
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
-                       explore = c(4, 1), random_slot = FALSE, moves = NULL, pool = NULL,
+                       explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
                        conditional = NULL, temperature = NULL) {
-  refuse_unbuilt(list(moves = moves, pool = pool, conditional = conditional,
-                      temperature = temperature))
-  if (!is.numeric(explore) || length(explore) != 2) {
-    abort_value(explore, "explore", "two whole numbers")
-  }
   structure(
     list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")),
          keep = check_flag(keep, "keep"),
          propose = if (!is.null(propose)) check_count(propose, "propose"),
-         explore = c(check_count(explore[1], "explore", 0, most_draws),
-                     check_count(explore[2], "explore", 0, most_draws)),
-         random_slot = check_flag(random_slot, "random_slot")),
+         explore = check_early_late(explore, "explore"),
+         random_slot = if (!is.null(random_slot)) check_flag(random_slot, "random_slot"),
+         moves = if (!is.null(moves)) check_count(moves, "moves", 0, most_moves),
+         pool = if (!is.null(pool)) check_count(pool, "pool"),
+         conditional = check_early_late(conditional, "conditional"),
+         temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0)),
     class = "gps_screen"
   )
 }
 
-# Uniform draws that a data point may ask for.
+# NULL, or two whole numbers: while the fit explores, and after.
+check_early_late <- function(x, arg) {
+  if (is.null(x)) return(NULL)
+  if (!is.numeric(x) || length(x) != 2) abort_value(x, arg, "two whole numbers")
+  c(check_count(x[1], arg, 0, most_draws), check_count(x[2], arg, 0, most_draws))
+}
+
+# Neighbours on the grid that src/screen.c draws from.
+most_moves <- 24L
+
+# Candidates of a kind that a data point may ask for.
 most_draws <- 1e6
 
 # Options that later versions will have must not pass in silence.
@@ -51,8 +82,9 @@ refuse_unbuilt <- function(values) {
   }
 }
 
-# selected [n_selected x n] of one block, slots in ascending latent order. `affinity` [H x n]; NULL
-# ranks nothing, so that all latents tie. A state with `given` slots has them instead (mend.R).
+# selected [n_selected x n] of one block, slots in ascending latent order, 0 = empty at the end.
+# `affinity` [H x n]; NULL ranks nothing, so that all latents tie. A state with `given` slots has
+# them instead (mend.R).
 select_block <- function(task, state, block, inputs) {
   n_latents <- task$model$n_latents
   if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))
@@ -62,24 +94,63 @@ select_block <- function(task, state, block, inputs) {
   screen <- task$selector$screen
   if (!is.null(screen)) return(screen_block(task, state, block, inputs, affinity, screen, stream))
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
-  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, stream,
-        block$first_row, task$n_threads)
+  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, task$model$grid,
+        stream, block$first_row, task$n_threads)
 }
 
+# A screen with numbers for all its defaults.
+resolve_screen <- function(screen, model, n_selected) {
+  n_latents <- model$n_latents
+  on_grid <- !is.null(model$grid)
+  share <- function(part) as.integer(min(most_draws, max(n_selected, ceiling(part * n_latents))))
+  defaults <- if (on_grid) {
+    list(propose = 10L * n_selected, explore = c(share(0.02), share(0.005)), random_slot = TRUE,
+         moves = 4L, pool = 8L * n_selected, conditional = c(0L, 6L * n_selected))
+  } else {
+    list(propose = 2L * n_selected, explore = c(4L, 1L), random_slot = FALSE, moves = 0L,
+         pool = 8L * n_selected, conditional = c(0L, 0L))
+  }
+  is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
+  screen[names(defaults)[is_open]] <- defaults[is_open]
+  if (!on_grid && screen$moves > 0) {
+    gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
+                      dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
+  }
+  screen$propose <- min(screen$propose, n_latents)
+  screen
+}
+
+# Selected latents; the attribute `n_gains` says how many gains the model was asked for.
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
+  screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
   kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
   refuse_nan(affinity, block)
-  propose <- if (is.null(screen$propose)) 2L * task$n_selected else screen$propose
-  propose <- min(propose, task$model$n_latents)
-  settings <- list(n_propose = propose, n_explore = screen$explore[if (state$explore > 0) 1 else 2],
-                   is_greedy = as.integer(screen$rank_by == "greedy"),
-                   share = if (screen$random_slot) state$explore * task$n_selected else 0,
-                   is_one_hot = as.integer(task$model$rule$min_active == 1))
-  if (is.null(affinity) && is.null(kept)) settings$n_explore <- propose
-  problem <- list(shape = task$model$shape, inputs = inputs,
+  phase <- if (state$is_early) 1 else 2
+  settings <- list(
+    n_propose = screen$propose, n_explore = screen$explore[phase], n_moves = screen$moves,
+    n_pool = screen$pool, n_conditional = screen$conditional[phase],
+    is_greedy = as.integer(screen$rank_by == "greedy"),
+    share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
+    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid
+  )
+  if (is.null(affinity) && is.null(kept)) {
+    on_grid <- !is.null(task$model$grid)
+    settings$n_explore <- max(screen$propose, if (on_grid) settings$n_explore)
+  }
+  problem <- list(shape = task$model$shape,
+                  inputs = screen_inputs(task, state, block, inputs, screen$temperature),
                   lengths = block_lengths(task$model, block))
-  .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept, task$n_selected,
-        settings, stream, task$n_threads)
+  result <- .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept,
+                  task$n_selected, settings, stream, task$n_threads)
+  structure(result$selected, n_gains = result$n_gains)
+}
+
+# Inputs by which candidates are judged: those of the E-step, or of a model with more noise.
+screen_inputs <- function(task, state, block, inputs, temperature) {
+  if (isTRUE(state$is_polishing)) return(inputs)
+  params <- temper_params(task$model, state$params, temperature)
+  if (identical(params, state$params)) return(inputs)
+  block_inputs(task$model, params, task$y, block)
 }
 
 refuse_nan <- function(affinity, block) {

@@ -32,8 +32,9 @@
 #' @param smooth standard deviation in grid cells, 0 to 100, of a Gaussian blur of the predictions
 #'   over neighbouring positions, cut off at three standard deviations; 0: none; NULL: the model's
 #'   default. A number above 0 is an error for models whose latents lie on no grid.
-#' @param screen NULL: the model's default, no screening for the models built so far; FALSE: never;
-#'   or a [gps_screen()].
+#' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
+#'   the paper; NULL: the model's default, `gps_screen()` for models whose latents lie on a grid,
+#'   FALSE for the others. `selector_full()`, `selector_random()` and `selector_custom()` never screen.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
 #'   it gets the memory as third argument.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
@@ -45,10 +46,9 @@
 #' @name selector
 NULL
 
-new_selector <- function(kind, label, explore = 0, screen = NULL, ...) {
-  if (!is.null(screen) && !identical(screen, FALSE)) {
-    check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
-  }
+new_selector <- function(kind, label, explore = 0, screen = FALSE, ...) {
+  is_named <- !is.null(screen) && !identical(screen, FALSE)
+  if (is_named) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
   structure(list(label = label, explore = explore, screen = screen, ...),
             class = c(paste0("gps_selector_", kind), "gps_selector"))
 }

@@ -4,7 +4,7 @@
 ENTRY(estep, 10)
 ENTRY(prepare, 7)
 ENTRY(mstep, 7)
-ENTRY(select, 6)
+ENTRY(select, 7)
 ENTRY(screen, 10)
 ENTRY(max_threads, 0)
 ENTRY(gp_evaluate, 7)

@@ -20,31 +20,99 @@ static void to_one_based(int *selected, size_t n) {
   for (size_t i = 0; i < n; i++) selected[i]++;
 }
 
-/* affinity [H x n], n_selected, share of explorers, stream, number of the first row, threads ->
- * selected [n_selected x n], 1-based. */
-SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP stream, SEXP first_row,
+/* Two whole numbers, or NULL: a grid of one location. Its groups must make up all latents. */
+static gps_grid read_grid(SEXP grid, int n_latents) {
+  if (grid == R_NilValue) return (gps_grid){1, 1};
+  const int *size = view_ints(grid, 2, "grid");
+  if (size[0] < 1 || size[1] < 1 || size[0] > n_latents || size[1] > n_latents / size[0] ||
+      n_latents % (size[0] * size[1]) != 0) {
+    raise_error("model", "%d latents are no groups on a grid of %d x %d.", n_latents, size[0],
+                size[1]);
+  }
+  return (gps_grid){size[0], size[1]};
+}
+
+/* affinity [H x n], n_selected, share of explorers, grid, stream, number of the first row, threads
+ * -> selected [n_selected x n], 1-based, 0 where there are too few groups. */
+SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream, SEXP first_row,
               SEXP n_threads) {
   const double *value = view_matrix(affinity, -1, -1, "affinity");
   const int n_latents = n_rows_of(affinity), n_points = n_cols_of(affinity);
   const int n_slots = view_int(n_selected, "n_selected");
   if (n_slots < 1 || n_slots > n_latents)
     raise_error("model", "Cannot select %d of %d latents.", n_slots, n_latents);
+  const gps_grid locations = read_grid(grid, n_latents);
   const gps_source source = read_source(stream);
   const size_t first = (size_t)view_number(first_row, "first_row");
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   size_t bad_point = 0;
   const gps_status status =
-      select_latents(value, n_latents, (size_t)n_points, n_slots, view_number(share, "explore"),
-                     &source, first, view_int(n_threads, "n_threads"), INTEGER(result), &bad_point);
+      select_latents(value, n_latents, locations.height * locations.width, (size_t)n_points,
+                     n_slots, view_number(share, "explore"), &source, first,
+                     view_int(n_threads, "n_threads"), INTEGER(result), &bad_point);
   if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
   to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
   UNPROTECT(1);
   return result;
 }
 
+/* Most candidates of one kind for a data point. */
+#define MOST_CANDIDATES 1000000
+
+static int read_count(SEXP list, const char *name) { return view_int(list_need(list, name), name); }
+
+static gps_screen read_screen(SEXP list) {
+  const gps_screen screen = {.n_propose = read_count(list, "n_propose"),
+                             .n_explore = read_count(list, "n_explore"),
+                             .n_moves = read_count(list, "n_moves"),
+                             .n_pool = read_count(list, "n_pool"),
+                             .n_conditional = read_count(list, "n_conditional"),
+                             .is_greedy = read_count(list, "is_greedy"),
+                             .share = view_number(list_need(list, "share"), "share")};
+  if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
+      screen.n_explore > MOST_CANDIDATES) {
+    raise_error("argument",
+                "A screen may propose 1 to 1e6 latents and explore 0 to 1e6, not %d and %d.",
+                screen.n_propose, screen.n_explore);
+  }
+  if (screen.n_moves < 0 || screen.n_moves > 24 || screen.n_pool < 1 || screen.n_conditional < 0) {
+    raise_error("argument",
+                "A screen may make 0 to 24 moves, and have a pool of 1 or more and 0 or more "
+                "conditional candidates, not %d, %d and %d.",
+                screen.n_moves, screen.n_pool, screen.n_conditional);
+  }
+  return screen;
+}
+
+/* Work between two questions whether the user interrupts, in numbers that the gains may touch: well
+ * below a second. */
+#define SLICE_WORK ((size_t)1 << 26)
+
+/* Screens slice by slice; the value is the number of gains. */
+static double run_slices(const screen_job *job, int n_threads, int *selected) {
+  const size_t n_doubles = screen_scratch(job->screen, job->n_slots, job->model_scratch);
+  const size_t n_ints = screen_scratch_ints(job->screen, job->n_slots);
+  double *scratch = (double *)R_alloc(n_doubles * (size_t)n_threads, sizeof *scratch);
+  int *ints = (int *)R_alloc(n_ints * (size_t)n_threads, sizeof *ints);
+  const size_t n_points = (size_t)job->problem->n_points;
+  const size_t work = (size_t)screen_capacity(job->screen, job->n_slots) *
+                      ((size_t)job->n_slots + 1) * (size_t)job->problem->shape.n_dims;
+  const size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = slice * (size_t)n_threads;
+  double n_gains = 0;
+  for (size_t from = 0; from < n_points; from += step) {
+    const size_t to = step < n_points - from ? from + step : n_points;
+    const screen_outcome outcome = screen_points(job, from, to, n_threads, selected, scratch, ints);
+    if (outcome.status != GPS_OK)
+      raise_status(outcome.status, "Screening", job->problem->first_row + outcome.bad_point);
+    n_gains += outcome.n_gains;
+    R_CheckUserInterrupt();
+  }
+  return n_gains;
+}
+
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
- * NULL, n_slots, list(n_propose, n_explore, is_greedy, share, is_one_hot), stream, n_threads ->
- * selected [n_slots x n], 1-based. */
+ * NULL, n_slots, list(n_propose, n_explore, n_moves, n_pool, n_conditional, is_greedy, share,
+ * is_one_hot, grid), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
   const gps_model *model = find_model(native);
@@ -53,35 +121,29 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
                                            list_need(problem_list, "lengths"), block, 0);
   const int n_slots = view_int(n_selected, "n_selected"), n_latents = problem.shape.n_latents;
-  const gps_screen screen = {view_int(list_need(screen_list, "n_propose"), "n_propose"),
-                             view_int(list_need(screen_list, "n_explore"), "n_explore"),
-                             view_int(list_need(screen_list, "is_greedy"), "is_greedy"),
-                             view_number(list_need(screen_list, "share"), "share")};
-  if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > 1e6 ||
-      screen.n_explore > 1e6) {
-    raise_error("argument",
-                "A screen may propose 1 to 1e6 latents and explore 0 to 1e6, not %d and %d.",
-                screen.n_propose, screen.n_explore);
-  }
-  const int is_one_hot = view_int(list_need(screen_list, "is_one_hot"), "is_one_hot");
-  const double *value =
-      affinity == R_NilValue ? NULL : view_matrix(affinity, n_latents, block.n_points, "affinity");
-  const int *last = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points);
+  const gps_screen screen = read_screen(screen_list);
   const gps_source source = read_source(stream);
-  const int threads = view_int(n_threads, "n_threads"), n_points = block.n_points;
-  const size_t model_scratch =
-      model->scratch_size(&problem, &(gps_states)SCREEN_LARGEST_PROBE(n_slots));
-  double *scratch = (double *)R_alloc(
-      screen_scratch(&screen, n_slots, model_scratch) * (size_t)threads, sizeof *scratch);
-  int *ints = (int *)R_alloc(screen_scratch_ints(&screen, n_slots) * (size_t)threads, sizeof *ints);
-  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
-  int *selected = INTEGER(result);
-  const screen_job job = {model, &problem, &screen, &source,    block.y,
-                          value, last,     n_slots, is_one_hot, model_scratch};
-  size_t bad_point = 0;
-  const gps_status status = screen_points(&job, threads, selected, scratch, ints, &bad_point);
-  if (status != GPS_OK) raise_status(status, "Screening", problem.first_row + bad_point);
-  to_one_based(selected, (size_t)n_slots * (size_t)n_points);
+  const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
+  const screen_job job = {
+      .model = model,
+      .problem = &problem,
+      .screen = &screen,
+      .source = &source,
+      .grid = read_grid(list_get(screen_list, "grid"), n_latents),
+      .y = block.y,
+      .affinity = affinity == R_NilValue
+                      ? NULL
+                      : view_matrix(affinity, n_latents, block.n_points, "affinity"),
+      .kept = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points),
+      .n_slots = n_slots,
+      .is_one_hot = read_count(screen_list, "is_one_hot"),
+      .model_scratch = model->scratch_size(&problem, &largest)};
+  const char *const names[] = {"selected", "n_gains"};
+  const SEXP result = PROTECT(new_named_list(2, names));
+  int *selected = hang_int_matrix(result, 0, n_slots, block.n_points);
+  const double n_gains = run_slices(&job, view_int(n_threads, "n_threads"), selected);
+  *hang_doubles(result, 1, 1) = n_gains;
+  to_one_based(selected, (size_t)n_slots * (size_t)block.n_points);
   UNPROTECT(1);
   return result;
 }

@@ -2,11 +2,31 @@
 #include "screen.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "threads.h"
 
+/* A neighbour on the grid lies at most so far away in either direction. */
+#define REACH 2
+
+/* One data point's work. Candidates with their gains, the pool of the greedy step first. */
+typedef struct {
+  const screen_job *job;
+  const gps_point *point;
+  uint32_t row;
+  int group_size;
+  int n; /* candidates */
+  int *candidate;
+  double *gain, *single; /* given what is selected so far, and given nothing */
+  int *order;            /* positions or latents, best first */
+  int *given, n_given;   /* the state that gains are conditional on */
+  int *probe;
+  double *rest;
+  double n_gains;
+} screen_work;
+
 int screen_capacity(const gps_screen *screen, int n_slots) {
-  return screen->n_propose + screen->n_explore + n_slots;
+  return screen->n_propose + screen->n_explore + n_slots * (1 + screen->n_moves);
 }
 
 /* gains and first gains of the candidates, two log joints, the model's scratch */
@@ -14,49 +34,91 @@ size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratc
   return 2 * (size_t)screen_capacity(screen, n_slots) + 2 + model_scratch;
 }
 
-/* candidates and their ranks; latents of a probe and its two states */
+/* Bits of the number of places in the table of candidates: at least twice as many as candidates. */
+static int table_bits(int capacity) {
+  int bits = 4;
+  while (((size_t)1 << bits) < 2 * (size_t)capacity) bits++;
+  return bits;
+}
+
+/* candidates, and positions of the best of them; the state that is given; latents of a probe and
+ * its two states; the table of candidates */
 size_t screen_scratch_ints(const gps_screen *screen, int n_slots) {
-  return (size_t)screen_capacity(screen, n_slots) + (size_t)screen->n_propose +
-         4 * (size_t)n_slots + 4;
+  const int capacity = screen_capacity(screen, n_slots);
+  return 2 * (size_t)capacity + (size_t)n_slots + 3 * ((size_t)n_slots + 1) +
+         ((size_t)1 << table_bits(capacity));
 }
 
-static int add_candidate(int *candidate, int n, int latent) {
-  if (latent < 0) return n;
-  for (int i = 0; i < n; i++) {
-    if (candidate[i] == latent) return n;
+/* Whether a latent is new to the table, where it is noted then; -1 is no latent. */
+static int is_new(int *table, int bits, int latent) {
+  const uint32_t mask = ((uint32_t)1 << bits) - 1;
+  uint32_t at = ((uint32_t)latent * 0x9E3779B1u) >> (32 - bits);
+  for (; table[at] >= 0; at = (at + 1) & mask) {
+    if (table[at] == latent) return 0;
   }
-  candidate[n] = latent;
-  return n + 1;
+  table[at] = latent;
+  return 1;
 }
 
-static int gather_candidates(const gps_screen *screen, int n_latents, const double *affinity,
-                             const int *kept, int n_slots, const gps_source *source, uint32_t row,
-                             int *candidate, int *ranked) {
-  int n = 0;
-  if (affinity && screen->n_propose > 0) {
+/* A uniform neighbour of a latent on the cyclic grid of its group. */
+static int move_latent(int latent, gps_grid grid, gps_rng *rng) {
+  const int width = 2 * REACH + 1, n = width * width - 1;
+  int step = gps_rng_index(rng, n);
+  if (step >= n / 2) step++;
+  const int size = grid.height * grid.width, location = latent % size;
+  const int down = step % width - REACH, right = step / width - REACH;
+  const int row = (location % grid.height + down + REACH * grid.height) % grid.height;
+  const int column = (location / grid.height + right + REACH * grid.width) % grid.width;
+  return latent - location + row + grid.height * column;
+}
+
+/* Candidates of a point, each once. */
+static void gather_candidates(screen_work *work, size_t index, int *table) {
+  const screen_job *job = work->job;
+  const gps_screen *screen = job->screen;
+  const int n_latents = job->problem->shape.n_latents;
+  const int bits = table_bits(screen_capacity(screen, job->n_slots));
+  const int *kept = job->kept ? job->kept + index * (size_t)job->n_slots : NULL;
+  const gps_source *source = job->source;
+  int *candidate = work->candidate, n = 0;
+  memset(table, 0xff, ((size_t)1 << bits) * sizeof *table);
+  if (job->affinity && screen->n_propose > 0) {
     const int n_top = screen->n_propose < n_latents ? screen->n_propose : n_latents;
-    select_top(affinity, n_latents, n_top, source, row, ranked);
-    for (int i = 0; i < n_top; i++) n = add_candidate(candidate, n, ranked[i]);
+    select_top(job->affinity + index * (size_t)n_latents, n_latents, n_top, source, work->row,
+               work->order);
+    for (int i = 0; i < n_top; i++) {
+      if (is_new(table, bits, work->order[i])) candidate[n++] = work->order[i];
+    }
   }
-  for (int i = 0; kept && i < n_slots; i++) n = add_candidate(candidate, n, kept[i]);
+  for (int i = 0; kept && i < job->n_slots; i++) {
+    if (kept[i] >= 0 && is_new(table, bits, kept[i])) candidate[n++] = kept[i];
+  }
   gps_rng rng =
-      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, row);
-  for (int i = 0; i < screen->n_explore; i++)
-    n = add_candidate(candidate, n, gps_rng_index(&rng, n_latents));
-  return n;
+      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, work->row);
+  for (int i = 0; i < screen->n_explore; i++) {
+    const int latent = gps_rng_index(&rng, n_latents);
+    if (is_new(table, bits, latent)) candidate[n++] = latent;
+  }
+  for (int i = 0; kept && i < job->n_slots; i++) {
+    for (int k = 0; kept[i] >= 0 && k < screen->n_moves; k++) {
+      const int latent = move_latent(kept[i], job->grid, &rng);
+      if (is_new(table, bits, latent)) candidate[n++] = latent;
+    }
+  }
+  work->n = n;
 }
 
 /* Gain through the log joint: a probe point whose slots hold `given` and one candidate, and a
  * template of the two states without and with it. A one-hot model has no state without. */
-static gps_status probe_gain(const gps_model *model, const gps_problem *problem,
-                             const gps_point *point, int is_one_hot, int n_given, const int *given,
-                             int n_candidates, const int *candidate, double *gain,
-                             double *log_joint, double *scratch, int *ints) {
-  int *latent = ints, *active = latent + n_given + 1, n_active[2] = {n_given, n_given + 1},
+static gps_status probe_gain(screen_work *work, int n_candidates, const int *candidate,
+                             double *gain) {
+  const int n_given = work->n_given, is_one_hot = work->job->is_one_hot;
+  int *latent = work->probe, *active = latent + n_given + 1, n_active[2] = {n_given, n_given + 1},
       parent[2] = {-1, 0};
+  double *log_joint = work->rest, *scratch = log_joint + 2;
   const int n_slots = n_given + 1, n_states = is_one_hot ? 1 : 2;
-  for (int i = 0; i < n_given; i++) latent[i] = active[i] = active[n_slots + i] = i;
-  for (int i = 0; i < n_given; i++) latent[i] = given[i];
+  for (int i = 0; i < n_given; i++) active[i] = active[n_slots + i] = i;
+  for (int i = 0; i < n_given; i++) latent[i] = work->given[i];
   active[is_one_hot ? 0 : n_slots + n_given] = n_given;
   const gps_states states = {n_slots, n_slots, n_states, is_one_hot ? n_active + 1 : n_active,
                              active,  parent,  0};
@@ -64,94 +126,245 @@ static gps_status probe_gain(const gps_model *model, const gps_problem *problem,
     gain[c] = -HUGE_VAL;
     if (is_one_hot && n_given > 0) continue;
     latent[n_given] = candidate[c];
-    const gps_point probe = {point->index, point->y, point->observed, latent};
-    const gps_status status = model->log_joint(problem, &probe, &states, log_joint, scratch);
+    const gps_point probe = {work->point->index, work->point->y, work->point->observed, latent};
+    const gps_status status =
+        work->job->model->log_joint(work->job->problem, &probe, &states, log_joint, scratch);
     if (status != GPS_OK) return status;
     gain[c] = is_one_hot ? log_joint[0] : log_joint[1] - log_joint[0];
   }
   return GPS_OK;
 }
 
-/* Position of the best gain; where all are -Inf, of the best single-cause state. */
-static int best_candidate(const double *gain, const double *single, int n) {
-  int best = 0;
-  for (int i = 1; i < n; i++) {
+/* Gains of candidates given the state so far. */
+static gps_status compute_gains(screen_work *work, int n_candidates, const int *candidate,
+                                double *gain) {
+  const screen_job *job = work->job;
+  if (n_candidates == 0) return GPS_OK;
+  work->n_gains += n_candidates;
+  const gps_status status =
+      job->model->gain ? job->model->gain(job->problem, work->point, work->n_given, work->given,
+                                          n_candidates, candidate, gain, work->rest + 2)
+                       : probe_gain(work, n_candidates, candidate, gain);
+  if (status != GPS_OK) return status;
+  for (int i = 0; i < n_candidates; i++) {
+    if (isnan(gain[i])) return GPS_NOT_FINITE;
+  }
+  return GPS_OK;
+}
+
+static void swap_candidates(screen_work *work, int a, int b) {
+  const int candidate = work->candidate[a];
+  const double gain = work->gain[a], single = work->single[a];
+  work->candidate[a] = work->candidate[b];
+  work->gain[a] = work->gain[b];
+  work->single[a] = work->single[b];
+  work->candidate[b] = candidate;
+  work->gain[b] = gain;
+  work->single[b] = single;
+}
+
+/* The best n_best by gain of the candidates from .. to - 1 come first among them, in no order. The
+ * value says where they end. */
+static int put_best_first(screen_work *work, int from, int to, int n_best) {
+  if (n_best >= to - from) return to;
+  select_top(work->gain + from, to - from, n_best, work->job->source, work->row, work->order);
+  sort_slots(work->order, n_best);
+  for (int i = 0; i < n_best; i++) swap_candidates(work, from + i, from + work->order[i]);
+  return from + n_best;
+}
+
+/* Whether the group of a latent is one of those of slot [n]. */
+static int is_taken(const screen_work *work, const int *slot, int n, int latent) {
+  const int first = latent - latent % work->group_size, last = first + work->group_size - 1;
+  for (int i = 0; i < n; i++) {
+    if (slot[i] >= first && slot[i] <= last) return 1;
+  }
+  return 0;
+}
+
+/* The kept latents that explain something together become the given state: one after the other by
+ * the gain, as long as it is positive. They stand among the candidates. */
+static gps_status give_kept(screen_work *work, const int *kept) {
+  const int n_slots = work->job->n_slots;
+  int *left = work->order, n_left = 0;
+  double *gain = work->gain;
+  for (int i = 0; i < n_slots; i++) {
+    if (kept[i] >= 0) left[n_left++] = kept[i];
+  }
+  while (n_left > 0) {
+    const gps_status status = compute_gains(work, n_left, left, gain);
+    if (status != GPS_OK) return status;
+    int best = 0, n = 0;
+    for (int i = 1; i < n_left; i++) {
+      if (gain[i] > gain[best]) best = i;
+    }
+    if (!(gain[best] > 0)) break;
+    work->given[work->n_given++] = left[best];
+    for (int i = 0; i < n_left; i++) {
+      if (!is_taken(work, work->given, work->n_given, left[i])) left[n++] = left[i];
+    }
+    n_left = n;
+  }
+  return GPS_OK;
+}
+
+/* The pool grows by the kept state and by what explains most beside it. Changes gains. */
+static gps_status add_conditional(screen_work *work, const int *kept, int *n_pool) {
+  gps_status status = give_kept(work, kept);
+  if (status != GPS_OK || work->n_given == 0) return status;
+  int from = *n_pool, to = work->n;
+  for (int i = from; i < to;) {
+    const int latent = work->candidate[i];
+    if (!is_taken(work, work->given, work->n_given, latent)) {
+      i++;
+      continue;
+    }
+    int is_given = 0;
+    for (int k = 0; k < work->n_given; k++) is_given |= work->given[k] == latent;
+    if (is_given) {
+      swap_candidates(work, i++, from++);
+    } else {
+      swap_candidates(work, i, --to);
+    }
+  }
+  status = compute_gains(work, to - from, work->candidate + from, work->gain + from);
+  work->n_given = 0;
+  if (status != GPS_OK) return status;
+  *n_pool = put_best_first(work, from, to, work->job->screen->n_conditional);
+  return GPS_OK;
+}
+
+/* Singleton screen of all candidates; the value is the size of the pool. */
+static gps_status fill_pool(screen_work *work, size_t index, int *n_pool) {
+  const screen_job *job = work->job;
+  const gps_screen *screen = job->screen;
+  work->n_given = 0;
+  gps_status status = compute_gains(work, work->n, work->candidate, work->gain);
+  if (status != GPS_OK) return status;
+  memcpy(work->single, work->gain, (size_t)work->n * sizeof *work->single);
+  *n_pool = work->n;
+  if (!screen->is_greedy || job->is_one_hot) return GPS_OK;
+  *n_pool = put_best_first(work, 0, work->n, screen->n_pool);
+  if (screen->n_conditional == 0 || *n_pool == work->n || job->kept == NULL) return GPS_OK;
+  status = add_conditional(work, job->kept + index * (size_t)job->n_slots, n_pool);
+  memcpy(work->gain, work->single, (size_t)work->n * sizeof *work->gain);
+  return status;
+}
+
+/* Position of the best gain in the pool; where all are -Inf, of the best single-cause state. */
+static int best_candidate(const screen_work *work, int from, int to) {
+  const double *gain = work->gain, *single = work->single;
+  int best = from;
+  for (int i = from + 1; i < to; i++) {
     if (gain[i] > gain[best] || (gain[i] == gain[best] && single[i] > single[best])) best = i;
   }
   return best;
 }
 
-static void remove_at(int *candidate, double *gain, double *single, int n, int at) {
-  candidate[at] = candidate[n - 1];
-  gain[at] = gain[n - 1];
-  single[at] = single[n - 1];
+/* Candidates from .. to - 1 without a latent and the others of its group. Returns where they end.
+ */
+static int drop_group(screen_work *work, int from, int to, int latent) {
+  const int first = latent - latent % work->group_size, last = first + work->group_size - 1;
+  for (int i = from; i < to;) {
+    if (work->candidate[i] >= first && work->candidate[i] <= last) {
+      swap_candidates(work, i, --to);
+    } else {
+      i++;
+    }
+  }
+  return to;
 }
 
-/* Gains of all candidates given the latents already selected. */
-static gps_status compute_gains(const screen_job *job, const gps_point *point, int n_given,
-                                const int *given, int n_candidates, const int *candidate,
-                                double *gain, double *scratch, int *ints) {
-  if (job->model->gain) {
-    return job->model->gain(job->problem, point, n_given, given, n_candidates, candidate, gain,
-                            scratch + 2);
+/* Slots one after the other from the pool, which is filled again from the other candidates where it
+ * runs out. Only latents that gain something join the state that gains are conditional on. */
+static gps_status fill_slots(screen_work *work, int n_pool, int *selected, int *n_filled) {
+  const int n_slots = work->job->n_slots;
+  const int is_greedy = work->job->screen->is_greedy && !work->job->is_one_hot;
+  int from = 0, to = n_pool, rest = n_pool, n = 0, is_stale = 0;
+  while (n < n_slots) {
+    if (from == to) {
+      from = rest;
+      for (int i = 0; i < n; i++) work->n = drop_group(work, from, work->n, selected[i]);
+      memcpy(work->gain + from, work->single + from, (size_t)(work->n - from) * sizeof(double));
+      rest = to = put_best_first(work, from, work->n, work->job->screen->n_pool);
+      if (from == to) break;
+      is_stale = is_greedy && work->n_given > 0;
+    }
+    if (is_stale) {
+      const gps_status status =
+          compute_gains(work, to - from, work->candidate + from, work->gain + from);
+      if (status != GPS_OK) return status;
+      is_stale = 0;
+    }
+    const int best = best_candidate(work, from, to), latent = work->candidate[best];
+    selected[n++] = latent;
+    if (is_greedy && work->gain[best] > 0) {
+      work->given[work->n_given++] = latent;
+      is_stale = 1;
+    }
+    to = drop_group(work, from, to, latent);
   }
-  return probe_gain(job->model, job->problem, point, job->is_one_hot, n_given, given, n_candidates,
-                    candidate, gain, scratch, scratch + 2, ints);
+  *n_filled = n;
+  return GPS_OK;
 }
 
 static gps_status screen_point(const screen_job *job, size_t index, int *selected, double *scratch,
-                               int *ints) {
+                               int *ints, double *n_gains) {
   const int n_slots = job->n_slots, capacity = screen_capacity(job->screen, n_slots);
-  const int n_latents = job->problem->shape.n_latents;
-  const uint32_t row = (uint32_t)(job->problem->first_row + index);
-  double *gain = scratch, *single = gain + capacity, *rest = single + capacity;
-  int *candidate = ints, *ranked = candidate + capacity, *probe = ranked + job->screen->n_propose;
-  const gps_point point = {(int)index, job->y + index * (size_t)job->problem->shape.n_dims, NULL,
-                           NULL};
-  int n = gather_candidates(job->screen, n_latents,
-                            job->affinity ? job->affinity + index * (size_t)n_latents : NULL,
-                            job->kept ? job->kept + index * (size_t)n_slots : NULL, n_slots,
-                            job->source, row, candidate, ranked);
-  int n_filled = 0;
-  while (n_filled < n_slots && n > 0) {
-    if (n_filled == 0 || job->screen->is_greedy) {
-      const gps_status status =
-          compute_gains(job, &point, n_filled, selected, n, candidate, gain, rest, probe);
-      if (status != GPS_OK) return status;
-    }
-    for (int i = 0; i < n; i++) {
-      if (isnan(gain[i])) return GPS_NOT_FINITE;
-      if (n_filled == 0) single[i] = gain[i];
-    }
-    const int best = best_candidate(gain, single, n);
-    selected[n_filled++] = candidate[best];
-    remove_at(candidate, gain, single, n--, best);
+  const gps_shape shape = job->problem->shape;
+  const gps_point point = {(int)index, job->y + index * (size_t)shape.n_dims, NULL, NULL};
+  int *order = ints + capacity, *given = order + capacity, *probe = given + n_slots;
+  screen_work work = {.job = job,
+                      .point = &point,
+                      .row = (uint32_t)(job->problem->first_row + index),
+                      .group_size = job->grid.height * job->grid.width,
+                      .candidate = ints,
+                      .gain = scratch,
+                      .single = scratch + capacity,
+                      .order = order,
+                      .given = given,
+                      .probe = probe,
+                      .rest = scratch + 2 * capacity};
+  gps_status status = GPS_OK;
+  int n_pool = 0, n_filled = 0;
+  gather_candidates(&work, index, probe + 3 * (n_slots + 1));
+  if (job->model->gain && job->model->gain_begin)
+    status = job->model->gain_begin(job->problem, &point, work.rest + 2);
+  if (status == GPS_OK) status = fill_pool(&work, index, &n_pool);
+  if (status == GPS_OK) status = fill_slots(&work, n_pool, selected, &n_filled);
+  *n_gains = work.n_gains;
+  if (status != GPS_OK) return status;
+  if (n_filled == n_slots) {
+    explore_slots(selected, n_slots, shape.n_latents, work.group_size, job->screen->share,
+                  job->source, work.row);
   }
-  if (n_filled == n_slots)
-    explore_slots(selected, n_slots, n_latents, job->screen->share, job->source, row);
   sort_slots(selected, n_filled);
   for (; n_filled < n_slots; n_filled++) selected[n_filled] = -1;
   return GPS_OK;
 }
 
-gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch,
-                         int *ints, size_t *bad_point) {
-  const size_t n_points = (size_t)job->problem->n_points, n_slots = (size_t)job->n_slots;
+screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int n_threads,
+                             int *selected, double *scratch, int *ints) {
   const size_t n_doubles = screen_scratch(job->screen, job->n_slots, job->model_scratch);
   const size_t n_ints = screen_scratch_ints(job->screen, job->n_slots);
-  gps_status status = GPS_OK;
-  *bad_point = n_points;
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
-  for (size_t n = 0; n < n_points; n++) {
+  screen_outcome outcome = {GPS_OK, to, 0};
+  double total = 0;
+#pragma omp parallel for num_threads(n_threads) schedule(static) \
+    reduction(+ : total) if (n_threads > 1)
+  for (size_t n = from; n < to; n++) {
     const size_t thread = (size_t)thread_number();
-    const gps_status outcome = screen_point(job, n, selected + n * n_slots,
-                                            scratch + n_doubles * thread, ints + n_ints * thread);
-    if (outcome == GPS_OK) continue;
+    double n_gains = 0;
+    const gps_status status =
+        screen_point(job, n, selected + n * (size_t)job->n_slots, scratch + n_doubles * thread,
+                     ints + n_ints * thread, &n_gains);
+    total += n_gains;
+    if (status == GPS_OK) continue;
 #pragma omp critical
-    if (n < *bad_point) {
-      *bad_point = n;
-      status = outcome;
+    if (n < outcome.bad_point) {
+      outcome.bad_point = n;
+      outcome.status = status;
     }
   }
-  return status;
+  outcome.n_gains = total;
+  return outcome;
 }

@@ -9,10 +9,18 @@
 typedef struct {
   int n_propose; /* best-ranked latents among the candidates */
   int n_explore; /* uniform draws among them */
-  int is_greedy; /* 1: fill slots one by one by the gain given those filled; 0: by the single-cause
-                    states */
+  int n_moves;   /* random neighbours of each kept candidate among them */
+  int n_pool;    /* candidates that are left for the greedy step, by their single-cause states */
+  int n_conditional; /* more of them, by their gain given the kept ones */
+  int is_greedy; /* 1: fill slots one by one by the gain given those filled that gained; 0: by the
+                    single-cause states */
   double share;  /* slots replaced by explorers afterwards, in expectation */
 } gps_screen;
+
+/* The grid that a group of latents is laid out on, row fastest; 1 x 1 where there are no groups. */
+typedef struct {
+  int height, width;
+} gps_grid;
 
 /* Candidates of one data point at the most. */
 int screen_capacity(const gps_screen *screen, int n_slots);
@@ -21,9 +29,10 @@ int screen_capacity(const gps_screen *screen, int n_slots);
 size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratch);
 size_t screen_scratch_ints(const gps_screen *screen, int n_slots);
 
-/* The largest template that a probe makes, to size the model's scratch by. */
+/* The largest template that a probe makes, to size the model's scratch by: all that was kept, and a
+ * candidate. */
 #define SCREEN_LARGEST_PROBE(n_slots) \
-  { (n_slots), (n_slots), 2, NULL, NULL, NULL, 0 }
+  { (n_slots) + 1, (n_slots) + 1, 2, NULL, NULL, NULL, 0 }
 
 /* A block to be screened. */
 typedef struct {
@@ -31,6 +40,7 @@ typedef struct {
   const gps_problem *problem;
   const gps_screen *screen;
   const gps_source *source;
+  gps_grid grid;
   const double *y;        /* [n_dims x n] */
   const double *affinity; /* [n_latents x n], or NULL: no proposals */
   const int *kept;        /* [n_slots x n] last selected latents, -1 = none; or NULL */
@@ -38,10 +48,17 @@ typedef struct {
   size_t model_scratch;
 } screen_job;
 
-/* selected [n_slots x n], ascending latents; empty slots get -1 where there are too few candidates.
- * scratch and ints hold screen_scratch() and screen_scratch_ints() for each thread. The failure of
- * the smallest point is returned, with the point in *bad_point. */
-gps_status screen_points(const screen_job *job, int n_threads, int *selected, double *scratch,
-                         int *ints, size_t *bad_point);
+/* A failure is that of the smallest point. */
+typedef struct {
+  gps_status status;
+  size_t bad_point;
+  double n_gains; /* gains that the model was asked for */
+} screen_outcome;
+
+/* Points from .. to - 1 of the block. selected [n_slots x n], ascending latents; empty slots get -1
+ * where there are too few candidates. scratch and ints hold screen_scratch() and
+ * screen_scratch_ints() for each thread. */
+screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int n_threads,
+                             int *selected, double *scratch, int *ints);
 
 #endif

@@ -3,6 +3,12 @@
 #include "select.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+/* Values looked at together: most latents are plainly worse than the worst that is held. */
+#define SCAN 16
 
 /* A random number that belongs to (data point, latent): orders latents of equal affinity. */
 static uint32_t tie_key(const gps_source *source, uint32_t row, int latent) {
@@ -19,17 +25,66 @@ static int is_better(const double *value, int a, int b, const gps_source *source
   return key_a != key_b ? key_a > key_b : a < b;
 }
 
+/* `latent` into top, which holds the n_held <= n_top best so far, best first. */
+static int insert_top(const double *value, int latent, int n_top, const gps_source *source,
+                      uint32_t row, int *top, int n_held) {
+  if (n_held == n_top && !is_better(value, latent, top[n_top - 1], source, row)) return n_held;
+  int low = 0, high = n_held < n_top ? n_held : n_top - 1;
+  const int n_new = n_held < n_top ? n_held + 1 : n_top;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (is_better(value, latent, top[middle], source, row)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  memmove(top + low + 1, top + low, (size_t)(n_new - 1 - low) * sizeof *top);
+  top[low] = latent;
+  return n_new;
+}
+
+/* The first of value [from .. n - 1], in steps of SCAN, from which SCAN values are not all below
+ * the threshold. */
+GPS_CLONES static int skip_below(const double *value, int from, int n, double threshold) {
+  for (; from + SCAN <= n; from += SCAN) {
+    int n_above = 0;
+    for (int i = 0; i < SCAN; i++) n_above += value[from + i] >= threshold;
+    if (n_above > 0) return from;
+  }
+  return from;
+}
+
 void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
                 int *top) {
-  int n_held = 0;
-  for (int h = 0; h < n; h++) {
-    /* Most latents are plainly worse than the worst that is held. */
-    if (n_held == n_top && value[h] < value[top[n_top - 1]]) continue;
-    if (n_held == n_top && !is_better(value, h, top[n_top - 1], source, row)) continue;
-    int at = n_held < n_top ? n_held++ : n_top - 1;
-    for (; at > 0 && is_better(value, h, top[at - 1], source, row); at--) top[at] = top[at - 1];
-    top[at] = h;
+  int n_held = 0, h = 0;
+  while (h < n) {
+    if (n_held == n_top) h = skip_below(value, h, n, value[top[n_top - 1]]);
+    const int end = h + SCAN < n ? h + SCAN : n;
+    for (; h < end; h++) {
+      if (n_held == n_top && value[h] < value[top[n_top - 1]]) continue;
+      n_held = insert_top(value, h, n_top, source, row, top, n_held);
+    }
   }
+}
+
+int select_top_groups(const double *value, int n, int group_size, int n_top,
+                      const gps_source *source, uint32_t row, int *top) {
+  const int n_groups = n / group_size;
+  if (n_top > n_groups) n_top = n_groups;
+  if (group_size == 1) {
+    select_top(value, n, n_top, source, row, top);
+    return n_top;
+  }
+  int n_held = 0;
+  for (int from = 0; from < n; from += group_size) {
+    int best = from;
+    for (int h = from + 1; h < from + group_size; h++) {
+      if (value[h] >= value[best] && is_better(value, h, best, source, row)) best = h;
+    }
+    n_held = insert_top(value, best, n_top, source, row, top, n_held);
+  }
+  return n_top;
 }
 
 void sort_slots(int *slot, int n) {
@@ -41,21 +96,21 @@ void sort_slots(int *slot, int n) {
   }
 }
 
-static int holds(const int *slot, int n, int latent) {
+static int holds_group(const int *slot, int n, int group_size, int latent) {
   for (int i = 0; i < n; i++) {
-    if (slot[i] == latent) return 1;
+    if (slot[i] / group_size == latent / group_size) return 1;
   }
   return 0;
 }
 
-void explore_slots(int *selected, int n_selected, int n_latents, double share,
+void explore_slots(int *selected, int n_selected, int n_latents, int group_size, double share,
                    const gps_source *source, uint32_t row) {
-  if (share <= 0 || n_selected >= n_latents) return;
+  const int n_others = n_latents / group_size - n_selected;
+  if (share <= 0 || n_others <= 0) return;
   gps_rng rng =
       gps_rng_stream(source->seed, source->start, GPS_PURPOSE_EXPLORE, source->iteration, row);
   int n_explorers = (int)floor(share);
   if (gps_rng_uniform(&rng) < share - n_explorers) n_explorers++;
-  const int n_others = n_latents - n_selected;
   if (n_explorers > n_selected) n_explorers = n_selected;
   if (n_explorers > n_others) n_explorers = n_others;
   if (n_explorers > GPS_MAX_EXPLORERS) n_explorers = GPS_MAX_EXPLORERS;
@@ -65,15 +120,18 @@ void explore_slots(int *selected, int n_selected, int n_latents, double share,
   int drawn[GPS_MAX_EXPLORERS];
   for (int i = 0; i < n_explorers;) {
     const int latent = gps_rng_index(&rng, n_latents);
-    if (holds(selected, n_selected, latent) || holds(drawn, i, latent)) continue;
+    if (holds_group(selected, n_selected, group_size, latent) ||
+        holds_group(drawn, i, group_size, latent)) {
+      continue;
+    }
     drawn[i++] = latent;
   }
   for (int i = 0; i < n_explorers; i++) leaving[i] = drawn[i];
 }
 
-gps_status select_latents(const double *affinity, int n_latents, size_t n_points, int n_selected,
-                          double share, const gps_source *source, size_t first_row, int n_threads,
-                          int *selected, size_t *bad_point) {
+gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
+                          int n_selected, double share, const gps_source *source, size_t first_row,
+                          int n_threads, int *selected, size_t *bad_point) {
   size_t first_bad = n_points;
 #pragma omp parallel for num_threads(n_threads) schedule(static) \
     reduction(min \
@@ -85,9 +143,10 @@ gps_status select_latents(const double *affinity, int n_latents, size_t n_points
       if (isnan(value[h]) && n < first_bad) first_bad = n;
     }
     const uint32_t row = (uint32_t)(first_row + n);
-    select_top(value, n_latents, n_selected, source, row, slots);
-    explore_slots(slots, n_selected, n_latents, share, source, row);
-    sort_slots(slots, n_selected);
+    int n_filled = select_top_groups(value, n_latents, group_size, n_selected, source, row, slots);
+    explore_slots(slots, n_filled, n_latents, group_size, share, source, row);
+    sort_slots(slots, n_filled);
+    for (; n_filled < n_selected; n_filled++) slots[n_filled] = -1;
   }
   *bad_point = first_bad;
   return first_bad < n_points ? GPS_NOT_FINITE : GPS_OK;

@@ -1,5 +1,7 @@
 /* From affinities to the selected latents of each data point (equation 4 of the paper): the best
- * n_selected, some of them replaced by explorers. Also the shared pieces that screening uses. */
+ * n_selected, some of them replaced by explorers. Latents come in groups of equal size, number /
+ * size is the group, of which one latent at the most is selected: the locations of a component on a
+ * grid. Groups of one are none. Also the shared pieces that screening uses. */
 #ifndef GPSELECT_SELECT_H
 #define GPSELECT_SELECT_H
 
@@ -22,19 +24,25 @@ typedef struct {
 void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
                 int *top);
 
+/* The same for the best latents of the n_top best groups. Returns how many there are: n_top, or all
+ * groups. */
+int select_top_groups(const double *value, int n, int group_size, int n_top,
+                      const gps_source *source, uint32_t row, int *top);
+
 /* Replace the last of selected [n_selected] (best first) by latents drawn without replacement from
- * the n_latents - n_selected others: floor(share) of them, plus one with probability the fraction
- * of share. Any thread. */
-void explore_slots(int *selected, int n_selected, int n_latents, double share,
+ * the groups that are not selected: floor(share) of them, plus one with probability the fraction of
+ * share, each of another group. Any thread. */
+void explore_slots(int *selected, int n_selected, int n_latents, int group_size, double share,
                    const gps_source *source, uint32_t row);
 
 /* Ascending order, in place. */
 void sort_slots(int *slot, int n);
 
-/* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order.
- * Returns GPS_NOT_FINITE with the first point that has a NaN in *bad_point. */
-gps_status select_latents(const double *affinity, int n_latents, size_t n_points, int n_selected,
-                          double share, const gps_source *source, size_t first_row, int n_threads,
-                          int *selected, size_t *bad_point);
+/* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order,
+ * -1 at the end where there are fewer groups than slots. Returns GPS_NOT_FINITE with the first
+ * point that has a NaN in *bad_point. */
+gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
+                          int n_selected, double share, const gps_source *source, size_t first_row,
+                          int n_threads, int *selected, size_t *bad_point);
 
 #endif

@@ -35,16 +35,29 @@ static gps_status screen_all(const gps_model *model, const gps_screen *screen,
                           .problem = &the_case.problem,
                           .screen = screen,
                           .source = &source,
+                          .grid = {1, 1},
                           .y = the_case.y,
                           .affinity = affinity,
                           .kept = kept,
                           .n_slots = N_SLOTS,
                           .is_one_hot = the_case.is_one_hot,
                           .model_scratch = model_scratch};
-  const gps_status status = screen_points(&job, n_threads, selected, scratch, ints, bad_point);
+  const screen_outcome outcome =
+      screen_points(&job, 0, (size_t)the_case.problem.n_points, n_threads, selected, scratch, ints);
+  *bad_point = outcome.bad_point;
   free(scratch);
   free(ints);
-  return status;
+  return outcome.status;
+}
+
+/* A screen with a pool of all candidates. */
+static gps_screen plain_screen(int n_propose, int n_explore, int is_greedy, double share) {
+  const gps_screen screen = {.n_propose = n_propose,
+                             .n_explore = n_explore,
+                             .n_pool = 1000,
+                             .is_greedy = is_greedy,
+                             .share = share};
+  return screen;
 }
 
 static void fill_affinity(double *affinity) {
@@ -58,24 +71,27 @@ static int holds(const int *slot, int n, int latent) {
   return 0;
 }
 
-/* The choice among all latents by log joints alone. */
+/* The choice among all latents by log joints alone: conditional on those that gained something. */
 static void choose_by_definition(size_t point, int is_greedy, int *chosen) {
-  int on[N_SLOTS + 1];
+  int on[N_SLOTS + 1], n_given = 0;
+  double given_joint = the_case.is_one_hot ? 0 : core_log_joint(&the_case, point, 0, on);
+  const int is_single = the_case.is_one_hot || !is_greedy;
   for (int n = 0; n < N_SLOTS; n++) {
     int best = -1;
     double highest = 0;
     for (int h = 0; h < CORE_LATENTS; h++) {
       if (holds(chosen, n, h)) continue;
-      const int is_single = the_case.is_one_hot || !is_greedy;
-      memcpy(on, chosen, (size_t)n * sizeof *on);
-      on[is_single ? 0 : n] = h;
-      const double joint = core_log_joint(&the_case, point, is_single ? 1 : n + 1, on);
+      on[n_given] = h;
+      const double joint = core_log_joint(&the_case, point, n_given + 1, on);
       if (best < 0 || joint > highest) {
         best = h;
         highest = joint;
       }
     }
     chosen[n] = best;
+    if (is_single || highest <= given_joint) continue;
+    on[n_given++] = best;
+    given_joint = highest;
   }
   sort_slots(chosen, N_SLOTS);
 }
@@ -90,7 +106,7 @@ static void test_choice(int number) {
   gps_model probed = *the_case.model;
   probed.gain = NULL;
   for (int is_greedy = 0; is_greedy <= 1; is_greedy++) {
-    const gps_screen screen = {CORE_LATENTS, 0, is_greedy, 0};
+    const gps_screen screen = plain_screen(CORE_LATENTS, 0, is_greedy, 0);
     CHECK(screen_all(the_case.model, &screen, affinity, NULL, 1, by_gain, &bad_point) == GPS_OK);
     CHECK(screen_all(&probed, &screen, affinity, NULL, 1, by_probe, &bad_point) == GPS_OK);
     CHECK(memcmp(by_gain, by_probe, sizeof by_gain) == 0);
@@ -116,7 +132,7 @@ static void test_candidates(void) {
     kept[n * N_SLOTS + 1] = (n + 2) % CORE_LATENTS;
     kept[n * N_SLOTS + 2] = -1;
   }
-  const gps_screen keep = {0, 0, 1, 0};
+  const gps_screen keep = plain_screen(0, 0, 1, 0);
   CHECK(screen_all(the_case.model, &keep, NULL, kept, 1, selected, &bad_point) == GPS_OK);
   int n_kept = 0;
   for (int n = 0; n < CORE_POINTS; n++) {
@@ -125,10 +141,10 @@ static void test_candidates(void) {
               slot[0] < slot[1] && slot[2] == -1;
   }
   CHECK(n_kept == CORE_POINTS);
-  const gps_screen none = {0, 0, 1, 0};
+  const gps_screen none = plain_screen(0, 0, 1, 0);
   CHECK(screen_all(the_case.model, &none, affinity, NULL, 1, selected, &bad_point) == GPS_OK);
   for (int i = 0; i < 5; i++) CHECK(selected[i] == -1);
-  const gps_screen best = {2, 0, 1, 0};
+  const gps_screen best = plain_screen(2, 0, 1, 0);
   CHECK(screen_all(the_case.model, &best, affinity, NULL, 1, selected, &bad_point) == GPS_OK);
   for (int n = 0; n < CORE_POINTS; n++) {
     int top[2];
@@ -145,7 +161,7 @@ static void test_explorers(void) {
   size_t bad_point;
   int seen[CORE_LATENTS] = {0};
   core_build(&the_case, 0);
-  const gps_screen explore = {50, 2, 1, 0};
+  const gps_screen explore = plain_screen(50, 2, 1, 0);
   CHECK(screen_all(the_case.model, &explore, NULL, NULL, 1, selected, &bad_point) == GPS_OK);
   for (int i = 0; i < N_SLOTS * CORE_POINTS; i++) {
     if (selected[i] >= 0) seen[selected[i]]++;
@@ -160,7 +176,7 @@ static void test_random_slot(void) {
   enum { N_ROWS = 4000 };
   double n_came = 0, came_first = 0;
   core_build(&the_case, 0);
-  const gps_screen screen = {0, 1, 1, 0};
+  const gps_screen screen = plain_screen(0, 1, 1, 0);
   for (uint32_t row = 0; row < N_ROWS; row++) {
     selection selected;
     size_t bad_point;
@@ -171,7 +187,7 @@ static void test_random_slot(void) {
     }
     const int candidate = selected[0];
     int slot[N_SLOTS] = {0, 1, 2};
-    explore_slots(slot, N_SLOTS, CORE_LATENTS, 0.5, &source, row);
+    explore_slots(slot, N_SLOTS, CORE_LATENTS, 1, 0.5, &source, row);
     const int is_new = slot[2] != 2;
     n_came += is_new;
     came_first += is_new && candidate == 0;
@@ -187,7 +203,7 @@ static void test_threads(void) {
   for (int number = 0; number <= 3; number++) {
     core_build(&the_case, number);
     fill_affinity(affinity);
-    const gps_screen screen = {3, 2, 1, 0.7};
+    const gps_screen screen = plain_screen(3, 2, 1, 0.7);
     screen_all(the_case.model, &screen, affinity, NULL, 1, one, &bad_point);
     for (int n_threads = 2; n_threads <= most_threads(); n_threads++) {
       screen_all(the_case.model, &screen, affinity, NULL, n_threads, many, &bad_point);
@@ -205,7 +221,7 @@ static void test_faults(void) {
   fill_affinity(affinity);
   the_case.proj[CORE_LATENTS * 31 + 2] = NAN;
   the_case.proj[CORE_LATENTS * 12 + 4] = NAN;
-  const gps_screen screen = {CORE_LATENTS, 0, 1, 0};
+  const gps_screen screen = plain_screen(CORE_LATENTS, 0, 1, 0);
   for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
     CHECK(screen_all(the_case.model, &screen, affinity, NULL, n_threads, selected, &bad_point) ==
           GPS_NOT_FINITE);

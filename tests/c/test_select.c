@@ -95,7 +95,7 @@ static void test_explorers(double share, int n_selected, int n_latents) {
   int slot[64];
   for (uint32_t row = 0; row < N_DRAWS; row++) {
     for (int i = 0; i < n_selected; i++) slot[i] = n_selected - 1 - i;
-    explore_slots(slot, n_selected, n_latents, share, &source, row);
+    explore_slots(slot, n_selected, n_latents, 1, share, &source, row);
     for (int i = 0; i < n_selected; i++) {
       if (slot[i] >= n_selected) {
         came[slot[i]]++;
@@ -123,9 +123,9 @@ static void test_explorers(double share, int n_selected, int n_latents) {
 static void test_no_explorers(void) {
   int slot[3] = {2, 1, 0};
   const int before[3] = {2, 1, 0};
-  explore_slots(slot, 3, 3, 2, &source, 0);
+  explore_slots(slot, 3, 3, 1, 2, &source, 0);
   CHECK(memcmp(slot, before, sizeof slot) == 0);
-  explore_slots(slot, 3, 9, 0, &source, 0);
+  explore_slots(slot, 3, 9, 1, 0, &source, 0);
   CHECK(memcmp(slot, before, sizeof slot) == 0);
 }
 
@@ -134,10 +134,10 @@ static void test_many_explorers(void) {
   int slot[5];
   for (uint32_t row = 0; row < 100; row++) {
     for (int i = 0; i < 5; i++) slot[i] = i;
-    explore_slots(slot, 5, 7, 5, &source, row);
+    explore_slots(slot, 5, 7, 1, 5, &source, row);
     CHECK(count_of(slot, 5, 5) == 1 && count_of(slot, 5, 6) == 1 && count_of(slot, 5, 0) == 1);
     for (int i = 0; i < 2; i++) slot[i] = i;
-    explore_slots(slot, 2, 30, 2, &source, row);
+    explore_slots(slot, 2, 30, 1, 2, &source, row);
     CHECK(slot[0] >= 2 && slot[1] >= 2 && slot[0] != slot[1]);
   }
 }
@@ -147,7 +147,7 @@ static void test_large_share(void) {
   enum { N_SELECTED = 900, N_LATENTS = 1400 };
   static int slot[N_SELECTED];
   for (int i = 0; i < N_SELECTED; i++) slot[i] = i;
-  explore_slots(slot, N_SELECTED, N_LATENTS, 90, &source, 3);
+  explore_slots(slot, N_SELECTED, N_LATENTS, 1, 90, &source, 3);
   int n_came = 0;
   for (int i = 0; i < N_SELECTED; i++) n_came += slot[i] >= N_SELECTED;
   CHECK(n_came == 90);
@@ -172,7 +172,7 @@ static void test_block(void) {
   size_t bad_point = 0;
   for (size_t i = 0; i < N_LATENTS * N_POINTS; i++) affinity[i] = floor(4 * sin((double)(i * i)));
   for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
+    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
                          n_threads == 1 ? one : many, &bad_point) == GPS_OK);
     if (n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
   }
@@ -182,7 +182,7 @@ static void test_block(void) {
   affinity[N_LATENTS * 700 + 3] = NAN;
   affinity[N_LATENTS * 300 + 8] = NAN;
   for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
+    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
                          many, &bad_point) == GPS_NOT_FINITE);
     CHECK(bad_point == 300);
   }
@@ -194,8 +194,8 @@ static void test_global_rows(void) {
   int a[2], b[4];
   size_t bad_point = 0;
   const double twice[12] = {0};
-  select_latents(affinity, 6, 1, 2, 0.5, &source, 41, 1, a, &bad_point);
-  select_latents(twice, 6, 2, 2, 0.5, &source, 40, 1, b, &bad_point);
+  select_latents(affinity, 6, 1, 1, 2, 0.5, &source, 41, 1, a, &bad_point);
+  select_latents(twice, 6, 1, 2, 2, 0.5, &source, 40, 1, b, &bad_point);
   CHECK(memcmp(a, b + 2, sizeof a) == 0);
 }
 

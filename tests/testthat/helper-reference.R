@@ -191,7 +191,7 @@ mstep_mixture <- function(y, posterior, form) {
 }
 
 # Greedy and singleton screening of one point among candidates: the selected latents, ascending.
-# Equal gains do not occur in the tests.
+# Equal gains do not occur in the tests. Gains are conditional on the latents that gained something.
 screen_reference <- function(row, params, y, candidates, n_selected, is_greedy) {
   joint_of <- function(latents) {
     state <- numeric(row$n_latents)
@@ -202,11 +202,13 @@ screen_reference <- function(row, params, y, candidates, n_selected, is_greedy) 
   if (row$is_one_hot || !is_greedy) {
     return(sort(candidates[order(-single)][seq_len(n_selected)]))
   }
-  chosen <- integer()
+  chosen <- given <- integer()
   while (length(chosen) < n_selected) {
     left <- setdiff(candidates, chosen)
-    gain <- vapply(left, function(latent) joint_of(c(chosen, latent)), 1) - joint_of(chosen)
-    chosen <- c(chosen, left[which.max(gain)])
+    gain <- vapply(left, function(latent) joint_of(c(given, latent)), 1) - joint_of(given)
+    best <- left[which.max(gain)]
+    chosen <- c(chosen, best)
+    if (max(gain) > 0) given <- c(given, best)
   }
   sort(chosen)
 }

@@ -283,8 +283,9 @@ screen_case <- function(case, n_selected, screen, affinity, kept = NULL, explore
   if (!is.null(kept)) state$selected <- t(kept)
   block <- new_block(0, ncol(y))
   stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
-  t(screen_block(task, state, block, block_inputs(case$model, case$params, y, block),
-                 if (!is.null(affinity)) t(affinity), screen, stream))
+  selected <- screen_block(task, state, block, block_inputs(case$model, case$params, y, block),
+                           if (!is.null(affinity)) t(affinity), screen, stream)
+  t(matrix(selected, n_selected))
 }
 
 for_models("screening follows the differences of log joints", function(row) {

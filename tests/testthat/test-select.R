@@ -2,9 +2,9 @@
 
 # Selections of n points by affinity H x n, n_selected x n.
 select_points <- function(affinity, n_selected, share = 0, iteration = 1L, first_row = 0,
-                          n_threads = 2L, seed = c(11L, 22L), start = 0L) {
+                          grid = NULL, n_threads = 2L, seed = c(11L, 22L), start = 0L) {
   stream <- list(seed = seed, start = start, iteration = iteration)
-  .Call(C_select, affinity, as.integer(n_selected), share, stream, first_row, n_threads)
+  .Call(C_select, affinity, as.integer(n_selected), share, grid, stream, first_row, n_threads)
 }
 
 test_that("the best latents are selected, in ascending order", {
@@ -172,10 +172,23 @@ test_that("bad arguments of gps_screen() are refused by name", {
   expect_gps_error(gps_screen(explore = 3), "`explore` must be two whole numbers")
   expect_gps_error(gps_screen(explore = c(2, 3e9)), "`explore` must be a whole number between 0")
   expect_gps_error(gps_screen(explore = c(-1, 1)), "`explore`")
-  for (name in c("moves", "pool", "conditional", "temperature")) {
-    expect_gps_error(do.call(gps_screen, stats::setNames(list(TRUE), name)),
-                     sprintf("`%s` is not available yet", name))
-  }
+  expect_gps_error(gps_screen(random_slot = 1), "`random_slot` must be TRUE or FALSE")
+  expect_gps_error(gps_screen(moves = TRUE), "`moves` must be a whole number between 0 and 24")
+  expect_gps_error(gps_screen(moves = 25), "`moves` must be a whole number between 0 and 24")
+  expect_gps_error(gps_screen(pool = 0), "`pool` must be a whole number of at least 1")
+  expect_gps_error(gps_screen(conditional = 30), "`conditional` must be two whole numbers")
+  expect_gps_error(gps_screen(conditional = c(0, NA)), "`conditional` must be a whole number")
+  expect_gps_error(gps_screen(temperature = -0.1), "`temperature` must be a finite number")
+  expect_gps_error(selector_gp(screen = TRUE), "`screen` must be NULL, FALSE or a gps_screen()")
+})
+
+test_that("moves need a grid", {
+  y <- matrix(rnorm(40), 10)
+  expect_gps_error(
+    gps_fit(y, model_binary_sparse(4), selector_handcrafted(gps_screen(moves = 2)), 2,
+            control = short_control(max_iter = 2)),
+    "`moves` must be 0 or NULL for the model \"Binary sparse coding\", not 2"
+  )
 })
 
 test_that("more explorers than the core draws are refused", {
