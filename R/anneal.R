@@ -22,7 +22,7 @@ annealing_of <- function(model, control) {
 resolve_control <- function(control, model) {
   defaults <- model$defaults
   if (control$monotone) defaults[c("anneal", "hold")] <- list(1, 0L)
-  for (name in c("n_starts", "anneal", "hold")) {
+  for (name in c("tol", "n_starts", "anneal", "hold")) {
     if (is.null(control[[name]])) control[[name]] <- defaults[[name]]
   }
   control

@@ -6,7 +6,7 @@
 #' @param tol the fit has settled when the mean bound of six iterations differs from that of the six
 #'   before by less than this, relatively, or, while random explorers or sampling make it noisy,
 #'   has not risen by more than the standard error of the difference; at least 0. 0 never stops
-#'   early.
+#'   early. NULL: the model's default, 1e-5, and 1e-3 for [model_occlusive()].
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
 #'   first half of the iterations. The log joint is divided by it. NULL: the model's default, 1
 #'   (none), except for [model_occlusive()]. See the section on annealing.
@@ -108,7 +108,7 @@
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)
 #' @export
-gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, n_starts = NULL,
+gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, n_starts = NULL,
                         monotone = FALSE, polish = TRUE, method = c("auto", "exact", "gibbs"),
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
@@ -128,7 +128,7 @@ gps_control <- function(max_iter = 200, tol = 1e-5, anneal = NULL, hold = NULL, 
     time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
   }
   structure(
-    list(max_iter = check_count(max_iter, "max_iter", 0), tol = check_number(tol, "tol", 0),
+    list(max_iter = check_count(max_iter, "max_iter", 0), tol = if (!is.null(tol)) check_number(tol, "tol", 0),
          anneal = anneal, hold = check_hold(hold),
          n_starts = if (!is.null(n_starts)) check_count(n_starts, "n_starts"),
          grow = if (!is.null(grow)) check_count(grow, "grow", 2),

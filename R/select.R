@@ -89,6 +89,23 @@ select_block <- function(task, state, block, inputs) {
   n_latents <- task$model$n_latents
   if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))
   if (!is.null(state$given)) return(block_slots(state$given, block))
+  n_points <- max(16L, as.integer(affinity_doubles / n_latents))
+  if (n_points >= block$n_points) return(select_part(task, state, block, inputs))
+  offsets <- seq(0, block$n_points - 1, by = n_points)
+  parts <- lapply(offsets, function(offset) {
+    part <- new_block(block$offset + offset, min(n_points, block$n_points - offset),
+                      block$first_row + offset)
+    select_part(task, state, part, block_inputs(task$model, state$params, task$y, part))
+  })
+  structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))))
+}
+
+# Numbers that the affinities of a part of a block may take: memory of this size (16 MB) is used
+# again, larger pieces would be fetched from the system for every block.
+affinity_doubles <- 2^21
+
+select_part <- function(task, state, block, inputs) {
+  n_latents <- task$model$n_latents
   affinity <- block_affinity(task$selector, task, state, block, inputs)
   stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
   screen <- task$selector$screen

@@ -3,12 +3,12 @@
 test_that("defaults are those that the interface pins", {
   control <- gps_control()
   expect_s3_class(control, "gps_control")
-  pinned <- list(max_iter = 200L, tol = 1e-5, monotone = FALSE,
+  pinned <- list(max_iter = 200L, monotone = FALSE,
                  polish = TRUE, method = "auto", sweeps = c(2L, 4L), time_limit = Inf,
                  keep_data = TRUE, trace = TRUE)
   expect_identical(unclass(control)[names(pinned)], pinned)
   # NULL is the model's default, which the fit's control tells.
-  for (name in c("n_threads", "anneal", "hold", "n_starts", "grow")) expect_null(control[[name]])
+  for (name in c("n_threads", "tol", "anneal", "hold", "n_starts", "grow")) expect_null(control[[name]])
   expect_identical(control$progress, interactive())
 })
 
