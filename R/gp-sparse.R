@@ -12,8 +12,14 @@ dense_slots <- function(targets, points, layout, n_threads = 1L) {
         n_threads)
 }
 
-# The rows of these that are not 0 throughout, at least one.
+# The rows of these that are not 0 throughout, at least one. Unsmoothed they are known beforehand.
 used_targets <- function(targets, points, layout, n_threads = 1L) {
+  if (layout$smooth == 0) {
+    targets <- lapply(targets, function(x) x[, points, drop = FALSE])
+    used <- sort(unique(targets$selected[targets$selected > 0 & targets$prob_on != 0]))
+    targets$selected[] <- match(targets$selected, used, nomatch = 0L)
+    return(dense_targets(targets, max(length(used), 1L)))
+  }
   dense <- dense_slots(targets, points, layout, n_threads)
   used <- which(rowSums(dense != 0) > 0)
   dense[if (length(used) > 0) used else 1L, , drop = FALSE]

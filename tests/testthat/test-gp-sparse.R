@@ -133,6 +133,9 @@ test_that("outputs that are 0 count in the evidence without being there", {
   used <- used_targets(toy$targets, 1:30, spread_layout(toy_model(toy)))
   expect_lt(nrow(used), nrow(targets))
   expect_identical(used, targets[rowSums(targets) > 0, ])
+  smoothed <- blur_dense(targets, toy$grid, 1)
+  expect_equal(used_targets(toy$targets, c(4, 2), spread_layout(toy_model(toy), 1)),
+               smoothed[rowSums(smoothed[, c(2, 4)]) > 0, c(4, 2)], tolerance = 1e-13)
   for (kernel in sparse_kernels) {
     theta <- gp_theta(kernel, toy$y)
     all <- gp_evaluate(kernel, theta, toy$y, targets)
@@ -257,4 +260,49 @@ test_that("a model without neighbours is not smoothed", {
   expect_silent(check_smooth(selector_gp(smooth = 0), model))
   expect_silent(check_smooth(selector_random(), model))
   expect_match(format_selector(selector_gp(smooth = 2)), "smoothed over 2 cells")
+})
+
+# A model of bars that says its ten latents are two groups on a ring of five cells.
+ring_model <- function(envir = parent.frame()) {
+  bind_ring <- function(model, y) {
+    class(model) <- setdiff(class(model), "toy_ring")
+    model <- gps_bind(model, y)
+    model$grid <- c(5L, 1L)
+    model
+  }
+  registerS3method("gps_bind", "toy_ring", bind_ring, envir = asNamespace("gpselect"))
+  model <- model_binary_sparse(10)
+  class(model) <- c("toy_ring", class(model))
+  model
+}
+
+test_that("a whole fit regresses in slots, and finds what the dense form finds", {
+  set.seed(41)
+  bars <- simulate_bars(2100, value = 5)
+  fit_bars <- function(model, smooth = 0) {
+    set.seed(42)
+    gps_fit(bars$y, model, selector_gp(kernel_linear(), refit_every = 4, smooth = smooth),
+            n_selected = 4, control = gps_control(progress = FALSE, n_threads = 1, max_iter = 15,
+                                                  n_starts = 2))
+  }
+  dense <- fit_bars(model_binary_sparse(10))
+  sparse <- fit_bars(ring_model())
+  expect_identical(sparse$model$grid, c(5L, 1L))
+  expect_equal(sparse$bound, dense$bound, tolerance = 1e-3)
+  expect_gt(sum(sparse$trace$refit), 0)
+  smoothed <- fit_bars(ring_model(), smooth = 0.4)
+  expect_true(is.finite(smoothed$bound))
+  new <- t(simulate_bars(20, value = 5)$y)
+  task <- new_prediction_task(smoothed, new, "prob")
+  affinity <- block_affinity(task$selector, task, list(), task$blocks[[1]], NULL)
+  weights <- gp_weights(smoothed$selector$kernel, smoothed$kernel_theta, t(bars$y),
+                        dense_targets(smoothed, 10L))
+  predicted <- gp_predict_means(smoothed$selector$kernel, NULL, NULL, weights, new)
+  expect_equal(affinity, blur_dense(predicted, c(5, 1), 0.4), tolerance = 1e-9)
+  state <- list(model = smoothed$model, params = smoothed$params, selected = t(smoothed$selected),
+                prob_on = t(smoothed$prob_on))
+  state$memory <- gps_learn(smoothed$selector, state, bars$y)
+  few <- gps_affinity(smoothed$selector, state, bars$y, points = c(5, 77))
+  expect_identical(few, gps_affinity(smoothed$selector, state, bars$y)[c(5, 77), ])
+  expect_gps_error(fit_bars(model_binary_sparse(10), smooth = 1), "needs latents on a grid")
 })
