@@ -55,11 +55,11 @@ simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, valu
   size <- check_count(size, "size", lower = 2)
   check_cells(max(n, 2 * size), size^2, "`n` and `size`")
   n_latents <- 2L * size
-  prob <- check_per_latent(prob, "prob", n_latents, lower = 0, upper = 1)
+  prob <- check_each(prob, "prob", n_latents, "latent", lower = 0, upper = 1)
   value <- check_number(value, "value", lower = -1e150, upper = 1e150)
   sigma2 <- check_number(sigma2, "sigma2", lower = 0, upper = 1e300)
-  mu <- check_per_latent(mu, "mu", n_latents, lower = -1e150, upper = 1e150)
-  psi <- check_per_latent(psi, "psi", n_latents, lower = 0, upper = 1e300)
+  mu <- check_each(mu, "mu", n_latents, "latent", lower = -1e150, upper = 1e150)
+  psi <- check_each(psi, "psi", n_latents, "latent", lower = 0, upper = 1e300)
 
   components <- value * draw_bars(size)
   latents <- t(matrix(stats::rbinom(n * n_latents, 1, rep_len(prob, n_latents)), n_latents))
@@ -92,10 +92,10 @@ max_superposition <- function(strength, components) {
   mean
 }
 
-# One number within bounds, or one for each latent.
-check_per_latent <- function(x, arg, n_latents, ...) {
-  if (!is.atomic(x) || !length(x) %in% c(1, n_latents)) {
-    abort_value(x, arg, sprintf("one number, or %d of them (one for each latent)", n_latents))
+# One number within bounds, or one for each `noun`.
+check_each <- function(x, arg, n, noun, ...) {
+  if (!is.atomic(x) || !length(x) %in% c(1, n)) {
+    abort_value(x, arg, sprintf("one number, or %d of them (one for each %s)", n, noun))
   }
   vapply(x, check_number, 0, arg = arg, ..., USE.NAMES = FALSE)
 }
