@@ -128,7 +128,7 @@ predict_blocks <- function(task, state, predictor) {
 infer_block <- function(task, state, block, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- if (is.null(state$selected)) {
-    select_block(task, state, block, inputs)
+    select_new(task, state, block, inputs)
   } else {
     block_slots(state$selected, block)
   }
@@ -137,6 +137,18 @@ infer_block <- function(task, state, block, want) {
               iteration = state$iteration, chain = block_chain(task, state, block, selected))
   }
   c(list(selected = selected), result)
+}
+
+# Selection of data that have none. Where a screen keeps what was selected last there are two rounds:
+# what is hidden by other components shows only beside those that the first round has found.
+select_new <- function(task, state, block, inputs) {
+  selected <- select_block(task, state, block, inputs)
+  screen <- task$selector$screen
+  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) return(selected)
+  state$selected <- matrix(0L, nrow(selected), ncol(task$y))
+  state$selected[, block_columns(block)] <- selected
+  again <- select_block(task, state, block, inputs)
+  structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
 }
 
 # Which slots are on in each state: n_slots x n_states of 0 and 1.
