@@ -118,6 +118,7 @@ regress_targets <- function(selector, task, memory, targets) {
     memory["affinity"] <- list(NULL)
     memory$targets <- targets
   } else {
+    memory$targets <- NULL
     memory$affinity <- gp_loo_means(memory$prepared, targets, task$n_threads)
   }
   memory

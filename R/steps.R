@@ -8,7 +8,8 @@
 #' iteration.
 #'
 #' For [selector_gp()] the affinity is the leave-one-out mean of the Gaussian process that regresses
-#' the last expectations on the data (equation 5 of the paper).
+#' the last expectations on the data (equation 5 of the paper), smoothed over neighbouring positions
+#' where the selector or the model asks for it.
 #' @param selector a selector, as made by a `selector_*()` function.
 #' @param state a fit; or a list with `model` (sizes fixed by [gps_bind()]), `params`, `selected`
 #'   and `prob_on` (n x slots, as from [gps_estep()]), `memory` (the value of `gps_learn()`) and

@@ -251,6 +251,25 @@ test_that("refits go on from sparse targets", {
   expect_identical(dim(memory$prepared$inverse), c(60L, 60L))
 })
 
+test_that("without a grid the size decides, and features stay dense", {
+  toy <- sparse_toy()
+  task <- toy_task(toy, selector_gp(kernel_rbf()))
+  expect_true(has_sparse_targets(task$selector, task))
+  task$model$grid <- NULL
+  expect_false(has_sparse_targets(task$selector, task))
+  memory <- learn_selector(task$selector, task, toy_state(toy))
+  expect_null(memory$targets)
+  expect_identical(memory$affinity, gp_loo_means(memory$prepared, dense_toy(toy)))
+  task$model$n_latents <- as.integer(max_kept_affinities)
+  expect_true(has_sparse_targets(task$selector, task))
+  expect_false(has_sparse_targets(selector_gp(kernel_linear()), task))
+  state <- toy_state(toy)
+  state$memory <- learn_selector(task$selector, task, state)
+  affinity <- block_affinity(task$selector, task, state, new_block(28, 1), NULL)
+  expect_equal(affinity[1:60], memory$affinity[, 29], tolerance = 1e-13)
+  expect_true(all(affinity[-(1:60)] == 0))
+})
+
 test_that("a model without neighbours is not smoothed", {
   toy <- sparse_toy()
   model <- toy_model(toy)
