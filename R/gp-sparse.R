@@ -79,11 +79,15 @@ features_coef <- function(trained, newdata) {
   crossprod(trained$prepared$basis, forwardsolve(form$factor, form$scale * rbind(newdata, 1)))
 }
 
-# Share of the smoothed targets' variance that leave-one-out means explain, on at most `max_points`
-# points.
+# How much of the targets' squares leave-one-out means explain when scaled as is best: their squared
+# cosine, on at most `max_points` points. Of outputs that are nearly all 0 the kernel's first
+# variances may be far from what the targets ask for, which the unscaled share would take for noise.
 gp_sparse_r2 <- function(prepared, targets, layout, n_threads = 1L, max_points = 128L) {
   n_points <- ncol(targets$selected)
   points <- unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
-  gp_loo_r2(dense_slots(targets, points, layout, n_threads),
-            gp_sparse_loo(prepared, targets, points, layout, n_threads))
+  target <- dense_slots(targets, points, layout, n_threads)
+  loo <- gp_sparse_loo(prepared, targets, points, layout, n_threads)
+  product <- sum(target * loo)
+  if (product <= 0) return(0)
+  product^2 / (sum(target^2) * sum(loo^2))
 }
