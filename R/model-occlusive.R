@@ -1,13 +1,80 @@
 # Model E of the paper: components anywhere in an image that occlude each other. The numerics are in
 # src/model_occlusive*.c, the repairs in mend-occlusive.R.
 
+#' Components that occlude each other, anywhere in an image
+#'
+#' Each component is a patch of features with a mask, smaller than the image, that may stand at any
+#' position; where several cover a pixel, one of them owns it. Model E of the paper, section 4.3
+#' (invariant exclusive component analysis).
+#'
+#' @section Generative model:
+#' `s_h ~ Bernoulli(pi_h)` independently for h = 1..K. A component that is on has a position `x_h`,
+#' uniform over all pixels; it is that of its window's top left corner, and windows go on at the
+#' opposite edge of the image. Each pixel d has exactly one owner: component h with probability
+#' `o_h / (1 + sum o)` and the background with `1 / (1 + sum o)`, the sums over the components
+#' that cover d, with odds `o = alpha / (1 - alpha)` at the component's pixel that lies on d. Then
+#' `y_d ~ N(w_h, sigma2 I)` in all channels, and of the background `y_d ~ (1 - eps) N(B, sigma2 I) +
+#' eps u` with `clutter` eps and `density` u. A component that is alone owns its pixel with
+#' probability `alpha`.
+#'
+#' @section States:
+#' A latent is a component at a position: number `pixel + height width (h - 1)`, with pixels counted
+#' down the columns. States are all subsets of the `n_selected` selected latents with at most
+#' `max_active` on, the empty one included; one that has a component twice is impossible.
+#'
+#' @section E-step:
+#' Exact on these states, in ratios to the background: only pixels that a component covers are
+#' touched, and owners are summed out pixel by pixel. Without clutter, or with a noise variance so
+#' small that ratios leave the range of numbers, it is done in logs, which takes several times as
+#' long. Screening (see [gps_screen()]) has gains in single precision.
+#'
+#' @section M-step:
+#' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel), `B`
+#' that of the background's Gaussian, `sigma2` the expected squared error about both per number, at
+#' least 1e-6 of the squared range of the data, and `pi` the share of the images, kept in \[0.001,
+#' 0.9\]. The odds become `A / M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`:
+#' this maximises a lower bound that touches at the old odds, so that the bound does not fall; `alpha`
+#' is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components back to the
+#' middle of their window, and one that nobody uses, or that is another's double, starts anew where
+#' the data are explained worst.
+#'
+#' @section Hand-crafted affinity:
+#' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
+#' proportion to `alpha`; a pixel counts as the component's or as not its own, whichever is better.
+#' The two best peaks have their exact gain as affinity, all other positions -1e300.
+#'
+#' @section Differences from the paper:
+#' The paper refers to earlier work for the model; exclusive ownership by odds, without a latent for
+#' depth, is how this package states it, and so are the M-step and the score above. Where opaque
+#' components overlap, each pixel costs log 2 instead of one order of depth for all. Clutter is
+#' this package's: without it, components that are not found yet inflate `sigma2` and the background.
+#' So are all floors.
+#'
+#' @param n_components number of components K, a whole number of at least 1.
+#' @param size height and width of a component's window, at most those of the image; best a few
+#'   pixels more than the objects.
+#' @param image height and width of the images, and optionally the number of channels; NULL: as the
+#'   data say, see [gps_fit()]. Pixels are ordered as in `as.vector(image)`, channels last.
+#' @param clutter share of background pixels that may have any colour, at least 0 and below 1.
+#' @param density density of these colours; NULL: that of a uniform distribution on the range of the
+#'   data in each channel.
+#' @param background colour of the background, one number or one a channel; NULL: it is learned.
+#' @return a `gps_model`. `coef()` of its fits is a list of `alpha` (K x height x width), `w` (K x
+#'   height x width x channels), `pi` (K), `background` (channels) and `sigma2`. `gps_draw()` gives
+#'   `latents` as a data frame of `point`, `component`, `row` and `column`, counted from 1.
+#' @examples
+#' model <- model_occlusive(2, size = c(3, 3), image = c(8, 8))
+#' y <- matrix(rnorm(10 * 64, sd = 0.1), 10)
+#' model <- gps_bind(model, y)
+#' params <- gps_init(model, y)
+#' dim(params$alpha)
 #' @export
 model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, density = NULL,
                             background = NULL) {
   n_components <- check_count(n_components, "n_components")
   size <- check_sizes(size, "size", 2, "c(height, width) of a component")
   if (!is.null(image)) image <- check_image_dim(image, size)
-  clutter <- check_number(clutter, "clutter", 0, 0.99)
+  clutter <- check_clutter(clutter)
   if (!is.null(density)) density <- check_number(density, "density", 0, open = TRUE)
   window <- c("components", "rows", "cols")
   model <- new_native_model(
@@ -36,6 +103,13 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
   model$density <- density
   model$background <- if (!is.null(background)) check_background(background)
   model
+}
+
+check_clutter <- function(clutter) {
+  if (!is_number(clutter) || clutter < 0 || clutter >= 1) {
+    abort_value(clutter, "clutter", "a number of at least 0 and below 1")
+  }
+  as.double(clutter)
 }
 
 # Whole numbers of at least 1, `n` of them (or one of several n).
@@ -116,6 +190,7 @@ gps_bind.gps_occlusive <- function(model, y) {
   model$n_channels <- n_channels
   model$extent <- extent
   model$noise_range <- noise_range * extent
+  model$lowest <- min(y)
   padded <- function(multiple) multiple * ceiling(model$size[1] / multiple) * model$size[2]
   sizes <- c(components = model$n_components, rows = model$size[1], cols = model$size[2],
              channels = n_channels, padded = padded(8) * model$n_components,
@@ -132,6 +207,145 @@ gps_bind.gps_occlusive <- function(model, y) {
 value_range <- function(y) {
   for (extent in c(diff(range(y)), abs(y[1]), 1)) if (extent > 0) return(extent)
 }
+
+# Masks as new components have them: an ellipse that may own, the rest hardly.
+new_mask <- function(size) {
+  along <- lapply(size, function(n) ((seq_len(n) - (n + 1) / 2) / max(n / 2 - 1, 0.5))^2)
+  ifelse(outer(along[[1]], along[[2]], `+`) <= 1, new_alpha, low_alpha)
+}
+new_alpha <- 0.55
+low_alpha <- 0.05
+
+new_prob <- function(n_components) min(0.5, 2 / n_components)
+
+# Pixels (1-based) of the windows whose corners are at `pixel`: window x corners.
+window_pixels <- function(model, pixel) {
+  row <- outer(seq_len(model$size[1]) - 1, (pixel - 1) %% model$grid[1], `+`) %% model$grid[1]
+  col <- outer(seq_len(model$size[2]) - 1, (pixel - 1) %/% model$grid[1], `+`) %% model$grid[2]
+  inside <- expand.grid(row = seq_len(model$size[1]), col = seq_len(model$size[2]))
+  1 + row[inside$row, , drop = FALSE] + model$grid[1] * col[inside$col, , drop = FALSE]
+}
+
+# The data of one point in a window, window x channels.
+cut_window <- function(model, point, pixel) {
+  matrix(point, ncol = model$n_channels)[window_pixels(model, pixel), , drop = FALSE]
+}
+
+# Sums of x [pixels x n] over the window at every position.
+box_sums <- function(model, x) {
+  n <- ncol(x)
+  height <- model$grid[1]
+  width <- model$grid[2]
+  x <- array(x, c(height, width, n))
+  rows <- 0
+  for (i in seq_len(model$size[1]) - 1) {
+    rows <- rows + x[(seq_len(height) - 1 + i) %% height + 1, , , drop = FALSE]
+  }
+  sums <- 0
+  for (j in seq_len(model$size[2]) - 1) {
+    sums <- sums + rows[, (seq_len(width) - 1 + j) %% width + 1, , drop = FALSE]
+  }
+  matrix(sums, height * width, n)
+}
+
+# Sums of squares over channels, pixels x n, of deviations [D x n].
+pixel_energy <- function(model, deviation) {
+  n_pixels <- prod(model$grid)
+  energy <- 0
+  for (c in seq_len(model$n_channels)) {
+    energy <- energy + deviation[(c - 1) * n_pixels + seq_len(n_pixels), , drop = FALSE]^2
+  }
+  energy
+}
+
+# Images that are looked at for a new component, at most.
+searched_images <- 500L
+
+# Windows around what differs most from the background, each from another image as far as there are
+# enough. The images that they are from are examples of their component.
+#' @export
+gps_init.gps_occlusive <- function(model, y) {
+  n_components <- model$n_components
+  n_pixels <- prod(model$grid)
+  channel <- rep(seq_len(model$n_channels), each = n_pixels)
+  background <- if (!is.null(model$background)) {
+    rep_len(model$background, model$n_channels)
+  } else {
+    vapply(seq_len(model$n_channels), function(c) stats::median(y[, channel == c]), 1)
+  }
+  rows <- sample.int(nrow(y), min(nrow(y), max(searched_images, n_components)))
+  chosen <- t(y[rows, , drop = FALSE])
+  sums <- box_sums(model, pixel_energy(model, chosen - background[channel]))
+  corner <- max.col(t(sums), "first")
+  energy <- sums[cbind(corner, seq_along(rows))]
+  prob <- energy^2 / max(energy^2, .Machine$double.xmin) + 1e-12
+  image <- sample.int(length(rows), n_components, length(rows) < n_components, prob)
+  windows <- lapply(image, function(n) cut_window(model, chosen[, n], corner[n]))
+  params <- list(
+    alpha = aperm(array(new_mask(model$size), c(model$size, n_components)), c(3, 1, 2)),
+    w = aperm(array(unlist(windows), c(model$size, model$n_channels, n_components)),
+              c(4, 1, 2, 3)),
+    pi = rep(new_prob(n_components), n_components), background = background,
+    sigma2 = (0.25 * value_range(y))^2
+  )
+  labels <- data.frame(point = rows[image],
+                       latent = as.integer(corner[image] + n_pixels * (seq_len(n_components) - 1)))
+  structure(params, labels = labels)
+}
+
+#' @export
+gps_draw.gps_occlusive <- function(model, params, n) {
+  n_pixels <- prod(model$grid)
+  y <- matrix(0, n, model$n_dims)
+  latents <- vector("list", n)
+  for (i in seq_len(n)) {
+    on <- which(stats::runif(model$n_components) < params$pi)
+    pixel <- sample.int(n_pixels, length(on), replace = TRUE)
+    y[i, ] <- draw_scene(model, params, on, pixel)
+    latents[[i]] <- data.frame(point = rep(i, length(on)), component = on,
+                               row = (pixel - 1L) %% model$grid[1] + 1L,
+                               column = (pixel - 1L) %/% model$grid[1] + 1L)
+  }
+  list(y = y, latents = do.call(rbind, latents))
+}
+
+# Components `on` with corners at `pixel` -> the D numbers of an image. Clutter is uniform, on a cube
+# of the density's volume that begins at the smallest of the data.
+draw_scene <- function(model, params, on, pixel) {
+  n_pixels <- prod(model$grid)
+  n_channels <- model$n_channels
+  mean <- matrix(params$background, n_pixels, n_channels, byrow = TRUE)
+  is_free <- stats::runif(n_pixels) < model$clutter
+  total <- rep(1, n_pixels)
+  for (k in seq_along(on)) {
+    at <- window_pixels(model, pixel[k])
+    odds <- exp(stats::qlogis(c(params$alpha[on[k], , ])))
+    total[at] <- total[at] + odds
+    # One after the other, each takes a pixel over with its share of all so far.
+    takes <- stats::runif(length(at)) < odds / total[at]
+    mean[at[takes], ] <- matrix(params$w[on[k], , , ], ncol = n_channels)[takes, , drop = FALSE]
+    is_free[at[takes]] <- FALSE
+  }
+  image <- mean + stats::rnorm(length(mean), sd = sqrt(params$sigma2))
+  side <- exp(-model$options$options[8] / n_channels)
+  free <- sum(is_free) * n_channels
+  image[is_free, ] <- model$lowest + side * stats::runif(free)
+  c(image)
+}
+
+#' @export
+gps_handcrafted.gps_occlusive <- function(model, params, y) {
+  y <- t(y)
+  block <- new_block(0, ncol(y))
+  t(block_handcrafted(model, block_inputs(model, params, y, block), y, block))
+}
+
+#' @export
+block_handcrafted.gps_occlusive <- function(model, inputs, y, block, n_threads = 1L) {
+  problem <- list(shape = model$shape, inputs = inputs, lengths = block_lengths(model, block))
+  .Call(C_occlusive_scan, model$native, problem, y, block, n_threads)
+}
+
 #' @export
 temper_params.gps_occlusive <- function(model, params, temperature) {
   if (is.null(temperature)) temperature <- screen_noise * model$extent

@@ -135,7 +135,7 @@ learn_selector.default <- function(selector, task, state) NULL
 
 #' @export
 block_affinity.gps_selector_handcrafted <- function(selector, task, state, block, inputs) {
-  block_handcrafted(task$model, inputs, task$y, block)
+  block_handcrafted(task$model, inputs, task$y, block, task$n_threads)
 }
 
 #' @export

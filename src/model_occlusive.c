@@ -147,7 +147,8 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   return GPS_OK;
 }
 
-static gps_status gain_begin(const gps_problem *problem, const gps_point *point, double *scratch) {
+gps_status occlusive_gain_begin(const gps_problem *problem, const gps_point *point,
+                                double *scratch) {
   const occlusive it = occlusive_of(problem);
   const occlusive_floats floats = occlusive_floats_in(&it, (float *)(void *)scratch);
   if (floats.is_narrow) {
@@ -179,9 +180,9 @@ static void wide_gains(const occlusive *it, int n_given, const int *given, int n
   }
 }
 
-static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
-                       const int *given, int n_candidates, const int *candidate, double *value,
-                       double *scratch) {
+gps_status occlusive_gains(const gps_problem *problem, const gps_point *point, int n_given,
+                           const int *given, int n_candidates, const int *candidate, double *value,
+                           double *scratch) {
   const occlusive it = occlusive_of(problem);
   const occlusive_floats floats = occlusive_floats_in(&it, (float *)(void *)scratch);
   const float *tables = (const float *)(const void *)problem->input[FLOATS];
@@ -208,8 +209,8 @@ const gps_model model_occlusive = {
     .shared_term = shared_term,
     .accumulate = occlusive_accumulate,
     .describe = occlusive_describe,
-    .gain_begin = gain_begin,
-    .gain = gain,
+    .gain_begin = occlusive_gain_begin,
+    .gain = occlusive_gains,
     .prepare = prepare,
     .mstep_scratch = occlusive_mstep_scratch,
     .mstep = occlusive_mstep,

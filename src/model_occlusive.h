@@ -172,6 +172,12 @@ void occlusive_float_given(const occlusive *it, const occlusive_floats *at, cons
 double occlusive_float_gain(const occlusive *it, const occlusive_floats *at, const float *tables,
                             int is_alone, int latent);
 
+/* The table's. */
+gps_status occlusive_gain_begin(const gps_problem *problem, const gps_point *point,
+                                double *scratch);
+gps_status occlusive_gains(const gps_problem *problem, const gps_point *point, int n_given,
+                           const int *given, int n_candidates, const int *candidate, double *value,
+                           double *scratch);
 gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
                                 const gps_states *states, const double *prob, double *const *stats,
                                 double *scratch);
@@ -181,5 +187,31 @@ gps_status occlusive_describe(const gps_problem *problem, const gps_point *point
 size_t occlusive_mstep_scratch(const gps_problem *problem);
 gps_status occlusive_mstep(const gps_problem *problem, const double *const *stats,
                            double *const *params_new, int *events, double *scratch);
+
+/* The hand-crafted scan: a few representative pixels of every component at every position. */
+enum { MAX_REPRESENTATIVES = 48, N_PEAKS = 2 };
+
+typedef struct {
+  int n;                              /* representatives of this component */
+  int offset[MAX_REPRESENTATIVES];    /* from a padded image's pixel to the representative's */
+  int own[MAX_REPRESENTATIVES];       /* in a component's table */
+  float log_on[MAX_REPRESENTATIVES];  /* log alpha */
+  float log_off[MAX_REPRESENTATIVES]; /* log(1 - alpha) */
+} occlusive_scan_plan;
+
+/* order [n_rows x n_cols] is scratch. */
+void occlusive_plan_scan(const gps_problem *problem, int component, int *order,
+                         occlusive_scan_plan *plan);
+
+size_t occlusive_scan_scratch(const gps_problem *problem);
+size_t occlusive_scan_ints(const gps_problem *problem);
+
+/* affinity [n_latents] of a data point: the gain at the best peaks of each component, UNSEEN
+ * elsewhere. plan [components]. */
+gps_status occlusive_scan(const gps_problem *problem, const gps_point *point,
+                          const occlusive_scan_plan *plan, double *affinity, double *scratch,
+                          int *ints);
+
+#define UNSEEN (-1e300)
 
 #endif

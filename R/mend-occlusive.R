@@ -1,0 +1,196 @@
+# Repairs of model E between iterations: components that are off centre, that nobody uses, or that
+# are another's double. All of them change what latents mean, or start a component anew.
+
+# A component is given this many iterations before it is judged.
+trial_age <- 5L
+# Duplicates are looked for every so many iterations; masked features that correlate more are alike.
+duplicate_every <- 4L
+duplicate_correlation <- 0.9
+# Of the images, a component that is on in fewer is dead.
+lowest_share <- 0.01
+
+#' @export
+gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
+  if (is.null(progress)) return(list(params = params, relabel = NULL))
+  notes <- progress$notes
+  if (is.null(notes)) notes <- list(age = integer(model$n_components), taken = NULL)
+  notes$age <- notes$age + 1L
+  repair <- list(params = params, relabel = NULL, labels = NULL, notes = notes,
+                 events = c(recentred = 0L, reseeded = 0L, merged = 0L, retired = 0L))
+  if (progress$is_polishing) return(repair)
+  doubles <- if (progress$iteration %% duplicate_every == 0) find_doubles(model, params, notes$age)
+  repair$events["merged"] <- length(doubles)
+  if (!progress$is_early) return(retire_components(repair, doubles))
+  dead <- find_dead(model, params, stats, notes$age)
+  repair <- recentre_components(model, repair, setdiff(seq_len(model$n_components),
+                                                       c(doubles, dead)))
+  reseed_components(model, params, repair, sort(unique(c(doubles, dead))), progress)
+}
+
+# Components that nearly nobody uses or that own hardly a pixel.
+find_dead <- function(model, params, stats, age) {
+  n_owned <- rowSums(matrix(params$alpha > 0.5, model$n_components))
+  is_small <- n_owned < ceiling(min(8, 0.1 * prod(model$size)))
+  which(age >= trial_age & (stats$on < lowest_share * stats$count | is_small))
+}
+
+# Low masks: what is left of a component that is not needed.
+retire_components <- function(repair, which) {
+  for (h in which) {
+    repair$params$alpha[h, , ] <- pmin(repair$params$alpha[h, , ], low_alpha)
+    repair$params$pi[h] <- 0.005
+  }
+  repair$events["retired"] <- length(which)
+  repair
+}
+
+# Whole pixels from the middle of the window to the centre of mass of a mask.
+mask_offset <- function(alpha) {
+  weight <- ifelse(alpha > 0.3, alpha, 0)
+  if (sum(weight) == 0) return(c(0L, 0L))
+  centre <- c(sum(row(alpha) * weight), sum(col(alpha) * weight)) / sum(weight)
+  offset <- centre - (dim(alpha) + 1) / 2
+  # Less than a pixel is left, so that two positions do not alternate.
+  as.integer(ifelse(abs(offset) < 1, 0, round(offset)))
+}
+
+# The component with its window moved by `offset` pixels. What enters the window is low in the mask
+# and looks like its neighbours.
+roll_component <- function(params, h, offset, low = low_alpha) {
+  size <- dim(params$alpha)[2:3]
+  from <- lapply(1:2, function(axis) seq_len(size[axis]) + offset[axis])
+  is_inside <- lapply(1:2, function(axis) from[[axis]] >= 1 & from[[axis]] <= size[axis])
+  nearest <- lapply(1:2, function(axis) pmin(pmax(from[[axis]], 1), size[axis]))
+  alpha <- params$alpha[h, nearest[[1]], nearest[[2]]]
+  params$alpha[h, , ] <- ifelse(outer(is_inside[[1]], is_inside[[2]]), alpha, low)
+  params$w[h, , , ] <- params$w[h, nearest[[1]], nearest[[2]], ]
+  params
+}
+
+# New numbers of a component's latents when its window moves.
+move_latents <- function(model, offset) {
+  pixel <- seq_len(prod(model$grid)) - 1L
+  row <- (pixel %% model$grid[1] + offset[1]) %% model$grid[1]
+  col <- (pixel %/% model$grid[1] + offset[2]) %% model$grid[2]
+  as.integer(1 + row + model$grid[1] * col)
+}
+
+component_latents <- function(model, h) {
+  n_pixels <- as.integer(prod(model$grid))
+  (h - 1L) * n_pixels + seq_len(n_pixels)
+}
+
+begin_relabel <- function(model, repair) {
+  if (is.null(repair$relabel)) repair$relabel <- seq_len(model$n_latents)
+  repair
+}
+
+recentre_components <- function(model, repair, which) {
+  for (h in which) {
+    offset <- mask_offset(matrix(repair$params$alpha[h, , ], model$size[1]))
+    if (all(offset == 0)) next
+    repair <- begin_relabel(model, repair)
+    repair$params <- roll_component(repair$params, h, offset)
+    latents <- component_latents(model, h)
+    repair$relabel[latents] <- latents[move_latents(model, offset)]
+    repair$events["recentred"] <- repair$events[["recentred"]] + 1L
+  }
+  repair
+}
+
+# Of each pair that is alike at the best shift, the one that explains less.
+find_doubles <- function(model, params, age) {
+  n_components <- model$n_components
+  masked <- lapply(seq_len(n_components), function(h) masked_spectrum(model, params, h))
+  norm <- vapply(masked, function(x) x$norm, 1)
+  value <- params$pi * rowSums(matrix(params$alpha > 0.5, n_components))
+  order <- order(-value)
+  doubles <- integer()
+  for (i in seq_along(order)[-1]) {
+    h <- order[i]
+    if (norm[h] == 0 || age[h] < trial_age) next
+    for (k in setdiff(order[seq_len(i - 1)], doubles)) {
+      if (norm[k] == 0) next
+      cross <- masked[[h]]$spectrum * Conj(masked[[k]]$spectrum)
+      sum <- Re(stats::fft(rowSums(cross, dims = 2), inverse = TRUE)) / prod(2 * model$size)
+      if (max(sum) > duplicate_correlation * norm[h] * norm[k]) {
+        doubles <- c(doubles, h)
+        break
+      }
+    }
+  }
+  sort(doubles)
+}
+
+# Fourier transform of what a component shows against the background, per channel, with room for all
+# shifts.
+masked_spectrum <- function(model, params, h) {
+  size <- model$size
+  is_own <- matrix(params$alpha[h, , ] > 0.5, size[1])
+  spectrum <- array(0i, c(2 * size, model$n_channels))
+  square <- 0
+  for (c in seq_len(model$n_channels)) {
+    shown <- is_own * (matrix(params$w[h, , , c], size[1]) - params$background[c])
+    padded <- matrix(0, 2 * size[1], 2 * size[2])
+    padded[seq_len(size[1]), seq_len(size[2])] <- shown
+    spectrum[, , c] <- stats::fft(padded)
+    square <- square + sum(shown^2)
+  }
+  list(spectrum = spectrum, norm = sqrt(square))
+}
+
+# Components `which` start anew, each from the window that the posterior explains worst. `params` are
+# those by which latents are numbered in progress$selected.
+reseed_components <- function(model, params, repair, which, progress) {
+  if (length(which) == 0) return(repair)
+  repair <- begin_relabel(model, repair)
+  n_points <- ncol(progress$y)
+  images <- sort(sample.int(n_points, min(n_points, searched_images)))
+  y <- progress$y[, images, drop = FALSE]
+  energy <- unexplained_energy(model, params, y, progress$selected[, images, drop = FALSE])
+  energy <- without_windows(model, energy, images, repair$notes$taken)
+  sums <- box_sums(model, energy)
+  for (h in which) {
+    best <- arrayInd(which.max(sums), dim(sums))
+    corner <- best[1]
+    repair <- reseed_component(model, repair, h, cut_window(model, y[, best[2]], corner))
+    taken <- data.frame(point = images[best[2]], pixel = corner)
+    repair$labels <- rbind(repair$labels, data.frame(
+      point = taken$point, latent = component_latents(model, h)[corner]
+    ))
+    repair$notes$taken <- rbind(repair$notes$taken, taken)
+    energy <- without_windows(model, energy, images, taken)
+    sums[, best[2]] <- box_sums(model, energy[, best[2], drop = FALSE])
+  }
+  repair
+}
+
+reseed_component <- function(model, repair, h, window) {
+  repair$params$alpha[h, , ] <- new_mask(model$size)
+  repair$params$w[h, , , ] <- window
+  repair$params$pi[h] <- new_prob(model$n_components)
+  repair$relabel[component_latents(model, h)] <- 0L
+  repair$notes$age[h] <- 0L
+  repair$events["reseeded"] <- repair$events[["reseeded"]] + 1L
+  repair
+}
+
+# Squared distance of each pixel from its posterior mean, pixels x n: what nothing owns counts
+# against the background.
+unexplained_energy <- function(model, params, y, selected) {
+  block <- new_block(0, ncol(y))
+  max_active <- min(nrow(selected), 5L)
+  states <- enumerate_states(model$rule, nrow(selected), max_active)
+  response <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
+                        1L, "response")$response
+  pixel_energy(model, y - response)
+}
+
+# A window is taken once: it has no energy for the next.
+without_windows <- function(model, energy, images, taken) {
+  for (i in seq_len(NROW(taken))) {
+    column <- match(taken$point[i], images)
+    if (!is.na(column)) energy[window_pixels(model, taken$pixel[i]), column] <- 0
+  }
+  energy
+}

@@ -1,0 +1,133 @@
+# Repairs of model E. A component is moved, doubled or lost on purpose.
+
+mend_case <- function(seed = 1, n_channels = 3) {
+  occlusive_case(seed, image = c(12, 14), size = c(6, 7), n_channels = n_channels, n = 30,
+                 n_components = 4)
+}
+
+progress_of <- function(case, is_early = TRUE, iteration = 1L, notes = NULL, ...) {
+  list(y = t(case$y), selected = t(case$selected), prob_on = 0 * t(case$selected),
+       iteration = iteration, is_early = is_early, is_polishing = FALSE, notes = notes)
+}
+
+# Statistics of a fit that uses every component.
+busy_stats <- function(case) {
+  stats <- gps_estep(case$model, case$params, case$y, case$selected)$stats
+  stats$on[] <- 10
+  stats
+}
+
+# All masks in the middle of their window.
+centred_masks <- function(case) {
+  case$params$alpha[] <- 0.02
+  case$params$alpha[, 2:5, 2:6] <- 0.9
+  case
+}
+
+old_notes <- list(age = rep(20L, 4), taken = NULL)
+
+test_that("at the prompt nothing is mended", {
+  case <- mend_case()
+  mended <- gps_mend(case$model, case$params, busy_stats(case))
+  expect_identical(mended, list(params = case$params, relabel = NULL))
+})
+
+test_that("a window that is moved leaves the log joint as it was", {
+  case <- mend_case()
+  case$params$alpha[2, , ] <- 1e-300
+  case$params$alpha[2, 1:3, 2:4] <- 0.8
+  for (offset in list(c(-2L, 0L), c(0L, -1L), c(-1L, 1L), c(-3L, -2L))) {
+    rolled <- case
+    rolled$params <- roll_component(case$params, 2, offset, low = 1e-300)
+    expect_identical(rolled$params$alpha[2, 1:3 - offset[1], 2:4 - offset[2]],
+                     case$params$alpha[2, 1:3, 2:4])
+    latents <- component_latents(case$model, 2)
+    new <- seq_len(case$model$n_latents)
+    new[latents] <- latents[move_latents(case$model, offset)]
+    expect_setequal(new, seq_along(new))
+    rolled$selected[] <- new[case$selected]
+    a <- gps_estep(case$model, case$params, case$y, case$selected)
+    b <- gps_estep(case$model, rolled$params, case$y, rolled$selected)
+    expect_near(b$log_evidence, a$log_evidence, 1e-12)
+    expect_near(b$prob_on, a$prob_on, 1e-10)
+  }
+})
+
+test_that("components off centre are moved back while the fit explores", {
+  case <- centred_masks(mend_case())
+  case$params$alpha[3, , ] <- 0.02
+  case$params$alpha[3, 1:2, 4:7] <- 0.9
+  mended <- gps_mend(case$model, case$params, busy_stats(case), progress_of(case))
+  expect_identical(mended$events, c(recentred = 1L, reseeded = 0L, merged = 0L, retired = 0L))
+  # The centre (1.5, 5.5) was to be (3.5, 4).
+  expect_identical(mended$params$alpha[3, 3:4, 2:5], case$params$alpha[3, 1:2, 4:7])
+  expect_identical(mended$params$alpha[3, 1, 1], 0.05)
+  expect_identical(mended$params$alpha[-3, , ], case$params$alpha[-3, , ])
+  places <- latent_places(case$model, mended$relabel)
+  before <- latent_places(case$model, seq_len(case$model$n_latents))
+  moved <- before$component == 3
+  expect_identical(mended$relabel[!moved], which(!moved))
+  expect_identical(places$row[moved], (before$row[moved] - 2) %% 12)
+  expect_identical(places$column[moved], (before$column[moved] + 2) %% 14)
+  late <- gps_mend(case$model, case$params, busy_stats(case), progress_of(case, is_early = FALSE))
+  expect_identical(late[c("params", "relabel")], list(params = case$params, relabel = NULL))
+})
+
+test_that("a component that nobody uses starts where the data are explained worst", {
+  case <- centred_masks(mend_case())
+  case$params$w <- round(case$params$w, 1)
+  case$y[] <- 0.1
+  # Two bright windows; the brighter one is taken first.
+  image <- array(0.1, c(12, 14, 3))
+  bright <- array(runif(126, 3, 4), c(6, 7, 3))
+  image[3:8, 5:11, ] <- bright
+  case$y[7, ] <- c(image)
+  image[3:8, 5:11, ] <- bright + 2
+  case$y[9, ] <- c(image)
+  stats <- busy_stats(case)
+  stats$on[c(1, 4)] <- 0.001
+  set.seed(4)
+  mended <- gps_mend(case$model, case$params, stats, progress_of(case, notes = old_notes))
+  expect_identical(mended$events[["reseeded"]], 2L)
+  expect_identical(mended$labels$point, c(9L, 7L))
+  corner <- 3 + 12 * 4
+  expect_identical(mended$labels$latent, as.integer(c(corner, corner + 3 * 168)))
+  expect_identical(c(mended$params$w[1, , , ]), c(bright + 2))
+  expect_identical(c(mended$params$w[4, , , ]), c(bright))
+  expect_identical(mended$params$pi[c(1, 4)], c(0.5, 0.5))
+  expect_identical(range(mended$relabel[c(1:168, 505:672)]), c(0L, 0L))
+  expect_identical(mended$relabel[169:504], 169:504)
+  expect_identical(mended$notes$age, c(0L, 21L, 21L, 0L))
+  # Windows that were taken are not taken again.
+  again <- gps_mend(case$model, case$params, stats,
+                    progress_of(case, notes = list(age = rep(20L, 4), taken = mended$notes$taken)))
+  expect_false(any(paste(again$labels$point, again$labels$latent) %in%
+                     paste(mended$labels$point, mended$labels$latent)))
+  young <- gps_mend(case$model, case$params, stats, progress_of(case))
+  expect_identical(young$events[["reseeded"]], 0L)
+})
+
+test_that("of two that are alike at a shift, one goes", {
+  case <- centred_masks(mend_case())
+  case$params$pi <- c(0.3, 0.2, 0.1, 0.2)
+  case$params$w[3, 1:5, , ] <- case$params$w[1, 2:6, , ]
+  case$params$alpha[3, 1:5, ] <- case$params$alpha[1, 2:6, ]
+  stats <- busy_stats(case)
+  early <- gps_mend(case$model, case$params, stats,
+                    progress_of(case, iteration = 8L, notes = old_notes))
+  expect_identical(early$events[c("merged", "reseeded")], c(merged = 1L, reseeded = 1L))
+  expect_identical(early$labels$latent %/% 168L, 2L)
+  between <- gps_mend(case$model, case$params, stats,
+                      progress_of(case, iteration = 7L, notes = old_notes))
+  expect_identical(between$events[["merged"]], 0L)
+  late <- gps_mend(case$model, case$params, stats,
+                   progress_of(case, FALSE, iteration = 8L, notes = old_notes))
+  expect_identical(late$events[c("merged", "retired")], c(merged = 1L, retired = 1L))
+  expect_null(late$relabel)
+  expect_identical(late$params$pi, c(0.3, 0.2, 0.005, 0.2))
+  expect_lte(max(late$params$alpha[3, , ]), 0.05)
+  expect_identical(late$params$alpha[-3, , ], case$params$alpha[-3, , ])
+  polishing <- progress_of(case, FALSE, iteration = 8L, notes = old_notes)
+  polishing$is_polishing <- TRUE
+  expect_identical(gps_mend(case$model, case$params, stats, polishing)$params, case$params)
+})
