@@ -95,7 +95,22 @@ exceeds <- function(state, other, gain = 0) {
 
 run_trial <- function(task, state, move) {
   state$params <- move$params
+  if (!is.null(move$sought)) {
+    state <- forget_components(task$model, state, move$sought)
+    state <- continue_trial(task, state, seeking_iterations)
+    state$sought <- NULL
+    return(continue_trial(task, state, trial_iterations - seeking_iterations))
+  }
   continue_trial(task, insert_step(task, state, move$latents), trial_iterations - 1L)
+}
+
+# No point has these components selected any more; they are looked for everywhere.
+forget_components <- function(model, state, components) {
+  is_gone <- matrix(choice_of(model, state$selected) %in% components, nrow(state$selected))
+  state$selected[is_gone] <- 0L
+  state <- relabel_slots(state, seq_len(model$n_latents))
+  state$sought <- as.integer(components)
+  state
 }
 
 continue_trial <- function(task, state, n_iterations) {
@@ -155,7 +170,10 @@ accept_trial <- function(state, trial, seconds) {
 
 # The most promising moves, best first: those that only this model has, which take nothing away,
 # before the others.
-find_moves <- function(task, state) {
+find_moves <- function(task, state) UseMethod("find_moves", task$model)
+
+#' @export
+find_moves.default <- function(task, state) {
   model <- task$model
   if (model$n_latents < 2 || !can_move(model)) return(list())
   result <- pass(task, state, "response")

@@ -148,7 +148,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
-    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid
+    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid,
+    seek = state$sought
   )
   if (is.null(affinity) && is.null(kept)) {
     on_grid <- !is.null(task$model$grid)

@@ -45,7 +45,11 @@ begin_state <- function(task, number, memory = NULL) {
 
 sample_rows <- function(task) {
   n_points <- ncol(task$y)
-  n_rows <- max(start_rows, task$model$n_latents)
+  n_rows <- if (is.null(task$model$grid)) {
+    max(start_rows, task$model$n_latents)
+  } else {
+    occlusive_trial_rows
+  }
   if (n_points <= n_rows) return(NULL)
   with_seed(task$seed, 0, sort(sample.int(n_points, n_rows)))
 }

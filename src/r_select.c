@@ -61,6 +61,20 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
 
 static int read_count(SEXP list, const char *name) { return view_int(list_need(list, name), name); }
 
+/* Groups of which all latents are candidates, 1-based, or NULL. */
+static void read_sought(SEXP list, int n_groups, gps_screen *screen) {
+  if (list == R_NilValue) return;
+  const int n = (int)Rf_xlength(list), *given = view_ints(list, n, "seek");
+  int *seek = (int *)R_alloc((size_t)n, sizeof *seek);
+  for (int i = 0; i < n; i++) {
+    if (given[i] < 1 || given[i] > n_groups)
+      raise_error("model", "A screen cannot seek component %d of %d.", given[i], n_groups);
+    seek[i] = given[i] - 1;
+  }
+  screen->n_seek = n;
+  screen->seek = seek;
+}
+
 static gps_screen read_screen(SEXP list) {
   const gps_screen screen = {.n_propose = read_count(list, "n_propose"),
                              .n_explore = read_count(list, "n_explore"),
@@ -90,13 +104,14 @@ static gps_screen read_screen(SEXP list) {
 
 /* Screens slice by slice; the value is the number of gains. */
 static double run_slices(const screen_job *job, int n_threads, int *selected) {
-  const size_t n_doubles = screen_scratch(job->screen, job->n_slots, job->model_scratch);
-  const size_t n_ints = screen_scratch_ints(job->screen, job->n_slots);
+  const int capacity =
+      screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
+  const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
+  const size_t n_ints = screen_scratch_ints(capacity, job->n_slots);
   double *scratch = (double *)R_alloc(n_doubles * (size_t)n_threads, sizeof *scratch);
   int *ints = (int *)R_alloc(n_ints * (size_t)n_threads, sizeof *ints);
   const size_t n_points = (size_t)job->problem->n_points;
-  const size_t work = (size_t)screen_capacity(job->screen, job->n_slots) *
-                      ((size_t)job->n_slots + 1) * (size_t)job->problem->shape.n_dims;
+  const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * (size_t)job->problem->shape.n_dims;
   const size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = slice * (size_t)n_threads;
   double n_gains = 0;
   for (size_t from = 0; from < n_points; from += step) {
@@ -112,7 +127,7 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
  * NULL, n_slots, list(n_propose, n_explore, n_moves, n_pool, n_conditional, is_greedy, share,
- * is_one_hot, grid), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
+ * is_one_hot, grid, seek), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
   const gps_model *model = find_model(native);
@@ -121,7 +136,9 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
                                            list_need(problem_list, "lengths"), block, 0);
   const int n_slots = view_int(n_selected, "n_selected"), n_latents = problem.shape.n_latents;
-  const gps_screen screen = read_screen(screen_list);
+  gps_screen screen = read_screen(screen_list);
+  const gps_grid grid = read_grid(list_get(screen_list, "grid"), n_latents);
+  read_sought(list_get(screen_list, "seek"), n_latents / (grid.height * grid.width), &screen);
   const gps_source source = read_source(stream);
   const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
   const screen_job job = {
@@ -129,7 +146,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .problem = &problem,
       .screen = &screen,
       .source = &source,
-      .grid = read_grid(list_get(screen_list, "grid"), n_latents),
+      .grid = grid,
       .y = block.y,
       .affinity = affinity == R_NilValue
                       ? NULL

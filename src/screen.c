@@ -15,6 +15,7 @@ typedef struct {
   const gps_point *point;
   uint32_t row;
   int group_size;
+  int capacity;
   int n; /* candidates */
   int *candidate;
   double *gain, *single; /* given what is selected so far, and given nothing */
@@ -25,13 +26,14 @@ typedef struct {
   double n_gains;
 } screen_work;
 
-int screen_capacity(const gps_screen *screen, int n_slots) {
-  return screen->n_propose + screen->n_explore + n_slots * (1 + screen->n_moves);
+int screen_capacity(const gps_screen *screen, int n_slots, int group_size) {
+  return screen->n_propose + screen->n_explore + n_slots * (1 + screen->n_moves) +
+         screen->n_seek * group_size;
 }
 
 /* gains and first gains of the candidates, two log joints, the model's scratch */
-size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratch) {
-  return 2 * (size_t)screen_capacity(screen, n_slots) + 2 + model_scratch;
+size_t screen_scratch(int capacity, size_t model_scratch) {
+  return 2 * (size_t)capacity + 2 + model_scratch;
 }
 
 /* Bits of the number of places in the table of candidates: at least twice as many as candidates. */
@@ -43,8 +45,7 @@ static int table_bits(int capacity) {
 
 /* candidates, and positions of the best of them; the state that is given; latents of a probe and
  * its two states; the table of candidates */
-size_t screen_scratch_ints(const gps_screen *screen, int n_slots) {
-  const int capacity = screen_capacity(screen, n_slots);
+size_t screen_scratch_ints(int capacity, int n_slots) {
   return 2 * (size_t)capacity + (size_t)n_slots + 3 * ((size_t)n_slots + 1) +
          ((size_t)1 << table_bits(capacity));
 }
@@ -72,12 +73,22 @@ static int move_latent(int latent, gps_grid grid, gps_rng *rng) {
   return latent - location + row + grid.height * column;
 }
 
+static void add_sought(screen_work *work, int *table, int bits) {
+  const gps_screen *screen = work->job->screen;
+  for (int i = 0; i < screen->n_seek; i++) {
+    const int first = screen->seek[i] * work->group_size;
+    for (int latent = first; latent < first + work->group_size; latent++) {
+      if (is_new(table, bits, latent)) work->candidate[work->n++] = latent;
+    }
+  }
+}
+
 /* Candidates of a point, each once. */
 static void gather_candidates(screen_work *work, size_t index, int *table) {
   const screen_job *job = work->job;
   const gps_screen *screen = job->screen;
   const int n_latents = job->problem->shape.n_latents;
-  const int bits = table_bits(screen_capacity(screen, job->n_slots));
+  const int bits = table_bits(work->capacity);
   const int *kept = job->kept ? job->kept + index * (size_t)job->n_slots : NULL;
   const gps_source *source = job->source;
   int *candidate = work->candidate, n = 0;
@@ -106,6 +117,7 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
     }
   }
   work->n = n;
+  add_sought(work, table, bits);
 }
 
 /* Gain through the log joint: a probe point whose slots hold `given` and one candidate, and a
@@ -310,14 +322,16 @@ static gps_status fill_slots(screen_work *work, int n_pool, int *selected, int *
 
 static gps_status screen_point(const screen_job *job, size_t index, int *selected, double *scratch,
                                int *ints, double *n_gains) {
-  const int n_slots = job->n_slots, capacity = screen_capacity(job->screen, n_slots);
+  const int n_slots = job->n_slots, group_size = job->grid.height * job->grid.width;
+  const int capacity = screen_capacity(job->screen, n_slots, group_size);
   const gps_shape shape = job->problem->shape;
   const gps_point point = {(int)index, job->y + index * (size_t)shape.n_dims, NULL, NULL};
   int *order = ints + capacity, *given = order + capacity, *probe = given + n_slots;
   screen_work work = {.job = job,
                       .point = &point,
                       .row = (uint32_t)(job->problem->first_row + index),
-                      .group_size = job->grid.height * job->grid.width,
+                      .group_size = group_size,
+                      .capacity = capacity,
                       .candidate = ints,
                       .gain = scratch,
                       .single = scratch + capacity,
@@ -345,8 +359,10 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
 
 screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int n_threads,
                              int *selected, double *scratch, int *ints) {
-  const size_t n_doubles = screen_scratch(job->screen, job->n_slots, job->model_scratch);
-  const size_t n_ints = screen_scratch_ints(job->screen, job->n_slots);
+  const int capacity =
+      screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
+  const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
+  const size_t n_ints = screen_scratch_ints(capacity, job->n_slots);
   screen_outcome outcome = {GPS_OK, to, 0};
   double total = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(static) \

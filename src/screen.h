@@ -15,6 +15,8 @@ typedef struct {
   int is_greedy; /* 1: fill slots one by one by the gain given those filled that gained; 0: by the
                     single-cause states */
   double share;  /* slots replaced by explorers afterwards, in expectation */
+  int n_seek;    /* groups of which all latents are candidates */
+  const int *seek; /* [n_seek] */
 } gps_screen;
 
 /* The grid that a group of latents is laid out on, row fastest; 1 x 1 where there are no groups. */
@@ -22,12 +24,12 @@ typedef struct {
   int height, width;
 } gps_grid;
 
-/* Candidates of one data point at the most. */
-int screen_capacity(const gps_screen *screen, int n_slots);
+/* Candidates of one data point at the most, with groups of so many latents. */
+int screen_capacity(const gps_screen *screen, int n_slots, int group_size);
 
-/* Doubles and ints of scratch for one point; model_scratch is the model's own need. */
-size_t screen_scratch(const gps_screen *screen, int n_slots, size_t model_scratch);
-size_t screen_scratch_ints(const gps_screen *screen, int n_slots);
+/* Doubles and ints of scratch for one point of that capacity; model_scratch is the model's need. */
+size_t screen_scratch(int capacity, size_t model_scratch);
+size_t screen_scratch_ints(int capacity, int n_slots);
 
 /* The largest template that a probe makes, to size the model's scratch by: all that was kept, and a
  * candidate. */
