@@ -63,7 +63,8 @@ assign_components <- function(cosine, threshold) {
 #' @param fit A fit, as made by [gps_fit()].
 #' @param latents True latents, n x H: a matrix of 0 and 1, such as `latents` of [simulate_bars()]
 #'   and [simulate_clusters()]. Column h belongs to component h of the fit, unless `truth` is given.
-#'   For models whose latents have locations a data frame with columns point, object, row and column,
+#'   For models whose latents have locations a data frame with columns point, object, row and
+#'   column,
 #'   such as `latents` of [simulate_scenes()]; whole numbers from 1.
 #' @param within Tolerance of locations, for models whose latents have some: pixels along both axes
 #'   (cyclic), a number >= 0. For others it must be 0.
