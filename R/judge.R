@@ -7,32 +7,45 @@
 #' value of the cosine between two columns, without centring: the sign and the scale of a component
 #' are not identified in sparse coding.
 #'
+#' Components with locations, pictures with masks, are compared as cosines (with their sign) of all
+#' channels at the best shift in whole pixels; pixels where the mask is at most 0.5 count as 0.
+#'
 #' @param found Learned components: a D x K matrix of finite numbers with one component a column; or
 #'   a fit, or any list, that has them as `W` or, failing that, as `mu`.
 #' @param truth True components, D x H, given in the same ways; K may be smaller or larger than H.
-#'   The result of [simulate_bars()] or [simulate_clusters()] will do.
-#' @param threshold Similarity from which a component counts as found: a number in \[0, 1\].
+#'   The result of [simulate_bars()] or [simulate_clusters()] will do. Where `found` has `alpha` and
+#'   `w`: objects, as made by [scene_objects()], or the result of [simulate_scenes()].
+#' @param threshold Similarity from which a component counts as found: a number in \[0, 1\]; 0.9 for
+#'   components with locations and 0.95 for others unless given.
 #'
 #' @return A list with, for each of the H true components,
 #' * `permutation`: the column of `found` assigned to it, NA where none is left over (K < H);
 #' * `similarity`: their |cosine|, in \[0, 1\]; 0 where a column is all zeros or none is assigned;
-#' * `matched`: whether the similarity reaches `threshold`.
+#' * `matched`: whether the similarity reaches `threshold`;
+#' * `shift` (components with locations): row and column at which the object begins in the window of
+#'   its component, counted from 0; NA where none is assigned.
 #' @examples
 #' truth <- diag(3)
 #' found <- cbind(c(0, 0, -2), c(1, 0.1, 0), c(0.5, 0.5, 0.5))
 #' match_components(found, truth)
 #' @export
-match_components <- function(found, truth, threshold = 0.95) {
+match_components <- function(found, truth, threshold = if (has_places) 0.9 else 0.95) {
+  has_places <- has_pictures(found) || has_pictures(truth)
+  threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
+  if (has_places) return(match_pictures(found, truth, threshold))
   found <- get_components(found, "found")
   truth <- get_components(truth, "truth")
-  threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
   if (nrow(found) != nrow(truth)) {
     gps_abort(sprintf("`found` must have %d rows like `truth`, not %d. Components are columns.",
                       nrow(truth), nrow(found)))
   }
-  n_found <- ncol(found)
-  n_true <- ncol(truth)
-  cosine <- pmin(abs(crossprod(unit_columns(truth), unit_columns(found))), 1)
+  assign_components(pmin(abs(crossprod(unit_columns(truth), unit_columns(found))), 1), threshold)
+}
+
+# The best assignment by a matrix of similarities, true x found.
+assign_components <- function(cosine, threshold) {
+  n_found <- ncol(cosine)
+  n_true <- nrow(cosine)
   # Columns of zeros stand for "not found": the assignment needs at least as many columns as rows.
   cosine <- cbind(cosine, matrix(0, n_true, max(0, n_true - n_found)))
   permutation <- as.integer(clue::solve_LSAP(cosine, maximum = TRUE))
@@ -50,11 +63,16 @@ match_components <- function(found, truth, threshold = 0.95) {
 #' @param fit A fit, as made by [gps_fit()].
 #' @param latents True latents, n x H: a matrix of 0 and 1, such as `latents` of [simulate_bars()]
 #'   and [simulate_clusters()]. Column h belongs to component h of the fit, unless `truth` is given.
-#' @param within Tolerance of locations, for models whose latents have some: a number >= 0. For
-#'   others it must be 0.
+#'   For models whose latents have locations a data frame with columns point, object, row and
+#'   column,
+#'   such as `latents` of [simulate_scenes()]; whole numbers from 1.
+#' @param within Tolerance of locations, for models whose latents have some: pixels along both axes
+#'   (cyclic), a number >= 0. For others it must be 0.
 #' @param truth NULL, or the true components as [match_components()] takes them: column h of
 #'   `latents` then belongs to the component of the fit that matches true component h. A component
 #'   that matches none counts as never selected.
+#' @param all_objects Models with locations only. FALSE: objects that no component matches are left
+#'   out of the count; TRUE: they count as never selected.
 #' @return A number in \[0, 1\]: of all pairs of a data point and a latent that is truly on, the
 #'   share in which the latent was selected for the point; NA where none is on.
 #' @examples
@@ -64,9 +82,11 @@ match_components <- function(found, truth, threshold = 0.95) {
 #'                control = gps_control(max_iter = 20, n_starts = 2))
 #' selection_recall(fit, bars$latents, truth = bars)
 #' @export
-selection_recall <- function(fit, latents, within = 0, truth = NULL) {
+selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE) {
   check_fit(fit)
   within <- check_number(within, "within", lower = 0)
+  all_objects <- check_flag(all_objects, "all_objects")
+  if (!is.null(fit$model$grid)) return(scene_recall(fit, latents, within, truth, all_objects))
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
   latents <- unname(check_matrix(latents, "latents"))
   if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")

@@ -8,7 +8,8 @@
 #' objects.
 #'
 #' The shapes come in random order, turned and mirrored at random, and are used again, with other
-#' textures, when `n` is larger than their number, 24. At the default size they cover 45 to 92 of 100
+#' textures, when `n` is larger than their number, 24. At the default size they cover 45 to 92 of
+#' 100
 #' pixels and touch all four sides of their box. Values lie between 0.1 and 1. An object that looks
 #' too much like an earlier one is drawn again: the cosine of any two pictures is below 0.9 however
 #' they are shifted against each other.
@@ -21,14 +22,11 @@
 #' * `image`: array n x height x width x channels, 0 outside the objects.
 #' * `mask`: integer array n x height x width, 1 where the object is and 0 outside.
 #' * `names`: NULL, or the objects' names.
-#'
-#' `plot()` draws the objects as a grid of pictures on their black background.
-#' @seealso [simulate_scenes()], [read_objects()]
+#' @seealso [simulate_scenes()]
 #' @examples
 #' set.seed(1)
 #' objects <- scene_objects()
 #' objects
-#' plot(objects)
 #' @export
 scene_objects <- function(n = 16, size = c(10, 10), channels = 3) {
   n <- check_count(n, "n")
@@ -73,13 +71,13 @@ looks_like <- function(picture, image, n) {
 outlines <- list(
   disc = function(x, y) x^2 + y^2 < 1,
   ring = function(x, y) x^2 + y^2 < 1.05 & x^2 + y^2 > 0.15,
-  cross = function(x, y) abs(x) < 0.3 | abs(y) < 0.3,
-  triangle = function(x, y) abs(x) < (y + 1.05) / 2,
+  cross = function(x, y) abs(x) < 0.4 | abs(y) < 0.4,
+  triangle = function(x, y) abs(x) < (y + 1.15) / 2,
   corner = function(x, y) x < y + 0.25,
   diamond = function(x, y) abs(x) + abs(y) < 1.05,
   hexagon = function(x, y) abs(x) + abs(y) / 2 < 1,
-  block = function(x, y) x^4 + y^4 < 1.25,
-  moon = function(x, y) x^2 + y^2 < 1.2 & (x - 1.1)^2 + y^2 > 0.75,
+  block = function(x, y) x^4 + y^4 < 0.88,
+  moon = function(x, y) x^2 + y^2 < 1.2 & (x - 1)^2 + y^2 > 0.25,
   hourglass = function(x, y) abs(x) < abs(y) + 0.25,
   stairs = function(x, y) floor(2.5 * (x + 1)) <= floor(2.5 * (y + 1)),
   arrow = function(x, y) (y < 0.2 & abs(x) < (y + 1.3)) | (y >= 0.2 & abs(x) < 0.5),
@@ -155,8 +153,8 @@ draw_colours <- function(channels) {
 }
 
 # A valid object of class gps_objects from one, or from a list with `image` and `mask`.
-check_objects <- function(x, arg) {
-  allowed <- "objects, as made by scene_objects() or read_objects()"
+check_objects <- function(x, arg, allow_empty = FALSE) {
+  allowed <- "objects, as made by scene_objects()"
   if (!is.list(x) || is.data.frame(x)) abort_value(x, arg, allowed)
   image <- x[["image"]]
   mask <- x[["mask"]]
@@ -172,7 +170,9 @@ check_objects <- function(x, arg) {
   if (!all(is.finite(image))) gps_abort(sprintf("`%s$image` must have finite values.", arg))
   if (!all(mask %in% 0:1)) gps_abort(sprintf("`%s$mask` must have only 0 and 1.", arg))
   empty <- which(rowSums(mask, dims = 1) == 0)
-  if (length(empty) > 0) gps_abort(sprintf("`%s$mask` has no pixel of object %d.", arg, empty[1]))
+  if (length(empty) > 0 && !allow_empty) {
+    gps_abort(sprintf("`%s$mask` has no pixel of object %d.", arg, empty[1]))
+  }
   new_objects(array(as.double(image), dim(image)), array(as.integer(mask), dim(mask)), x[["names"]])
 }
 

@@ -15,26 +15,28 @@
 #' The paper states no noise and shows its 16 objects only as pictures: `sigma` and the shapes of
 #' [scene_objects()] are choices of this package.
 #'
-#' @param objects Objects, as made by [scene_objects()] or [read_objects()], or a list with their
-#'   `image` and `mask`, shaped as there.
+#' @param objects Objects, as made by [scene_objects()], or a list with their `image` and `mask`,
+#'   shaped as there.
 #' @param n Number of images: whole number >= 1.
 #' @param size Height and width of an image: one whole number, or two, at least those of an object.
 #' @param prob Probability that an object is in an image: a number in \[0, 1\], or one for each
 #'   object.
 #' @param sigma Standard deviation of the noise: number in \[0, 1e150\].
-#' @param wrap FALSE: all of an object lies inside its image. TRUE: positions are cyclic, what leaves
-#'   an image on one side comes back on the other.
+#' @param wrap FALSE: all of an object lies inside its image. TRUE: positions are cyclic, what
+#'   leaves an image on one side comes back on the other.
 #' @param background Colour of the background: a number in \[-1e150, 1e150\], or one for each
 #'   channel.
 #'
 #' @return A list with
 #' * `y`: images, an array n x height x width x channels; without the last axis where there is one
 #'   channel.
-#' * `latents`: a data frame with one row for each object in an image: `point` (number of the image),
+#' * `latents`: a data frame with one row for each object in an image: `point` (number of the
+#'   image),
 #'   `object`, `row` and `column` of the top left corner of the object's box, `depth` (1 is the
-#'   nearest of its image) and `visible`, the share of the object's pixels that no other hides. Rows
-#'   are in the order of images and objects.
-#' * `objects`, and the other parameters that the data were drawn from: `pi` (`prob` of each object),
+#'   nearest of its image) and `visible`, the share of the object's pixels that no other hides.
+#'   Rows are in the order of images and objects.
+#' * `objects`, and the other parameters that the data were drawn from: `pi` (`prob` of each
+#'   object),
 #'   `sigma2` and `background` (one number for each channel).
 #' @seealso [match_components()] and [selection_recall()] compare what was learned with the truth.
 #' @examples
