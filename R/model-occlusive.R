@@ -35,8 +35,8 @@
 #' 0.9\]. The odds become `A / M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`:
 #' this maximises a lower bound that touches at the old odds, so that the bound does not fall;
 #' `alpha` is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components
-#' back to the middle of their window, and one that nobody uses, or that is another's double, starts anew where
-#' the data are explained worst.
+#' back to the middle of their window, and one that nobody uses, or that is another's double,
+#' starts anew where the data are explained worst.
 #'
 #' @section Hand-crafted affinity:
 #' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
