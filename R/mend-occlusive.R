@@ -139,8 +139,8 @@ masked_spectrum <- function(model, params, h) {
   list(spectrum = spectrum, norm = sqrt(square))
 }
 
-# Components `which` start anew, each from the window that the posterior explains worst. `params` are
-# those by which latents are numbered in progress$selected.
+# Components `which` start anew, each from the window that the posterior explains worst. `params`
+# are those by which latents are numbered in progress$selected.
 reseed_components <- function(model, params, repair, which, progress) {
   if (length(which) == 0) return(repair)
   repair <- begin_relabel(model, repair)

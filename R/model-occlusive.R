@@ -29,14 +29,15 @@
 #' long. Screening (see [gps_screen()]) has gains in single precision.
 #'
 #' @section M-step:
-#' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel), `B`
-#' that of the background's Gaussian, `sigma2` the expected squared error about both per number, at
-#' least 1e-6 of the squared range of the data, and `pi` the share of the images, kept in \[0.001,
-#' 0.9\]. The odds become `A / M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`:
-#' this maximises a lower bound that touches at the old odds, so that the bound does not fall; `alpha`
-#' is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components back to the
-#' middle of their window, and one that nobody uses, or that is another's double, starts anew where
-#' the data are explained worst.
+#' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel),
+#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per
+#' number, at least 1e-6 of the squared range of the data, and `pi` the share of the
+#' images, kept in \[0.001, 0.9\]. The odds become `A / M`, the expected number of pixels owned over
+#' `sum 1 / (1 + sum o)`:
+#' this maximises a lower bound that touches at the old odds, so that the bound does not fall;
+#' `alpha` is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components
+#' back to the middle of their window, and one that nobody uses, or that is another's double,
+#' starts anew where the data are explained worst.
 #'
 #' @section Hand-crafted affinity:
 #' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
@@ -47,8 +48,8 @@
 #' The paper refers to earlier work for the model; exclusive ownership by odds, without a latent for
 #' depth, is how this package states it, and so are the M-step and the score above. Where opaque
 #' components overlap, each pixel costs log 2 instead of one order of depth for all. Clutter is
-#' this package's: without it, components that are not found yet inflate `sigma2` and the background.
-#' So are all floors.
+#' this package's: without it, components that are not found yet inflate `sigma2` and the
+#' background. So are all floors.
 #'
 #' @param n_components number of components K, a whole number of at least 1.
 #' @param size height and width of a component's window, at most those of the image; best a few
@@ -309,8 +310,8 @@ gps_draw.gps_occlusive <- function(model, params, n) {
   list(y = y, latents = do.call(rbind, latents))
 }
 
-# Components `on` with corners at `pixel` -> the D numbers of an image. Clutter is uniform, on a cube
-# of the density's volume that begins at the smallest of the data.
+# Components `on` with corners at `pixel` -> the D numbers of an image. Clutter is uniform, on a
+# cube of the density's volume that begins at the smallest of the data.
 draw_scene <- function(model, params, on, pixel) {
   n_pixels <- prod(model$grid)
   n_channels <- model$n_channels

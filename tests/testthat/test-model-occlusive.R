@@ -254,7 +254,8 @@ test_that("sizes and settings that cannot be are refused", {
   expect_gps_error(model_occlusive(2, 3), "`size` must be whole numbers")
   expect_gps_error(model_occlusive(2, c(2, 0)), "`size` must be whole numbers")
   expect_gps_error(model_occlusive(2, c(2, 1.5)), "`size` must be whole numbers")
-  expect_gps_error(model_occlusive(2, c(2, 6), c(4, 5)), "`size` must not exceed the image of 4 x 5")
+  expect_gps_error(model_occlusive(2, c(2, 6), c(4, 5)),
+                   "`size` must not exceed the image of 4 x 5")
   expect_gps_error(model_occlusive(2, c(2, 2), 20), "`image` must be whole numbers")
   expect_gps_error(model_occlusive(2, c(2, 2), clutter = 1), "`clutter` must be")
   expect_gps_error(model_occlusive(2, c(2, 2), clutter = -0.1), "`clutter` must be")
@@ -262,7 +263,8 @@ test_that("sizes and settings that cannot be are refused", {
   expect_gps_error(model_occlusive(2, c(2, 2), background = "black"), "`background` must be")
   expect_gps_error(gps_bind(model_occlusive(2, c(2, 2)), y), "`image` of model_occlusive()")
   expect_gps_error(gps_bind(model_occlusive(2, c(2, 2), c(3, 5)), y), "`image` of 3 x 5 does not")
-  expect_gps_error(gps_bind(model_occlusive(2, c(2, 2), c(4, 5, 3)), y), "does not fit data with 20")
+  expect_gps_error(gps_bind(model_occlusive(2, c(2, 2), c(4, 5, 3)), y),
+                   "does not fit data with 20")
   expect_gps_error(gps_bind(model_occlusive(2, c(2, 2), c(4, 5), background = 1:2), y),
                    "`background` must be one number or 1")
 })
