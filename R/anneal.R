@@ -30,11 +30,17 @@ resolve_control <- function(control, model) {
 
 # Iterations of annealing that are over at the beginning of this one; below 0 it has not begun.
 annealed_iterations <- function(task, state) {
-  hold <- task$control$hold
-  if (identical(hold, "auto")) {
-    hold <- if (is.null(state$held)) longest_hold else state$held
-  }
-  state$iteration - 1L - hold
+  held <- state$held
+  if (is.null(held)) held <- task$control$hold
+  if (identical(held, "auto")) held <- longest_hold
+  state$iteration - 1L - held
+}
+
+# A fit that goes on from given parameters does not heat them, unless the user asks for it.
+skip_annealing <- function(task, state) {
+  if (!is.null(task$given$control$anneal)) return(state)
+  state$held <- -Inf
+  if (is.null(task$noise)) state else end_annealing(state)
 }
 
 # Temperature, noise floor and explorers of this iteration. The temperature falls linearly to 1.

@@ -72,8 +72,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
   model <- gps_bind(set_image(model, image_dim), t(y))
+  given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
-  given_selector <- selector
   selector <- resolve_selector(selector, model)
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
@@ -90,7 +90,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
       format(selector$explore), n_selected, most_explorers
     ))
   }
-  c(list(y = y, model = model, selector = selector, given_selector = given_selector,
+  c(list(y = y, model = model, selector = selector, given = given,
          n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
          states = build_states(model, n_selected, max_active, method), control = control,
          seed = seed, blocks = split_blocks(ncol(y), model$n_latents),
@@ -147,7 +147,7 @@ first_state <- function(task, start) {
   if (!is.null(start)) {
     start <- check_params(task$model, start)
     state$params[names(start)] <- start
-    state <- inform_state(task, state)
+    state <- skip_annealing(task, inform_state(task, state))
   }
   state$start <- 0L
   state$was_interrupted <- FALSE
@@ -186,7 +186,7 @@ resume_state <- function(task, fit) {
     }
     state$memory <- learn_selector(task$selector, task, state)
   }
-  state
+  skip_annealing(task, state)
 }
 
 # One last pass without explorers, so that slots, bound and parameters belong together.
@@ -205,8 +205,8 @@ finish <- function(task, state) {
 
 new_fit <- function(task, state, data) {
   fit <- list(
-    params = state$params, model = task$model, selector = task$given_selector,
-    n_selected = task$n_selected, max_active = task$max_active, control = task$control,
+    params = state$params, model = task$model, selector = task$given$selector,
+    n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
     method = task$method, bound = state$bound, bound_error = state$bound_error,
     n_points = ncol(task$y), n_iter = state$iteration - 1L, status = state$status,
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,

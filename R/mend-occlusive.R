@@ -11,7 +11,7 @@ lowest_share <- 0.01
 
 #' @export
 gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
-  if (is.null(progress)) return(list(params = params, relabel = NULL))
+  if (is.null(progress) || progress$is_monotone) return(list(params = params, relabel = NULL))
   notes <- progress$notes
   if (is.null(notes)) notes <- list(age = integer(model$n_components), taken = NULL)
   notes$age <- notes$age + 1L
@@ -24,7 +24,10 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   dead <- find_dead(model, params, stats, notes$age)
   repair <- recentre_components(model, repair, setdiff(seq_len(model$n_components),
                                                        c(doubles, dead)))
-  reseed_components(model, params, repair, sort(unique(c(doubles, dead))), progress)
+  reseed <- sort(unique(c(doubles, dead)))
+  if (length(reseed) == 0) return(repair)
+  with_seed(progress$seed, 1e5 + progress$iteration,
+            reseed_components(model, params, repair, reseed, progress))
 }
 
 # Components that nearly nobody uses or that own hardly a pixel.
@@ -142,7 +145,6 @@ masked_spectrum <- function(model, params, h) {
 # Components `which` start anew, each from the window that the posterior explains worst. `params`
 # are those by which latents are numbered in progress$selected.
 reseed_components <- function(model, params, repair, which, progress) {
-  if (length(which) == 0) return(repair)
   repair <- begin_relabel(model, repair)
   n_points <- ncol(progress$y)
   images <- sort(sample.int(n_points, min(n_points, searched_images)))

@@ -354,7 +354,10 @@ static gps_status sample_point(gibbs_walk *walk, size_t n, const gps_posterior *
   const size_t bytes = n_slots * sizeof(double);
   gps_rng rng = gps_rng_stream(chain->seed, chain->start, GPS_PURPOSE_GIBBS,
                                (uint32_t)problem->iteration, (uint32_t)(problem->first_row + n));
-  gps_status status = burn_in(walk, n, &rng);
+  gps_status status = GPS_OK;
+  if (walk->model->gain_begin)
+    status = walk->model->gain_begin(problem, walk->point, walk->scratch);
+  if (status == GPS_OK) status = burn_in(walk, n, &rng);
   if (status == GPS_OK) status = keep_draws(walk, &rng);
   double log_evidence = 0, variance = 0;
   if (status == GPS_OK) status = estimate_evidence(walk, &rng, &log_evidence, &variance);

@@ -7,7 +7,8 @@ mend_case <- function(seed = 1, n_channels = 3) {
 
 progress_of <- function(case, is_early = TRUE, iteration = 1L, notes = NULL, ...) {
   list(y = t(case$y), selected = t(case$selected), prob_on = 0 * t(case$selected),
-       iteration = iteration, is_early = is_early, is_polishing = FALSE, notes = notes)
+       iteration = iteration, is_early = is_early, is_polishing = FALSE, notes = notes,
+       seed = 1:2, is_monotone = FALSE)
 }
 
 # Statistics of a fit that uses every component.

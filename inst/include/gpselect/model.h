@@ -101,8 +101,10 @@ typedef struct gps_model {
                                double *scratch);
 
   /* Optional, any thread: what gain() needs of a data point whatever is asked; called once before
-   * the calls of gain() for that point. What it leaves in scratch is still there in them. */
+   * the calls of gain() for that point. What it leaves in scratch is still there in them, also
+   * after calls of log_joint() with the same scratch. */
   gps_status (*gain_begin)(const gps_problem *, const gps_point *, double *scratch);
+
   /* Optional, any thread: for each candidate latent, log joint of `given` plus it minus log joint
    * of `given`. With n_given = 0, where the empty state is none of the model's: of the single-cause
    * state, up to a constant of the data point. Not tempered. */
