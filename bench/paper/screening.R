@@ -9,7 +9,7 @@
 #   selection=hand,linear,rbf,composition   some of the selections
 #   seeds=3                 seeds of each cell; seed r draws data from set.seed(100 + r) and fits
 #                           from set.seed(1000 + r)
-#   threads=1
+#   threads=1               of each fit
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -17,14 +17,15 @@ engine <- asNamespace("gpselect")
 options(width = 200)
 
 bars_of <- function(...) function() simulate_bars(2000, ...)
+mixture <- function(n) model_gaussian_mixture(n, "spherical")
 datasets <- list(
   A = list(draw = bars_of(model = "binary_sparse"), model = model_binary_sparse(10)),
   B0 = list(draw = bars_of(model = "spike_slab", mu = 0, psi = 1), model = model_spike_slab(10)),
   B1 = list(draw = bars_of(model = "spike_slab", mu = 1, psi = 1), model = model_spike_slab(10)),
   C01 = list(draw = bars_of(model = "max_spike_slab", mu = 1, psi = 0.1),
              model = model_max_spike_slab(10)),
-  D = list(draw = function() simulate_clusters(150), model = model_gaussian_mixture(3, "spherical")),
-  D9 = list(draw = function() simulate_clusters(900, 9), model = model_gaussian_mixture(9, "spherical"))
+  D = list(draw = function() simulate_clusters(150), model = mixture(3)),
+  D9 = list(draw = function() simulate_clusters(900, 9), model = mixture(9))
 )
 selections <- list(
   hand = function(screen) selector_handcrafted(screen),
@@ -68,7 +69,8 @@ reference_noise <- function(data, seed) {
     model <- datasets[[data]]$model
     set.seed(1000 + seed)
     fit <- gps_fit(truth$y, model, selector_custom(function(params, y) truth$latents),
-                   n_selected = if (is_mixture(data)) NULL else 5, start = truth[names(model$params)],
+                   n_selected = if (is_mixture(data)) NULL else 5,
+                   start = truth[names(model$params)],
                    control = gps_control(progress = FALSE, n_threads = n_threads, mend = FALSE))
     references[[key]] <- noise_of(fit)
   }
