@@ -55,16 +55,91 @@ GPS_CLONES static int skip_below(const double *value, int from, int n, double th
   return from;
 }
 
-void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
-                int *top) {
+/* The values of `top` beside it, where there are not more than FEW: a long column lies far away. */
+#define FEW 128
+
+/* How many of held [n], which fall, are above x. Without branches on the values, which nobody could
+ * foretell. */
+static int count_above(const double *held, int n, double x) {
+  int low = 0;
+  while (n > 0) {
+    const int half = (n + 1) / 2;
+    low += held[low + half - 1] > x ? half : 0;
+    n -= half;
+  }
+  return low;
+}
+
+static int insert_few(const double *value, int latent, int n_top, const gps_source *source,
+                      uint32_t row, int *top, double *held, int n_held) {
+  const double x = value[latent];
+  int at = count_above(held, n_held, x);
+  /* Equal ones in the order of their keys; a long row of them is mostly left at its end. */
+  if (at < n_held && held[n_held - 1] == x &&
+      !is_better(value, latent, top[n_held - 1], source, row)) {
+    at = n_held;
+  }
+  while (at < n_held && held[at] == x && !is_better(value, latent, top[at], source, row)) at++;
+  if (at == n_top) return n_held;
+  const int n_new = n_held < n_top ? n_held + 1 : n_top;
+  for (int i = n_new - 1; i > at; i--) {
+    held[i] = held[i - 1];
+    top[i] = top[i - 1];
+  }
+  held[at] = x;
+  top[at] = latent;
+  return n_new;
+}
+
+/* Every STRIDE-th value of a long column is looked at first. */
+#define STRIDE 64
+#define MOST_RANK 16
+
+/* A value that more than n_top, but not many more, are likely not to be below: one of the best of a
+ * sample. */
+static double guess_threshold(const double *value, int n, int n_top) {
+  if (n < 2 * STRIDE * MOST_RANK) return -HUGE_VAL;
+  const double expected = (double)n_top / STRIDE;
+  const int rank = (int)(expected + 3 * sqrt(expected)) + 2;
+  double held[MOST_RANK];
+  int n_held = 0;
+  for (int h = 0; h < n; h += STRIDE) {
+    if (n_held == rank && !(value[h] > held[rank - 1])) continue;
+    int at = n_held < rank ? n_held++ : rank - 1;
+    for (; at > 0 && held[at - 1] < value[h]; at--) held[at] = held[at - 1];
+    held[at] = value[h];
+  }
+  return held[rank - 1];
+}
+
+/* The n_top <= FEW best of the values from the threshold on. Returns how many there are. */
+static int select_few(const double *value, int n, int n_top, double threshold,
+                      const gps_source *source, uint32_t row, int *top) {
+  double held[FEW];
   int n_held = 0, h = 0;
-  while (h < n) {
-    if (n_held == n_top) h = skip_below(value, h, n, value[top[n_top - 1]]);
+  while ((h = skip_below(value, h, n, threshold)) < n) {
     const int end = h + SCAN < n ? h + SCAN : n;
     for (; h < end; h++) {
-      if (n_held == n_top && value[h] < value[top[n_top - 1]]) continue;
-      n_held = insert_top(value, h, n_top, source, row, top, n_held);
+      if (value[h] < threshold) continue;
+      n_held = insert_few(value, h, n_top, source, row, top, held, n_held);
+      if (n_held == n_top) threshold = held[n_top - 1];
     }
+  }
+  return n_held;
+}
+
+void select_top(const double *value, int n, int n_top, const gps_source *source, uint32_t row,
+                int *top) {
+  if (n_top <= FEW) {
+    const double threshold = guess_threshold(value, n, n_top);
+    if (select_few(value, n, n_top, threshold, source, row, top) == n_top) return;
+    select_few(value, n, n_top, -HUGE_VAL, source, row, top);
+    return;
+  }
+  int n_held = 0;
+  for (int h = 0; h < n; h++) {
+    if (n_held == n_top && value[h] < value[top[n_top - 1]]) continue;
+    n_held = insert_top(value, h, n_top, source, row, top, n_held);
   }
 }
 
@@ -139,8 +214,11 @@ gps_status select_latents(const double *affinity, int n_latents, int group_size,
   for (size_t n = 0; n < n_points; n++) {
     const double *value = affinity + n * (size_t)n_latents;
     int *slots = selected + n * (size_t)n_selected;
-    for (int h = 0; h < n_latents; h++) {
-      if (isnan(value[h]) && n < first_bad) first_bad = n;
+    int n_bad = 0;
+    for (int h = 0; h < n_latents; h++) n_bad += isnan(value[h]) != 0;
+    if (n_bad > 0) {
+      if (n < first_bad) first_bad = n;
+      continue;
     }
     const uint32_t row = (uint32_t)(first_row + n);
     int n_filled = select_top_groups(value, n_latents, group_size, n_selected, source, row, slots);

@@ -199,7 +199,104 @@ static void test_global_rows(void) {
   CHECK(memcmp(a, b + 2, sizeof a) == 0);
 }
 
+/* The best latent of each group, then the best groups; fewer groups than slots leave slots empty.
+ */
+static void test_groups(void) {
+  enum { SIZE = 6, N_GROUPS = 5, N = SIZE * N_GROUPS };
+  double value[N];
+  int best[N_GROUPS], top[N_GROUPS + 2], slots[N_GROUPS + 2];
+  for (uint32_t row = 0; row < 300; row++) {
+    for (int h = 0; h < N; h++) value[h] = sin((double)(h * 31 + (int)row * 7));
+    for (int g = 0; g < N_GROUPS; g++) {
+      best[g] = g * SIZE;
+      for (int h = g * SIZE; h < (g + 1) * SIZE; h++) {
+        if (value[h] > value[best[g]]) best[g] = h;
+      }
+    }
+    for (int n_top = 1; n_top <= N_GROUPS + 2; n_top++) {
+      const int n_held = select_top_groups(value, N, SIZE, n_top, &source, row, top);
+      CHECK(n_held == (n_top < N_GROUPS ? n_top : N_GROUPS));
+      int is_right = 1;
+      for (int i = 0; i < n_held; i++) {
+        is_right &= top[i] == best[top[i] / SIZE];
+        is_right &= i == 0 || value[top[i - 1]] > value[top[i]];
+        is_right &= count_of(top, n_held, top[i]) == 1;
+      }
+      int n_better = 0;
+      for (int g = 0; g < N_GROUPS; g++) n_better += value[best[g]] > value[top[n_held - 1]];
+      CHECK(is_right && n_better == n_held - 1);
+    }
+    size_t bad_point;
+    select_latents(value, N, SIZE, 1, N_GROUPS + 2, 1, &source, row, 1, slots, &bad_point);
+    CHECK(is_ascending(slots, N_GROUPS) && slots[N_GROUPS] == -1 && slots[N_GROUPS + 1] == -1);
+  }
+}
+
+/* Tied latents of a group, and tied groups, come equally often. */
+static void test_group_ties(void) {
+  enum { SIZE = 4, N_GROUPS = 3, N = SIZE * N_GROUPS, N_ROWS = 30000 };
+  const double value[N] = {0};
+  double held[N] = {0};
+  int top[2];
+  for (uint32_t row = 0; row < N_ROWS; row++) {
+    select_top_groups(value, N, SIZE, 2, &source, row, top);
+    CHECK(top[0] / SIZE != top[1] / SIZE);
+    held[top[0]]++;
+    held[top[1]]++;
+  }
+  for (int h = 0; h < N; h++) check_frequency(held[h], N_ROWS, 2.0 / N);
+}
+
+/* An explorer takes any location of any group that is not selected. */
+static void test_group_explorers(void) {
+  enum { SIZE = 5, N_GROUPS = 7, N = SIZE * N_GROUPS, N_ROWS = 50000 };
+  double came[N] = {0};
+  for (uint32_t row = 0; row < N_ROWS; row++) {
+    int slot[3] = {2 * SIZE + 1, 0, 4 * SIZE + 4};
+    explore_slots(slot, 3, N, SIZE, 1.5, &source, row);
+    CHECK(slot[0] == 2 * SIZE + 1 && slot[1] / SIZE != slot[2] / SIZE);
+    for (int i = 1; i < 3; i++) came[slot[i]]++;
+  }
+  for (int h = 0; h < N; h++) {
+    const int group = h / SIZE;
+    if (group == 0 || group == 2 || group == 4) {
+      check_frequency(came[h], N_ROWS, h == 0 ? 0.5 : 0);
+    } else {
+      check_frequency(came[h], N_ROWS, 1.5 / (4 * SIZE));
+    }
+  }
+}
+
+/* A long column against a sort: the scan skips nothing that counts. */
+static void test_long(void) {
+  enum { N = 3000 };
+  static double value[N];
+  static int top[N];
+  for (uint32_t row = 0; row < 30; row++) {
+    for (int h = 0; h < N; h++) value[h] = floor(300 * sin((double)h * h + row)) + (h > 2900);
+    for (int n_top = 1; n_top <= N; n_top = 3 * n_top + 1) {
+      select_top(value, N, n_top, &source, row, top);
+      int is_ordered = 1, n_better = 0, n_tied = 0, n_held_tied = 0;
+      const double last = value[top[n_top - 1]];
+      for (int i = 1; i < n_top; i++) is_ordered &= value[top[i - 1]] >= value[top[i]];
+      for (int h = 0; h < N; h++) {
+        n_better += value[h] > last;
+        n_tied += value[h] == last;
+      }
+      for (int i = 0; i < n_top; i++) n_held_tied += value[top[i]] == last;
+      CHECK(is_ordered && n_better + n_held_tied == n_top && n_held_tied <= n_tied);
+      if (n_top < 200) {
+        for (int i = 0; i < n_top; i++) CHECK(count_of(top, n_top, top[i]) == 1);
+      }
+    }
+  }
+}
+
 int main(void) {
+  test_groups();
+  test_group_ties();
+  test_group_explorers();
+  test_long();
   test_top();
   test_ties();
   test_all_tied();

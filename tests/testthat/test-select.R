@@ -1,12 +1,5 @@
 # From affinities to selected latents: the best, ties, explorers, and screening's refusals.
 
-# Selections of n points by affinity H x n, n_selected x n.
-select_points <- function(affinity, n_selected, share = 0, iteration = 1L, first_row = 0,
-                          grid = NULL, n_threads = 2L, seed = c(11L, 22L), start = 0L) {
-  stream <- list(seed = seed, start = start, iteration = iteration)
-  .Call(C_select, affinity, as.integer(n_selected), share, grid, stream, first_row, n_threads)
-}
-
 test_that("the best latents are selected, in ascending order", {
   set.seed(1)
   affinity <- matrix(rnorm(9 * 500), 9)

@@ -1,0 +1,220 @@
+# Screening: defaults, groups of latents on a grid, and what the model is asked for.
+
+# A bound model whose 12 latents are called the locations of two components on a grid of 2 x 3.
+on_grid <- function() {
+  model <- gps_bind(model_binary_sparse(12), matrix(0, 2, 5))
+  model$grid <- c(2L, 3L)
+  model
+}
+
+grid_case <- function(n = 80) {
+  set.seed(21)
+  model <- on_grid()
+  params <- list(W = matrix(rnorm(60), 5), pi = 0.3, sigma2 = 0.7)
+  list(model = model, params = params, y = matrix(rnorm(5 * n, sd = 2), 5))
+}
+
+# Selections of a block, slots x n, with the attribute n_gains.
+screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept = NULL,
+                          n_threads = 2L, explore = 0, ...) {
+  task <- list(y = case$y, model = case$model, n_selected = n_selected, n_threads = n_threads)
+  state <- new_state(case$params, 0L, explore)
+  state$selected <- kept
+  state[names(list(...))] <- list(...)
+  block <- new_block(0, ncol(case$y))
+  inputs <- block_inputs(case$model, case$params, case$y, block)
+  stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
+  screen_block(task, state, block, inputs, affinity, screen, stream)
+}
+
+plain <- function(selected) matrix(c(selected), nrow(selected))
+
+test_that("defaults depend on the number of slots, and on a grid on the number of latents", {
+  model <- gps_bind(model_binary_sparse(40), matrix(0, 2, 5))
+  screen <- resolve_screen(gps_screen(), model, 5L)
+  expect_identical(screen[c("propose", "explore", "moves", "pool", "conditional", "random_slot")],
+                   list(propose = 10L, explore = c(4L, 1L), moves = 0L, pool = 40L,
+                        conditional = c(0L, 0L), random_slot = FALSE))
+  large <- list(name = "E", n_latents = 18000L, grid = c(30L, 30L))
+  screen <- resolve_screen(gps_screen(), large, 5L)
+  expect_identical(screen[c("propose", "explore", "moves", "pool", "conditional", "random_slot")],
+                   list(propose = 50L, explore = c(360L, 90L), moves = 4L, pool = 40L,
+                        conditional = c(0L, 30L), random_slot = TRUE))
+  small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
+  expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
+  asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
+                      conditional = c(2, 1))
+  screen <- resolve_screen(asked, large, 5L)
+  expect_identical(screen[names(asked)], unclass(asked)[names(asked)])
+  expect_identical(resolve_screen(gps_screen(propose = 1e6), small, 5L)$propose, 300L)
+})
+
+test_that("a selector's screen comes before its model's", {
+  model <- list(defaults = list(screen = gps_screen(propose = 9)))
+  plain <- list(defaults = list(screen = NULL))
+  own <- gps_screen(propose = 3)
+  expect_identical(find_screen(selector_gp(screen = own), model), own)
+  expect_null(find_screen(selector_gp(screen = FALSE), model))
+  expect_null(find_screen(selector_handcrafted(screen = FALSE), model))
+  expect_identical(find_screen(selector_gp(), model)$propose, 9L)
+  expect_null(find_screen(selector_gp(), plain))
+  for (selector in list(selector_full(), selector_random(), selector_custom(function(p, y) y))) {
+    expect_null(find_screen(selector, model))
+  }
+})
+
+test_that("plain selection takes the best location of each of the best groups", {
+  set.seed(2)
+  affinity <- matrix(rnorm(18 * 200), 18)
+  selected <- select_points(affinity, 2, grid = c(2L, 3L))
+  wanted <- apply(affinity, 2, function(a) {
+    best <- vapply(0:2, function(group) 6L * group + which.max(a[6 * group + 1:6]), 1L)
+    sort(best[order(-a[best])[1:2]])
+  })
+  expect_identical(selected, wanted)
+  # More slots than groups stay empty, and a group that is a single latent is none.
+  expect_identical(select_points(affinity, 5, grid = c(2L, 3L))[4:5, ], matrix(0L, 2, 200))
+  expect_identical(select_points(affinity, 5, 0.5, grid = c(1L, 1L)),
+                   select_points(affinity, 5, 0.5))
+  for (grid in list(c(4L, 3L), c(0L, 6L), c(-2L, -3L), c(50000L, 50000L))) {
+    expect_gps_error(select_points(affinity, 2, grid = grid), "18 latents are no groups",
+                     class = "model")
+  }
+})
+
+test_that("explorers of plain selection come from other groups", {
+  n <- 1e5
+  affinity <- matrix(c(6:1, rep(0, 6), rep(-1, 12)), 24, n)
+  selected <- select_points(affinity, 2, 0.4, grid = c(2L, 3L))
+  groups <- (selected - 1L) %/% 6L
+  expect_true(all(selected[1, ] == 1L))
+  expect_true(all(groups[1, ] != groups[2, ]))
+  expect_frequency(tabulate(selected[2, ], 24)[13:24], n, 0.4 / 12)
+})
+
+test_that("screening fills slots with different groups by the gain given those that gained", {
+  case <- grid_case()
+  joint <- function(y, on) {
+    residual <- y - rowSums(case$params$W[, on, drop = FALSE])
+    -sum(residual^2) / (2 * case$params$sigma2) + length(on) * stats::qlogis(case$params$pi)
+  }
+  choose <- function(y) {
+    chosen <- given <- integer()
+    for (slot in 1:2) {
+      left <- setdiff(1:12, c(if (any(chosen <= 6)) 1:6, if (any(chosen > 6)) 7:12))
+      gain <- vapply(left, function(h) joint(y, c(given, h)), 1) - joint(y, given)
+      chosen <- c(chosen, left[which.max(gain)])
+      if (max(gain) > 0) given <- c(given, left[which.max(gain)])
+    }
+    sort(chosen)
+  }
+  screen <- gps_screen(keep = FALSE, propose = 12, explore = c(0, 0), pool = 12)
+  affinity <- matrix(0, 12, ncol(case$y))
+  selected <- screen_points(case, screen, affinity = affinity)
+  expect_identical(plain(selected), apply(case$y, 2, choose))
+  # A pool of one runs out after each slot and is filled again.
+  screen$pool <- 1L
+  selected <- plain(screen_points(case, screen, affinity = affinity))
+  expect_true(all(selected[1, ] <= 6 & selected[2, ] > 6))
+})
+
+test_that("the number of gains is counted", {
+  case <- grid_case()
+  n <- ncol(case$y)
+  affinity <- matrix(0, 12, n)
+  screen <- gps_screen("singleton", keep = FALSE, propose = 12, explore = c(0, 0))
+  expect_identical(attr(screen_points(case, screen, affinity = affinity), "n_gains"), 12 * n)
+  screen$propose <- 5L
+  expect_identical(attr(screen_points(case, screen, affinity = affinity), "n_gains"), 5 * n)
+})
+
+test_that("early and late candidates follow the state", {
+  case <- grid_case()
+  affinity <- matrix(0, 12, ncol(case$y))
+  screen <- gps_screen("singleton", keep = FALSE, propose = 1, explore = c(9, 0))
+  count <- function(...) attr(screen_points(case, screen, affinity = affinity, ...), "n_gains")
+  late <- as.double(ncol(case$y))
+  expect_identical(count(), late)
+  expect_gt(count(explore = 0.1), 3 * late)
+  expect_gt(count(is_early = TRUE), 3 * late)
+  expect_identical(count(explore = 0.1, is_early = FALSE), late)
+})
+
+test_that("a random slot comes early only", {
+  case <- grid_case(4000)
+  kept <- matrix(c(1L, 7L), 2, 4000)
+  case$model$grid <- c(1L, 3L)
+  screen <- gps_screen(propose = 1, explore = c(0, 0), moves = 0, random_slot = TRUE)
+  affinity <- matrix(c(1, rep(0, 11)), 12, 4000)
+  share <- function(...) {
+    selected <- screen_points(case, screen, affinity = affinity, kept = kept, ...)
+    sum(colSums(selected == 1L | selected == 7L) < 2)
+  }
+  expect_identical(share(explore = 0.2, is_early = FALSE), 0L)
+  expect_frequency(share(explore = 0.2, is_early = TRUE), 4000, 0.4)
+})
+
+test_that("moves stay in their group, and conditional candidates join those that were kept", {
+  case <- grid_case(500)
+  kept <- rbind(rep_len(1:6, 500), rep_len(7:11, 500))
+  screen <- gps_screen(propose = 1, explore = c(0, 0), moves = 24, pool = 1,
+                       conditional = c(0, 12))
+  selected <- plain(screen_points(case, screen, kept = kept, affinity = matrix(0, 12, 500)))
+  expect_true(all(selected[1, ] <= 6 & selected[2, ] > 6))
+  expect_true(any(selected != kept))
+  # All latents are candidates; those kept that gain something are in the pool.
+  all_in <- gps_screen(propose = 12, explore = c(0, 0), moves = 0, pool = 12)
+  best <- plain(screen_points(case, all_in, affinity = matrix(0, 12, 500)))
+  few <- gps_screen(propose = 12, explore = c(0, 0), moves = 0, pool = 1, conditional = c(12, 12))
+  expect_gt(mean(screen_points(case, few, affinity = matrix(0, 12, 500), kept = best) == best),
+            0.95)
+})
+
+test_that("candidates are judged by tempered parameters until the fit is polished", {
+  engine <- asNamespace("gpselect")
+  skip_if_not(exists("temper_params", engine), "no model tempers its parameters")
+  case <- grid_case()
+  class(case$model) <- c("gps_warm", class(case$model))
+  registerS3method("temper_params", "gps_warm", function(model, params, temperature) {
+    params$sigma2 <- max(params$sigma2, temperature^2)
+    params
+  }, engine)
+  affinity <- matrix(0, 12, ncol(case$y))
+  screen <- gps_screen(keep = FALSE, propose = 12, explore = c(0, 0), temperature = 3)
+  tempered <- screen_points(case, screen, affinity = affinity)
+  exact <- screen_points(case, screen, affinity = affinity, is_polishing = TRUE)
+  screen["temperature"] <- list(NULL)
+  expect_identical(screen_points(case, screen, affinity = affinity, is_polishing = TRUE), exact)
+  case$params$sigma2 <- 9
+  expect_identical(screen_points(case, screen, affinity = affinity), tempered)
+  expect_false(identical(tempered, exact))
+})
+
+test_that("the number of threads changes nothing in a screened fit", {
+  set.seed(3)
+  bars <- simulate_bars(600, value = 5)
+  screens <- list(gps_screen(propose = 4, pool = 3, conditional = c(1, 2), random_slot = TRUE),
+                  gps_screen("singleton", propose = 4))
+  for (screen in screens) {
+    fit_with <- function(n_threads) {
+      set.seed(4)
+      gps_fit(bars$y, model_binary_sparse(10), selector_gp(kernel_linear(), screen = screen), 4,
+              control = short_control(max_iter = 12, n_threads = n_threads))
+    }
+    one <- fit_with(1)
+    two <- fit_with(2)
+    expect_identical(one$params, two$params)
+    expect_identical(one$selected, two$selected)
+  }
+})
+
+test_that("all of a screen's settings reach the core, which refuses what they cannot be", {
+  case <- grid_case(4)
+  wrong <- list(moves = 25L, pool = 0L, conditional = c(-1L, -1L))
+  for (name in names(wrong)) {
+    screen <- gps_screen()
+    screen[[name]] <- wrong[[name]]
+    expect_gps_error(screen_points(case, screen, affinity = matrix(0, 12, 4)),
+                     "A screen may make 0 to 24 moves")
+  }
+})
