@@ -13,8 +13,8 @@ split_blocks <- function(n_points, n_latents) {
   lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
 }
 
-# list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points at
-# the state's parameters; `evaluations` is how many gains of the model screening computed.
+# list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points
+# at the state's parameters; `evaluations` is how many gains of the model screening computed.
 pass <- function(task, state, want = "stats") {
   parts <- lapply(task$blocks, pass_block, task = task, state = state, want = want)
   join_parts(parts)

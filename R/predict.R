@@ -139,8 +139,8 @@ infer_block <- function(task, state, block, want) {
   c(list(selected = selected), result)
 }
 
-# Selection of data that have none. Where a screen keeps what was selected last there are two rounds:
-# what is hidden by other components shows only beside those that the first round has found.
+# Selection of data that have none. Where a screen keeps what was selected last there are two
+# rounds: what is hidden by other components shows only beside those that the first has found.
 select_new <- function(task, state, block, inputs) {
   selected <- select_block(task, state, block, inputs)
   screen <- task$selector$screen

@@ -145,7 +145,8 @@ fit_step <- function(selector, fit, y) {
     theta <- fit$kernel_theta
     if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }
-  task <- list(y = data$y, model = fit$model, selector = resolve_selector(selector, fit$model), seed = fit$seed,
+  task <- list(y = data$y, model = fit$model,
+               selector = resolve_selector(selector, fit$model), seed = fit$seed,
                n_threads = resolve_threads(fit$control$n_threads))
   list(task = task, state = inner, row_names = data$row_names)
 }

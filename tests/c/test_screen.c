@@ -25,7 +25,7 @@ static gps_status screen_all(const gps_model *model, const gps_screen *screen,
                              size_t *bad_point) {
   const gps_states largest = SCREEN_LARGEST_PROBE(N_SLOTS);
   const size_t model_scratch = model->scratch_size(&the_case.problem, &largest);
-  const int capacity = screen_capacity(screen, N_SLOTS, job.grid.height * job.grid.width);
+  const int capacity = screen_capacity(screen, N_SLOTS, 1);
   const size_t n_doubles = screen_scratch(capacity, model_scratch) * (size_t)n_threads;
   const size_t n_ints = screen_scratch_ints(capacity, N_SLOTS) * (size_t)n_threads;
   double *scratch = malloc(n_doubles * sizeof *scratch);

@@ -8,7 +8,9 @@ test_that("defaults are those that the interface pins", {
                  keep_data = TRUE, trace = TRUE)
   expect_identical(unclass(control)[names(pinned)], pinned)
   # NULL is the model's default, which the fit's control tells.
-  for (name in c("n_threads", "tol", "anneal", "hold", "n_starts", "grow")) expect_null(control[[name]])
+  for (name in c("n_threads", "tol", "anneal", "hold", "n_starts", "grow")) {
+    expect_null(control[[name]])
+  }
   expect_identical(control$progress, interactive())
 })
 
