@@ -9,9 +9,9 @@
 #'
 #' The shapes come in random order, turned and mirrored at random, and are used again, with other
 #' textures, when `n` is larger than their number, 24. At the default size they cover 45 to 92 of
-#' 100 pixels and touch all four sides of their box. Values lie between 0.1 and 1. An object that looks
-#' too much like an earlier one is drawn again: the cosine of any two pictures is below 0.9 however
-#' they are shifted against each other.
+#' 100 pixels and touch all four sides of their box. Values lie between 0.1 and 1. An object that
+#' looks too much like an earlier one is drawn again: the cosine of any two pictures is below 0.9
+#' however they are shifted against each other.
 #'
 #' @param n Number of objects: whole number >= 1.
 #' @param size Height and width of an object: one whole number, or two, at least 6.

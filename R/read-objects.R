@@ -113,8 +113,8 @@ cut_object <- function(picture, size, threshold, name) {
   columns <- range(which(colSums(is_object) > 0))
   rows <- rows[1]:rows[2]
   columns <- columns[1]:columns[2]
-  shrink_object(picture$image[rows, columns, , drop = FALSE], is_object[rows, columns, drop = FALSE],
-                size)
+  shrink_object(picture$image[rows, columns, , drop = FALSE],
+                is_object[rows, columns, drop = FALSE], size)
 }
 
 # The largest set of pixels that are connected through edges and corners.
