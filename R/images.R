@@ -10,12 +10,13 @@ guess_image_dim <- function(n_dims) {
 # Draws images (D x K, or a list of matrices) row by row into one panel and returns the shape of the
 # grid. Zero is white; `scaling` says whether the darkest ink is the largest value of all images or
 # of each one. n_columns NULL: as fills the panel well. Grids of as many cells, of which some may
-# stay empty, are alike. `main` may have a second line.
+# stay empty, are alike. `main` may have a second line. `colours`, D x K, are drawn instead of inks.
 image_grid <- function(images, height = NULL, width = NULL, n_columns = NULL,
                        scaling = c("common", "each"), titles = NULL, main = NULL, cex = 0.8,
-                       n_cells = ncol(images$values), is_signed = any(images$values < 0)) {
+                       n_cells = ncol(images$values), is_signed = any(images$values < 0),
+                       colours = NULL) {
   images <- stack_images(images, height, width)
-  colours <- image_colours(images$values, match.arg(scaling), is_signed)
+  if (is.null(colours)) colours <- image_colours(images$values, match.arg(scaling), is_signed)
   top <- if (is.null(main)) 0.4 else 0.5 + 1.1 * length(main)
   old <- graphics::par(mar = c(0.4, 0.6, top, 0.6))
   on.exit(graphics::par(old))

@@ -9,10 +9,9 @@
 #'
 #' The shapes come in random order, turned and mirrored at random, and are used again, with other
 #' textures, when `n` is larger than their number, 24. At the default size they cover 45 to 92 of
-#' 100
-#' pixels and touch all four sides of their box. Values lie between 0.1 and 1. An object that looks
-#' too much like an earlier one is drawn again: the cosine of any two pictures is below 0.9 however
-#' they are shifted against each other.
+#' 100 pixels and touch all four sides of their box. Values lie between 0.1 and 1. An object that
+#' looks too much like an earlier one is drawn again: the cosine of any two pictures is below 0.9
+#' however they are shifted against each other.
 #'
 #' @param n Number of objects: whole number >= 1.
 #' @param size Height and width of an object: one whole number, or two, at least 6.
@@ -22,11 +21,12 @@
 #' * `image`: array n x height x width x channels, 0 outside the objects.
 #' * `mask`: integer array n x height x width, 1 where the object is and 0 outside.
 #' * `names`: NULL, or the objects' names.
-#' @seealso [simulate_scenes()]
+#' @seealso [simulate_scenes()], [plot.gps_objects()], [read_objects()]
 #' @examples
 #' set.seed(1)
 #' objects <- scene_objects()
 #' objects
+#' plot(objects)
 #' @export
 scene_objects <- function(n = 16, size = c(10, 10), channels = 3) {
   n <- check_count(n, "n")
@@ -184,5 +184,31 @@ print.gps_objects <- function(x, ...) {
   cat(sprintf("%d object%s of %s pixels in %d channel%s, %s of them covered\n", dim[1],
               if (dim[1] == 1) "" else "s", shown_dim(dim[2:3]), dim[4],
               if (dim[4] == 1) "" else "s", paste(unique(range(n_pixels)), collapse = " to ")))
+  invisible(x)
+}
+
+#' Pictures of objects
+#'
+#' Draws all objects side by side, in their colours where they have three channels and in grey
+#' otherwise, with their names as titles where they have any. What does not belong to an object is
+#' pale blue. Values are cut off below 0, and scaled to at most 1 where any is larger.
+#'
+#' @param x Objects, as made by [scene_objects()] or [read_objects()].
+#' @param ... Not used.
+#' @return The objects, invisibly.
+#' @examples
+#' set.seed(1)
+#' plot(scene_objects(8))
+#' @export
+plot.gps_objects <- function(x, ...) {
+  objects <- check_objects(x, "x")
+  dim <- dim(objects$image)
+  # Pixels in columns of objects, then channels.
+  values <- aperm(objects$image, c(2, 3, 1, 4))
+  values <- matrix(pmax(values, 0) / max(1, values), ncol = dim[4])
+  if (dim[4] != 3) values <- matrix(rowMeans(values), nrow(values), 3)
+  colours <- ifelse(aperm(objects$mask, c(2, 3, 1)) == 1, grDevices::rgb(values), "#C6D3E3")
+  grey <- matrix(rowMeans(values), ncol = dim[1])
+  image_grid(grey, dim[2], dim[3], titles = objects$names, colours = matrix(colours, nrow(grey)))
   invisible(x)
 }

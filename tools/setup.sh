@@ -58,7 +58,7 @@ need_core() {
 # manual in Times (R_RD4PDF=times,hyper).
 need_test() {
   need_core
-  need_r testthat jsonlite knitr rmarkdown
+  need_r testthat jsonlite knitr rmarkdown png
   need_command pandoc pandoc
   need_command qpdf qpdf
   need_command tidy tidy
@@ -87,7 +87,7 @@ need_dev() {
 
 need_bench() {
   need_core
-  need_r mclust kernlab
+  need_r mclust kernlab png
   if ! Rscript --vanilla -e 'quit(status = !nzchar(system.file(package = "DiceKriging")))' \
     >/dev/null 2>&1; then
     from_cran+=(DiceKriging)
