@@ -128,7 +128,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
     time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
   }
   structure(
-    list(max_iter = check_count(max_iter, "max_iter", 0), tol = if (!is.null(tol)) check_number(tol, "tol", 0),
+    list(max_iter = check_count(max_iter, "max_iter", 0),
+         tol = if (!is.null(tol)) check_number(tol, "tol", 0),
          anneal = anneal, hold = check_hold(hold),
          n_starts = if (!is.null(n_starts)) check_count(n_starts, "n_starts"),
          grow = if (!is.null(grow)) check_count(grow, "grow", 2),

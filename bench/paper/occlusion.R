@@ -37,17 +37,16 @@ selections <- list(
   scan = list(label = "hand-crafted, greedy", make = function() {
     selector_handcrafted(gps_screen(explore = c(0, 0), moves = 0, random_slot = FALSE))
   }),
-  scan_single = list(label = "hand-crafted", make = function() selector_handcrafted(screen = FALSE)),
+  scan_single = list(label = "hand-crafted",
+                     make = function() selector_handcrafted(screen = FALSE)),
   literal = list(label = "GP, no screening (the paper's algorithm)",
                  make = function() selector_gp(screen = FALSE, smooth = 0)),
   no_gp = list(label = "screened explorers, no GP", make = function() {
-    selector_custom(function(params, y) NULL)
+    selector <- selector_random()
+    selector$screen <- gps_screen()
+    selector
   })
 )
-selections$no_gp$make <- function() {
-  selector <- selector_random()
-  selector
-}
 
 get_objects <- function(set) {
   if (set == "coil") return(read_objects("../shared/data/coil20", pattern = "obj([1-9]|1[0-6])__"))

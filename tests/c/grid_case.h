@@ -92,8 +92,9 @@ static inline screen_outcome screen_range(const gps_screen *screen, int is_notin
   const gps_problem problem = {{1, N_LATENTS}, first_row, N_POINTS, 1, 1, NULL};
   const gps_states largest = SCREEN_LARGEST_PROBE(N_SLOTS);
   const size_t model_scratch = scratch_size(&problem, &largest);
-  const size_t n_doubles = screen_scratch(screen, N_SLOTS, model_scratch) * (size_t)n_threads;
-  const size_t n_ints = screen_scratch_ints(screen, N_SLOTS) * (size_t)n_threads;
+  const int capacity = screen_capacity(screen, N_SLOTS, SIZE);
+  const size_t n_doubles = screen_scratch(capacity, model_scratch) * (size_t)n_threads;
+  const size_t n_ints = screen_scratch_ints(capacity, N_SLOTS) * (size_t)n_threads;
   double *scratch = malloc(n_doubles * sizeof *scratch);
   int *ints = malloc(n_ints * sizeof *ints);
   for (size_t i = 0; i < n_doubles; i++) scratch[i] = NAN;

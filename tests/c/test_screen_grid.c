@@ -136,7 +136,23 @@ static void test_threads(void) {
   CHECK(is_sound);
 }
 
+/* All latents of a group that is sought are candidates, each once. */
+static void test_seek(void) {
+  const int kept[N_SLOTS] = {2 * SIZE + 3, 5 * SIZE, -1, -1}, seek[2] = {2, 6};
+  const gps_screen screen = {
+      .n_propose = 0, .n_pool = 100, .is_greedy = 1, .n_seek = 2, .seek = seek};
+  int selected[N_SLOTS];
+  n_seen = 0;
+  screen_range(&screen, 1, 0, NULL, kept, 0, 1, 1, selected);
+  CHECK(n_seen == 2 * SIZE + 1);
+  for (int i = 0; i < 2; i++) {
+    for (int k = 0; k < SIZE; k++) CHECK(holds(seen, n_seen, seek[i] * SIZE + k));
+  }
+  CHECK(holds(seen, n_seen, kept[1]));
+}
+
 int main(void) {
+  test_seek();
   test_moves();
   test_candidates();
   test_explorers();
