@@ -33,7 +33,7 @@
 #' @param sd standard deviation of the noise in the units of the image, in \[1e-150, 1e150\].
 #' @param model a model whose noise variance is `sigma2`; NULL: [model_spike_slab()] with four
 #'   latents for each pixel of a patch, but with at least 20 patches to learn from for each.
-#' @param selector a selector, see [selector_gp()].
+#' @param selector a selector, see [selector_gp()]. Screening adds nothing to the result here.
 #' @param size height and width of a patch: one whole number, or two.
 #' @param step pixels from one patch to the next, one whole number or two (down, across), at most
 #'   `size`. Larger steps take less time and memory, and leave more noise.
@@ -65,7 +65,7 @@
 #' denoised
 #' plot(denoised, clean)
 #' @export
-gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted(), size = 8,
+gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted(FALSE), size = 8,
                         step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
                         control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
                         remainder = TRUE, start = NULL) {

@@ -51,7 +51,8 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
     events = c("sigma_floor", "pi_floor", "empty_cluster"),
     rule = state_rule(min_active = 1L, max_active = 1),
     settings = list(covariance = covariance),
-    symbol = "gps_model_gaussian_mixture"
+    symbol = "gps_model_gaussian_mixture",
+    defaults = model_defaults(screen = gps_screen())
   )
 }
 

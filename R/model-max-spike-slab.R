@@ -72,7 +72,7 @@ model_max_spike_slab <- function(n_latents, shared_prob = TRUE) {
     settings = list(shared_prob = shared_prob),
     symbol = "gps_model_max_spike_slab",
     exact_active = 1,
-    gauge = "latents"
+    gauge = "latents", defaults = model_defaults(screen = gps_screen())
   )
 }
 

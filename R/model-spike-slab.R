@@ -73,7 +73,7 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shar
     rule = state_rule(),
     settings = list(covariance = covariance, shared_prob = shared_prob),
     symbol = "gps_model_spike_slab",
-    gauge = "latents"
+    gauge = "latents", defaults = model_defaults(screen = gps_screen())
   )
 }
 

@@ -20,8 +20,8 @@
 #' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are
 #'   candidates.
-#' @param propose number of best-ranked latents that are candidates; NULL: twice `n_selected`, ten
-#'   times for models on a grid.
+#' @param propose number of best-ranked latents that are candidates; NULL: one and a half times
+#'   `n_selected`, ten times for models on a grid.
 #' @param explore two whole numbers: uniform random candidates for each point while the fit
 #'   explores, and after; NULL: 4 and 1, or of models on a grid 2 % and 0.5 % of the latents, at
 #'   least `n_selected`.
@@ -124,7 +124,7 @@ resolve_screen <- function(screen, model, n_selected) {
     list(propose = 10L * n_selected, explore = c(share(0.02), share(0.005)), random_slot = TRUE,
          moves = 4L, pool = 8L * n_selected, conditional = c(0L, 6L * n_selected))
   } else {
-    list(propose = 2L * n_selected, explore = c(4L, 1L), random_slot = FALSE, moves = 0L,
+    list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L), random_slot = FALSE, moves = 0L,
          pool = 8L * n_selected, conditional = c(0L, 0L))
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)

@@ -33,8 +33,8 @@
 #'   over neighbouring positions, cut off at three standard deviations; 0: none; NULL: the model's
 #'   default. A number above 0 is an error for models whose latents lie on no grid.
 #' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
-#'   the paper; NULL: the model's default, `gps_screen()` for models whose latents lie on a grid,
-#'   FALSE for the others. `selector_full()`, `selector_random()` and `selector_custom()` never
+#'   the paper; NULL: the model's default, which is `gps_screen()` for all but
+#'   [model_binary_sparse()], where it gains nothing. `selector_full()`, `selector_random()` and `selector_custom()` never
 #'   screen.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
 #'   it gets the memory as third argument.

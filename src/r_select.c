@@ -111,7 +111,8 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
   double *scratch = (double *)R_alloc(n_doubles * (size_t)n_threads, sizeof *scratch);
   int *ints = (int *)R_alloc(n_ints * (size_t)n_threads, sizeof *ints);
   const size_t n_points = (size_t)job->problem->n_points;
-  const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * (size_t)job->problem->shape.n_dims;
+  const size_t n_dims = (size_t)job->problem->shape.n_dims;
+  const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * n_dims;
   const size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = slice * (size_t)n_threads;
   double n_gains = 0;
   for (size_t from = 0; from < n_points; from += step) {

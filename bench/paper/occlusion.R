@@ -1,13 +1,13 @@
-# Occluding objects: section 4.3 of the paper, scenes of 30 x 30 pixels in which each of 16 objects is
-# present with probability 0.2, at random places and in random depth order; H = 20 components, H' = 5,
-# N = 2000. A run is one fit in a process of its own; each is a file in build/occlusion/, so that the
-# script goes on where it was stopped (delete the folder to begin anew). Stores inst/extdata/
-# occlusion*.csv and occlusion-components.rds, which the vignette prints.
+# Occluding objects: section 4.3 of the paper, scenes of 30 x 30 pixels in which each of 16 objects
+# is present with probability 0.2, at random places and in random depth order; H = 20 components,
+# H' = 5, N = 2000. A run is one fit in a process of its own; each is a file in build/occlusion/, so
+# that the script goes on where it was stopped (delete the folder to begin anew). Stores
+# inst/extdata/occlusion*.csv and occlusion-components.rds, which the vignette prints.
 #
 #   make reproduce-occlusion, or: Rscript bench/paper/occlusion.R [option=value ...]
 #
-#   objects=shapes1,shapes2,coil   some of the sets of objects: two procedural ones in colour, and the
-#                                  first 16 of COIL-20 in grey (found in ../shared/data/coil20)
+#   objects=shapes1,shapes2,coil   some of the sets of objects: two procedural ones in colour, and
+#                                  16 of COIL-20 in grey (found in ../shared/data/coil20)
 #   selection=gp,gp5,gp1,fixed,scan,scan_single,literal,no_gp   some of the selections
 #   seeds=1:5                      some of the seeds: seed r fits from set.seed(r)
 #   part=1/2                       every second run, for two processes at once, each with one thread

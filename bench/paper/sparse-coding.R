@@ -37,10 +37,12 @@ datasets <- list(
 # ones, so that the truncation costs least. The others rank as the fits do: what their parameters
 # have beyond that is the ranking's, not that of a local optimum.
 selections <- list(
-  hand = list(label = "hand-crafted", make = function(bars) selector_handcrafted()),
-  linear = list(label = "GP linear", make = function(bars) selector_gp(kernel_linear())),
-  rbf = list(label = "GP RBF", make = function(bars) selector_gp(kernel_rbf())),
-  composition = list(label = "GP composition", make = function(bars) selector_gp()),
+  hand = list(label = "hand-crafted", make = function(bars) selector_handcrafted(FALSE)),
+  linear = list(label = "GP linear", make = function(bars) {
+    selector_gp(kernel_linear(), screen = FALSE)
+  }),
+  rbf = list(label = "GP RBF", make = function(bars) selector_gp(kernel_rbf(), screen = FALSE)),
+  composition = list(label = "GP composition", make = function(bars) selector_gp(screen = FALSE)),
   hand_screened = list(label = "hand-crafted, screened", make = function(bars) {
     selector_handcrafted(screen = gps_screen(propose = 7))
   }),
