@@ -8,7 +8,8 @@
 #'
 #' @section Where to read on:
 #' * Fit: [gps_fit()], [gps_control()]; models: [model_binary_sparse()],
-#'   [model_spike_slab()], [model_max_spike_slab()], [model_gaussian_mixture()].
+#'   [model_spike_slab()], [model_max_spike_slab()], [model_gaussian_mixture()],
+#'   [model_occlusive()].
 #' * Who ranks the latents: [selector_gp()] and its alternatives; kernels: [kernel_rbf()] and
 #'   others; refining the ranking: [gps_screen()].
 #' * Use a fit: [summary.gps_fit()], [predict.gps_fit()], [plot.gps_fit()], [expectations()],
@@ -16,7 +17,8 @@
 #' * Images: [extract_patches()], [assemble_patches()], [gps_denoise()].
 #' * Single steps: [gps_estep()], [gps_mstep()], [gps_affinity()], [gps_learn()].
 #' * Gaussian process regression by itself: [gp_fit()], [gp_loo()], [gp_gradient()].
-#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [digits8], [ascent].
+#' * Data to try it on: [simulate_bars()], [simulate_clusters()], [simulate_scenes()] of
+#'   [scene_objects()] or [read_objects()], [digits8], [ascent].
 #'
 #' @section Options:
 #' `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].

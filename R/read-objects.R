@@ -119,41 +119,37 @@ cut_object <- function(picture, size, threshold, name) {
 
 # The largest set of pixels that are connected through edges and corners.
 largest_region <- function(is_object) {
-  left <- pad_pixels(is_object)
-  height <- nrow(left)
+  padded <- pad_pixels(is_object)
+  height <- nrow(padded)
   steps <- c(-height - 1, -height, -height + 1, -1, 1, height - 1, height, height + 1)
-  largest <- integer()
-  while (any(left)) {
-    region <- flood(left, which(left)[1], steps)
-    left[region] <- FALSE
-    if (length(region) > length(largest)) largest <- region
-  }
-  left[] <- FALSE
-  left[largest] <- TRUE
-  crop_pixels(left)
+  region <- label_regions(padded, steps)
+  crop_pixels(region == which.max(tabulate(region)))
 }
 
 # What cannot be reached from outside through edges.
 fill_holes <- function(is_object) {
   # The inner of two frames is the outside, the outer one ends the flood.
   is_open <- pad_pixels(pad_pixels(!is_object, TRUE))
-  outside <- flood(is_open, nrow(is_open) + 2, c(-nrow(is_open), -1, 1, nrow(is_open)))
-  is_open[] <- FALSE
-  is_open[outside] <- TRUE
-  !crop_pixels(crop_pixels(is_open))
+  region <- label_regions(is_open, c(-nrow(is_open), -1, 1, nrow(is_open)))
+  crop_pixels(crop_pixels(region != region[2, 2]))
 }
 
-# Pixels that are reached from one; the frame of the picture is FALSE.
-flood <- function(is_open, start, steps) {
-  region <- list()
-  front <- start
-  while (length(front) > 0) {
-    region[[length(region) + 1]] <- front
-    is_open[front] <- FALSE
-    front <- unique(as.vector(outer(front, steps, "+")))
-    front <- front[is_open[front]]
+# Numbers of the connected regions of a matrix whose frame is FALSE, 0 outside of them. `steps` lead
+# to the neighbours of a pixel.
+label_regions <- function(is_open, steps) {
+  region <- array(0L, dim(is_open))
+  n_regions <- 0L
+  for (start in which(is_open)) {
+    if (region[start] > 0L) next
+    n_regions <- n_regions + 1L
+    front <- start
+    while (length(front) > 0) {
+      region[front] <- n_regions
+      front <- unique(rep(front, each = length(steps)) + steps)
+      front <- front[is_open[front] & region[front] == 0L]
+    }
   }
-  unlist(region)
+  region
 }
 
 pad_pixels <- function(x, value = FALSE) rbind(value, cbind(value, x, value), value)
