@@ -106,7 +106,9 @@ grid_side <- 80L
 # Regression functions of all clusters on a grid over the data: list(x, y, values [C x grid
 # points]).
 regression_functions <- function(fit, y) {
-  selector <- train_selector(fit, list(n_threads = resolve_threads(fit$control$n_threads)))
+  task <- list(model = fit$model, selector = resolve_selector(fit$selector, fit$model),
+               n_threads = resolve_threads(fit$control$n_threads))
+  selector <- train_selector(fit, task)
   if (!inherits(selector, "gps_selector_trained")) {
     gps_abort("The figure \"functions\" needs a learned selector that leaves some clusters out.")
   }
@@ -115,9 +117,9 @@ regression_functions <- function(fit, y) {
     seq(min(y[d, ]) - margin, max(y[d, ]) + margin, length.out = grid_side)
   })
   grid <- rbind(rep(sides[[1]], grid_side), rep(sides[[2]], each = grid_side))
+  task$y <- grid
   list(x = sides[[1]], y = sides[[2]],
-       values = gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights,
-                                 grid))
+       values = block_affinity(selector, task, NULL, new_block(0, ncol(grid)), NULL))
 }
 
 draw_functions <- function(fit) {

@@ -124,8 +124,8 @@ resolve_screen <- function(screen, model, n_selected) {
     list(propose = 10L * n_selected, explore = c(share(0.02), share(0.005)), random_slot = TRUE,
          moves = 4L, pool = 8L * n_selected, conditional = c(0L, 6L * n_selected))
   } else {
-    list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L), random_slot = FALSE, moves = 0L,
-         pool = 8L * n_selected, conditional = c(0L, 0L))
+    list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L),
+         random_slot = FALSE, moves = 0L, pool = 8L * n_selected, conditional = c(0L, 0L))
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]

@@ -34,8 +34,8 @@
 #'   default. A number above 0 is an error for models whose latents lie on no grid.
 #' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
 #'   the paper; NULL: the model's default, which is `gps_screen()` for all but
-#'   [model_binary_sparse()], where it gains nothing. `selector_full()`, `selector_random()` and `selector_custom()` never
-#'   screen.
+#'   [model_binary_sparse()], where it gains nothing. `selector_full()`, `selector_random()` and
+#'   `selector_custom()` never screen.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
 #'   it gets the memory as third argument.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H

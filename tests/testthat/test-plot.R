@@ -80,7 +80,7 @@ test_that("a fit without iterations has no bound to draw, but the rest", {
   fit <- fit_at(y, model, gps_init(model, y), y[, 1:10], 4)
   expect_identical(nrow(fit$trace), 0L)
   expect_named(fit$trace, c("start", "iteration", "bound", "bound_error", "temperature",
-                            "explore", "refit", "jitter", "events", "seconds"))
+                            "explore", "refit", "jitter", "events", "evaluations", "seconds"))
   expect_error(plot(fit, "bound"), "no iterations", class = "gps_error_argument")
   expect_silent(draw(plot(fit, c("components", "selection"))))
 })
