@@ -23,8 +23,13 @@
 #' @param propose number of best-ranked latents that are candidates; NULL: one and a half times
 #'   `n_selected`, ten times for models on a grid.
 #' @param explore two whole numbers: uniform random candidates for each point while the fit
-#'   explores, and after; NULL: 4 and 1, or of models on a grid 2 % and 0.5 % of the latents, at
+#'   explores, and after; NULL: 4 and 1, or of models on a grid 2 % and 0.1 % of the latents, at
 #'   least `n_selected`.
+#' @param guided two whole numbers, while the fit explores and after: candidates that the model
+#'   proposes where the data are unexplained by what was selected last, if it can. NULL: 0 and 0.5
+#'   % of the latents, at least `n_selected`, for [model_occlusive()], which looks at pixels that are
+#'   left to the clutter and draws components that may own them. None for other models, and none
+#'   without `keep`.
 #' @param random_slot TRUE: while the fit explores, the selector's explorers replace slots after
 #'   screening, too; NULL: for models on a grid only.
 #' @param moves random neighbours of each latent that was selected last among the candidates, at
@@ -45,7 +50,7 @@
 #' @export
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
-                       conditional = NULL, temperature = NULL) {
+                       conditional = NULL, temperature = NULL, guided = NULL) {
   structure(
     list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")),
          keep = check_flag(keep, "keep"),
@@ -55,7 +60,8 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
          moves = if (!is.null(moves)) check_count(moves, "moves", 0, most_moves),
          pool = if (!is.null(pool)) check_count(pool, "pool"),
          conditional = check_early_late(conditional, "conditional"),
-         temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0)),
+         temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
+         guided = check_early_late(guided, "guided")),
     class = "gps_screen"
   )
 }
@@ -121,11 +127,12 @@ resolve_screen <- function(screen, model, n_selected) {
   on_grid <- !is.null(model$grid)
   share <- function(part) as.integer(min(most_draws, max(n_selected, ceiling(part * n_latents))))
   defaults <- if (on_grid) {
-    list(propose = 10L * n_selected, explore = c(share(0.02), share(0.005)), random_slot = TRUE,
-         moves = 4L, pool = 8L * n_selected, conditional = c(0L, 6L * n_selected))
+    list(propose = 10L * n_selected, explore = c(share(0.02), share(0.001)),
+         guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 8L * n_selected,
+         conditional = c(0L, 6L * n_selected))
   } else {
     list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L),
-         random_slot = FALSE, moves = 0L, pool = 8L * n_selected, conditional = c(0L, 0L))
+         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 8L * n_selected, conditional = c(0L, 0L))
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]
@@ -144,7 +151,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   refuse_nan(affinity, block)
   phase <- if (state$is_early) 1 else 2
   settings <- list(
-    n_propose = screen$propose, n_explore = screen$explore[phase], n_moves = screen$moves,
+    n_propose = screen$propose, n_explore = screen$explore[phase],
+    n_guided = screen$guided[phase], n_moves = screen$moves,
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,

@@ -210,6 +210,7 @@ const gps_model model_occlusive = {
     .accumulate = occlusive_accumulate,
     .describe = occlusive_describe,
     .gain_begin = occlusive_gain_begin,
+    .propose = occlusive_propose,
     .gain = occlusive_gains,
     .prepare = prepare,
     .mstep_scratch = occlusive_mstep_scratch,

@@ -178,6 +178,9 @@ gps_status occlusive_gain_begin(const gps_problem *problem, const gps_point *poi
 gps_status occlusive_gains(const gps_problem *problem, const gps_point *point, int n_given,
                            const int *given, int n_candidates, const int *candidate, double *value,
                            double *scratch);
+gps_status occlusive_propose(const gps_problem *problem, const gps_point *point, int n_given,
+                             const int *given, int n_candidates, int *candidate, gps_rng *rng,
+                             double *scratch);
 gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
                                 const gps_states *states, const double *prob, double *const *stats,
                                 double *scratch);

@@ -78,16 +78,19 @@ static void read_sought(SEXP list, int n_groups, gps_screen *screen) {
 static gps_screen read_screen(SEXP list) {
   const gps_screen screen = {.n_propose = read_count(list, "n_propose"),
                              .n_explore = read_count(list, "n_explore"),
+                             .n_guided = read_count(list, "n_guided"),
                              .n_moves = read_count(list, "n_moves"),
                              .n_pool = read_count(list, "n_pool"),
                              .n_conditional = read_count(list, "n_conditional"),
                              .is_greedy = read_count(list, "is_greedy"),
                              .share = view_number(list_need(list, "share"), "share")};
   if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
-      screen.n_explore > MOST_CANDIDATES) {
+      screen.n_explore > MOST_CANDIDATES || screen.n_guided < 0 ||
+      screen.n_guided > MOST_CANDIDATES) {
     raise_error("argument",
-                "A screen may propose 1 to 1e6 latents and explore 0 to 1e6, not %d and %d.",
-                screen.n_propose, screen.n_explore);
+                "A screen may propose 1 to 1e6 latents, explore 0 to 1e6 and be guided to as many, "
+                "not %d, %d and %d.",
+                screen.n_propose, screen.n_explore, screen.n_guided);
   }
   if (screen.n_moves < 0 || screen.n_moves > 24 || screen.n_pool < 1 || screen.n_conditional < 0) {
     raise_error("argument",
@@ -127,8 +130,9 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
 }
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
- * NULL, n_slots, list(n_propose, n_explore, n_moves, n_pool, n_conditional, is_greedy, share,
- * is_one_hot, grid, seek), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
+ * NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool, n_conditional, is_greedy,
+ * share, is_one_hot, grid, seek), stream, n_threads -> list(selected [n_slots x n] 1-based,
+ * n_gains). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
   const gps_model *model = find_model(native);

@@ -27,8 +27,8 @@ typedef struct {
 } screen_work;
 
 int screen_capacity(const gps_screen *screen, int n_slots, int group_size) {
-  return screen->n_propose + screen->n_explore + n_slots * (1 + screen->n_moves) +
-         screen->n_seek * group_size;
+  return screen->n_propose + screen->n_explore + screen->n_guided +
+         n_slots * (1 + screen->n_moves) + screen->n_seek * group_size;
 }
 
 /* gains and first gains of the candidates, two log joints, the model's scratch */
@@ -246,6 +246,27 @@ static gps_status add_conditional(screen_work *work, const int *kept, int *n_poo
   return GPS_OK;
 }
 
+/* Candidates that the model proposes beside the kept latents that explain something. */
+static gps_status add_guided(screen_work *work, size_t index, int *table) {
+  const screen_job *job = work->job;
+  const gps_source *source = job->source;
+  const int n = job->screen->n_guided, bits = table_bits(work->capacity);
+  if (n == 0 || !job->model->propose || !job->kept) return GPS_OK;
+  gps_rng rng =
+      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_GUIDE, source->iteration, work->row);
+  gps_status status = give_kept(work, job->kept + index * (size_t)job->n_slots);
+  if (status == GPS_OK) {
+    status = job->model->propose(job->problem, work->point, work->n_given, work->given, n,
+                                 work->order, &rng, work->rest + 2);
+  }
+  work->n_given = 0;
+  if (status != GPS_OK) return status;
+  for (int i = 0; i < n; i++) {
+    if (is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
+  }
+  return GPS_OK;
+}
+
 /* Singleton screen of all candidates; the value is the size of the pool. */
 static gps_status fill_pool(screen_work *work, size_t index, int *n_pool) {
   const screen_job *job = work->job;
@@ -341,9 +362,11 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
                       .rest = scratch + 2 * capacity};
   gps_status status = GPS_OK;
   int n_pool = 0, n_filled = 0;
-  gather_candidates(&work, index, probe + 3 * (n_slots + 1));
+  int *table = probe + 3 * (n_slots + 1);
   if (job->model->gain && job->model->gain_begin)
     status = job->model->gain_begin(job->problem, &point, work.rest + 2);
+  gather_candidates(&work, index, table);
+  if (status == GPS_OK) status = add_guided(&work, index, table);
   if (status == GPS_OK) status = fill_pool(&work, index, &n_pool);
   if (status == GPS_OK) status = fill_slots(&work, n_pool, selected, &n_filled);
   *n_gains = work.n_gains;

@@ -156,3 +156,167 @@ run_cells <- function(cells) {
 }
 
 if (!identical(given$runs, "no")) run_cells(keep_cells(plan()))
+
+# ---- Tables ------------------------------------------------------------------------------------
+
+read_runs <- function() {
+  files <- list.files(folder, pattern = "[.]csv$", full.names = TRUE)
+  runs <- do.call(rbind, lapply(files, utils::read.csv))
+  label <- vapply(selections, `[[`, "", "label")
+  runs$label <- label[runs$selection]
+  runs[order(match(runs$objects, c("shapes1", "shapes2", "coil")),
+             match(runs$selection, names(selections)), runs$seed), ]
+}
+
+read_run <- function(set, selection, seed = 1) {
+  path <- file.path(folder, sprintf("%s-%s-%d.rds", set, selection, seed))
+  if (file.exists(path)) readRDS(path)$fit
+}
+
+# Bound of a point over the iterations, where it is not that of another temperature.
+trace_table <- function(set) {
+  parts <- lapply(names(selections), function(selection) {
+    fit <- read_run(set, selection)
+    if (is.null(fit)) return(NULL)
+    trace <- fit$trace[fit$trace$start == 0 & fit$trace$temperature == 1, ]
+    data.frame(objects = set, selection = selection, label = selections[[selection]]$label,
+               iteration = trace$iteration, bound = trace$bound / fit$n_points)
+  })
+  do.call(rbind, parts)
+}
+
+bins <- c(0, 0.5, 1.5, 3, 6, Inf)
+
+# Shares of the true instances by the distance of the nearest candidate of the right component.
+error_row <- function(fit, scenes, selected, what) {
+  error <- engine$location_errors(selected, fit$params, scenes$latents, scenes, fit$model$grid)
+  error <- error[!is.na(error)]
+  share <- table(cut(error, bins, right = FALSE)) / length(error)
+  data.frame(what = what, d0 = share[[1]], d1 = share[[2]], d2 = share[[3]], d4 = share[[4]],
+             far = share[[5]] + mean(is.infinite(error)))
+}
+
+# The best place of each component, and of these the n_selected best, by affinities n x H.
+best_places <- function(affinity, model) {
+  n_pixels <- prod(model$grid)
+  apply(affinity, 1, function(a) {
+    by_component <- matrix(a, n_pixels)
+    place <- max.col(t(by_component), "first")
+    top <- by_component[cbind(place, seq_along(place))]
+    best <- order(-top)[seq_len(n_selected)]
+    sort(place[best] + n_pixels * (best - 1))
+  })
+}
+
+# The final functions of a fit applied again to all images: the Gaussian process leaving each image
+# out, as the algorithm does, and with it, in chunks of images.
+one_shot_rows <- function(fit, scenes, label) {
+  targets <- engine$slot_targets(fit)
+  theta <- fit$kernel_theta
+  kernel <- fit$selector$kernel
+  prepared <- engine$gp_sparse_prepare(kernel, theta, fit$y, 2L)
+  layout <- engine$spread_layout(fit$model)
+  chunks <- split(seq_len(fit$n_points), ceiling(seq_len(fit$n_points) / 100))
+  loo <- do.call(cbind, lapply(chunks, function(points) {
+    best_places(t(engine$gp_sparse_loo(prepared, targets, points, layout, 2L)), fit$model)
+  }))
+  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, 2L, prepared)
+  inside <- do.call(cbind, lapply(chunks, function(points) {
+    best_places(t(engine$gp_sparse_predict(trained, fit$y[, points], layout, 2L)), fit$model)
+  }))
+  rbind(error_row(fit, scenes, loo, paste0(label, ", leave-one-out, unscreened")),
+        error_row(fit, scenes, inside, paste0(label, ", image itself included, unscreened")))
+}
+
+error_table <- function(set) {
+  scenes <- get_scenes(set)
+  parts <- lapply(names(selections), function(selection) {
+    fit <- read_run(set, selection)
+    if (is.null(fit)) return(NULL)
+    rows <- error_row(fit, scenes, fit$selected, selections[[selection]]$label)
+    if (selection == "gp") rows <- rbind(rows, one_shot_rows(fit, scenes, "GP"))
+    cbind(objects = set, selection = selection, rows)
+  })
+  do.call(rbind, parts)
+}
+
+# CPU seconds on one core, all images, at the solution of the GP's fit.
+time_table <- function(set) {
+  fit <- read_run(set, "gp")
+  if (is.null(fit)) return(NULL)
+  task_of <- function(selector) {
+    task <- engine$new_task(fit$y, fit$model, selector, n_selected, NULL, gps_control(n_threads = 1),
+                            seed = fit$seed)
+    task$n_threads <- 1L
+    task
+  }
+  task <- task_of(fit$selector)
+  state <- engine$resume_state(task, fit)
+  state$explore <- 0.1
+  early <- late <- state
+  early$is_early <- TRUE
+  over_blocks <- function(task, f) {
+    for (offset in seq(0, fit$n_points - 1, by = 100)) f(engine$new_block(offset, 100L))
+  }
+  inputs <- function(task, block) engine$block_inputs(task$model, state$params, task$y, block)
+  affinity <- function(task) over_blocks(task, function(block) {
+    engine$block_affinity(task$selector, task, state, block, inputs(task, block))
+  })
+  select <- function(task, state) over_blocks(task, function(block) {
+    engine$select_block(task, state, block, inputs(task, block))
+  })
+  raw <- task
+  raw$selector$smooth <- 0
+  literal <- task_of(selector_gp(screen = FALSE, smooth = 0))
+  scan <- task_of(selections$scan$make())
+  single <- task_of(selector_handcrafted(screen = FALSE))
+  targets <- engine$slot_targets(fit)
+  layout <- engine$spread_layout(fit$model, 1)
+  refit_rows <- seq(1, fit$n_points, length.out = 500)
+  steps <- list(
+    "GP: affinities of all places, from sparse targets" = function() affinity(raw),
+    "the same, smoothed over 1 pixel" = function() affinity(task),
+    "GP: selection without screening" = function() select(literal, state),
+    "GP: selection with screening, early (400 explorers)" = function() select(task, early),
+    "GP: selection with screening, late (90 explorers)" = function() select(task, late),
+    "hand-crafted: scan and selection" = function() select(single, state),
+    "hand-crafted: scan and greedy screening" = function() select(scan, late),
+    "GP: inverse of the kernel matrix, N = 2000" = function() {
+      engine$gp_sparse_prepare(fit$selector$kernel, fit$kernel_theta, fit$y, 1L)
+    },
+    "GP: ten evaluations of the evidence, 500 images" = function() {
+      engine$gp_refit(fit$selector$kernel, fit$kernel_theta, fit$y[, refit_rows],
+                      engine$used_targets(targets, refit_rows, layout), 10, 1L,
+                      n_targets = fit$model$n_latents)
+    },
+    "E-step, 32 states" = function() {
+      for (block in task$blocks) {
+        engine$run_estep(task$model, inputs(task, block), task$y, block,
+                         engine$block_slots(fit$selected, block), task$states, 1L, "stats")
+      }
+    }
+  )
+  times <- t(vapply(steps, function(step) median_time(step, runs = 5L), c(cpu = 0, wall = 0)))
+  data.frame(objects = set, step = names(steps), times, row.names = NULL)
+}
+
+# Learned masks and features in steps of 1 / 255, the raw bytes of a picture.
+store_components <- function(set) {
+  fit <- read_run(set, "gp")
+  bytes <- function(x) {
+    array(as.raw(round(255 * pmin(pmax(x, 0), 1))), dim(x))
+  }
+  saveRDS(list(objects = set, alpha = bytes(fit$params$alpha), w = bytes(fit$params$w),
+               pi = round(fit$params$pi, 4)),
+          "inst/extdata/occlusion-components.rds", compress = "xz")
+}
+
+runs <- read_runs()
+store_results(runs[setdiff(names(runs), c("date", "commit", "processor"))], "occlusion",
+              "inst/extdata")
+store_results(do.call(rbind, lapply(c("shapes1", "coil"), trace_table)), "occlusion-trace",
+              "inst/extdata")
+store_results(do.call(rbind, lapply(c("shapes1", "coil"), error_table)), "occlusion-errors",
+              "inst/extdata")
+store_results(time_table("shapes1"), "occlusion-times", "inst/extdata")
+store_components("shapes1")

@@ -60,8 +60,8 @@ make_fit <- list(
     set.seed(12)
     y <- simulate_clusters(90)$y
     colnames(y) <- c("length", "width")
-    gps_fit(y, model_gaussian_mixture(3), selector_gp(kernel_rbf()), n_selected = 2,
-            control = gps_control(n_starts = 4, progress = FALSE, n_threads = 1))
+    gps_fit(y, model_gaussian_mixture(3), selector_gp(kernel_rbf(), screen = FALSE),
+            n_selected = 2, control = gps_control(n_starts = 4, progress = FALSE, n_threads = 1))
   },
   spherical = function() {
     set.seed(13)

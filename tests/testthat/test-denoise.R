@@ -141,7 +141,7 @@ test_that("defaults follow the size of the image", {
   expect_identical(wider$fit[c("n_points", "n_selected", "max_active")],
                    list(n_points = 729L, n_selected = 8L, max_active = 4L))
   expect_identical(wider$fit$model$n_latents, 36L)
-  expect_identical(wider$fit$selector, selector_handcrafted())
+  expect_identical(wider$fit$selector, selector_handcrafted(FALSE))
 })
 
 test_that("an image without contrast stays as it is", {

@@ -182,7 +182,8 @@ test_that("many linearly dependent targets enter through a root of their product
   )
   for (case in cases) {
     root <- .Call(C_gp_root, case[[1]])
-    expect_identical(nrow(root), as.integer(case[[2]]))
+    # A last row of rounding errors is there or not, as the BLAS rounds.
+    expect_true(nrow(root) %in% (case[[2]] + 0:1))
     expect_equal(crossprod(root), crossprod(case[[1]]), tolerance = 1e-13)
     direct <- dense_evaluate(kernel, theta, y, case[[1]])
     rotated <- dense_evaluate(kernel, theta, y, root, nrow(case[[1]]))

@@ -294,3 +294,34 @@ test_that("the model prints its components", {
                 "Occlusive components: 20 components, size = 14 x 14, clutter = 0.05", fixed = TRUE)
   expect_output(print(occlusive_case(1)$model), "3 components", fixed = TRUE)
 })
+
+test_that("guided candidates are where the image is unexplained", {
+  set.seed(5)
+  objects <- scene_objects(2, size = c(6, 6))
+  scenes <- simulate_scenes(objects, 40, size = c(20, 20), prob = 1)
+  model <- gps_bind(model_occlusive(2, c(6, 6), image = c(20, 20, 3)), matrix(scenes$y, 40))
+  params <- list(alpha = ifelse(objects$mask == 1, 0.98, 0.02), w = objects$image,
+                 pi = c(0.5, 0.5), background = rep(0, 3), sigma2 = 0.03^2)
+  params <- check_all_params(model, params, "params")
+  y <- t(matrix(scenes$y, 40))
+  task <- list(y = y, model = model, n_selected = 2L, n_threads = 1L)
+  state <- new_state(params, 0L, 0)
+  # What is kept explains the first object; the second is to be found by few candidates.
+  first <- scenes$latents[scenes$latents$object == 1, ]
+  second <- scenes$latents[scenes$latents$object == 2, ]
+  number <- function(place, object) {
+    as.integer(place$row + 20 * (place$column - 1) + 400 * (object - 1))
+  }
+  first <- first[order(first$point), ]
+  second <- second[order(second$point), ]
+  state$selected <- rbind(number(first, 1), 0L)
+  block <- new_block(0, 40)
+  found <- function(...) {
+    screen <- gps_screen(propose = 1, explore = c(0, 0), moves = 0, conditional = c(0, 10), ...)
+    selected <- screen_block(task, state, block, block_inputs(model, params, y, block), NULL,
+                             screen, list(seed = 1:2, start = 0L, iteration = 1L))
+    mean(colSums(selected == rep(number(second, 2), each = 2)) > 0)
+  }
+  expect_gt(found(guided = c(0, 60)), 0.4)
+  expect_lt(found(guided = c(0, 0)), 0.1)
+})

@@ -29,17 +29,19 @@ screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept =
 
 plain <- function(selected) matrix(c(selected), nrow(selected))
 
+of_defaults <- c("propose", "explore", "guided", "moves", "pool", "conditional", "random_slot")
+
 test_that("defaults depend on the number of slots, and on a grid on the number of latents", {
   model <- gps_bind(model_binary_sparse(40), matrix(0, 2, 5))
   screen <- resolve_screen(gps_screen(), model, 5L)
-  expect_identical(screen[c("propose", "explore", "moves", "pool", "conditional", "random_slot")],
-                   list(propose = 10L, explore = c(4L, 1L), moves = 0L, pool = 40L,
-                        conditional = c(0L, 0L), random_slot = FALSE))
+  expect_identical(screen[of_defaults],
+                   list(propose = 8L, explore = c(4L, 1L), guided = c(0L, 0L), moves = 0L,
+                        pool = 40L, conditional = c(0L, 0L), random_slot = FALSE))
   large <- list(name = "E", n_latents = 18000L, grid = c(30L, 30L))
   screen <- resolve_screen(gps_screen(), large, 5L)
-  expect_identical(screen[c("propose", "explore", "moves", "pool", "conditional", "random_slot")],
-                   list(propose = 50L, explore = c(360L, 90L), moves = 4L, pool = 40L,
-                        conditional = c(0L, 30L), random_slot = TRUE))
+  expect_identical(screen[of_defaults],
+                   list(propose = 50L, explore = c(360L, 18L), guided = c(0L, 90L), moves = 4L,
+                        pool = 40L, conditional = c(0L, 30L), random_slot = TRUE))
   small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
   expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
   asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
@@ -52,6 +54,7 @@ test_that("defaults depend on the number of slots, and on a grid on the number o
 test_that("a selector's screen comes before its model's", {
   model <- list(defaults = list(screen = gps_screen(propose = 9)))
   plain <- list(defaults = list(screen = NULL))
+  find_screen <- function(selector, model) resolve_selector(selector, model)$screen
   own <- gps_screen(propose = 3)
   expect_identical(find_screen(selector_gp(screen = own), model), own)
   expect_null(find_screen(selector_gp(screen = FALSE), model))

@@ -97,8 +97,8 @@ test_that("fits that end with two bars mixed find all when mended, whatever the 
       set.seed(100)
       bars <- simulate_bars(2000, "spike_slab", psi = 0.1)
       set.seed(1000)
-      fit <- gps_fit(bars$y, model_spike_slab(10, covariance), selector_handcrafted(), 5,
-                     control = short_control(max_iter = 100, mend = mend))
+      fit <- gps_fit(bars$y, model_spike_slab(10, covariance), selector_handcrafted(FALSE),
+                     5, control = short_control(max_iter = 100, mend = mend))
       list(fit = fit, n_found = sum(match_components(fit$params, bars)$matched))
     }
     without <- fit(FALSE)

@@ -111,6 +111,11 @@ typedef struct gps_model {
   gps_status (*gain)(const gps_problem *, const gps_point *, int n_given, const int *given,
                      int n_candidates, const int *candidate, double *gain, double *scratch);
 
+  /* Optional, any thread: candidates for screening where `given` leaves the data unexplained, drawn
+   * with rng, after gain_begin() with the same scratch. */
+  gps_status (*propose)(const gps_problem *, const gps_point *, int n_given, const int *given,
+                        int n_candidates, int *candidate, gps_rng *rng, double *scratch);
+
   /* Main thread, BLAS allowed. Optional: the R methods gps_prepare() and gps_mstep() serve instead.
    */
   gps_status (*prepare)(const gps_problem *, const double *y, double *const *prepared);

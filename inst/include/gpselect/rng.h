@@ -13,7 +13,8 @@ typedef enum {
   GPS_PURPOSE_EXPLORE = 1,
   GPS_PURPOSE_GIBBS = 2,
   GPS_PURPOSE_TIE = 3,
-  GPS_PURPOSE_SCREEN = 4
+  GPS_PURPOSE_SCREEN = 4,
+  GPS_PURPOSE_GUIDE = 5
 } gps_purpose;
 
 typedef struct {

@@ -1,0 +1,71 @@
+/* Candidates of model E where an image is not explained: pixels that are left to the clutter, and
+ * components whose masks may own them. Reached through the table model_occlusive only. */
+#include "model_occlusive.h"
+
+/* Draws of a window's pixel in proportion to its mask are given up after so many. */
+#define MOST_TRIES 16
+
+/* Cumulative shares of the clutter over the pixels, into at->chance. */
+static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
+  double total = 0;
+  for (int col = 0; col < it->width; col++) {
+    for (int row = 0; row < it->height; row++) {
+      const size_t pixel = (size_t)row + (size_t)it->height * (size_t)col;
+      total += (double)(at->cover[pixel] * at->base[(size_t)row + at->stride * (size_t)col]);
+      at->chance[pixel] = (float)total;
+    }
+  }
+  return total;
+}
+
+/* The first pixel whose cumulative share is above u. */
+static int find_pixel(const float *sum, int n, float u) {
+  int low = 0, high = n - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (sum[middle] > u) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/* A component whose mask has a pixel there, drawn by its mask. */
+static int draw_latent(const occlusive *it, const occlusive_floats *at, const float *tables,
+                       int pixel, gps_rng *rng) {
+  const int component = gps_rng_index(rng, it->n_components);
+  const float *odds = tables + at->n_table * (size_t)component;
+  int row = 0, col = 0;
+  for (int i = 0; i < MOST_TRIES; i++) {
+    row = gps_rng_index(rng, it->n_rows);
+    col = gps_rng_index(rng, it->n_cols);
+    const double own = (double)odds[(size_t)row + at->lanes * (size_t)col];
+    if (gps_rng_uniform(rng) * (1 + own) < own) break;
+  }
+  const int top = (pixel % it->height - row + it->height) % it->height;
+  const int left = (pixel / it->height - col + it->width) % it->width;
+  return top + it->height * left + (int)it->n_pixels * component;
+}
+
+gps_status occlusive_propose(const gps_problem *problem, const gps_point *point, int n_given,
+                             const int *given, int n_candidates, int *candidate, gps_rng *rng,
+                             double *scratch) {
+  const occlusive it = occlusive_of(problem);
+  const occlusive_floats at = occlusive_floats_in(&it, (float *)(void *)scratch);
+  const float *tables = (const float *)(const void *)problem->input[FLOATS];
+  (void)point;
+  double total = 0;
+  if (!at.is_narrow) {
+    occlusive_float_given(&it, &at, tables, n_given, given);
+    total = sum_clutter(&it, &at);
+  }
+  for (int i = 0; i < n_candidates; i++) {
+    const float u = (float)(gps_rng_uniform(rng) * total);
+    candidate[i] =
+        total > 0 ? draw_latent(&it, &at, tables, find_pixel(at.chance, (int)it.n_pixels, u), rng)
+                  : gps_rng_index(rng, problem->shape.n_latents);
+  }
+  return GPS_OK;
+}
