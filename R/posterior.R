@@ -41,25 +41,33 @@ NULL
 #' @export
 posterior_states <- function(fit, n, top = 10) {
   check_fit(fit)
-  y <- need_data(fit, "posterior_states()")
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
+  states <- states_of_point(fit, n, "posterior_states()")
+  best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
+  shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
+  shown$latents <- lapply(best, function(state) {
+    on <- states$selected[states$on[, state] > 0]
+    if (is.null(fit$model$grid)) on else as.data.frame(locate_latents(fit$model, on))
+  })
+  shown
+}
+
+# The states of a data point: list(selected [slots], on [slots x states], prob, log_joint), and the
+# reconstruction where it is wanted.
+states_of_point <- function(fit, n, what, want = character()) {
+  y <- need_data(fit, what)
   task <- new_prediction_task(fit, y[, n, drop = FALSE], "state", is_new = FALSE)
   task$sweeps[2] <- counted_draws
-  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1), c("prob", "draws"))
+  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1),
+                        c("prob", "draws", want))
   states <- if (fit$method == "exact") {
     list(on = slots_on(task$states), prob = result$prob[, 1],
          log_joint = log(result$prob[, 1]) + result$log_evidence)
   } else {
     count_draws(task, fit, result)
   }
-  best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
-  shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
-  shown$latents <- lapply(best, function(state) {
-    on <- result$selected[states$on[, state] > 0, 1]
-    if (is.null(fit$model$grid)) on else as.data.frame(locate_latents(fit$model, on))
-  })
-  shown
+  c(states, list(selected = result$selected[, 1], response = result$response))
 }
 
 # Draws for a table of states.
@@ -112,10 +120,10 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 }
 
 # Whole numbers of data points; NULL: all.
-check_point_numbers <- function(points, n_points) {
+check_point_numbers <- function(points, n_points, arg = "points") {
   if (is.null(points)) return(seq_len(n_points))
   is_valid <- is.numeric(points) && length(points) > 0 && all(points %in% seq_len(n_points))
-  if (!is_valid) abort_value(points, "points", sprintf("whole numbers between 1 and %d", n_points))
+  if (!is_valid) abort_value(points, arg, sprintf("whole numbers between 1 and %d", n_points))
   as.integer(points)
 }
 
