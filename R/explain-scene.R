@@ -53,8 +53,8 @@ own_pixels <- function(model, params, y, selected, on, prob) {
   array(owned / sum(prob), c(model$grid, 1 + n_slots))
 }
 
-# Owners of pixels in one state a point, `on` slots x n of 0 and 1: height x width x n, the number of
-# the component with the largest weight, 0 where that is the background.
+# Owners of pixels in one state a point, `on` slots x n of 0 and 1: height x width x n, the number
+# of the component with the largest weight, 0 where that is the background.
 segment_block <- function(task, params, result, on, block) {
   model <- task$model
   y <- block_data(task$y, block)

@@ -4,9 +4,6 @@
 # Components on in a smaller share of the images are pale.
 surplus_share <- 0.05
 
-# Columns of one band of components, at most.
-most_columns <- 20L
-
 # Most scenes in one figure.
 most_scenes <- 6L
 
@@ -52,7 +49,7 @@ draw_occlusive <- function(fit, truth = NULL) {
   shown <- utils::head(order, most_shown)
   columns <- lapply(shown, component_pictures, fit = fit)
   labels <- component_labels(fit, shown, match)
-  rows <- c("mask", "features", "owned\n(mask > 0.5)")
+  rows <- c("mask", "features", "mask > 0.5")
   note <- sprintf("Above: component, share of images in which it is on (pi)%s.",
                   if (any(labels$is_pale)) ". Pale: less than 5 %" else "")
   if (!is.null(truth)) {
@@ -118,7 +115,8 @@ draw_columns <- function(columns, labels, rows, main, note) {
     # The size of a picture with a tenth of it as a gap.
     side <- pmin((room[1] - left) / ceiling(n / n_bands) / 1.1,
                  (room[2] / n_bands - extra) / length(rows) / 1.1)
-    best <- which.max(side)
+    # Few bands where the pictures are hardly smaller.
+    best <- which(side > 0.9 * max(side))[1]
     n_columns <- ceiling(n / best)
     for (k in seq_len(n)) {
       place <- c(left + (k - 1) %% n_columns * side[best] * 1.1,
@@ -178,11 +176,12 @@ draw_scenes <- function(fit, points = NULL) {
   if (length(points) > most_scenes) {
     gps_abort(sprintf("`point` must be at most %d points, not %d.", most_scenes, length(points)))
   }
-  with_par(list(mfrow = c(1, 1), oma = c(0.2, 0.3, 0.2, 0.3), cex = 1), {
+  with_par(list(mfrow = c(1, 1), oma = c(0.2, 0.3, 0.2, 0.3),
+                mar = c(0.2, 0.2, 1.2, 0.2), cex = 1), {
     n_across <- scenes_across(length(points), graphics::par("din"))
     n_down <- ceiling(length(points) / n_across)
     graphics::layout(matrix(seq_len(4 * n_across * n_down), ncol = 4 * n_across, byrow = TRUE))
-    graphics::par(cex = 1, mar = c(0.2, 0.2, 1.2, 0.2))
+    graphics::par(cex = 1)
     for (i in seq_along(points)) {
       draw_scene_row(fit, points[i], if (i <= n_across) scene_titles else rep("", 3))
     }
@@ -328,9 +327,10 @@ draw_place_affinity <- function(fit, points = NULL) {
   held <- fit$selected[, point]
   held <- utils::head(held[order(-fit$prob_on[, point])][sort(held, TRUE) > 0], 3)
   inks <- component_ink(model)
-  with_par(list(mfrow = c(1, 1), oma = c(1.2, 0.3, 1.5, 0.3), cex = 1), {
+  with_par(list(mfrow = c(1, 1), oma = c(1.2, 0.3, 1.5, 0.3), mar = c(0.5, 0.4, 0.5, 0.4),
+                cex = 1), {
     graphics::layout(t(seq_len(1 + length(held))))
-    graphics::par(cex = 1, mar = c(0.5, 0.4, 0.5, 0.4))
+    graphics::par(cex = 1)
     picture <- picture_raster(fit$y[, point], model$grid, picture_limits(fit), 0.6)
     open_scene(picture, paste("point", point))
     draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)

@@ -30,13 +30,15 @@
 #'   Where components have locations, as in [model_occlusive()], one column a component, the most
 #'   probable first: mask (black: 1), features, and features where the mask is above 0.5; above them
 #'   the component's number and `pi`, pale where it is below 5 %. Features of three channels are in
-#'   colours, others grey (the mean of channels); black and white are the extremes of the background
-#'   and of features with a mask above 0.5. With `truth`, objects or scenes, columns are in the order
-#'   of the true objects, which stand below, with the cosine at the best shift. There is no `beside`.
-#' * `"scene"`: models whose components have locations only, one row a `point`: the data; the windows
-#'   of the selected components in the colours of these, the wider the more probable, dashed below
-#'   5 %, on the other side where they leave the image; the reconstruction; and the owner of each
-#'   pixel by its posterior, colours mixed where it is unsure, white for the background and clutter.
+#'   colours, others grey (the mean of channels); black and white are the extremes of the
+#'   background and of features with a mask above 0.5. With `truth`, objects or scenes, columns are
+#'   in the order of the true objects, which stand below, with the cosine at the best shift. There
+#'   is no `beside`.
+#' * `"scene"`: models whose components have locations only, for each `point`: the data; the windows
+#'   of the selected components in their colours, with wider lines where they are more probable,
+#'   dashed below 5 %, on the other side where they leave the image; the reconstruction; and the
+#'   owner of each pixel by its posterior, colours mixed where it is unsure, white for the
+#'   background and clutter.
 #' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
 #'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
 #'   stopped.

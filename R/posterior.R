@@ -21,8 +21,8 @@
 #' they are.
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
 #'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
-#'   `latents`, a list of the numbers of the latents that are on (or of data frames of `component`,
-#'   `row` and `column`). States whose probability is zero to machine precision, or that have not
+#'   `latents`, a list of the numbers of the latents that are on (where components have places: of
+#'   data frames of `component`, `row` and `column`). States whose probability is zero to machine precision, or that have not
 #'   been drawn, are left out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
@@ -46,11 +46,31 @@ posterior_states <- function(fit, n, top = 10) {
   states <- states_of_point(fit, n, "posterior_states()")
   best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
   shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
-  shown$latents <- lapply(best, function(state) {
-    on <- states$selected[states$on[, state] > 0]
-    if (is.null(fit$model$grid)) on else as.data.frame(locate_latents(fit$model, on))
-  })
+  latents <- lapply(best, function(state) states$selected[states$on[, state] > 0])
+  shown$latents <- if (is.null(fit$model$grid)) {
+    latents
+  } else {
+    places <- lapply(latents, function(on) as.data.frame(locate_latents(fit$model, on)))
+    structure(places, class = "gps_places")
+  }
   shown
+}
+
+# A list of data frames of component, row and column, as a column of a data frame.
+#' @export
+format.gps_places <- function(x, ...) {
+  vapply(x, function(place) {
+    paste(sprintf("%d at (%d, %d)", place$component, place$row, place$column), collapse = ", ")
+  }, "")
+}
+
+#' @export
+`[.gps_places` <- function(x, i) structure(unclass(x)[i], class = "gps_places")
+
+#' @export
+print.gps_places <- function(x, ...) {
+  print(format(x), quote = FALSE)
+  invisible(x)
 }
 
 # The states of a data point: list(selected [slots], on [slots x states], prob, log_joint), and the
@@ -127,8 +147,8 @@ check_point_numbers <- function(points, n_points, arg = "points") {
   as.integer(points)
 }
 
-# Draws as n_draws x points x choices, integers. Uniform numbers are drawn point by point, whatever the
-# blocks.
+# Draws as n_draws x points x choices, integers. Uniform numbers are drawn point by point, whatever
+# the blocks.
 draw_blocks <- function(task, state, n_draws) {
   out <- array(0L, c(n_draws, ncol(task$y), count_choices(task$model)))
   on <- slots_on(task$states)

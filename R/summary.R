@@ -63,8 +63,9 @@ most_compared <- 2000L
 
 # Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
 # looked for.
-find_duplicates <- function(params, model) {
-  overlap <- if (count_choices(model) > most_compared) {
+find_duplicates <- function(params, model = NULL) {
+  n_components <- max(ncol(params$W), ncol(params$mu), model$n_components)
+  overlap <- if (n_components > most_compared) {
     matrix(0)
   } else if (!is.null(model$grid)) {
     picture_overlap(params, model)
