@@ -22,8 +22,8 @@
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
 #'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
 #'   `latents`, a list of the numbers of the latents that are on (where components have places: of
-#'   data frames of `component`, `row` and `column`). States whose probability is zero to machine precision, or that have not
-#'   been drawn, are left out.
+#'   data frames of `component`, `row` and `column`). States whose probability is zero to machine
+#'   precision, or that have not been drawn, are left out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
 #'   above 1 an array n_draws x points x H.

@@ -109,6 +109,18 @@ test_that("saved fits come back whole, and what was edited is refused", {
     fit
   })
   refused(function(fit) {
+    fit$model$lowest <- "0"
+    fit
+  })
+  refused(function(fit) {
+    fit$model$extent <- NaN
+    fit
+  })
+  refused(function(fit) {
+    fit$model$noise_range <- 1
+    fit
+  })
+  refused(function(fit) {
     fit$model$size <- c(80L, 80L)
     fit
   })
