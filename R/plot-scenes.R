@@ -2,7 +2,7 @@
 # found in them.
 
 # Components on in a smaller share of the images are pale.
-surplus_share <- 0.05
+surplus_share <- function(model) min(0.05, 1 / model$n_components)
 
 # Most scenes in one figure.
 most_scenes <- 6L
@@ -51,7 +51,11 @@ draw_occlusive <- function(fit, truth = NULL) {
   labels <- component_labels(fit, shown, match)
   rows <- c("mask", "features", "mask > 0.5")
   note <- sprintf("Above: component, share of images in which it is on (pi)%s.",
-                  if (any(labels$is_pale)) ". Pale: less than 5 %" else "")
+                  if (any(labels$is_pale)) {
+                    paste(". Pale: less than", percent(surplus_share(fit$model)))
+                  } else {
+                    ""
+                  })
   if (!is.null(truth)) {
     columns <- add_objects(columns, truth)
     rows <- c(rows, "true object")
@@ -69,9 +73,10 @@ component_labels <- function(fit, shown, match) {
   pi <- fit$params$pi[shown]
   known <- is.finite(shown)
   top <- ifelse(known, shown, "none")
-  list(top = top, share = ifelse(known, percent(pi), ""), is_pale = known & pi < surplus_share,
+  list(top = top, share = ifelse(known, percent(pi), ""),
+       is_pale = known & pi < surplus_share(fit$model),
        below = if (!is.null(match)) {
-         c(ifelse(is.na(match$similarity), "", sprintf("%.2f", match$similarity)),
+         c(ifelse(is.na(match$permutation), "", sprintf("%.2f", match$similarity)),
            rep("", length(shown)))[seq_along(shown)]
        })
 }
@@ -145,7 +150,7 @@ draw_column <- function(pictures, label, place, side, line, rows) {
   for (i in seq_along(pictures)) {
     if (!is.null(pictures[[i]])) {
       draw_picture(pictures[[i]], place[1], top[i], side)
-      if (pale) {
+      if (pale && i <= 3) {
         graphics::rect(place[1], top[i] - side, place[1] + side, top[i],
                        col = fade("white", 0.6), border = NA)
       }
@@ -154,6 +159,7 @@ draw_column <- function(pictures, label, place, side, line, rows) {
       graphics::text(place[1] - 0.06, top[i] - side / 2, rows[i], adj = c(1, 0.5), cex = 0.8)
     }
   }
+  colour <- "black"
   if (!is.null(label$below)) write(label$below, top[length(top)] - side - 0.5 * line, 0.75)
 }
 

@@ -28,12 +28,12 @@
 #'   the columns of one picture.
 #'
 #'   Where components have locations, as in [model_occlusive()], one column a component, the most
-#'   probable first: mask (black: 1), features, and features where the mask is above 0.5; above them
-#'   the component's number and `pi`, pale where it is below 5 %. Features of three channels are in
-#'   colours, others grey (the mean of channels); black and white are the extremes of the
-#'   background and of features with a mask above 0.5. With `truth`, objects or scenes, columns are
-#'   in the order of the true objects, which stand below, with the cosine at the best shift. There
-#'   is no `beside`.
+#'   probable first: mask (black: 1), features, and features where the mask is above 0.5; above
+#'   them the component's number and `pi`, pale where it is below 5 % (or 1 / K). Features of three
+#'   channels are in colours, others grey (the mean of channels); black and white are the extremes
+#'   of the background and of features with a mask above 0.5. With `truth`, objects or scenes,
+#'   columns are in the order of the true objects, which stand below, with the cosine at the best
+#'   shift. There is no `beside`.
 #' * `"scene"`: models whose components have locations only, for each `point`: the data; the windows
 #'   of the selected components in their colours, with wider lines where they are more probable,
 #'   dashed below 5 %, on the other side where they leave the image; the reconstruction; and the
