@@ -78,8 +78,15 @@ check_fit_model <- function(parts) {
   is_same <- !is.null(bound) && identical(class, class(bound[[1]])) &&
     setequal(names(model), names(bound[[1]])) && has_options(model, bound[[1]], bound[[2]])
   of_data <- names(bound[[1]])[!mapply(identical, unclass(bound[[1]]), unclass(bound[[2]]))]
+  of_data <- setdiff(of_data, "options")
   same <- setdiff(names(bound[[1]]), c("options", of_data))
-  need_fit(is_same && identical(model[same], unclass(bound[[1]])[same]), "its model was changed")
+  need_fit(is_same && identical(model[same], unclass(bound[[1]])[same]) &&
+             all(mapply(are_numbers_like, model[of_data], unclass(bound[[1]])[of_data])),
+           "its model was changed")
+}
+
+are_numbers_like <- function(x, like) {
+  is.double(x) && length(x) == length(like) && all(is.finite(x))
 }
 
 # What the constructor of a model is called with to make it anew.

@@ -114,15 +114,20 @@ find_doubles <- function(model, params, age) {
     if (norm[h] == 0 || age[h] < trial_age) next
     for (k in setdiff(order[seq_len(i - 1)], doubles)) {
       if (norm[k] == 0) next
-      cross <- masked[[h]]$spectrum * Conj(masked[[k]]$spectrum)
-      sum <- Re(stats::fft(rowSums(cross, dims = 2), inverse = TRUE)) / prod(2 * model$size)
-      if (max(sum) > duplicate_correlation * norm[h] * norm[k]) {
+      if (best_correlation(masked[[h]], masked[[k]]) > duplicate_correlation) {
         doubles <- c(doubles, h)
         break
       }
     }
   }
   sort(doubles)
+}
+
+# Correlation of two components at the best shift, from their spectra.
+best_correlation <- function(first, second) {
+  if (first$norm == 0 || second$norm == 0) return(0)
+  cross <- rowSums(first$spectrum * Conj(second$spectrum), dims = 2)
+  max(Re(stats::fft(cross, inverse = TRUE))) / (length(cross) * first$norm * second$norm)
 }
 
 # Fourier transform of what a component shows against the background, per channel, with room for all

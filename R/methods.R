@@ -27,10 +27,12 @@
 #' * `nobs()`: the number of data points.
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
-#'   and 1) and, for models with slabs, their `values` z (n x H, drawn for all latents). Attribute
-#'   `seed` as in [stats::simulate()].
+#'   and 1; where components have places a data frame of `point`, `component`, `row`, `column`) and,
+#'   for models with slabs, their `values` z (n x H, drawn for all latents). Attribute `seed` as in
+#'   [stats::simulate()].
 #' * `update()`: a fit.
-#' * `expectations()`: matrix n x H, the posterior probability of each latent to be on (\eqn{\langle
+#' * `expectations()`: matrix n x H (where components have places: n x components, wherever they
+#'   are), the posterior probability of each latent to be on (\eqn{\langle
 #'   s_h \rangle}{<s_h>} under the truncated posterior; \eqn{\langle b_h \rangle}{<b_h>} in models
 #'   with slabs); zero where it was not selected.
 #' @seealso [predict.gps_fit()], [summary.gps_fit()], [plot.gps_fit()], [posterior_states()]
@@ -310,7 +312,7 @@ change_control <- function(control, changes) {
 #' @export
 expectations <- function(fit) {
   check_fit(fit)
-  name_rows(scatter_slots(fit$selected, fit$prob_on, fit$model$n_latents), fit$row_names)
+  component_probs(fit)
 }
 
 # Values of slots (slots x n) at their latents: n x H, zero elsewhere.

@@ -90,10 +90,10 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
                  owned_square = c("rows", "cols", "components"),
                  exposure = c("rows", "cols", "components"), background_count = "one",
                  background_data = "channels", background_square = "one"),
-    events = c("sigma2_floor", "pi_clamped", "alpha_clamped", "feature_kept"),
+    events = c("sigma2_floor", "pi_clamped"),
     rule = state_rule(),
     settings = list(size = paste(size, collapse = " x "), clutter = clutter),
-    symbol = "gps_model_occlusive",
+    symbol = "gps_model_occlusive", gauge = if (!is.null(background)) "channels",
     defaults = model_defaults(n_starts = 1L, tol = 1e-3, anneal = 5, hold = 5L, anneal_over = 8L,
                               screen = gps_screen(), smooth = 1)
   )

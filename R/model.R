@@ -139,8 +139,8 @@ model_defaults <- function(n_starts = 8L, tol = 1e-5, anneal = 1, hold = 0L, ann
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).
 # exact_active: most latents on for which the model's log joint is known in closed form.
-# gauge: NULL, or the dimension over which one number each is no parameter, for it can be changed
-# without changing what can be observed.
+# gauge: NULL, or the dimension over which one number each is no free parameter: it is fixed, or can
+# be changed without changing what can be observed.
 # grid, filled in by gps_bind(): NULL, or c(height, width) where latents are a grid of positions for
 # each of several components: those of one component exclude each other, neighbours on the cyclic
 # grid are alike.

@@ -10,6 +10,8 @@
 #'   "components".
 #' @param beside NULL, or another fit, or components as [match_components()] takes them, or a list
 #'   of such, for the figure "components"; names of the list are titles.
+#' @param point for models whose components have locations: number of the data point of the figures
+#'   "scene" (there up to 6 points) and "affinity"; NULL: the first.
 #' @param ... not used.
 #'
 #' @details
@@ -24,6 +26,19 @@
 #'   drawn as it agrees with the truth. Fits or components `beside` are drawn alike; without `truth`
 #'   all are in the order of the fit's own, the most used first. Components that are no images are
 #'   the columns of one picture.
+#'
+#'   Where components have locations, as in [model_occlusive()], one column a component, the most
+#'   probable first: mask (black: 1), features, and features where the mask is above 0.5; above
+#'   them the component's number and `pi`, pale where it is below 5 % (or 1 / K). Features of three
+#'   channels are in colours, others grey (the mean of channels); black and white are the extremes
+#'   of the background and of features with a mask above 0.5. With `truth`, objects or scenes,
+#'   columns are in the order of the true objects, which stand below, with the cosine at the best
+#'   shift. There is no `beside`.
+#' * `"scene"`: models whose components have locations only, for each `point`: the data; the windows
+#'   of the selected components in their colours, with wider lines where they are more probable,
+#'   dashed below 5 %, on the other side where they leave the image; the reconstruction; and the
+#'   owner of each pixel by its posterior, colours mixed where it is unsure, white for the
+#'   background and clutter.
 #' * `"bound"`: the bound, divided by the number of data points, in the short starts and in the main
 #'   run; there also when the kernel's hyper-parameters were learned anew and when explorers
 #'   stopped.
@@ -34,7 +49,8 @@
 #'   before those of the main run.
 #' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
 #'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
-#'   many pairs of point and latent.
+#'   many pairs of point and latent. Where components have locations instead: the affinity at all
+#'   places for the most probable components of one `point`.
 #' * `"selection"`: how often each latent is selected and is on; and the distribution over the data
 #'   points of the expected number of active latents (for clusters: of the largest responsibility).
 #' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
@@ -55,7 +71,7 @@
 #' plot(fit, truth = bars)
 #' plot(fit, which = "bound")
 #' @export
-plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, ...) {
+plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, ...) {
   check_fit(x)
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
   is_compared <- !is.null(truth) || !is.null(beside)
@@ -69,8 +85,18 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, ...) {
   if (is_compared && !"components" %in% which) {
     gps_abort("`truth` and `beside` are for the figure \"components\".")
   }
+  has_places <- !is.null(x$model$grid)
+  if (has_places && !is.null(beside)) {
+    gps_abort("`beside` is not for models whose components have locations: plot each fit.")
+  }
+  if (!is.null(point) && !any(which %in% c("scene", if (has_places) "affinity"))) {
+    gps_abort(paste("`point` is for the figure \"scene\", and where components have locations",
+                    "\"affinity\"."))
+  }
   for (name in which) {
-    if (name == "components" && is_compared) {
+    if (has_places && name %in% names(place_figures)) {
+      place_figures[[name]](x, truth, point)
+    } else if (name == "components" && is_compared) {
       draw_comparison(x, truth, beside)
     } else {
       figures[[name]](x)
@@ -86,7 +112,15 @@ figures <- list(
   affinity = function(fit) draw_affinity(fit),
   selection = function(fit) draw_selection(fit),
   clusters = function(fit) draw_clusters(fit),
-  functions = function(fit) draw_functions(fit)
+  functions = function(fit) draw_functions(fit),
+  scene = function(fit) draw_scenes(fit)
+)
+
+# Those that are others where components have locations.
+place_figures <- list(
+  components = function(fit, truth, point) draw_occlusive(fit, truth),
+  affinity = function(fit, truth, point) draw_place_affinity(fit, point),
+  scene = function(fit, truth, point) draw_scenes(fit, point)
 )
 
 is_mixture <- function(fit) {
@@ -94,7 +128,9 @@ is_mixture <- function(fit) {
 }
 
 # What a latent is called in the labels, and how they stand on the axis.
-noun <- function(fit) if (is_mixture(fit)) "cluster" else "latent"
+noun <- function(fit) {
+  if (is_mixture(fit)) "cluster" else if (is.null(fit$model$grid)) "latent" else "component"
+}
 
 ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
 
@@ -129,10 +165,19 @@ open_panel <- function(xlim, ylim, xlab, ylab, main, ticks = TRUE, y_ticks = gra
   graphics::abline(h = y_ticks, v = if (ticks) graphics::axTicks(1), col = "grey92")
   if (ticks) draw_axis(1)
   draw_axis(2, at = y_ticks, labels = y_labels)
-  graphics::title(xlab = xlab, line = 2)
+  side <- graphics::par("mai")
+  room <- graphics::par("pin") + 2 * c(min(side[c(2, 4)]), min(side[c(1, 3)]))
+  graphics::title(xlab = xlab, line = 2, cex.lab = fit_text(xlab, room[1]))
   widest <- max(graphics::strwidth(y_labels, "inches"))
-  graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"))
+  graphics::title(ylab = ylab, line = 1.3 + widest / graphics::par("csi"),
+                  cex.lab = fit_text(ylab, room[2]))
   panel_title(main)
+}
+
+# A text's size, smaller where it is longer than the room of so many inches; devices may set it a
+# little wider than they say.
+fit_text <- function(text, room, cex = 1, font = 1) {
+  cex * min(1, 0.95 * room / graphics::strwidth(text, "inches", cex = cex, font = font))
 }
 
 # Ticks without a line.
@@ -142,7 +187,9 @@ draw_axis <- function(side, cex = 1, ...) {
 }
 
 panel_title <- function(main, line = 2.6) {
-  graphics::title(main = main, adj = 0, line = line, font.main = 2, cex.main = 1.1)
+  room <- graphics::par("pin")[1] + graphics::par("mai")[4]
+  graphics::title(main = main, adj = 0, line = line, font.main = 2,
+                  cex.main = fit_text(main, room, 1.1, 2))
 }
 
 widen <- function(limits) {
@@ -271,9 +318,10 @@ draw_pairs <- function(affinity, posterior) {
 }
 
 draw_selection <- function(fit) {
-  n_latents <- fit$model$n_latents
+  n_latents <- count_choices(fit$model)
   on <- component_usage(fit) / fit$n_points
-  offered <- tabulate(fit$selected[fit$selected > 0], n_latents) / fit$n_points
+  held <- fit$selected[fit$selected > 0]
+  offered <- tabulate(choice_of(fit$model, held), n_latents) / fit$n_points
   order <- order(-on)
   with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
     wide <- if (n_latents <= 60) 0.4 else 0.5
@@ -285,7 +333,8 @@ draw_selection <- function(fit) {
     graphics::rect(place - wide, 0, place + wide, on[order], col = ink["blue"], border = NA)
     labelled <- unique(round(seq(1, n_latents, length.out = min(n_latents, 12))))
     graphics::axis(1, labelled, order[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9)
-    graphics::title(xlab = ranked_label(fit), line = 2)
+    graphics::title(xlab = ranked_label(fit), line = 2,
+                    cex.lab = fit_text(ranked_label(fit), graphics::par("pin")[1]))
     top_legend(c("selected", "on (expected)"), pch = 15, pt.cex = 1.6,
                col = c(fade(ink["sky"], 0.45), ink["blue"]))
     draw_activity(fit)
@@ -297,7 +346,7 @@ draw_activity <- function(fit) {
   value <- if (is_one_hot) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
   step <- if (max(value) <= 12) 0.5 else 1
   breaks <- seq(-step / 2, ceiling(max(value)) + step / 2, step)
-  words <- c("expected number of latents on", "How many latents are on")
+  words <- sprintf(c("expected number of %ss on", "How many %ss are on"), noun(fit))
   if (is_one_hot) {
     breaks <- seq(0, 1, 0.05)
     words <- c("largest responsibility", "How sure the assignments are")

@@ -16,14 +16,17 @@
 #' the same ones in each call, and `posterior_sample()` gives the kept draws of one chain for each
 #' point, which goes on from the fit: neighbours among them depend on each other.
 #'
-#' States say which latents are on; in models with slabs the intensities are integrated out.
+#' States say which latents are on; in models with slabs the intensities are integrated out. Where
+#' components have places, as in [model_occlusive()], draws say which components are on, wherever
+#' they are.
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
 #'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
-#'   `latents`, a list of the numbers of the latents that are on. States whose probability is zero
-#'   to machine precision, or that have not been drawn, are left out.
+#'   `latents`, a list of the numbers of the latents that are on (where components have places: of
+#'   data frames of `component`, `row` and `column`). States whose probability is zero to machine
+#'   precision, or that have not been drawn, are left out.
 #'
-#'   `posterior_sample()`: an integer matrix points x H of 0 and 1, for `n_draws` above 1 an array
-#'   n_draws x points x H.
+#'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
+#'   above 1 an array n_draws x points x H.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)
@@ -38,22 +41,53 @@ NULL
 #' @export
 posterior_states <- function(fit, n, top = 10) {
   check_fit(fit)
-  y <- need_data(fit, "posterior_states()")
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
+  states <- states_of_point(fit, n, "posterior_states()")
+  best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
+  shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
+  latents <- lapply(best, function(state) states$selected[states$on[, state] > 0])
+  shown$latents <- if (is.null(fit$model$grid)) {
+    latents
+  } else {
+    places <- lapply(latents, function(on) as.data.frame(locate_latents(fit$model, on)))
+    structure(places, class = "gps_places")
+  }
+  shown
+}
+
+# A list of data frames of component, row and column, as a column of a data frame.
+#' @export
+format.gps_places <- function(x, ...) {
+  vapply(x, function(place) {
+    paste(sprintf("%d at (%d, %d)", place$component, place$row, place$column), collapse = ", ")
+  }, "")
+}
+
+#' @export
+`[.gps_places` <- function(x, i) structure(unclass(x)[i], class = "gps_places")
+
+#' @export
+print.gps_places <- function(x, ...) {
+  print(format(x), quote = FALSE)
+  invisible(x)
+}
+
+# The states of a data point: list(selected [slots], on [slots x states], prob, log_joint), and the
+# reconstruction where it is wanted.
+states_of_point <- function(fit, n, what, want = character()) {
+  y <- need_data(fit, what)
   task <- new_prediction_task(fit, y[, n, drop = FALSE], "state", is_new = FALSE)
   task$sweeps[2] <- counted_draws
-  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1), c("prob", "draws"))
+  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1),
+                        c("prob", "draws", want))
   states <- if (fit$method == "exact") {
     list(on = slots_on(task$states), prob = result$prob[, 1],
          log_joint = log(result$prob[, 1]) + result$log_evidence)
   } else {
     count_draws(task, fit, result)
   }
-  best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
-  shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
-  shown$latents <- lapply(best, function(state) result$selected[states$on[, state] > 0, 1])
-  shown
+  c(states, list(selected = result$selected[, 1], response = result$response))
 }
 
 # Draws for a table of states.
@@ -90,7 +124,8 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")
   points <- check_point_numbers(points, fit$n_points)
-  check_cells(n_draws, as.double(length(points)) * fit$model$n_latents, "`n_draws` and `points`")
+  check_cells(n_draws, as.double(length(points)) * count_choices(fit$model),
+              "`n_draws` and `points`")
   task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
   state <- stored_state(fit, points)
   draws <- with_user_seed(seed, if (fit$method == "exact") {
@@ -105,22 +140,22 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 }
 
 # Whole numbers of data points; NULL: all.
-check_point_numbers <- function(points, n_points) {
+check_point_numbers <- function(points, n_points, arg = "points") {
   if (is.null(points)) return(seq_len(n_points))
   is_valid <- is.numeric(points) && length(points) > 0 && all(points %in% seq_len(n_points))
-  if (!is_valid) abort_value(points, "points", sprintf("whole numbers between 1 and %d", n_points))
+  if (!is_valid) abort_value(points, arg, sprintf("whole numbers between 1 and %d", n_points))
   as.integer(points)
 }
 
-# Draws as n_draws x points x H integers. Uniform numbers are drawn point by point, whatever the
-# blocks.
+# Draws as n_draws x points x choices, integers. Uniform numbers are drawn point by point, whatever
+# the blocks.
 draw_blocks <- function(task, state, n_draws) {
-  out <- array(0L, c(n_draws, ncol(task$y), task$model$n_latents))
+  out <- array(0L, c(n_draws, ncol(task$y), count_choices(task$model)))
   on <- slots_on(task$states)
   for (block in task$blocks) {
     result <- infer_block(task, state, block, "prob")
     drawn <- on[, draw_states(result$prob, n_draws), drop = FALSE]
-    out <- put_draws(out, block, result$selected, drawn)
+    out <- put_draws(out, block, choice_of(task$model, result$selected), drawn)
   }
   out
 }
@@ -129,24 +164,24 @@ draw_blocks <- function(task, state, n_draws) {
 sample_blocks <- function(task, state, n_draws) {
   task$sweeps[2] <- n_draws
   task$seed <- stream_seed()
-  out <- array(0L, c(n_draws, ncol(task$y), task$model$n_latents))
+  out <- array(0L, c(n_draws, ncol(task$y), count_choices(task$model)))
   for (block in prediction_blocks(task, "state")) {
     result <- infer_block(task, state, block, "draws")
     drawn <- matrix(as.integer(result$draws != 0), nrow(result$selected))
-    out <- put_draws(out, block, result$selected, drawn)
+    out <- put_draws(out, block, choice_of(task$model, result$selected), drawn)
   }
   out
 }
 
-# Draws of a block, slots x (draws of the first point, of the second, ...), at their latents in
-# `out`, n_draws x points x H.
-put_draws <- function(out, block, selected, drawn) {
+# Draws of a block, slots x (draws of the first point, of the second, ...), at the choices of their
+# slots in `out`, n_draws x points x choices. One choice may be in several slots.
+put_draws <- function(out, block, choice, drawn) {
   n_draws <- dim(out)[1]
-  for (slot in seq_len(nrow(selected))) {
+  for (slot in seq_len(nrow(choice))) {
     at <- cbind(rep(seq_len(n_draws), block$n_points), rep(block_columns(block), each = n_draws),
-                rep(selected[slot, ], each = n_draws))
-    held <- at[, 3] > 0
-    out[at[held, , drop = FALSE]] <- drawn[slot, held]
+                rep(choice[slot, ], each = n_draws))
+    at <- at[at[, 3] > 0 & drawn[slot, ] > 0, , drop = FALSE]
+    out[at] <- 1L
   }
   out
 }

@@ -110,7 +110,9 @@ format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
-    if (isTRUE(selector$smooth > 0)) sprintf("smoothed over %g cells", selector$smooth),
+    if (isTRUE(selector$smooth > 0)) {
+      sprintf("smoothed over %g cell%s", selector$smooth, if (selector$smooth == 1) "" else "s")
+    },
     if (is.list(selector$screen)) sprintf("screened (%s)", selector$screen$rank_by)
   )
   paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))

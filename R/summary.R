@@ -14,7 +14,8 @@
 #' * `dead`: numbers of the components used by less than one data point;
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
-#'   least 0.99), none beyond 2000 components;
+#'   least 0.99; components with locations: cosine at the best shift above 0.9), none beyond 2000
+#'   components;
 #' * `events`: data frame of floors, rescues, jitter and moves of components (see [gps_control()])
 #'   in the trace: `event`, `iterations` (how many), `last` (iteration of the main run);
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
@@ -32,7 +33,7 @@ summary.gps_fit <- function(object, ...) {
   usage <- component_usage(object)
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
-         dead = which(usage < 1), duplicates = find_duplicates(object$params),
+         dead = which(usage < 1), duplicates = find_duplicates(object$params, object$model),
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
          nobs = object$n_points, aic = stats::AIC(bound),
@@ -62,10 +63,12 @@ most_compared <- 2000L
 
 # Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
 # looked for.
-find_duplicates <- function(params) {
-  n_components <- max(ncol(params$W), ncol(params$mu))
+find_duplicates <- function(params, model = NULL) {
+  n_components <- max(ncol(params$W), ncol(params$mu), model$n_components)
   overlap <- if (n_components > most_compared) {
     matrix(0)
+  } else if (!is.null(model$grid)) {
+    picture_overlap(params, model)
   } else if (!is.null(params$W)) {
     abs(crossprod(unit_columns(params$W)))
   } else if (!is.null(params$mu) && !is.null(params$sigma)) {
@@ -73,6 +76,17 @@ find_duplicates <- function(params) {
   }
   pairs <- which(overlap >= duplicate_level & upper.tri(overlap), arr.ind = TRUE)
   matrix(as.integer(pairs), ncol = 2)
+}
+
+# 1 for pairs of components that repairs take for doubles, K x K.
+picture_overlap <- function(params, model) {
+  spectra <- lapply(seq_len(model$n_components), function(h) masked_spectrum(model, params, h))
+  overlap <- diag(model$n_components)
+  for (pair in utils::combn(model$n_components, min(2, model$n_components), simplify = FALSE)) {
+    alike <- best_correlation(spectra[[pair[1]]], spectra[[pair[length(pair)]]])
+    overlap[pair[1], pair[length(pair)]] <- alike > duplicate_correlation
+  }
+  overlap
 }
 
 # Bhattacharyya coefficients of clusters, C x C; the marginals' product is an upper bound that

@@ -3,41 +3,40 @@
 #include "model_occlusive.h"
 
 /* In the order of the model's events. */
-enum { SIGMA2_FLOORED, PI_CLAMPED, ALPHA_CLAMPED, FEATURE_KEPT };
+enum { SIGMA2_FLOORED, PI_CLAMPED };
 
 /* Fewer pixels than this say nothing about a component's pixel. */
 #define LOWEST_COUNT 1e-3
 
-static double clamp(double x, double lower, double upper, int *event) {
-  *event += x < lower || x > upper;
+static double clamp(double x, double lower, double upper) {
   return x < lower ? lower : x > upper ? upper : x;
 }
 
 static void update_pi(const occlusive *it, const double *options, const double *const *stats,
                       double *pi, int *events) {
-  for (int h = 0; h < it->n_components; h++)
-    pi[h] = clamp(stats[ON][h] / stats[COUNT][0], options[PI_LOWEST], options[PI_HIGHEST],
-                  events + PI_CLAMPED);
+  for (int h = 0; h < it->n_components; h++) {
+    const double share = stats[ON][h] / stats[COUNT][0];
+    pi[h] = clamp(share, options[PI_LOWEST], options[PI_HIGHEST]);
+    events[PI_CLAMPED] += pi[h] != share;
+  }
 }
 
 /* The odds A / M maximise a lower bound that touches at the old odds. No exposure: never on. */
-static double new_alpha(double owned, double exposure, double old, double lowest, int *events) {
+static double new_alpha(double owned, double exposure, double old, double lowest) {
   if (exposure <= 0) return old;
-  return clamp(owned / (owned + exposure), lowest, 1 - lowest, events + ALPHA_CLAMPED);
+  return clamp(owned / (owned + exposure), lowest, 1 - lowest);
 }
 
 /* One component's masks and features; returns its sum of squares about the new features. */
 static double update_component(const occlusive *it, const double *options,
-                               const double *const *stats, size_t h, double *const *params_new,
-                               int *events) {
+                               const double *const *stats, size_t h, double *const *params_new) {
   const size_t n_components = (size_t)it->n_components, n_channels = (size_t)it->n_channels;
   const size_t n = (size_t)(it->n_rows * it->n_cols);
   double squares = 0;
   for (size_t i = 0; i < n; i++) {
     const double owned = stats[OWNED][i + n * h];
     double *alpha = params_new[ALPHA] + h + n_components * i;
-    *alpha = new_alpha(owned, stats[EXPOSURE][i + n * h], *alpha, options[ALPHA_LOWEST], events);
-    events[FEATURE_KEPT] += owned < LOWEST_COUNT;
+    *alpha = new_alpha(owned, stats[EXPOSURE][i + n * h], *alpha, options[ALPHA_LOWEST]);
     squares += stats[OWNED_SQUARE][i + n * h];
     for (size_t c = 0; c < n_channels; c++) {
       const double sum = stats[OWNED_DATA][i + n * (c + n_channels * h)];
@@ -88,7 +87,7 @@ gps_status occlusive_mstep(const gps_problem *problem, const double *const *stat
   double squares = update_background(&it, options, stats, params_new[BACKGROUND]);
   double count = stats[BACKGROUND_COUNT][0];
   for (size_t h = 0; h < (size_t)it.n_components; h++)
-    squares += update_component(&it, options, stats, h, params_new, events);
+    squares += update_component(&it, options, stats, h, params_new);
   for (size_t i = 0; i < n; i++) count += stats[OWNED][i];
   double *sigma2 = params_new[SIGMA2];
   if (count >= LOWEST_COUNT) sigma2[0] = squares / (it.n_channels * count);
