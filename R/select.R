@@ -27,9 +27,9 @@
 #'   least `n_selected`.
 #' @param guided two whole numbers, while the fit explores and after: candidates that the model
 #'   proposes where the data are unexplained by what was selected last, if it can. NULL: 0 and 0.5
-#'   % of the latents, at least `n_selected`, for [model_occlusive()], which looks at pixels that are
-#'   left to the clutter and draws components that may own them. None for other models, and none
-#'   without `keep`.
+#'   % of the latents, at least `n_selected`, for [model_occlusive()], which looks at pixels that
+#'   are left to the clutter and draws components that may own them. None for other models, and
+#'   none without `keep`.
 #' @param random_slot TRUE: while the fit explores, the selector's explorers replace slots after
 #'   screening, too; NULL: for models on a grid only.
 #' @param moves random neighbours of each latent that was selected last among the candidates, at
@@ -132,7 +132,8 @@ resolve_screen <- function(screen, model, n_selected) {
          conditional = c(0L, 6L * n_selected))
   } else {
     list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L),
-         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 8L * n_selected, conditional = c(0L, 0L))
+         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 8L * n_selected,
+         conditional = c(0L, 0L))
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]

@@ -6,9 +6,6 @@
 
 #include "threads.h"
 
-/* A neighbour on the grid lies at most so far away in either direction. */
-#define REACH 2
-
 /* One data point's work. Candidates with their gains, the pool of the greedy step first. */
 typedef struct {
   const screen_job *job;
@@ -36,41 +33,11 @@ size_t screen_scratch(int capacity, size_t model_scratch) {
   return 2 * (size_t)capacity + 2 + model_scratch;
 }
 
-/* Bits of the number of places in the table of candidates: at least twice as many as candidates. */
-static int table_bits(int capacity) {
-  int bits = 4;
-  while (((size_t)1 << bits) < 2 * (size_t)capacity) bits++;
-  return bits;
-}
-
 /* candidates, and positions of the best of them; the state that is given; latents of a probe and
  * its two states; the table of candidates */
 size_t screen_scratch_ints(int capacity, int n_slots) {
   return 2 * (size_t)capacity + (size_t)n_slots + 3 * ((size_t)n_slots + 1) +
-         ((size_t)1 << table_bits(capacity));
-}
-
-/* Whether a latent is new to the table, where it is noted then; -1 is no latent. */
-static int is_new(int *table, int bits, int latent) {
-  const uint32_t mask = ((uint32_t)1 << bits) - 1;
-  uint32_t at = ((uint32_t)latent * 0x9E3779B1u) >> (32 - bits);
-  for (; table[at] >= 0; at = (at + 1) & mask) {
-    if (table[at] == latent) return 0;
-  }
-  table[at] = latent;
-  return 1;
-}
-
-/* A uniform neighbour of a latent on the cyclic grid of its group. */
-static int move_latent(int latent, gps_grid grid, gps_rng *rng) {
-  const int width = 2 * REACH + 1, n = width * width - 1;
-  int step = gps_rng_index(rng, n);
-  if (step >= n / 2) step++;
-  const int size = grid.height * grid.width, location = latent % size;
-  const int down = step % width - REACH, right = step / width - REACH;
-  const int row = (location % grid.height + down + REACH * grid.height) % grid.height;
-  const int column = (location / grid.height + right + REACH * grid.width) % grid.width;
-  return latent - location + row + grid.height * column;
+         ((size_t)1 << candidate_table_bits(capacity));
 }
 
 static void add_sought(screen_work *work, int *table, int bits) {
@@ -78,7 +45,7 @@ static void add_sought(screen_work *work, int *table, int bits) {
   for (int i = 0; i < screen->n_seek; i++) {
     const int first = screen->seek[i] * work->group_size;
     for (int latent = first; latent < first + work->group_size; latent++) {
-      if (is_new(table, bits, latent)) work->candidate[work->n++] = latent;
+      if (candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
     }
   }
 }
@@ -88,32 +55,32 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
   const screen_job *job = work->job;
   const gps_screen *screen = job->screen;
   const int n_latents = job->problem->shape.n_latents;
-  const int bits = table_bits(work->capacity);
+  const int bits = candidate_table_bits(work->capacity);
   const int *kept = job->kept ? job->kept + index * (size_t)job->n_slots : NULL;
   const gps_source *source = job->source;
   int *candidate = work->candidate, n = 0;
-  memset(table, 0xff, ((size_t)1 << bits) * sizeof *table);
+  candidate_table_clear(table, bits);
   if (job->affinity && screen->n_propose > 0) {
     const int n_top = screen->n_propose < n_latents ? screen->n_propose : n_latents;
     select_top(job->affinity + index * (size_t)n_latents, n_latents, n_top, source, work->row,
                work->order);
     for (int i = 0; i < n_top; i++) {
-      if (is_new(table, bits, work->order[i])) candidate[n++] = work->order[i];
+      if (candidate_is_new(table, bits, work->order[i])) candidate[n++] = work->order[i];
     }
   }
   for (int i = 0; kept && i < job->n_slots; i++) {
-    if (kept[i] >= 0 && is_new(table, bits, kept[i])) candidate[n++] = kept[i];
+    if (kept[i] >= 0 && candidate_is_new(table, bits, kept[i])) candidate[n++] = kept[i];
   }
   gps_rng rng =
       gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, work->row);
   for (int i = 0; i < screen->n_explore; i++) {
     const int latent = gps_rng_index(&rng, n_latents);
-    if (is_new(table, bits, latent)) candidate[n++] = latent;
+    if (candidate_is_new(table, bits, latent)) candidate[n++] = latent;
   }
   for (int i = 0; kept && i < job->n_slots; i++) {
     for (int k = 0; kept[i] >= 0 && k < screen->n_moves; k++) {
-      const int latent = move_latent(kept[i], job->grid, &rng);
-      if (is_new(table, bits, latent)) candidate[n++] = latent;
+      const int latent = candidate_neighbour(kept[i], job->grid, &rng);
+      if (candidate_is_new(table, bits, latent)) candidate[n++] = latent;
     }
   }
   work->n = n;
@@ -250,7 +217,7 @@ static gps_status add_conditional(screen_work *work, const int *kept, int *n_poo
 static gps_status add_guided(screen_work *work, size_t index, int *table) {
   const screen_job *job = work->job;
   const gps_source *source = job->source;
-  const int n = job->screen->n_guided, bits = table_bits(work->capacity);
+  const int n = job->screen->n_guided, bits = candidate_table_bits(work->capacity);
   if (n == 0 || !job->model->propose || !job->kept) return GPS_OK;
   gps_rng rng =
       gps_rng_stream(source->seed, source->start, GPS_PURPOSE_GUIDE, source->iteration, work->row);
@@ -262,7 +229,7 @@ static gps_status add_guided(screen_work *work, size_t index, int *table) {
   work->n_given = 0;
   if (status != GPS_OK) return status;
   for (int i = 0; i < n; i++) {
-    if (is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
+    if (candidate_is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
   }
   return GPS_OK;
 }

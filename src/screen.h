@@ -4,6 +4,7 @@
 #ifndef GPSELECT_SCREEN_H
 #define GPSELECT_SCREEN_H
 
+#include "candidates.h"
 #include "select.h"
 
 typedef struct {
@@ -13,17 +14,12 @@ typedef struct {
   int n_moves;   /* random neighbours of each kept candidate among them */
   int n_pool;    /* candidates that are left for the greedy step, by their single-cause states */
   int n_conditional; /* more of them, by their gain given the kept ones */
-  int is_greedy; /* 1: fill slots one by one by the gain given those filled that gained; 0: by the
-                    single-cause states */
-  double share;  /* slots replaced by explorers afterwards, in expectation */
-  int n_seek;    /* groups of which all latents are candidates */
+  int is_greedy;   /* 1: fill slots one by one by the gain given those filled that gained; 0: by the
+                      single-cause states */
+  double share;    /* slots replaced by explorers afterwards, in expectation */
+  int n_seek;      /* groups of which all latents are candidates */
   const int *seek; /* [n_seek] */
 } gps_screen;
-
-/* The grid that a group of latents is laid out on, row fastest; 1 x 1 where there are no groups. */
-typedef struct {
-  int height, width;
-} gps_grid;
 
 /* Candidates of one data point at the most, with groups of so many latents. */
 int screen_capacity(const gps_screen *screen, int n_slots, int group_size);

@@ -245,8 +245,8 @@ time_table <- function(set) {
   fit <- read_run(set, "gp")
   if (is.null(fit)) return(NULL)
   task_of <- function(selector) {
-    task <- engine$new_task(fit$y, fit$model, selector, n_selected, NULL, gps_control(n_threads = 1),
-                            seed = fit$seed)
+    task <- engine$new_task(fit$y, fit$model, selector, n_selected, NULL,
+                            gps_control(n_threads = 1), seed = fit$seed)
     task$n_threads <- 1L
     task
   }
