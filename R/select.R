@@ -43,7 +43,7 @@
 #' @param temperature least standard deviation of the noise by which candidates are judged, in the
 #'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
 #'   right. NULL: the model's default. For models on a grid; others are judged as they are, and so
-#'   is every model at the end of a fit.
+#'   is every model once annealing is over.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
@@ -174,7 +174,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
 
 # Inputs by which candidates are judged: those of the E-step, or of a model with more noise.
 screen_inputs <- function(task, state, block, inputs, temperature) {
-  if (isTRUE(state$is_polishing)) return(inputs)
+  if (!state$is_early) return(inputs)
   params <- temper_params(task$model, state$params, temperature)
   if (identical(params, state$params)) return(inputs)
   block_inputs(task$model, params, task$y, block)
