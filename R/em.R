@@ -10,8 +10,9 @@ em_step <- function(task, state) {
   maximised <- gps_mstep(task$model, state$params, result$stats)
   if (!is.null(state$selected)) state$kept_share <- kept_share(state$selected, result)
   state[inferred] <- result[inferred]
+  before <- state$params
   state$params <- maximised$params
-  mended <- mend_params(task, state, result$stats)
+  mended <- mend_params(task, state, result$stats, before)
   state <- raise_noise(task, take_mended(state, mended))
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
   state$bounds <- c(state$bounds, result$bound)
@@ -23,12 +24,13 @@ em_step <- function(task, state) {
 # What a state takes over from a pass. `value` is there where states are sampled.
 inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluations")
 
-# The model's own repairs of its parameters. What they need of the data is in `progress`; `notes` is
-# what they said last time.
-mend_params <- function(task, state, stats) {
-  progress <- c(state[c("selected", "prob_on", "iteration", "is_early", "is_polishing", "notes")],
+# The model's own repairs of its parameters. What they need of the data is in `progress`: `before`
+# are the parameters before the M-step, `notes` is what they said last time.
+mend_params <- function(task, state, stats, before) {
+  progress <- c(state[c("selected", "prob_on", "bound", "iteration", "is_early", "is_polishing",
+                        "notes")],
                 list(y = task$y, n_threads = task$n_threads, seed = task$seed,
-                     is_monotone = task$control$monotone))
+                     is_monotone = task$control$monotone, before = before))
   gps_mend(task$model, state$params, stats, progress)
 }
 

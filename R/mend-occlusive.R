@@ -15,6 +15,9 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   notes <- progress$notes
   if (is.null(notes)) notes <- list(age = integer(model$n_components), taken = NULL)
   notes$age <- notes$age + 1L
+  stretched <- stretch_masks(params, notes, progress)
+  params <- stretched$params
+  notes <- stretched$notes
   repair <- list(params = params, relabel = NULL, labels = NULL, notes = notes,
                  events = c(recentred = 0L, reseeded = 0L, merged = 0L, retired = 0L))
   if (progress$is_polishing) return(repair)
@@ -28,6 +31,26 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   if (length(reseed) == 0) return(repair)
   with_seed(progress$seed, 1e5 + progress$iteration,
             reseed_components(model, params, repair, reseed, progress))
+}
+
+# The M-step of the masks is a slow one: where a component alone covers a pixel, the way that is left
+# shrinks by no more than the factor alpha in each iteration. Once annealing is over the step is
+# lengthened to where that would lead in the end, in log odds, up to `longest_stretch` times, and
+# left as it was after the bound fell (overrelaxation as in Salakhutdinov and Roweis 2003,
+# Proceedings of the 20th International Conference on Machine Learning).
+longest_stretch <- 8
+
+stretch_masks <- function(params, notes, progress) {
+  has_risen <- !progress$is_early && isTRUE(progress$bound >= notes$bound)
+  notes$bound <- progress$bound
+  if (has_risen) {
+    limit <- stats::qlogis(1 - lowest_alpha)
+    before <- progress$before$alpha
+    stretch <- pmin(longest_stretch, 1 / (1 - pmin(before, params$alpha)))
+    step <- stretch * (stats::qlogis(params$alpha) - stats::qlogis(before))
+    params$alpha[] <- stats::plogis(pmin(pmax(stats::qlogis(before) + step, -limit), limit))
+  }
+  list(params = params, notes = notes)
 }
 
 # Components that nearly nobody uses or that own hardly a pixel.

@@ -142,14 +142,23 @@ infer_block <- function(task, state, block, want) {
 # Selection of data that have none. Where a screen keeps what was selected last there are two
 # rounds: what is hidden by other components shows only beside those that the first has found.
 select_new <- function(task, state, block, inputs) {
-  selected <- select_block(task, state, block, inputs)
   screen <- task$selector$screen
-  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) return(selected)
+  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) {
+    return(select_block(task, state, block, inputs))
+  }
+  first <- task
+  if (is.null(screen$propose)) {
+    first$selector$screen$propose <- first_proposals * as.integer(task$n_selected)
+  }
+  selected <- select_block(first, state, block, inputs)
   state$selected <- matrix(0L, nrow(selected), ncol(task$y))
   state$selected[, block_columns(block)] <- selected
   again <- select_block(task, state, block, inputs)
   structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
 }
+
+# Best-ranked latents for each slot in the first round: nothing of the point itself is known yet.
+first_proposals <- 30L
 
 # Which slots are on in each state: n_slots x n_states of 0 and 1.
 slots_on <- function(states) {

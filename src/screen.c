@@ -13,7 +13,8 @@ typedef struct {
   uint32_t row;
   int group_size;
   int capacity;
-  int n; /* candidates */
+  int n;        /* candidates */
+  int n_guided; /* the last of them, proposed beside what was kept */
   int *candidate;
   double *gain, *single; /* given what is selected so far, and given nothing */
   int *order;            /* positions or latents, best first */
@@ -229,7 +230,9 @@ static gps_status add_guided(screen_work *work, size_t index, int *table) {
   work->n_given = 0;
   if (status != GPS_OK) return status;
   for (int i = 0; i < n; i++) {
-    if (candidate_is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
+    if (!candidate_is_new(table, bits, work->order[i])) continue;
+    work->candidate[work->n++] = work->order[i];
+    work->n_guided++;
   }
   return GPS_OK;
 }
@@ -238,13 +241,17 @@ static gps_status add_guided(screen_work *work, size_t index, int *table) {
 static gps_status fill_pool(screen_work *work, size_t index, int *n_pool) {
   const screen_job *job = work->job;
   const gps_screen *screen = job->screen;
+  const int is_greedy = screen->is_greedy && !job->is_one_hot;
+  /* What is proposed beside the kept state is judged beside it alone. */
+  const int n_single = is_greedy && screen->n_conditional > 0 ? work->n - work->n_guided : work->n;
   work->n_given = 0;
-  gps_status status = compute_gains(work, work->n, work->candidate, work->gain);
+  gps_status status = compute_gains(work, n_single, work->candidate, work->gain);
   if (status != GPS_OK) return status;
+  for (int i = n_single; i < work->n; i++) work->gain[i] = -HUGE_VAL;
   memcpy(work->single, work->gain, (size_t)work->n * sizeof *work->single);
   *n_pool = work->n;
-  if (!screen->is_greedy || job->is_one_hot) return GPS_OK;
-  *n_pool = put_best_first(work, 0, work->n, screen->n_pool);
+  if (!is_greedy) return GPS_OK;
+  *n_pool = put_best_first(work, 0, n_single, screen->n_pool);
   if (screen->n_conditional == 0 || *n_pool == work->n || job->kept == NULL) return GPS_OK;
   status = add_conditional(work, job->kept + index * (size_t)job->n_slots, n_pool);
   memcpy(work->gain, work->single, (size_t)work->n * sizeof *work->gain);

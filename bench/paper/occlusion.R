@@ -82,6 +82,17 @@ with_selection <- function(fit, selected) {
   fit
 }
 
+# Gains that the selection of new images computes, an image.
+new_evaluations <- function(fit, y) {
+  task <- engine$new_prediction_task(fit, t(matrix(y, dim(y)[1])), "selected")
+  state <- engine$prediction_state(fit)
+  counts <- lapply(task$blocks, function(block) {
+    inputs <- engine$block_inputs(task$model, state$params, task$y, block)
+    attr(engine$select_new(task, state, block, inputs), "n_gains")
+  })
+  sum(0, unlist(counts)) / ncol(task$y)
+}
+
 run_one <- function(set, selection, seed, n_threads) {
   scenes <- get_scenes(set)
   new <- get_scenes(set, n_new, seed = 11)
@@ -101,7 +112,7 @@ run_one <- function(set, selection, seed, n_threads) {
     seconds = time[["elapsed"]], cpu = time[["user.self"]] + time[["sys.self"]], peak_mb = peak,
     evaluated = mean(main$evaluations) / fit$model$n_latents,
     new_recall = recall_of(with_selection(fit, selected), new$latents, scenes),
-    new_seconds = again[["elapsed"]], status = fit$status, threads = n_threads
+    new_evaluations = new_evaluations(fit, new$y), new_seconds = again[["elapsed"]], status = fit$status, threads = n_threads
   )
   path <- file.path(folder, paste(set, selection, seed, sep = "-"))
   saveRDS(list(fit = fit, match = match), paste0(path, ".rds"), compress = FALSE)
@@ -259,12 +270,16 @@ time_table <- function(set) {
     for (offset in seq(0, fit$n_points - 1, by = 100)) f(engine$new_block(offset, 100L))
   }
   inputs <- function(task, block) engine$block_inputs(task$model, state$params, task$y, block)
-  affinity <- function(task) over_blocks(task, function(block) {
-    engine$block_affinity(task$selector, task, state, block, inputs(task, block))
-  })
-  select <- function(task, state) over_blocks(task, function(block) {
-    engine$select_block(task, state, block, inputs(task, block))
-  })
+  affinity <- function(task) {
+    over_blocks(task, function(block) {
+      engine$block_affinity(task$selector, task, state, block, inputs(task, block))
+    })
+  }
+  select <- function(task, state) {
+    over_blocks(task, function(block) {
+      engine$select_block(task, state, block, inputs(task, block))
+    })
+  }
   raw <- task
   raw$selector$smooth <- 0
   literal <- task_of(selector_gp(screen = FALSE, smooth = 0))

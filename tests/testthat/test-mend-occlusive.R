@@ -8,7 +8,7 @@ mend_case <- function(seed = 1, n_channels = 3) {
 progress_of <- function(case, is_early = TRUE, iteration = 1L, notes = NULL, ...) {
   list(y = t(case$y), selected = t(case$selected), prob_on = 0 * t(case$selected),
        iteration = iteration, is_early = is_early, is_polishing = FALSE, notes = notes,
-       seed = 1:2, is_monotone = FALSE)
+       seed = 1:2, is_monotone = FALSE, bound = 0, before = case$params)
 }
 
 # Statistics of a fit that uses every component.
@@ -131,4 +131,26 @@ test_that("of two that are alike at a shift, one goes", {
   polishing <- progress_of(case, FALSE, iteration = 8L, notes = old_notes)
   polishing$is_polishing <- TRUE
   expect_identical(gps_mend(case$model, case$params, stats, polishing)$params, case$params)
+})
+
+test_that("steps of masks are lengthened after annealing, while the bound rises", {
+  case <- mend_case()
+  old <- case$params
+  old$alpha[] <- seq(0.1, 0.9, length.out = length(old$alpha))
+  # Alone on a pixel: of the images in which it is on a share `goal` is owned.
+  goal <- 0.95
+  one_step <- goal * (1 + old$alpha / (1 - old$alpha))
+  params <- replace(old, "alpha", list(array(one_step / (1 + one_step), dim(old$alpha))))
+  step <- function(is_early, last) {
+    progress <- progress_of(case, is_early)
+    progress$before <- old
+    stretch_masks(params, list(bound = last), progress)$params$alpha
+  }
+  expect_identical(step(TRUE, -1), params$alpha)
+  expect_identical(step(FALSE, 1), params$alpha)
+  expect_identical(step(FALSE, NULL), params$alpha)
+  longer <- step(FALSE, -1)
+  is_far <- abs(params$alpha - goal) > 0.01
+  expect_true(all(abs(longer - goal)[is_far] < abs(params$alpha - goal)[is_far]))
+  expect_true(all(longer > 0 & longer < 1))
 })

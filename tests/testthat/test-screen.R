@@ -173,23 +173,21 @@ test_that("moves stay in their group, and conditional candidates join those that
             0.95)
 })
 
-test_that("candidates are judged by tempered parameters until the fit is polished", {
-  engine <- asNamespace("gpselect")
-  skip_if_not(exists("temper_params", engine), "no model tempers its parameters")
+test_that("candidates are judged by tempered parameters until annealing is over", {
   case <- grid_case()
   class(case$model) <- c("gps_warm", class(case$model))
   registerS3method("temper_params", "gps_warm", function(model, params, temperature) {
     params$sigma2 <- max(params$sigma2, temperature^2)
     params
-  }, engine)
+  }, asNamespace("gpselect"))
   affinity <- matrix(0, 12, ncol(case$y))
   screen <- gps_screen(keep = FALSE, propose = 12, explore = c(0, 0), temperature = 3)
-  tempered <- screen_points(case, screen, affinity = affinity)
-  exact <- screen_points(case, screen, affinity = affinity, is_polishing = TRUE)
+  tempered <- screen_points(case, screen, affinity = affinity, is_early = TRUE)
+  exact <- screen_points(case, screen, affinity = affinity, is_early = FALSE)
   screen["temperature"] <- list(NULL)
-  expect_identical(screen_points(case, screen, affinity = affinity, is_polishing = TRUE), exact)
+  expect_identical(screen_points(case, screen, affinity = affinity, is_early = FALSE), exact)
   case$params$sigma2 <- 9
-  expect_identical(screen_points(case, screen, affinity = affinity), tempered)
+  expect_identical(screen_points(case, screen, affinity = affinity, is_early = TRUE), tempered)
   expect_false(identical(tempered, exact))
 })
 
