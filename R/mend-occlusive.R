@@ -33,9 +33,9 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
             reseed_components(model, params, repair, reseed, progress))
 }
 
-# The M-step of the masks is a slow one: where a component alone covers a pixel, the way that is left
-# shrinks by no more than the factor alpha in each iteration. Once annealing is over the step is
-# lengthened to where that would lead in the end, in log odds, up to `longest_stretch` times, and
+# The M-step of the masks is a slow one: where a component alone covers a pixel, the way that is
+# left shrinks by no more than the factor alpha in each iteration. Once annealing is over the step
+# is lengthened to where that would lead in the end, in log odds, up to `longest_stretch` times, and
 # left as it was after the bound fell (overrelaxation as in Salakhutdinov and Roweis 2003,
 # Proceedings of the 20th International Conference on Machine Learning).
 longest_stretch <- 8

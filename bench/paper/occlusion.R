@@ -112,7 +112,8 @@ run_one <- function(set, selection, seed, n_threads) {
     seconds = time[["elapsed"]], cpu = time[["user.self"]] + time[["sys.self"]], peak_mb = peak,
     evaluated = mean(main$evaluations) / fit$model$n_latents,
     new_recall = recall_of(with_selection(fit, selected), new$latents, scenes),
-    new_evaluations = new_evaluations(fit, new$y), new_seconds = again[["elapsed"]], status = fit$status, threads = n_threads
+    new_evaluations = new_evaluations(fit, new$y), new_seconds = again[["elapsed"]],
+    status = fit$status, threads = n_threads
   )
   path <- file.path(folder, paste(set, selection, seed, sep = "-"))
   saveRDS(list(fit = fit, match = match), paste0(path, ".rds"), compress = FALSE)
