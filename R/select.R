@@ -28,17 +28,17 @@
 #' @param guided two whole numbers, while the fit explores and after: candidates that the model
 #'   proposes where the data are unexplained by what was selected last, if it can. NULL: 0 and 0.5
 #'   % of the latents, at least `n_selected`, for [model_occlusive()], which looks at pixels that
-#'   are left to the clutter and draws components that may own them. None for other models, and
-#'   none without `keep`.
+#'   are left to the clutter and draws components a pixel of which looks like them. None for other
+#'   models, and none without `keep`.
 #' @param random_slot TRUE: while the fit explores, the selector's explorers replace slots after
 #'   screening, too; NULL: for models on a grid only.
 #' @param moves random neighbours of each latent that was selected last among the candidates, at
 #'   most two steps away in each direction, a whole number between 0 and 24; NULL: 4 for models on a
 #'   grid, 0 for others, which have none.
-#' @param pool number of candidates left after the first step, at least 1; NULL: 8 times
+#' @param pool number of candidates left after the first step, at least 1; NULL: 4 times
 #'   `n_selected`.
 #' @param conditional two whole numbers: candidates that the second step adds to the pool while the
-#'   fit explores, and after; NULL: none and then 6 times `n_selected` for models on a grid, none
+#'   fit explores, and after; NULL: none and then 3 times `n_selected` for models on a grid, none
 #'   for others. Needs `keep`.
 #' @param temperature least standard deviation of the noise by which candidates are judged, in the
 #'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
@@ -128,11 +128,11 @@ resolve_screen <- function(screen, model, n_selected) {
   share <- function(part) as.integer(min(most_draws, max(n_selected, ceiling(part * n_latents))))
   defaults <- if (on_grid) {
     list(propose = 10L * n_selected, explore = c(share(0.02), share(0.001)),
-         guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 8L * n_selected,
-         conditional = c(0L, 6L * n_selected))
+         guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 4L * n_selected,
+         conditional = c(0L, 3L * n_selected))
   } else {
     list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L),
-         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 8L * n_selected,
+         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 4L * n_selected,
          conditional = c(0L, 0L))
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)

@@ -1,9 +1,11 @@
 /* Candidates of model E where an image is not explained: pixels that are left to the clutter, and
  * components whose masks may own them. Reached through the table model_occlusive only. */
+#include <math.h>
+
 #include "model_occlusive.h"
 
-/* Draws of a window's pixel in proportion to its mask are given up after so many. */
-#define MOST_TRIES 16
+/* Draws of a component and a pixel of it for each candidate. */
+#define N_TRIES 32
 
 /* Cumulative shares of the clutter over the pixels, into at->chance. */
 static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
@@ -32,21 +34,39 @@ static int find_pixel(const float *sum, int n, float u) {
   return low;
 }
 
-/* A component whose mask has a pixel there, drawn by its mask. */
+/* Squared distance of a pixel of the image from a pixel of a component. */
+static float distance_to(const occlusive *it, const occlusive_floats *at, const float *table,
+                         int pixel, size_t own) {
+  const size_t row = (size_t)(pixel % it->height), col = (size_t)(pixel / it->height);
+  float sum = 0;
+  for (size_t c = 0; c < (size_t)it->n_channels; c++) {
+    const float deviation =
+        at->data[row + at->stride * col + at->n_plane * c] - table[own + at->n_window * (c + 1)];
+    sum += deviation * deviation;
+  }
+  return sum;
+}
+
+/* Of several draws of a component and one of its pixels, by its mask, that which looks most like
+ * the pixel of the image: where the component would have to stand. */
 static int draw_latent(const occlusive *it, const occlusive_floats *at, const float *tables,
                        int pixel, gps_rng *rng) {
-  const int component = gps_rng_index(rng, it->n_components);
-  const float *odds = tables + at->n_table * (size_t)component;
-  int row = 0, col = 0;
-  for (int i = 0; i < MOST_TRIES; i++) {
-    row = gps_rng_index(rng, it->n_rows);
-    col = gps_rng_index(rng, it->n_cols);
-    const double own = (double)odds[(size_t)row + at->lanes * (size_t)col];
-    if (gps_rng_uniform(rng) * (1 + own) < own) break;
+  float best = HUGE_VALF;
+  int latent = gps_rng_index(rng, (int)it->n_pixels * it->n_components);
+  for (int i = 0; i < N_TRIES; i++) {
+    const int component = gps_rng_index(rng, it->n_components);
+    const int row = gps_rng_index(rng, it->n_rows), col = gps_rng_index(rng, it->n_cols);
+    const float *table = tables + at->n_table * (size_t)component;
+    const size_t own = (size_t)row + at->lanes * (size_t)col;
+    if (gps_rng_uniform(rng) * (1 + (double)table[own]) >= (double)table[own]) continue;
+    const float distance = distance_to(it, at, table, pixel, own);
+    if (distance >= best) continue;
+    const int top = (pixel % it->height - row + it->height) % it->height;
+    const int left = (pixel / it->height - col + it->width) % it->width;
+    best = distance;
+    latent = top + it->height * left + (int)it->n_pixels * component;
   }
-  const int top = (pixel % it->height - row + it->height) % it->height;
-  const int left = (pixel / it->height - col + it->width) % it->width;
-  return top + it->height * left + (int)it->n_pixels * component;
+  return latent;
 }
 
 gps_status occlusive_propose(const gps_problem *problem, const gps_point *point, int n_given,

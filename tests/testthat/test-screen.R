@@ -36,12 +36,12 @@ test_that("defaults depend on the number of slots, and on a grid on the number o
   screen <- resolve_screen(gps_screen(), model, 5L)
   expect_identical(screen[of_defaults],
                    list(propose = 8L, explore = c(4L, 1L), guided = c(0L, 0L), moves = 0L,
-                        pool = 40L, conditional = c(0L, 0L), random_slot = FALSE))
+                        pool = 20L, conditional = c(0L, 0L), random_slot = FALSE))
   large <- list(name = "E", n_latents = 18000L, grid = c(30L, 30L))
   screen <- resolve_screen(gps_screen(), large, 5L)
   expect_identical(screen[of_defaults],
                    list(propose = 50L, explore = c(360L, 18L), guided = c(0L, 90L), moves = 4L,
-                        pool = 40L, conditional = c(0L, 30L), random_slot = TRUE))
+                        pool = 20L, conditional = c(0L, 15L), random_slot = TRUE))
   small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
   expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
   asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
