@@ -5,7 +5,7 @@
 #include "model_occlusive.h"
 
 /* Draws of a component and a pixel of it for each candidate. */
-#define N_TRIES 32
+#define N_TRIES 16
 
 /* Cumulative shares of the clutter over the pixels, into at->chance. */
 static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
