@@ -12,7 +12,7 @@
 #   seeds=1:5                      some of the seeds: seed r fits from set.seed(r)
 #   part=1/2                       every second run, for two processes at once, each with one thread
 #   threads=2                      threads of each run
-#   runs=no                        only the tables of what there is
+#   runs=no, runs=only             only the tables of what there is; only the runs
 #   run=objects,selection,seed     (internal) one run, in this process
 
 source("bench/common.R")
@@ -124,10 +124,10 @@ run_one <- function(set, selection, seed, n_threads) {
 options_given <- strsplit(grep("=", commandArgs(TRUE), value = TRUE), "=", fixed = TRUE)
 given <- stats::setNames(lapply(options_given, `[`, 2), vapply(options_given, `[`, "", 1))
 or <- function(x, default) if (is.null(x)) default else x
-n_threads <- as.integer(or(given$threads, if (is.null(given$part)) 2 else 1))
+n_threads <- as.integer(or(given[["threads"]], if (is.null(given[["part"]])) 2 else 1))
 
-if (!is.null(given$run)) {
-  wanted <- strsplit(given$run, ",")[[1]]
+if (!is.null(given[["run"]])) {
+  wanted <- strsplit(given[["run"]], ",")[[1]]
   run_one(wanted[1], wanted[2], as.integer(wanted[3]), n_threads)
   quit(save = "no")
 }
@@ -143,15 +143,15 @@ plan <- function() {
 }
 
 keep_cells <- function(cells) {
-  if (!is.null(given$objects)) {
-    cells <- cells[cells$objects %in% strsplit(given$objects, ",")[[1]], ]
+  if (!is.null(given[["objects"]])) {
+    cells <- cells[cells$objects %in% strsplit(given[["objects"]], ",")[[1]], ]
   }
-  if (!is.null(given$selection)) {
-    cells <- cells[cells$selection %in% strsplit(given$selection, ",")[[1]], ]
+  if (!is.null(given[["selection"]])) {
+    cells <- cells[cells$selection %in% strsplit(given[["selection"]], ",")[[1]], ]
   }
-  if (!is.null(given$seeds)) cells <- cells[cells$seed %in% eval(str2lang(given$seeds)), ]
-  if (!is.null(given$part)) {
-    part <- as.integer(strsplit(given$part, "/")[[1]])
+  if (!is.null(given[["seeds"]])) cells <- cells[cells$seed %in% eval(str2lang(given[["seeds"]])), ]
+  if (!is.null(given[["part"]])) {
+    part <- as.integer(strsplit(given[["part"]], "/")[[1]])
     cells <- cells[seq_len(nrow(cells)) %% part[2] == part[1] %% part[2], ]
   }
   cells
@@ -168,7 +168,8 @@ run_cells <- function(cells) {
   }
 }
 
-if (!identical(given$runs, "no")) run_cells(keep_cells(plan()))
+if (!identical(given[["runs"]], "no")) run_cells(keep_cells(plan()))
+if (identical(given[["runs"]], "only")) quit(save = "no")
 
 # ---- Tables ------------------------------------------------------------------------------------
 
