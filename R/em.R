@@ -8,7 +8,9 @@ em_step <- function(task, state) {
   state <- set_schedule(task, state)
   result <- allowInterrupts(pass(task, state))
   maximised <- gps_mstep(task$model, state$params, result$stats)
-  if (!is.null(state$selected)) state$kept_share <- kept_share(state$selected, result)
+  if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
+    state$kept_share <- kept_share(state$selected, result)
+  }
   state[inferred] <- result[inferred]
   before <- state$params
   state$params <- maximised$params
