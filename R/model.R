@@ -17,10 +17,10 @@
 #'   integers), `n_threads`, and `notes`, what the method returned under that name last time.
 #' @return `gps_init()`: a named list of parameters; an attribute `labels`, as below, says which
 #'   data points are examples of a latent from the beginning. `gps_bind()`: the model with its sizes
-#'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of how often a
-#'   floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer vector with
-#'   the new number of each latent (0 = none), or NULL where nothing changed; and optionally
-#'   `rescale`, H factors by which the sampled values of the latents (by their old numbers) change
+#'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of
+#'   how often a floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer
+#'   vector with the new number of each latent (0 = none), or NULL where nothing changed; and
+#'   optionally `rescale`, H factors by which the sampled values of the latents (by their old numbers) change
 #'   with the parameters, `labels`, a data frame of `point` and `latent` with data points that are
 #'   examples of a latent, `notes` for the next call and `events`, named counts of what was done.
 #'   `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
