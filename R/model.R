@@ -21,8 +21,8 @@
 #'   how often a floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer
 #'   vector with the new number of each latent (0 = none), or NULL where nothing changed; and
 #'   optionally `rescale`, H factors by which the sampled values of the latents (by their old
-#'   numbers) change with the parameters, `labels`, a data frame of `point` and `latent` with data points that are
-#'   examples of a latent, `notes` for the next call and `events`, named counts of what was done.
+#'   numbers) change with the parameters, `labels`, a data frame of `point` and `latent` with data
+#'   points that are examples of a latent, `notes` for the next call and `events`, named counts of what was done.
 #'   `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
 #'   models with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
 #'   for more relevant latents.
