@@ -22,10 +22,10 @@
 #'   vector with the new number of each latent (0 = none), or NULL where nothing changed; and
 #'   optionally `rescale`, H factors by which the sampled values of the latents (by their old
 #'   numbers) change with the parameters, `labels`, a data frame of `point` and `latent` with data
-#'   points that are examples of a latent, `notes` for the next call and `events`, named counts of what was done.
-#'   `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of
-#'   models with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger
-#'   for more relevant latents.
+#'   points that are examples of a latent, `notes` for the next call and `events`, named counts of
+#'   what was done. `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of models
+#'   with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger for
+#'   more relevant latents.
 #' @name gps_model
 #' @examples
 #' model <- gps_bind(model_binary_sparse(4), matrix(rnorm(60), 20))
