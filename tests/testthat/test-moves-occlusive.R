@@ -1,0 +1,82 @@
+# Moves of model E: parts of one object are found and joined, idle components start anew.
+
+# An object whose left half is component 1 and right half component 2, each centred in its window.
+split_case <- function() {
+  set.seed(11)
+  objects <- scene_objects(2, size = c(6, 6))
+  objects$mask[1, , ] <- 1L
+  objects$image[1, , , ] <- stats::runif(6 * 6 * 3, 0.2, 1)
+  scenes <- simulate_scenes(objects, 80, size = c(16, 16), prob = 0.6)
+  y <- matrix(scenes$y, 80)
+  model <- gps_bind(model_occlusive(3, c(8, 8), image = c(16, 16, 3)), y)
+  params <- list(alpha = array(0.02, c(3, 8, 8)), w = array(0.5, c(3, 8, 8, 3)),
+                 pi = c(0.5, 0.5, 0.01), background = rep(0, 3), sigma2 = 9e-4)
+  params$alpha[1, 2:7, 3:5] <- 0.95
+  params$w[1, 2:7, 3:5, ] <- objects$image[1, , 1:3, ]
+  params$alpha[2, 2:7, 3:5] <- 0.95
+  params$w[2, 2:7, 3:5, ] <- objects$image[1, , 4:6, ]
+  place <- scenes$latents[scenes$latents$object == 1, ]
+  number <- function(component, down, right) {
+    as.integer((place$row - 1 + down) %% 16 + 1 + 16 * ((place$column - 1 + right) %% 16) +
+                 256 * (component - 1))
+  }
+  state <- new_state(params, 0L, 0)
+  state$selected <- matrix(0L, 2, 80)
+  state$selected[1, place$point] <- number(1, -1, -2)
+  state$selected[2, place$point] <- number(2, -1, 1)
+  state$prob_on <- matrix(as.double(state$selected > 0), 2)
+  task <- list(y = t(y), model = model, n_selected = 2L, n_threads = 1L,
+               selector = list(screen = gps_screen()), control = list(monotone = FALSE))
+  list(task = task, state = state, objects = objects, scenes = scenes)
+}
+
+test_that("components that stand side by side wherever they are become one", {
+  case <- split_case()
+  on <- scatter_choices(case$state$selected, case$state$prob_on, case$task$model)
+  parts <- find_parts(case$task, case$state, on)
+  expect_length(parts, 1)
+  expect_equal(c(parts[[1]]$a, parts[[1]]$b), c(1, 2))
+  expect_equal(parts[[1]]$shift, c(0, 3))
+  moves <- join_moves(case$task, case$state, on)
+  expect_identical(moves[[1]]$event, "joined")
+  joined <- list(alpha = moves[[1]]$params$alpha, w = moves[[1]]$params$w)
+  found <- match_components(joined, case$objects)
+  expect_identical(found$permutation[1], 1L)
+  expect_gt(found$similarity[1], 0.99)
+  expect_true(all(joined$alpha[2, , ] <= low_alpha))
+})
+
+test_that("components that meet by chance stay apart", {
+  case <- split_case()
+  on_places <- which(case$state$selected[2, ] > 0)
+  case$state$selected[2, on_places] <- 256L + seq_along(on_places)
+  on <- scatter_choices(case$state$selected, case$state$prob_on, case$task$model)
+  expect_length(find_parts(case$task, case$state, on), 0)
+  case$state$prob_on[] <- 0
+  expect_length(find_parts(case$task, case$state, 0 * on), 0)
+})
+
+test_that("the idle component is offered what is explained worst, and nothing without a screen", {
+  case <- split_case()
+  moves <- find_moves(case$task, case$state)
+  events <- vapply(moves, `[[`, "", "event")
+  expect_identical(events[1], "joined")
+  expect_true("renewed" %in% events)
+  renewed <- moves[[which(events == "renewed")[1]]]
+  expect_identical(renewed$sought, 3L)
+  # The window shows the second object, which no component has.
+  renewed$params$alpha[3, , ] <- 0.9
+  seen <- match_components(list(alpha = renewed$params$alpha, w = renewed$params$w), case$objects)
+  expect_identical(seen$permutation[2], 3L)
+  expect_gt(seen$similarity[2], 0.7)
+  case$task$selector$screen <- NULL
+  expect_length(find_moves(case$task, case$state), 0)
+})
+
+test_that("components that are looked for are selected nowhere", {
+  case <- split_case()
+  state <- forget_components(case$task$model, case$state, 2L)
+  expect_false(any(choice_of(case$task$model, state$selected) == 2))
+  expect_identical(state$sought, 2L)
+  expect_identical(sum(state$selected > 0), sum(case$state$selected[1, ] > 0))
+})
