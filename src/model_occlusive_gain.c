@@ -95,6 +95,17 @@ GPS_INLINE float split_float(float x, int32_t *power) {
   return mantissa;
 }
 
+/* Log of the product over the lanes of mantissas and powers of two. */
+GPS_INLINE double log_of_lanes(const float *product, const int32_t *power) {
+  double total = 1;
+  int32_t exponent = 0;
+  for (int a = 0; a < FLOAT_LANES; a++) {
+    total *= (double)product[a];
+    exponent += power[a];
+  }
+  return log(total) + exponent * LOG_2;
+}
+
 GPS_CLONES static void float_base(const occlusive *it, const double *y, float *restrict base) {
   const float factor = -(float)it->precision;
   const float open = (float)exp(it->log_open), clutter = (float)exp(it->log_clutter);
@@ -181,13 +192,7 @@ GPS_CLONES static double weight_product(const occlusive *it, const occlusive_flo
       }
     }
   }
-  double total = 1;
-  int32_t exponent = 0;
-  for (int a = 0; a < FLOAT_LANES; a++) {
-    total *= (double)product[a];
-    exponent += power[a];
-  }
-  return log(total) + exponent * LOG_2;
+  return log_of_lanes(product, power);
 }
 
 /* Log of the product over a window of 1 + odds / (1 + odds of what is given). */
@@ -208,13 +213,7 @@ GPS_CLONES static double chance_product(const occlusive *it, const occlusive_flo
         product[a] = split_float(product[a] + product[a] * (odds[a] * left[a]), power + a);
     }
   }
-  double total = 1;
-  int32_t exponent = 0;
-  for (int a = 0; a < FLOAT_LANES; a++) {
-    total *= (double)product[a];
-    exponent += power[a];
-  }
-  return log(total) + exponent * LOG_2;
+  return log_of_lanes(product, power);
 }
 
 /* Adds the weights and odds of a component to an image. */
