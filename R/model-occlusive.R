@@ -184,6 +184,7 @@ gps_bind.gps_occlusive <- function(model, y) {
     gps_abort(sprintf("`n_components` = %d with %d positions each are too many latents.",
                       model$n_components, as.integer(n_pixels)))
   }
+  square <- mean_square(y)
   extent <- value_range(y)
   log_density <- if (is.null(model$density)) -n_channels * log(extent) else log(model$density)
   model$n_latents <- as.integer(n_pixels * model$n_components)
@@ -199,7 +200,7 @@ gps_bind.gps_occlusive <- function(model, y) {
              floats = padded(16) / 2 * (n_channels + 1) * model$n_components)
   bind_native(model, ncol(y), sizes = sizes, options = list(options = c(
     shape[1:2], n_channels, model$n_components, model$size, model$clutter, log_density,
-    as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * mean(y^2)), pi_limits,
+    as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square), pi_limits,
     lowest_alpha
   )))
 }
@@ -259,6 +260,13 @@ pixel_energy <- function(model, deviation) {
   energy
 }
 
+# Deviations with the largest near 1, so that squares of squares neither overflow nor vanish; by a
+# power of two, which rounds nothing.
+in_range <- function(deviation) {
+  largest <- max(abs(deviation))
+  if (largest == 0) deviation else deviation / 2^floor(log2(largest))
+}
+
 # Images that are looked at for a new component, at most.
 searched_images <- 500L
 
@@ -276,7 +284,7 @@ gps_init.gps_occlusive <- function(model, y) {
   }
   rows <- sample.int(nrow(y), min(nrow(y), max(searched_images, n_components)))
   chosen <- t(y[rows, , drop = FALSE])
-  sums <- box_sums(model, pixel_energy(model, chosen - background[channel]))
+  sums <- box_sums(model, pixel_energy(model, in_range(chosen - background[channel])))
   corner <- max.col(t(sums), "first")
   energy <- sums[cbind(corner, seq_along(rows))]
   prob <- energy^2 / max(energy^2, .Machine$double.xmin) + 1e-12
