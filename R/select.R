@@ -141,7 +141,10 @@ resolve_screen <- function(screen, model, n_selected) {
     gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
                       dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
   }
-  screen$propose <- min(screen$propose, n_latents)
+  # No more candidates of a kind than there are latents: draws beyond that only take time.
+  for (kind in c("propose", "explore", "guided", "conditional")) {
+    screen[[kind]] <- pmin(screen[[kind]], n_latents)
+  }
   screen
 }
 
