@@ -30,14 +30,14 @@
 #'
 #' @section M-step:
 #' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel),
-#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per
-#' number, at least 1e-6 of the squared range of the data, and `pi` the share of the
-#' images, kept in \[0.001, 0.9\]. The odds become `A / M`, the expected number of pixels owned over
-#' `sum 1 / (1 + sum o)`:
-#' this maximises a lower bound that touches at the old odds, so that the bound does not fall;
-#' `alpha` is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components
-#' back to the middle of their window, and one that nobody uses, or that is another's double,
-#' starts anew where the data are explained worst.
+#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per number,
+#' at least 1e-6 of the squared range of the data and 1e-13 of their mean square (subtract what is
+#' far from zero), and `pi` the share of the images, kept in \[0.001, 0.9\]. The odds become `A /
+#' M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`: this maximises a lower bound
+#' that touches at the old odds, so that the bound does not fall; `alpha` is kept in \[0.001,
+#' 0.999\]. While a fit explores, [gps_mend()] moves components back to the middle of their window,
+#' and one that nobody uses, or that is another's double, starts anew where the data are explained
+#' worst.
 #'
 #' @section Hand-crafted affinity:
 #' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
