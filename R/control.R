@@ -8,11 +8,12 @@
 #'   has not risen by more than the standard error of the difference; at least 0. 0 never stops
 #'   early. NULL: the model's default, 1e-5, and 1e-3 for [model_occlusive()].
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
-#'   first half of the iterations. The log joint is divided by it. NULL: the model's default, 1
-#'   (none), except for [model_occlusive()]. See the section on annealing.
+#'   first half of the iterations, for [model_occlusive()] over 8. The log joint is divided by it.
+#'   NULL: the model's default, 1 (none), and 5 for [model_occlusive()]. See the section on
+#'   annealing.
 #' @param hold iterations at the first temperature before it falls, a whole number of at least 0; or
 #'   "auto": until 85 % of the posterior mass lies on latents that were selected for their points
-#'   in the iteration before, too, at most 20. NULL: the model's default, 0 except for
+#'   in the iteration before, too, at most 20. NULL: the model's default, 0, and 5 for
 #'   [model_occlusive()].
 #' @param grow NULL, or a number of data points, at least 2, that the fit begins on: 20 iterations
 #'   on so many sampled rows, at the first temperature, instead of short starts; a learned selector

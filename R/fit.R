@@ -126,8 +126,13 @@ check_n_selected <- function(n_selected, model) {
   check_count(n_selected, "n_selected", 1, n_choices)
 }
 
+# Images of components with locations are constant where all their pixels are; one image is not.
+is_constant <- function(task) {
+  if (is.null(task$model$grid)) mean_variance(t(task$y)) <= 0 else diff(range(task$y)) == 0
+}
+
 warn_data <- function(task) {
-  if (mean_variance(t(task$y)) <= 0) {
+  if (is_constant(task)) {
     gps_warn("`y` is constant: the noise variance will be at its floor.")
   }
   n_choices <- count_choices(task$model)
@@ -172,12 +177,14 @@ inform_state <- function(task, state) {
   state
 }
 
-# Go on from a fit: its parameters, and its slots and kernel where they fit the data.
+# Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
+# another size latents have other numbers.
 resume_state <- function(task, fit) {
   check_fit(fit)
   state <- new_state(check_all_params(task$model, fit$params, "start"), 0L, task$explore)
   state$was_interrupted <- FALSE
-  if (identical(dim(fit$selected), c(task$n_selected, ncol(task$y)))) {
+  if (identical(dim(fit$selected), c(task$n_selected, ncol(task$y))) &&
+        identical(fit$model$grid, task$model$grid)) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
     if (task$method == "gibbs") state["value"] <- fit["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&

@@ -79,10 +79,14 @@ lowest_sigma2 <- function(y) {
 # Mean variance of the columns; where the data are constant their mean square, and 1 where they are
 # zero.
 variance_scale <- function(y) {
+  for (scale in c(mean_variance(y), mean_square(y), 1)) if (scale > 0) return(scale)
+}
+
+mean_square <- function(y) {
   square <- mean(y^2)
   if (!is.finite(square)) gps_abort("`y` is too large to square: rescale it.")
   if (square < 1e-301 && any(y != 0)) gps_abort("`y` is too small to square: rescale it.")
-  for (scale in c(mean_variance(y), square, 1)) if (scale > 0) return(scale)
+  square
 }
 
 # About the means: the difference of mean squares would lose all digits far from the origin. What

@@ -72,6 +72,12 @@ gps_bind.gps_gaussian_mixture <- function(model, y) {
 gps_init.gps_gaussian_mixture <- function(model, y) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)
+  if (n_clusters > nrow(y)) {
+    gps_abort(sprintf(paste(
+      "A start on %d data points cannot have %d clusters: use a larger `grow`, or `n_starts` = 1",
+      "without `grow`."
+    ), nrow(y), n_clusters))
+  }
   variance <- pmax(mean_variance(y) * stats::runif(n_clusters, 0.25, 1), model$options$options[2])
   list(mu = t(y[sample.int(nrow(y), n_clusters), , drop = FALSE]),
        sigma = switch(model$settings$covariance,

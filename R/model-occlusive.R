@@ -30,14 +30,14 @@
 #'
 #' @section M-step:
 #' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel),
-#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per
-#' number, at least 1e-6 of the squared range of the data, and `pi` the share of the
-#' images, kept in \[0.001, 0.9\]. The odds become `A / M`, the expected number of pixels owned over
-#' `sum 1 / (1 + sum o)`:
-#' this maximises a lower bound that touches at the old odds, so that the bound does not fall;
-#' `alpha` is kept in \[0.001, 0.999\]. While a fit explores, [gps_mend()] moves components
-#' back to the middle of their window, and one that nobody uses, or that is another's double,
-#' starts anew where the data are explained worst.
+#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per number,
+#' at least 1e-6 of the squared range of the data and 1e-13 of their mean square (subtract what is
+#' far from zero), and `pi` the share of the images, kept in \[0.001, 0.9\]. The odds become `A /
+#' M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`: this maximises a lower bound
+#' that touches at the old odds, so that the bound does not fall; `alpha` is kept in \[0.001,
+#' 0.999\]. While a fit explores, [gps_mend()] moves components back to the middle of their window,
+#' and one that nobody uses, or that is another's double, starts anew where the data are explained
+#' worst.
 #'
 #' @section Hand-crafted affinity:
 #' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
@@ -184,6 +184,7 @@ gps_bind.gps_occlusive <- function(model, y) {
     gps_abort(sprintf("`n_components` = %d with %d positions each are too many latents.",
                       model$n_components, as.integer(n_pixels)))
   }
+  square <- mean_square(y)
   extent <- value_range(y)
   log_density <- if (is.null(model$density)) -n_channels * log(extent) else log(model$density)
   model$n_latents <- as.integer(n_pixels * model$n_components)
@@ -199,7 +200,7 @@ gps_bind.gps_occlusive <- function(model, y) {
              floats = padded(16) / 2 * (n_channels + 1) * model$n_components)
   bind_native(model, ncol(y), sizes = sizes, options = list(options = c(
     shape[1:2], n_channels, model$n_components, model$size, model$clutter, log_density,
-    as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * mean(y^2)), pi_limits,
+    as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square), pi_limits,
     lowest_alpha
   )))
 }
@@ -259,6 +260,13 @@ pixel_energy <- function(model, deviation) {
   energy
 }
 
+# Deviations with the largest near 1, so that squares of squares neither overflow nor vanish; by a
+# power of two, which rounds nothing.
+in_range <- function(deviation) {
+  largest <- max(abs(deviation))
+  if (largest == 0) deviation else deviation / 2^floor(log2(largest))
+}
+
 # Images that are looked at for a new component, at most.
 searched_images <- 500L
 
@@ -276,7 +284,7 @@ gps_init.gps_occlusive <- function(model, y) {
   }
   rows <- sample.int(nrow(y), min(nrow(y), max(searched_images, n_components)))
   chosen <- t(y[rows, , drop = FALSE])
-  sums <- box_sums(model, pixel_energy(model, chosen - background[channel]))
+  sums <- box_sums(model, pixel_energy(model, in_range(chosen - background[channel])))
   corner <- max.col(t(sums), "first")
   energy <- sums[cbind(corner, seq_along(rows))]
   prob <- energy^2 / max(energy^2, .Machine$double.xmin) + 1e-12

@@ -12,7 +12,7 @@
 #'   of such, for the figure "components"; names of the list are titles.
 #' @param point for models whose components have locations: number of the data point of the figures
 #'   "scene" (there up to 6 points) and "affinity"; NULL: the first.
-#' @param ... not used.
+#' @param ... nothing; a misspelt name is an error.
 #'
 #' @details
 #' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
@@ -72,6 +72,7 @@
 #' plot(fit, which = "bound")
 #' @export
 plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, ...) {
+  refuse_unknown(list(...), c("which", "truth", "beside", "point"))
   check_fit(x)
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
   is_compared <- !is.null(truth) || !is.null(beside)

@@ -15,7 +15,8 @@
 #' Screening has up to three steps. All candidates are judged by the log joint of the states in
 #' which they are on alone; the `pool` best are left, and by `conditional` more that explain the
 #' data best beside those selected last, and these themselves. Then slots are filled one after the
-#' other by the gain in log joint given those filled before that gained something.
+#' other by the gain in log joint given those filled before that gained something. Of each kind
+#' there are at most as many candidates as latents.
 #'
 #' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are
@@ -42,8 +43,8 @@
 #'   for others. Needs `keep`.
 #' @param temperature least standard deviation of the noise by which candidates are judged, in the
 #'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
-#'   right. NULL: the model's default. For models on a grid; others are judged as they are, and so
-#'   is every model once annealing is over.
+#'   right. NULL: the model's default, 0.08 of the data's range for [model_occlusive()]. For models
+#'   on a grid; others are judged as they are, and so is every model once annealing is over.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
@@ -141,7 +142,10 @@ resolve_screen <- function(screen, model, n_selected) {
     gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
                       dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
   }
-  screen$propose <- min(screen$propose, n_latents)
+  # No more candidates of a kind than there are latents: draws beyond that only take time.
+  for (kind in c("propose", "explore", "guided", "conditional")) {
+    screen[[kind]] <- pmin(screen[[kind]], n_latents)
+  }
   screen
 }
 

@@ -179,3 +179,8 @@ test_that("fits, components and the truth are drawn side by side", {
   expect_error(draw(plot(hand, truth = truth, beside = "hand")), "`beside` must be",
                class = "gps_error_argument", fixed = TRUE)
 })
+
+test_that("an argument that the plot of a fit does not have is no figure in silence", {
+  expect_error(draw(plot(a_fit("gp"), type = "bound")), "Unknown argument `type`",
+               class = "gps_error_argument", fixed = TRUE)
+})

@@ -49,6 +49,12 @@ test_that("defaults depend on the number of slots, and on a grid on the number o
   screen <- resolve_screen(asked, large, 5L)
   expect_identical(screen[names(asked)], unclass(asked)[names(asked)])
   expect_identical(resolve_screen(gps_screen(propose = 1e6), small, 5L)$propose, 300L)
+  # A million draws from 300 latents would take seconds for each iteration.
+  many <- c(1e6, 1e6)
+  screen <- resolve_screen(gps_screen(explore = many, guided = many, conditional = many), small, 5L)
+  for (kind in c("explore", "guided", "conditional")) {
+    expect_identical(screen[[kind]], c(300L, 300L))
+  }
 })
 
 test_that("a selector's screen comes before its model's", {

@@ -137,3 +137,11 @@ test_that("a fit of another model or another width is refused", {
   narrow <- fit_bars(max_iter = 1, y = bars_of()[, 1:5])
   expect_gps_error(fit_bars(max_iter = 1, start = narrow), "`start$W`")
 })
+
+test_that("a start on fewer points than clusters is refused", {
+  expect_error(
+    gps_fit(bars_of(), model_gaussian_mixture(6), selector_handcrafted(), 3,
+            control = gps_control(grow = 4, progress = FALSE)),
+    "start on 4 data points cannot have 6 clusters", class = "gps_error_argument"
+  )
+})

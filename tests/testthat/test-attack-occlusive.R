@@ -1,0 +1,51 @@
+# Faults of model E and its screens that were found by attack.
+
+fit_few <- function(y, ..., components = 3, selector = selector_handcrafted(), start = NULL,
+                    max_iter = 4) {
+  set.seed(1)
+  gps_fit(y, model_occlusive(components, c(7, 7)), selector, min(3, components), start = start,
+          control = gps_control(max_iter = max_iter, n_threads = 1, progress = FALSE, ...))
+}
+
+few_scenes <- function() {
+  set.seed(3)
+  simulate_scenes(scene_objects(3, 6, 1), 50, size = c(12, 12), prob = 0.4)$y
+}
+
+test_that("a fit goes on with images of another size", {
+  y <- few_scenes()
+  first <- fit_few(y, max_iter = 12)
+  # The slots of the first fit name latents that these images do not have, or others.
+  for (small in list(y[, 1:9, 1:9], y[, 1:9, 1:12])) {
+    again <- fit_few(small, start = first)
+    expect_lte(max(again$selected), again$model$n_latents)
+    expect_identical(dim(predict(again, type = "segmentation")), c(dim(small)[2:3], 50L))
+  }
+  wide <- fit_few(y[, 1:9, 1:12], max_iter = 0)
+  high <- fit_few(y[, 1:12, 1:9], start = wide, max_iter = 0)
+  params <- fit_few(y[, 1:12, 1:9], start = wide$params, max_iter = 0)$params
+  expect_identical(high$params, params)
+})
+
+test_that("images of any scale are learned alike, or refused", {
+  y <- few_scenes()
+  reference <- fit_few(y, max_iter = 0)
+  for (exponent in c(-450, 450)) {
+    scaled <- fit_few(y * 2^exponent, max_iter = 0)
+    expect_identical(scaled$params$w, reference$params$w * 2^exponent)
+    expect_true(all(is.finite(unlist(fit_few(y * 2^exponent)$params))))
+  }
+  expect_error(fit_few(y * 1e300), "too large to square", class = "gps_error_argument")
+  expect_error(fit_few(y * 1e-300), "too small to square", class = "gps_error_argument")
+  set.seed(1)
+  far <- gps_fit(y, model_occlusive(3, c(7, 7), background = 1e200), selector_handcrafted(), 3,
+                 control = gps_control(max_iter = 2, progress = FALSE, n_threads = 1))
+  expect_true(is.finite(far$bound))
+})
+
+test_that("one image is not constant, one grey level is", {
+  y <- few_scenes()
+  expect_no_warning(fit_few(y[1, , , drop = FALSE], components = 1, max_iter = 1,
+                            selector = selector_full()))
+  expect_warning(fit_few(0 * y + 3, max_iter = 1), "constant", class = "gps_warning")
+})
