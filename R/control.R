@@ -59,7 +59,8 @@
 #' [model_occlusive()] also has a floor for the noise: its standard deviation stays above a quarter
 #' of the data's range while the temperature is held, and above a limit that falls by 13 % in each
 #' iteration afterwards, until the noise of the data is reached. All explorers of a screen (see
-#' [gps_screen()]) work until then, few after. The floor is off with `monotone = TRUE`.
+#' [gps_screen()]) work until then, few after. This takes 25 iterations or more: with a smaller
+#' `max_iter` the noise is still raised at the end. The floor is off with `monotone = TRUE`.
 #'
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all

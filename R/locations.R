@@ -65,7 +65,9 @@ scene_predictors <- list(
       result <- infer_block(task, state, block, c("prob", "draws"))
       segment_block(task, state$params, result, best_slots(result, task), block)
     })
-    array(unlist(maps, use.names = FALSE), c(task$model$grid, ncol(task$y)))
+    maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, ncol(task$y)))
+    dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
+    array(aperm(maps, c(3, 1, 2)), c(ncol(task$y), task$model$grid), dimnames)
   }
 )
 
@@ -73,6 +75,7 @@ scene_predictors <- list(
 list_objects <- function(model, result, on, block) {
   at <- which(on > 0 & result$selected > 0, arr.ind = TRUE)
   place <- locate_latents(model, result$selected[at])
-  data.frame(point = block_columns(block)[at[, 2]], component = place$component, row = place$row,
-             column = place$column, prob = result$prob_on[at])
+  data.frame(point = as.integer(block_columns(block)[at[, 2]]),
+             component = place$component, row = place$row, column = place$column,
+             prob = result$prob_on[at])
 }

@@ -171,6 +171,21 @@ screen_noise <- 0.08
 pi_limits <- c(1e-3, 0.9)
 lowest_alpha <- 1e-3
 
+# 512 MB of parameters, of which a fit has several copies.
+most_params <- 2^26
+
+# A background that the model fixes is no parameter.
+#' @export
+check_joint.gps_occlusive <- function(model, params, arg) {
+  fixed <- model$background
+  given <- params$background
+  if (is.null(fixed) || is.null(given) || all(given == rep_len(fixed, length(given)))) {
+    return(invisible())
+  }
+  gps_abort(sprintf("`%s$background` must be %s, as the model fixes it, not %s.", arg,
+                    paste(fixed, collapse = ", "), paste(format(given), collapse = ", ")))
+}
+
 #' @export
 gps_bind.gps_occlusive <- function(model, y) {
   shape <- image_shape(model, ncol(y))
@@ -183,6 +198,12 @@ gps_bind.gps_occlusive <- function(model, y) {
   if (n_pixels * model$n_components > .Machine$integer.max) {
     gps_abort(sprintf("`n_components` = %d with %d positions each are too many latents.",
                       model$n_components, as.integer(n_pixels)))
+  }
+  n_params <- as.double(model$n_components) * prod(model$size) * (n_channels + 1)
+  if (n_params > most_params) {
+    gps_abort(sprintf("`n_components` = %d with windows of %s would have %s parameters, %s %s.",
+                      model$n_components, paste(model$size, collapse = " x "),
+                      format_number(n_params), "more than", format_number(most_params)))
   }
   square <- mean_square(y)
   extent <- value_range(y)

@@ -49,7 +49,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' most probable state:
 #' * `"objects"`: data frame with one row for each component that is on: `point`, `component`,
 #'   `row`, `column`, `prob`;
-#' * `"segmentation"`: integer array height x width x n, the component that most probably owns each
+#' * `"segmentation"`: integer array n x height x width, the component that most probably owns each
 #'   pixel, 0 where that is the background.
 #' @examples
 #' set.seed(1)

@@ -52,17 +52,21 @@
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
                        conditional = NULL, temperature = NULL, guided = NULL) {
+  conditional <- check_early_late(conditional, "conditional")
+  guided <- check_early_late(guided, "guided")
+  if (!check_flag(keep, "keep") && any(c(conditional, guided) > 0)) {
+    gps_abort("`conditional` and `guided` above 0 need `keep` = TRUE: they add to what was kept.")
+  }
   structure(
-    list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")),
-         keep = check_flag(keep, "keep"),
+    list(rank_by = check_choice(rank_by, "rank_by", c("greedy", "singleton")), keep = keep,
          propose = if (!is.null(propose)) check_count(propose, "propose"),
          explore = check_early_late(explore, "explore"),
          random_slot = if (!is.null(random_slot)) check_flag(random_slot, "random_slot"),
          moves = if (!is.null(moves)) check_count(moves, "moves", 0, most_moves),
          pool = if (!is.null(pool)) check_count(pool, "pool"),
-         conditional = check_early_late(conditional, "conditional"),
+         conditional = conditional,
          temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
-         guided = check_early_late(guided, "guided")),
+         guided = guided),
     class = "gps_screen"
   )
 }

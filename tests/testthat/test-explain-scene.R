@@ -59,12 +59,12 @@ test_that("clutter is background, and a state without components is all backgrou
 test_that("predicted segmentations of scenes find the objects", {
   fit <- scene_fit()
   map <- predict(fit, type = "segmentation")
-  expect_identical(dim(map), c(11L, 13L, 60L))
+  expect_identical(dim(map), c(60L, 11L, 13L))
   expect_true(all(map %in% 0:4))
   is_object <- apply(scene_data()$y, 1:3, max) > 0.2
-  expect_gt(mean((map > 0)[aperm(is_object, c(2, 3, 1))]), 0.9)
+  expect_gt(mean((map > 0)[is_object]), 0.9)
   again <- predict(fit, scene_data()$y[1:5, , , ], "segmentation")
-  expect_gt(mean(again == map[, , 1:5]), 0.95)
+  expect_gt(mean(again == map[1:5, , ]), 0.95)
   expect_error(predict(a_fit("images"), type = "segmentation"), "have locations",
                class = "gps_error_argument")
 })

@@ -1,4 +1,4 @@
-# Faults of model E and its screens that were found by attack.
+# Model E and its screens under inputs that are odd, extreme or wrong.
 
 fit_few <- function(y, ..., components = 3, selector = selector_handcrafted(), start = NULL,
                     max_iter = 4) {
@@ -19,7 +19,7 @@ test_that("a fit goes on with images of another size", {
   for (small in list(y[, 1:9, 1:9], y[, 1:9, 1:12])) {
     again <- fit_few(small, start = first)
     expect_lte(max(again$selected), again$model$n_latents)
-    expect_identical(dim(predict(again, type = "segmentation")), c(dim(small)[2:3], 50L))
+    expect_identical(dim(predict(again, type = "segmentation")), c(50L, dim(small)[2:3]))
   }
   wide <- fit_few(y[, 1:9, 1:12], max_iter = 0)
   high <- fit_few(y[, 1:12, 1:9], start = wide, max_iter = 0)
@@ -48,4 +48,16 @@ test_that("one image is not constant, one grey level is", {
   expect_no_warning(fit_few(y[1, , , drop = FALSE], components = 1, max_iter = 1,
                             selector = selector_full()))
   expect_warning(fit_few(0 * y + 3, max_iter = 1), "constant", class = "gps_warning")
+})
+
+test_that("a fixed background is what the model says, and sizes have limits", {
+  set.seed(4)
+  y <- array(stats::runif(20 * 8 * 8, 0, 0.1), c(20, 8, 8))
+  fixed <- model_occlusive(2, c(4, 4), background = 0)
+  expect_gps_error(gps_fit(y, fixed, start = list(background = 0.7)),
+                   "`start$background` must be 0, as the model fixes it, not 0.7")
+  expect_gps_error(gps_fit(y, model_occlusive(1e7, c(4, 4))), "parameters, more than 67,108,864")
+  expect_gps_error(gps_screen(keep = FALSE, guided = c(0, 3)), "need `keep` = TRUE")
+  expect_gps_error(gps_screen(keep = FALSE, conditional = c(1, 1)), "need `keep` = TRUE")
+  expect_false(gps_screen(keep = FALSE)$keep)
 })
