@@ -34,7 +34,8 @@ selections <- list(
   fixed = list(label = "GP, kernel as it begins",
                make = function() selector_gp(refit_every = 1e6)),
   scan = list(label = "hand-crafted, greedy", make = function() {
-    selector_handcrafted(gps_screen(explore = c(0, 0), moves = 0, random_slot = FALSE))
+    selector_handcrafted(gps_screen(propose = 2 * n_components, explore = c(0, 0), moves = 0,
+                                    random_slot = FALSE))
   }),
   scan_single = list(label = "hand-crafted",
                      make = function() selector_handcrafted(screen = FALSE)),
