@@ -104,9 +104,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
   if (is.null(selector$screen)) selector$screen <- model$defaults$screen
-  if (inherits(selector, "gps_selector_gp") && is.null(selector$smooth)) {
-    selector$smooth <- model$defaults$smooth
-  }
+  if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
   selector
 }

@@ -45,9 +45,10 @@ shape_selected <- function(selected, model, row_names) {
         list(row_names, NULL, c("component", "row", "column")))
 }
 
-check_scenes <- function(fit, type) {
+# An error where `what` needs components with locations and the fit has none.
+check_locations <- function(fit, what) {
   if (is.null(fit$model$grid)) {
-    gps_abort(sprintf("`type` = \"%s\" is for models whose components have locations.", type))
+    gps_abort(paste(what, "is for models whose components have locations."))
   }
 }
 

@@ -1,9 +1,9 @@
 # How good the components of a model with locations are when the true objects are known.
 
 # Best cosines of pictures under shifts, list(similarity [n_true x n_found], row, column): the
-# object
-# begins at that row and column offset of the window (0 = at its first row and column; negative: the
-# window begins inside the object). Pictures are n x height x width x channels, 0 where masked.
+# object begins at that row and column offset of the window (0 = at its first row and column;
+# negative: the window begins inside the object). Pictures are n x height x width x channels,
+# 0 where masked.
 best_shifts <- function(found, truth) {
   window <- dim(found)[2:3]
   box <- dim(truth)[2:3]

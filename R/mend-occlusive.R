@@ -60,12 +60,15 @@ find_dead <- function(model, params, stats, age) {
   which(age >= trial_age & (stats$on < lowest_share * stats$count | is_small))
 }
 
-# Low masks: what is left of a component that is not needed.
+# A low mask: what is left of a component that is not needed.
+retire_component <- function(params, h) {
+  params$alpha[h, , ] <- pmin(params$alpha[h, , ], low_alpha)
+  params$pi[h] <- 0.005
+  params
+}
+
 retire_components <- function(repair, which) {
-  for (h in which) {
-    repair$params$alpha[h, , ] <- pmin(repair$params$alpha[h, , ], low_alpha)
-    repair$params$pi[h] <- 0.005
-  }
+  for (h in which) repair$params <- retire_component(repair$params, h)
   repair$events["retired"] <- length(which)
   repair
 }
@@ -196,13 +199,19 @@ reseed_components <- function(model, params, repair, which, progress) {
 }
 
 reseed_component <- function(model, repair, h, window) {
-  repair$params$alpha[h, , ] <- new_mask(model$size)
-  repair$params$w[h, , , ] <- window
-  repair$params$pi[h] <- new_prob(model$n_components)
+  repair$params <- put_window(repair$params, h, window)
   repair$relabel[component_latents(model, h)] <- 0L
   repair$notes$age[h] <- 0L
   repair$events["reseeded"] <- repair$events[["reseeded"]] + 1L
   repair
+}
+
+# A component as new ones are, showing a window.
+put_window <- function(params, h, window) {
+  params$alpha[h, , ] <- new_mask(dim(params$alpha)[2:3])
+  params$w[h, , , ] <- window
+  params$pi[h] <- new_prob(length(params$pi))
+  params
 }
 
 # Squared distance of each pixel from its posterior mean, pixels x n: what nothing owns counts

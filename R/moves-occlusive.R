@@ -39,13 +39,6 @@ worst_windows <- function(task, state, n) {
   })
 }
 
-put_window <- function(params, h, window) {
-  params$alpha[h, , ] <- new_mask(dim(params$alpha)[2:3])
-  params$w[h, , , ] <- window
-  params$pi[h] <- new_prob(length(params$pi))
-  params
-}
-
 # Pairs that are parts of one object become one component, most often together first.
 join_moves <- function(task, state, on) {
   pairs <- find_parts(task, state, on)
@@ -98,8 +91,7 @@ join_parts_of <- function(model, params, pair) {
   for (c in seq_len(dim(params$w)[4])) {
     params$w[pair$a, , , c][take] <- moved$w[pair$b, , , c][take]
   }
-  params$alpha[pair$b, , ] <- pmin(params$alpha[pair$b, , ], low_alpha)
-  params$pi[pair$b] <- 0.005
+  params <- retire_component(params, pair$b)
   offset <- mask_offset(matrix(params$alpha[pair$a, , ], model$size[1]))
   roll_component(params, pair$a, offset)
 }

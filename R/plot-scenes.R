@@ -202,12 +202,6 @@ scenes_across <- function(n, page) {
   which.max(pmin(page[1] / (4 * across), page[2] / ceiling(n / across) - 0.3))
 }
 
-check_locations <- function(fit, what) {
-  if (is.null(fit$model$grid)) {
-    gps_abort(paste(what, "is for models whose components have locations."))
-  }
-}
-
 draw_scene_row <- function(fit, point, titles) {
   model <- fit$model
   states <- states_of_point(fit, point, "The figure \"scene\"", "response")

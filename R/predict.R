@@ -65,7 +65,9 @@ predict.gps_fit <- function(object, newdata = NULL,
                             n_threads = NULL, ...) {
   check_fit(object)
   type <- check_choice(type, "type", prediction_types)
-  if (type %in% names(scene_predictors)) check_scenes(object, type)
+  if (type %in% names(scene_predictors)) {
+    check_locations(object, sprintf("`type` = \"%s\"", type))
+  }
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
   if (is.null(newdata)) {
     row_names <- object$row_names
