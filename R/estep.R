@@ -1,20 +1,6 @@
 # The E-step of native models: gather the inputs of a block, one .Call, named results.
 # Data are D x N in here.
 
-# A block of the data: columns offset + 1 .. offset + n_points of y, numbered from first_row
-# (0-based) in the whole.
-new_block <- function(offset, n_points, first_row = offset) {
-  list(offset = offset, n_points = n_points, first_row = first_row)
-}
-
-is_whole <- function(block, y) block$n_points == ncol(y)
-
-block_columns <- function(block) block$offset + seq_len(block$n_points)
-
-block_data <- function(y, block) {
-  if (is_whole(block, y)) y else y[, block_columns(block), drop = FALSE]
-}
-
 # Parameters, options and what the model prepares for this block, by name.
 block_inputs <- function(model, params, y, block) {
   inputs <- c(params, model$options)
@@ -78,7 +64,7 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   check_bound_model(model)
   y <- t(check_matrix(y, "y", n_cols = model$n_dims))
   params <- check_all_params(model, params, "params")
-  selected <- check_selected(selected, model$n_latents, ncol(y))
+  selected <- check_selected(selected, model$n_latents, n_points(y))
   max_active <- check_max_active(max_active, model, nrow(selected))
   method <- resolve_method(check_choice(method, "method", c("auto", "exact", "gibbs")), model,
                            nrow(selected), max_active)
@@ -89,7 +75,7 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
     value <- if (!is.null(value)) check_value(value, selected)
     new_chain(check_sweeps(sweeps), stream_seed(), 0L, value, selected)
   }
-  block <- new_block(0, ncol(y))
+  block <- new_block(0, n_points(y))
   result <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
                       resolve_threads(n_threads), want, beta, chain = chain)
   for (name in c("prob_on", "latent", "response", "prob", "value")) {

@@ -78,7 +78,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)
-  if (ncol(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < model$n_latents) {
+  if (n_points(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < model$n_latents) {
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   max_active <- check_max_active(max_active, model, n_selected)
@@ -93,7 +93,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   c(list(y = y, model = model, selector = selector, given = given,
          n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
          states = build_states(model, n_selected, max_active, method), control = control,
-         seed = seed, blocks = split_blocks(ncol(y), model$n_latents),
+         seed = seed, blocks = split_blocks(n_points(y), model$n_latents),
          n_threads = resolve_threads(control$n_threads),
          explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
          max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit),
@@ -134,10 +134,10 @@ warn_data <- function(task) {
     gps_warn("`y` is constant: the noise variance will be at its floor.")
   }
   n_choices <- count_choices(task$model)
-  if (n_choices > ncol(task$y)) {
+  if (n_choices > n_points(task$y)) {
     gps_warn(sprintf("There are more %s (%d) than data points (%d).",
                      if (is.null(task$model$grid)) "latents" else "components", n_choices,
-                     ncol(task$y)))
+                     n_points(task$y)))
   }
 }
 
@@ -181,7 +181,7 @@ resume_state <- function(task, fit) {
   check_fit(fit)
   state <- new_state(check_all_params(task$model, fit$params, "start"), 0L, task$explore)
   state$was_interrupted <- FALSE
-  if (identical(dim(fit$selected), c(task$n_selected, ncol(task$y))) &&
+  if (identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
         identical(fit$model$grid, task$model$grid)) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
     if (task$method == "gibbs") state["value"] <- fit["value"]
@@ -213,7 +213,7 @@ new_fit <- function(task, state, data) {
     params = state$params, model = task$model, selector = task$given$selector,
     n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
     method = task$method, bound = state$bound, bound_error = state$bound_error,
-    n_points = ncol(task$y), n_iter = state$iteration - 1L, status = state$status,
+    n_points = n_points(task$y), n_iter = state$iteration - 1L, status = state$status,
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
     kernel_trace = trace_kernel(state$memory),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,

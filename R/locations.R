@@ -55,20 +55,20 @@ check_locations <- function(fit, what) {
 # Predictions of what is where: `task` has new data, `state` slots or none.
 scene_predictors <- list(
   objects = function(task, state, row_names) {
-    parts <- lapply(task$blocks, function(block) {
+    parts <- map_blocks(task, function(task, block) {
       result <- infer_block(task, state, block, c("prob", "draws"))
       list_objects(task$model, result, best_slots(result, task), block)
     })
     do.call(rbind, parts)
   },
   segmentation = function(task, state, row_names) {
-    maps <- lapply(task$blocks, function(block) {
+    maps <- map_blocks(task, function(task, block) {
       result <- infer_block(task, state, block, c("prob", "draws"))
       segment_block(task, state$params, result, best_slots(result, task), block)
     })
-    maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, ncol(task$y)))
+    maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, n_points(task$y)))
     dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
-    array(aperm(maps, c(3, 1, 2)), c(ncol(task$y), task$model$grid), dimnames)
+    array(aperm(maps, c(3, 1, 2)), c(n_points(task$y), task$model$grid), dimnames)
   }
 )
 

@@ -177,9 +177,9 @@ masked_spectrum <- function(model, params, h) {
 # are those by which latents are numbered in progress$selected.
 reseed_components <- function(model, params, repair, which, progress) {
   repair <- begin_relabel(model, repair)
-  n_points <- ncol(progress$y)
-  images <- sort(sample.int(n_points, min(n_points, searched_images)))
-  y <- progress$y[, images, drop = FALSE]
+  n <- n_points(progress$y)
+  images <- sort(sample.int(n, min(n, searched_images)))
+  y <- rows_data(progress$y, images)
   energy <- unexplained_energy(model, params, y, progress$selected[, images, drop = FALSE])
   energy <- without_windows(model, energy, images, repair$notes$taken)
   sums <- box_sums(model, energy)

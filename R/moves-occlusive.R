@@ -29,7 +29,7 @@ worst_windows <- function(task, state, n) {
   model <- task$model
   spare <- which(colSums(state$prob_on) < task$n_selected - 0.5)
   if (length(spare) == 0) return(list())
-  y <- task$y[, spare, drop = FALSE]
+  y <- rows_data(task$y, spare)
   energy <- unexplained_energy(model, state$params, y, state$selected[, spare, drop = FALSE])
   lapply(seq_len(n), function(i) {
     sums <- box_sums(model, energy)

@@ -16,8 +16,7 @@ split_blocks <- function(n_points, n_latents) {
 # list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points
 # at the state's parameters; `evaluations` is how many gains of the model screening computed.
 pass <- function(task, state, want = "stats") {
-  parts <- lapply(task$blocks, pass_block, task = task, state = state, want = want)
-  join_parts(parts)
+  join_parts(map_blocks(task, function(task, block) pass_block(block, task, state, want)))
 }
 
 # Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking

@@ -77,7 +77,7 @@ print.gps_places <- function(x, ...) {
 # reconstruction where it is wanted.
 states_of_point <- function(fit, n, what, want = character()) {
   y <- need_data(fit, what)
-  task <- new_prediction_task(fit, y[, n, drop = FALSE], "state", is_new = FALSE)
+  task <- new_prediction_task(fit, rows_data(y, n), "state", is_new = FALSE)
   task$sweeps[2] <- counted_draws
   result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1),
                         c("prob", "draws", want))
@@ -126,7 +126,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
   points <- check_point_numbers(points, fit$n_points)
   check_cells(n_draws, as.double(length(points)) * count_choices(fit$model),
               "`n_draws` and `points`")
-  task <- new_prediction_task(fit, y[, points, drop = FALSE], "state", is_new = FALSE)
+  task <- new_prediction_task(fit, rows_data(y, points), "state", is_new = FALSE)
   state <- stored_state(fit, points)
   draws <- with_user_seed(seed, if (fit$method == "exact") {
     draw_blocks(task, state, n_draws)
@@ -150,7 +150,7 @@ check_point_numbers <- function(points, n_points, arg = "points") {
 # Draws as n_draws x points x choices, integers. Uniform numbers are drawn point by point, whatever
 # the blocks.
 draw_blocks <- function(task, state, n_draws) {
-  out <- array(0L, c(n_draws, ncol(task$y), count_choices(task$model)))
+  out <- array(0L, c(n_draws, n_points(task$y), count_choices(task$model)))
   on <- slots_on(task$states)
   for (block in task$blocks) {
     result <- infer_block(task, state, block, "prob")
@@ -164,7 +164,7 @@ draw_blocks <- function(task, state, n_draws) {
 sample_blocks <- function(task, state, n_draws) {
   task$sweeps[2] <- n_draws
   task$seed <- stream_seed()
-  out <- array(0L, c(n_draws, ncol(task$y), count_choices(task$model)))
+  out <- array(0L, c(n_draws, n_points(task$y), count_choices(task$model)))
   for (block in prediction_blocks(task, "state")) {
     result <- infer_block(task, state, block, "draws")
     drawn <- matrix(as.integer(result$draws != 0), nrow(result$selected))

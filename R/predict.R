@@ -118,9 +118,10 @@ predictors <- list(
 # Blocks of data through selection (unless the state has slots) and E-step; `use` of each into its
 # rows of the result.
 predict_blocks <- function(task, state, predictor) {
-  out <- matrix(predictor$empty, ncol(task$y), predictor$n_columns(task))
+  out <- matrix(predictor$empty, n_points(task$y), predictor$n_columns(task))
   for (block in task$blocks) {
-    result <- infer_block(task, state, block, predictor$want)
+    open <- open_block(task, block)
+    result <- infer_block(open$task, state, open$block, predictor$want)
     out[block_columns(block), ] <- predictor$use(result, task)
   }
   out
@@ -153,8 +154,8 @@ select_new <- function(task, state, block, inputs) {
     first$selector$screen$propose <- first_proposals * as.integer(task$n_selected)
   }
   selected <- select_block(first, state, block, inputs)
-  state$selected <- matrix(0L, nrow(selected), ncol(task$y))
-  state$selected[, block_columns(block)] <- selected
+  state$selected <- selected
+  block$offset <- 0
   again <- select_block(task, state, block, inputs)
   structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
 }
@@ -226,7 +227,7 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
 
 prediction_blocks <- function(task, type) {
   n_states <- if (type == "state") max(task$states$n_states, task$n_selected * task$sweeps[2])
-  split_blocks(ncol(task$y), max(task$model$n_latents, n_states, task$selector$n_trained))
+  split_blocks(n_points(task$y), max(task$model$n_latents, n_states, task$selector$n_trained))
 }
 
 # A prediction has no later iteration to correct it: more draws.

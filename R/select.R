@@ -104,8 +104,7 @@ select_block <- function(task, state, block, inputs) {
   if (n_points >= block$n_points) return(select_part(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
   parts <- lapply(offsets, function(offset) {
-    part <- new_block(block$offset + offset, min(n_points, block$n_points - offset),
-                      block$first_row + offset)
+    part <- part_block(block, offset, min(n_points, block$n_points - offset))
     select_part(task, state, part, block_inputs(task$model, state$params, task$y, part))
   })
   structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))))
@@ -217,8 +216,8 @@ relabel_slots <- function(state, relabel) {
 
 # No latent selected for any data point.
 empty_slots <- function(task, state) {
-  state$selected <- matrix(0L, task$n_selected, ncol(task$y))
-  state$prob_on <- matrix(0, task$n_selected, ncol(task$y))
+  state$selected <- matrix(0L, task$n_selected, n_points(task$y))
+  state$prob_on <- matrix(0, task$n_selected, n_points(task$y))
   state
 }
 

@@ -17,7 +17,7 @@ choose_start <- function(task) {
     if (states[[number]]$status %in% c("interrupted", "time_limit")) break
   }
   states <- states[!vapply(states, is.null, NA)]
-  bounds <- vapply(states, function(state) state$bound / ncol(short$y), 1)
+  bounds <- vapply(states, function(state) state$bound / n_points(short$y), 1)
   best <- which.max(bounds)
   state <- continue_state(task, short, states[[best]])
   state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds,
@@ -44,21 +44,20 @@ begin_state <- function(task, number, memory = NULL) {
 }
 
 sample_rows <- function(task) {
-  n_points <- ncol(task$y)
   n_rows <- if (is.null(task$model$grid)) {
     max(start_rows, task$model$n_latents)
   } else {
     occlusive_trial_rows
   }
-  if (n_points <= n_rows) return(NULL)
-  with_seed(task$seed, 0, sort(sample.int(n_points, n_rows)))
+  if (n_points(task$y) <= n_rows) return(NULL)
+  with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
 }
 
 # The same task on some rows (NULL: all), with the iterations of a start.
 restrict_task <- function(task, rows) {
   if (!is.null(rows)) {
-    task$y <- task$y[, rows, drop = FALSE]
-    task$blocks <- split_blocks(ncol(task$y), task$model$n_latents)
+    task$y <- rows_data(task$y, rows)
+    task$blocks <- split_blocks(n_points(task$y), task$model$n_latents)
   }
   task$max_iter <- start_iterations
   task$control$polish <- FALSE
@@ -69,12 +68,12 @@ restrict_task <- function(task, rows) {
 
 # A fit that grows begins on a few data points, at the first temperature and noise floor; the
 # selector that has learned there ranks for all others.
-grows <- function(task) !is.null(task$control$grow) && task$control$grow < ncol(task$y)
+grows <- function(task) !is.null(task$control$grow) && task$control$grow < n_points(task$y)
 
 grow_iterations <- 20L
 
 grow_start <- function(task) {
-  rows <- with_seed(task$seed, 0, sort(sample.int(ncol(task$y), task$control$grow)))
+  rows <- with_seed(task$seed, 0, sort(sample.int(n_points(task$y), task$control$grow)))
   short <- restrict_task(task, rows)
   short$control$hold <- short$max_iter <- grow_iterations
   chosen <- run_em(short, begin_state(short, 1L))
@@ -100,7 +99,7 @@ share_memory <- function(memory) {
 continue_state <- function(task, short, chosen) {
   state <- new_state(chosen$params, 0L, task$explore,
                      is_early = task$explore > 0 || !is.null(task$noise))
-  if (ncol(short$y) == ncol(task$y)) {
+  if (n_points(short$y) == n_points(task$y)) {
     kept <- c(inferred, "memory")
     state[kept] <- chosen[kept]
     if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
@@ -123,7 +122,7 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory$r2 <- state$memory$r2
   if (has_sparse_targets(selector, task)) {
     memory$grown <- gp_sparse_train(selector$kernel, memory$theta, short$y, slot_targets(state),
-                                    task$n_threads, short_inverse(state$memory, ncol(short$y)))
+                                    task$n_threads, short_inverse(state$memory, n_points(short$y)))
     return(memory)
   }
   weights <- gp_weights(selector$kernel, memory$theta, short$y,

@@ -39,7 +39,7 @@ NULL
 #' @export
 gps_affinity <- function(selector, state, y, points = NULL) {
   step <- read_step(selector, state, y)
-  points <- check_point_numbers(points, ncol(step$task$y))
+  points <- check_point_numbers(points, n_points(step$task$y))
   if (has_to_learn(selector, step$state$memory)) {
     if (!inherits(state, "gps_fit")) {
       gps_abort("`state$memory` must be from gps_learn(): this selector learns before it ranks.")
@@ -58,7 +58,7 @@ has_to_learn <- function(selector, memory) {
 # others rank the points alone.
 affinity_of_points <- function(selector, step, points) {
   task <- step$task
-  task$y <- task$y[, points, drop = FALSE]
+  task$y <- rows_data(task$y, points)
   if (inherits(selector, "gps_selector_gp")) {
     step$state$memory <- memory_of_points(step$state$memory, points)
   }
@@ -107,7 +107,7 @@ read_step <- function(selector, state, y) {
     inner$iteration <- check_count(state$iteration, "state$iteration", 0)
   }
   if (!is.null(state$selected)) {
-    inner$selected <- check_selected(state$selected, state$model$n_latents, ncol(data$y))
+    inner$selected <- check_selected(state$selected, state$model$n_latents, n_points(data$y))
     inner$prob_on <- t(check_matrix(state$prob_on, "state$prob_on", n_cols = nrow(inner$selected)))
     if (!identical(dim(inner$prob_on), dim(inner$selected))) {
       abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
@@ -133,9 +133,9 @@ read_memory <- function(selector, memory) {
 fit_step <- function(selector, fit, y) {
   check_fit(fit)
   data <- read_newdata(fit, y)
-  if (ncol(data$y) != fit$n_points) {
+  if (n_points(data$y) != fit$n_points) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
-                      ncol(data$y)))
+                      n_points(data$y)))
   }
   inner <- stored_state(fit)
   inner$prob_on <- fit$prob_on
@@ -152,8 +152,8 @@ fit_step <- function(selector, fit, y) {
 }
 
 check_columns <- function(y, model) {
-  if (nrow(y) != model$n_dims) {
+  if (n_dims(y) != model$n_dims) {
     gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
-                      nrow(y)))
+                      n_dims(y)))
   }
 }

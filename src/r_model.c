@@ -26,7 +26,7 @@ int count_names(const char *const *names) {
 
 r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
-  const double offset = view_number(list_need(block, "offset"), "offset");
+  const double offset = view_number(list_need(block, "y_offset"), "y_offset");
   const double n_points = view_number(list_need(block, "n_points"), "n_points");
   if (offset < 0 || n_points < 0 || offset + n_points > n_cols_of(y)) {
     raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset,

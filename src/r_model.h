@@ -5,7 +5,7 @@
 
 #include "r_shell.h"
 
-/* A block of the data as R hands it over: columns offset .. offset + n_points - 1 of y. */
+/* A block of the data as R hands it over: columns y_offset .. y_offset + n_points - 1 of y. */
 typedef struct {
   const double *y;
   size_t first_row; /* global number of its first data point */
@@ -15,7 +15,7 @@ typedef struct {
 /* list(package, symbol) -> the model's table. */
 const gps_model *find_model(SEXP native);
 
-/* list(offset, n_points, first_row) of a matrix y with n_dims rows. */
+/* list(n_points, first_row, y_offset) of a matrix y with n_dims rows. */
 r_block read_block(SEXP y, SEXP block, int n_dims);
 
 /* The problem of one block. `inputs` is a named list, `lengths` a named vector of declared lengths;
