@@ -11,10 +11,9 @@ noise_rate <- (0.03 / 0.25)^(1 / 15)
 
 # What annealing needs besides the control: iterations from the first temperature to 1, and the
 # noise floor (sd) at the beginning and where it ends, NULL for models that have none.
-annealing_of <- function(model, control) {
-  defaults <- model$defaults
-  list(anneal_over = if (is.null(defaults$anneal_over)) control$max_iter / 2 else
-         defaults$anneal_over,
+annealing_of <- function(model, control, n_updates = 1L) {
+  over <- model$defaults$anneal_over
+  list(anneal_over = if (is.null(over)) n_updates * control$max_iter / 2 else over,
        noise = if (!control$monotone) model$noise_range)
 }
 

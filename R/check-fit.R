@@ -172,6 +172,7 @@ check_fit_choices <- function(parts) {
   if (inherits(parts$selector, "gps_selector_gp")) {
     check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
     check_fit_kernel_trace(parts)
+    check_fit_gp(parts)
   } else {
     need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
     need_fit(is.null(parts$kernel_trace), "`kernel_trace` belongs to no kernel")
@@ -238,4 +239,20 @@ check_fit_kernel_trace <- function(parts) {
              all(is.finite(exp(unlist(trace[names])))) &&
              identical(unlist(trace[nrow(trace), names]), parts$kernel_theta),
            "`kernel_trace` is not the way of its kernel")
+}
+
+# What predicts by few basis functions: shapes that C relies on, and nothing that is not a number.
+check_fit_gp <- function(parts) {
+  gp <- parts$gp
+  need_fit(is.null(gp) || is.list(gp) && isTRUE(gp$method %in% gp_methods), "`gp` has no method")
+  if (is.null(gp$cross) && is.null(gp$prepared)) return(invisible())
+  need_fit(is_basis_sound(gp$prepared, parts$model$n_dims) &&
+             identical(gp$prepared$kernel, parts$selector$kernel) &&
+             identical(gp$prepared$theta, parts$kernel_theta) &&
+             is_finite_matrix(gp$cross, nrow(gp$prepared$transform), parts$model$n_latents),
+           "`gp` is not its Gaussian process")
+}
+
+is_finite_matrix <- function(x, n_rows, n_cols) {
+  is.double(x) && identical(dim(x), as.integer(c(n_rows, n_cols))) && all(is.finite(x))
 }

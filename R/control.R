@@ -45,8 +45,12 @@
 #'   main run.
 #' @param mend TRUE: once the bound has flattened, components that the fit could do without are
 #'   moved to where the data are explained worst, if that raises the bound. See the section below.
-#' @param batch_size,step,cluster,checkpoint not available yet; anything but NULL is an
-#'   error.
+#' @param batch_size NULL: every iteration uses all data points; or how many data points each update
+#'   of the parameters uses, a whole number of at least 1. See the section on minibatches.
+#' @param step for minibatches: an exponent above 0.5 and at most 1, with which the step sizes
+#'   fall, or a function of the number of the update (1, 2, ...) that returns a number above 0 and
+#'   at most 1; NULL: 0.7.
+#' @param cluster,checkpoint not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
 #' @section Starts:
@@ -75,6 +79,28 @@
 #' the fit goes on. A merge and a split judged by the bound is as in Ueda, Nakano, Ghahramani and
 #' Hinton (2000, *Neural Computation* 12, 2109). All this works with any selector and every built-in
 #' model.
+#'
+#' @section Minibatches:
+#' With a `batch_size` the parameters are updated after every batch, by stepwise EM (Cappe and
+#' Moulines 2009, On-line expectation-maximization algorithm for latent data models, *Journal of the
+#' Royal Statistical Society B* 71, 593; Liang and Klein 2009, Online EM for unsupervised models,
+#' *NAACL*): the statistics \eqn{s}{s} from which the M-step maximises become
+#' \deqn{s \leftarrow (1 - \rho_t) s + \rho_t \frac{N}{|b|} s_b, \quad \rho_t = (t +
+#'   1)^{-\kappa}}{s <- (1 - rho_t) s + rho_t (N / |b|) s_b, rho_t = (t + 1)^-kappa}
+#' with the statistics \eqn{s_b}{s_b} of the batch and \eqn{\kappa}{kappa} the exponent `step`; the
+#' first batch has \eqn{\rho = 1}{rho = 1}. The sums of a learned selector's regression follow by
+#' the same rule, which is a natural-gradient step of the variational posterior of its inducing
+#' points (Hensman, Fusi and Lawrence 2013, Gaussian processes for big data, *UAI*); a point is left
+#' out of them by the weight that its batch still has. It must be a method that learns from sums,
+#' see [selector_gp()].
+#'
+#' `max_iter` counts passes over the data, and the trace has a row for each: its `iteration` is the
+#' number of updates so far, its bound the sum of the bounds of the batches at the parameters of
+#' their time. `refit_every` counts updates; the gap doubles with each refit, because new
+#' hyper-parameters begin the sums anew. Batches are random rows of a matrix, and runs of
+#' neighbouring rows of a source that is read block by block, whose order should not matter
+#' therefore; they are visited in random order. Short starts are as always, mending is off, and
+#' `monotone` is refused.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
@@ -116,8 +142,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_control)))
-  refuse_unbuilt(list(batch_size = batch_size, step = step,
-                      cluster = cluster, checkpoint = checkpoint))
+  refuse_unbuilt(list(cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
@@ -126,6 +151,14 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                     "the tempered bound is not monotone."))
   }
   if (monotone && method == "gibbs") refuse_monotone()
+  if (!is.null(batch_size)) batch_size <- check_count(batch_size, "batch_size")
+  if (monotone && !is.null(batch_size)) {
+    gps_abort("`monotone` = TRUE excludes `batch_size`: the bound of all points is not known.")
+  }
+  step <- check_step(step)
+  if (!is.null(step) && is.null(batch_size)) {
+    gps_abort("`step` is for minibatches: give a `batch_size`, too.")
+  }
   if (!identical(time_limit, Inf)) {
     time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
   }
@@ -136,7 +169,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          n_starts = if (!is.null(n_starts)) check_count(n_starts, "n_starts"),
          grow = if (!is.null(grow)) check_count(grow, "grow", 2),
          monotone = monotone, polish = check_flag(polish, "polish"), method = method,
-         sweeps = check_sweeps(sweeps),
+         sweeps = check_sweeps(sweeps), batch_size = batch_size, step = step,
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
          time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
          progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),

@@ -1,30 +1,39 @@
 # Algorithm 1 of the paper: one EM iteration with selection, state in, state out; and when to stop.
 
-# One iteration: select and infer (one pass over the data), maximise, mend, learn the selection for
-# the next one.
+# One iteration: an update from all data points, or one from each batch of them.
 em_step <- function(task, state) {
   began <- proc.time()[["elapsed"]]
+  state <- if (is.null(task$batches)) em_update(task, state) else em_epoch(task, state)
+  state$bounds <- c(state$bounds, state$bound)
+  row <- trace_row(task, state, proc.time()[["elapsed"]] - began)
+  state$trace[[length(state$trace) + 1]] <- row
+  state
+}
+
+# Select and infer (one pass over the task's data), maximise, mend, learn the selection for the next
+# update.
+em_update <- function(task, state) {
   state$iteration <- state$iteration + 1L
   state <- set_schedule(task, state)
   result <- allowInterrupts(pass(task, state))
-  maximised <- gps_mstep(task$model, state$params, result$stats)
+  state$running <- blend_stats(task, state, result$stats)
+  maximised <- gps_mstep(task$model, state$params, state$running)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }
   state[inferred] <- result[inferred]
   before <- state$params
   state$params <- maximised$params
-  mended <- mend_params(task, state, result$stats, before)
+  mended <- mend_params(task, state, state$running, before)
+  state$events <- c(maximised$events, mended$events)
   state <- raise_noise(task, take_mended(state, mended))
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
-  state$bounds <- c(state$bounds, result$bound)
-  row <- trace_row(state, c(maximised$events, mended$events), proc.time()[["elapsed"]] - began)
-  state$trace[[length(state$trace) + 1]] <- row
   state
 }
 
-# What a state takes over from a pass. `value` is there where states are sampled.
-inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluations")
+# What a state takes over from a pass. `value` is there where states are sampled, `sums` where the
+# selector learns from sums over blocks.
+inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluations", "sums")
 
 # The model's own repairs of its parameters. What they need of the data is in `progress`: `before`
 # are the parameters before the M-step, `notes` is what they said last time.
@@ -43,6 +52,7 @@ take_mended <- function(state, mended) {
   }
   if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
   if (!is.null(mended$labels)) state <- add_labels(state, mended$labels)
+  if (!is.null(mended$relabel) || !is.null(mended$labels)) state["sums"] <- list(NULL)
   state["notes"] <- list(mended$notes)
   state
 }
@@ -76,21 +86,23 @@ start_polish <- function(state) {
   end_annealing(state)
 }
 
-# Even, so that a selection that alternates between two states settles too.
+# Even, so that a selection that alternates between two states settles too. A pass in batches counts
+# for several iterations.
 settle_window <- 6L
+batch_window <- 2L
 
 # The mean of the last bounds against that of as many before. Explorers and sampling make the bound
 # noisy: with them it has settled when it has not risen by more than the standard error of the
 # difference.
-has_settled <- function(bounds, tol, is_noisy) {
+has_settled <- function(bounds, tol, is_noisy, window = settle_window) {
   n <- length(bounds)
-  if (n < 2 * settle_window || tol <= 0) return(FALSE)
-  recent <- bounds[n - seq_len(settle_window) + 1]
-  before <- bounds[n - settle_window - seq_len(settle_window) + 1]
+  if (n < 2 * window || tol <= 0) return(FALSE)
+  recent <- bounds[n - seq_len(window) + 1]
+  before <- bounds[n - window - seq_len(window) + 1]
   rise <- mean(recent) - mean(before)
   if (!is_noisy) return(abs(rise) <= tol * abs(mean(recent)))
   rise <= max(tol * abs(mean(recent)),
-              sqrt((stats::var(recent) + stats::var(before)) / settle_window))
+              sqrt((stats::var(recent) + stats::var(before)) / window))
 }
 
 # EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds
@@ -110,8 +122,11 @@ run_em <- function(task, state) {
       state$status <- "time_limit"
       break
     }
-    is_noisy <- state$explore > 0 || task$method == "gibbs"
-    if (is_cold(state) && has_settled(state$bounds, control$tol, is_noisy)) {
+    if (isTRUE(state$is_cut)) {
+      state$status <- "interrupted"
+      break
+    }
+    if (is_cold(state) && has_come_to_rest(task, state)) {
       if (!control$polish || !has_to_polish(task, state)) {
         state$status <- "converged"
         break
@@ -120,6 +135,13 @@ run_em <- function(task, state) {
     }
   }
   state
+}
+
+has_come_to_rest <- function(task, state) {
+  is_batched <- !is.null(task$batches)
+  is_noisy <- state$explore > 0 || task$method == "gibbs" || is_batched
+  has_settled(state$bounds, task$control$tol, is_noisy,
+              if (is_batched) batch_window else settle_window)
 }
 
 # A fit without explorers and annealing has nothing to polish.
@@ -155,7 +177,7 @@ phase_name <- function(state) {
   if (state$start > 0) sprintf("start %d", state$start) else "the main run"
 }
 
-trace_row <- function(state, events, seconds) {
+trace_row <- function(task, state, seconds, events = state$events) {
   memory <- state$memory
   acted <- events[events > 0]
   list(start = state$start, iteration = state$iteration, bound = state$bound,
@@ -164,7 +186,7 @@ trace_row <- function(state, events, seconds) {
        jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
        events = if (length(acted) == 0) "" else
          paste(names(acted), acted, sep = " ", collapse = ", "),
-       evaluations = sum(state$evaluations) / length(state$selected[1, ]),
+       evaluations = sum(state$evaluations) / n_points(task$y),
        seconds = seconds)
 }
 

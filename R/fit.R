@@ -75,6 +75,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
   selector <- resolve_selector(selector, model)
+  selector <- resolve_engine(selector, model, n_dims(y), n_points(y), !is.null(control$batch_size))
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)
@@ -90,14 +91,16 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
       format(selector$explore), n_selected, most_explorers
     ))
   }
-  c(list(y = y, model = model, selector = selector, given = given,
+  batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
+  n_updates <- max(1L, length(batches))
+  c(list(y = y, batches = batches, model = model, selector = selector, given = given,
          n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
          states = build_states(model, n_selected, max_active, method), control = control,
          seed = seed, blocks = split_blocks(n_points(y), model$n_latents),
          n_threads = resolve_threads(control$n_threads),
          explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
-         max_iter = control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit),
-    annealing_of(model, control))
+         max_iter = n_updates * control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit),
+    annealing_of(model, control, n_updates))
 }
 
 # A selector with the model's defaults for what was left NULL.
@@ -199,7 +202,11 @@ finish <- function(task, state) {
   state$explore <- 0
   state$beta <- 1
   state$iteration <- state$iteration + 1L
-  result <- pass(task, state, want = character())
+  result <- if (is.null(state$batches)) {
+    pass(task, state, want = character())
+  } else {
+    pass_batches(task, state)
+  }
   state[inferred] <- result[inferred]
   if (identical(state$status, "interrupted") || state$was_interrupted) {
     state$status <- "interrupted"
@@ -215,7 +222,7 @@ new_fit <- function(task, state, data) {
     method = task$method, bound = state$bound, bound_error = state$bound_error,
     n_points = n_points(task$y), n_iter = state$iteration - 1L, status = state$status,
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
-    kernel_trace = trace_kernel(state$memory),
+    kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
     prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) data$y,
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,

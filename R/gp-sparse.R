@@ -31,6 +31,17 @@ gp_sparse_prepare <- function(kernel, theta, y, n_threads = 1L) {
   gp_prepare(kernel, theta, y, n_threads, dense = ncol(y) <= max_dense_points)
 }
 
+# The same from few basis functions: orthogonalised, they are features like others.
+gp_sparse_approximate <- function(selector, theta, y, n_threads = 1L) {
+  kernel <- selector$kernel
+  basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective)
+  moments <- basis_moments(basis, kernel, theta, y, n_threads)
+  prepared <- basis_prepare(basis, kernel, theta, moments)
+  features <- prepared$transform %*% basis_features(basis, kernel, theta, y, n_threads)$features
+  list(form = "features", basis = features, leverage = colSums(features^2),
+       jitter = prepared$jitter, approximation = prepared)
+}
+
 # How latents are laid out for gp_spread(): on the model's grid, or on none.
 spread_layout <- function(model, smooth = 0) {
   grid <- if (is.null(model$grid)) c(0L, 0L) else as.integer(model$grid)
@@ -53,8 +64,7 @@ gp_sparse_loo <- function(prepared, targets, points, layout, n_threads = 1L) {
 }
 
 # What gp_sparse_predict() needs of the training points y.
-gp_sparse_train <- function(kernel, theta, y, targets, n_threads = 1L, prepared = NULL) {
-  if (is.null(prepared)) prepared <- gp_sparse_prepare(kernel, theta, y, n_threads)
+gp_sparse_train <- function(kernel, theta, y, targets, prepared) {
   list(kernel = kernel, theta = theta, y = y, targets = targets, prepared = prepared)
 }
 
@@ -74,6 +84,11 @@ gp_sparse_predict <- function(trained, newdata, layout, n_threads = 1L) {
 
 # The same from the features' factor R: with V = R^-1 F the coefficients are V' R^-1 f_new.
 features_coef <- function(trained, newdata) {
+  approximation <- trained$prepared$approximation
+  if (!is.null(approximation)) {
+    view <- basis_features(approximation$basis, trained$kernel, trained$theta, newdata)
+    return(crossprod(trained$prepared$basis, approximation$transform %*% view$features))
+  }
   form <- .Call(C_gp_features_weights, gp_kernel_code(trained$kernel), trained$theta, trained$y,
                 0, matrix(0, 1, ncol(trained$y)))
   crossprod(trained$prepared$basis, forwardsolve(form$factor, form$scale * rbind(newdata, 1)))

@@ -68,6 +68,7 @@ gp_loo_means <- function(prepared, targets, n_threads = 1L) {
   if (prepared$form == "features") {
     return(.Call(C_gp_features_loo_means, prepared$basis, prepared$leverage, targets))
   }
+  if (prepared$form == "divide") return(divide_loo(prepared, targets)$mean)
   .Call(C_gp_loo_means, prepared$inverse, targets)
 }
 

@@ -18,7 +18,7 @@ flat_tol <- 1e-3
 
 is_mend_due <- function(task, state) {
   n <- length(state$bounds)
-  if (!task$control$mend || isTRUE(state$is_mended)) return(FALSE)
+  if (!task$control$mend || isTRUE(state$is_mended) || !is.null(task$batches)) return(FALSE)
   if (!is_cold(state) || n < 2 * flat_window) return(FALSE)
   if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
@@ -40,7 +40,9 @@ mend <- function(task, state) {
   short <- restrict_task(task, rows)
   trial <- best_trial(short, restrict_state(short, state, rows), task$deadline)
   if (!is.null(trial) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
-  if (!is.null(trial)) return(accept_trial(state, trial, proc.time()[["elapsed"]] - began))
+  if (!is.null(trial)) {
+    return(accept_trial(task, state, trial, proc.time()[["elapsed"]] - began))
+  }
   state$is_mended <- TRUE
   state
 }
@@ -66,7 +68,8 @@ restrict_state <- function(short, state, rows) {
   state$selected <- state$selected[, rows, drop = FALSE]
   state$prob_on <- state$prob_on[, rows, drop = FALSE]
   if (!is.null(state$value)) state$value <- state$value[, rows, drop = FALSE]
-  if (!is.null(state$memory$theta)) state$memory["prepared"] <- list(NULL)
+  if (!is.null(state$memory$theta)) state$memory[of_points] <- list(NULL)
+  state["sums"] <- list(NULL)
   state$memory <- learn_selector(short$selector, short, state)
   state
 }
@@ -158,13 +161,14 @@ confirm_trial <- function(task, state, trial) {
 
 # The trial's state as the fit's: its iterations are one row of the trace, with the move among the
 # events.
-accept_trial <- function(state, trial, seconds) {
+accept_trial <- function(task, state, trial, seconds) {
   new <- trial$state
   new[c("explore", "is_early")] <- state[c("explore", "is_early")]
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- utils::tail(new$bounds, trial_iterations)
   new$bound_before_move <- state$bound
-  new$trace <- c(state$trace, list(trace_row(new, stats::setNames(1L, trial$move$event), seconds)))
+  row <- trace_row(task, new, seconds, stats::setNames(1L, trial$move$event))
+  new$trace <- c(state$trace, list(row))
   new
 }
 

@@ -22,6 +22,7 @@ pass <- function(task, state, want = "stats") {
 # Prepared first: what the model prepares for the E-step (W'y) also serves the hand-crafted ranking
 # and the screening.
 pass_block <- function(block, task, state, want) {
+  state$view <- block_view(task$selector, task, state, block)
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- select_block(task, state, block, inputs)
   evaluations <- attr(selected, "n_gains")
@@ -33,7 +34,9 @@ pass_block <- function(block, task, state, want) {
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
                      beta = state$beta, iteration = state$iteration,
                      chain = block_chain(task, state, block, selected))
-  c(list(selected = selected, evaluations = evaluations), estep)
+  result <- c(list(selected = selected, evaluations = evaluations), estep)
+  result$sums <- block_sums(task, state, state$view, result)
+  result
 }
 
 # Chains of a block for the E-step. Without values they are new: all is off, and hot sweeps come
@@ -77,6 +80,8 @@ join_parts <- function(parts) {
     joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
                    stats = fold_parts(lapply(parts, `[[`, "stats")))
     joined$variance <- unlist(lapply(parts, `[[`, "variance"))
+    sums <- lapply(parts, `[[`, "sums")
+    if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
     for (name in c("selected", "prob_on", "latent", "response", "prob", "value")) {
       joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
     }

@@ -213,7 +213,8 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   task <- list(y = y, model = fit$model,
-               selector = resolve_selector(fit$selector, fit$model),
+               selector = resolve_engine(resolve_selector(fit$selector, fit$model), fit$model,
+                                         fit$model$n_dims, fit$n_points),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
@@ -255,14 +256,19 @@ train_selector <- function(fit, task) {
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
+  if (!is.null(fit$gp$cross)) {
+    selector$gp <- fit$gp
+    class(selector) <- c("gps_selector_trained", "gps_selector")
+    return(selector)
+  }
   y <- need_data(fit, "Selection for new data by a learned selector")
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
   selector$n_trained <- ncol(y)
   class(selector) <- c("gps_selector_trained", "gps_selector")
   if (has_sparse_targets(selector, list(y = y, model = fit$model))) {
-    selector$trained <- gp_sparse_train(selector$kernel, theta, y, slot_targets(fit),
-                                        task$n_threads)
+    prepared <- prepare_gp(selector, fit$model, theta, y, task$n_threads)
+    selector$trained <- gp_sparse_train(selector$kernel, theta, y, slot_targets(fit), prepared)
     return(selector)
   }
   weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents),
@@ -274,6 +280,7 @@ train_selector <- function(fit, task) {
 #' @export
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
   newdata <- block_data(task$y, block)
+  if (!is.null(selector$gp)) return(basis_means(selector$gp, newdata, task$n_threads))
   if (!is.null(selector$trained)) {
     return(gp_sparse_predict(selector$trained, newdata, task_layout(selector, task),
                              task$n_threads))

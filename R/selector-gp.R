@@ -16,9 +16,10 @@ max_kept_affinities <- 2^23
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
   if (!is.null(task$model$grid)) return(TRUE)
-  n_points <- ncol(task$y)
+  if (selector$method == "divide") return(FALSE)
+  n_points <- n_points(task$y)
   as.double(task$model$n_latents) * n_points > max_kept_affinities &&
-    !uses_features(selector$kernel, nrow(task$y), n_points)
+    !uses_features(selector$kernel, n_dims(task$y), n_points)
 }
 
 # Pixels over which predictions are smoothed: the selector's, else the model's default.
@@ -66,7 +67,7 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
   if (!is.null(state$selected)) {
     targets <- state_targets(task, state, is_sparse)
   } else {
-    size <- c(if (is_sparse) task$n_selected else task$model$n_latents, ncol(task$y))
+    size <- c(if (is_sparse) task$n_selected else task$model$n_latents, n_points(task$y))
     targets <- with_seed(task$seed, state$start, {
       values <- matrix(stats::runif(prod(size)), size[1])
       if (is_sparse) list(selected = random_slots(size, task$model$n_latents), prob_on = values)
@@ -94,7 +95,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   if (is.null(memory)) memory <- begin_kernel(selector, task)
   targets <- state_targets(task, state, has_sparse_targets(selector, task))
   memory$refit <- FALSE
-  if (is_refit_due(selector, memory, state$iteration)) {
+  if (is_refit_due(selector, task, memory, state$iteration)) {
     memory <- refit_memory(selector, task, memory, targets, state)
   }
   memory <- regress_targets(selector, task, memory, targets)
@@ -110,8 +111,7 @@ regress_targets <- function(selector, task, memory, targets) {
   check_smooth(selector, task$model)
   is_sparse <- is.list(targets)
   if (is.null(memory$prepared)) {
-    prepare <- if (is_sparse) gp_sparse_prepare else gp_prepare
-    memory$prepared <- prepare(selector$kernel, memory$theta, task$y, task$n_threads)
+    memory$prepared <- prepare_gp(selector, task$model, memory$theta, task$y, task$n_threads)
   }
   memory$grown <- NULL
   if (is_sparse) {
@@ -124,6 +124,20 @@ regress_targets <- function(selector, task, memory, targets) {
   memory
 }
 
+# What regression at fixed hyper-parameters needs, whatever the targets.
+prepare_gp <- function(selector, model, theta, y, n_threads) UseMethod("prepare_gp")
+
+#' @export
+prepare_gp.gps_selector_gp <- function(selector, model, theta, y, n_threads) {
+  if (selector$method != "exact") return(gp_sparse_approximate(selector, theta, y, n_threads))
+  prepare <- if (has_sparse_targets(selector, list(y = y, model = model))) {
+    gp_sparse_prepare
+  } else {
+    gp_prepare
+  }
+  prepare(selector$kernel, theta, y, n_threads)
+}
+
 memory_r2 <- function(selector, task, memory, targets) {
   if (!is.list(targets)) return(gp_loo_r2(targets, memory$affinity))
   gp_sparse_r2(memory$prepared, targets, task_layout(selector, task), task$n_threads)
@@ -134,6 +148,9 @@ knows_targets <- function(memory) {
   !is.null(memory$affinity) || !is.null(memory$targets) || !is.null(memory$grown)
 }
 
+# What a memory has of the data points it was made for.
+of_points <- c("prepared", "kept")
+
 # `refits` holds where each refit took the hyper-parameters that began at `began`.
 new_gp_memory <- function(selector, y, theta = gp_theta(selector$kernel, y)) {
   list(theta = theta, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf, refit = FALSE,
@@ -141,7 +158,8 @@ new_gp_memory <- function(selector, y, theta = gp_theta(selector$kernel, y)) {
 }
 
 begin_kernel <- function(selector, task) {
-  new_gp_memory(selector, task$y, start_theta(selector, task$model, task$y))
+  y <- if (is.matrix(task$y)) task$y else rows_data(task$y, sampled_rows(task, basis_rows, -1))
+  new_gp_memory(selector, y, start_theta(selector, task$model, y))
 }
 
 # Where the hyper-parameters begin. On a grid the data are images, whose inner products are far
@@ -168,36 +186,56 @@ trace_kernel <- function(memory) {
              do.call(rbind, lapply(rows, `[[`, "theta")))
 }
 
-is_refit_due <- function(selector, memory, iteration) {
-  iteration - memory$last_refit >= selector$refit_every && memory$r2 > least_signal
+# In minibatches iterations are updates, after which a refit begins the regression anew: each comes
+# after twice as many as the last.
+is_refit_due <- function(selector, task, memory, iteration) {
+  gap <- selector$refit_every * if (is.null(task$batch)) 1 else 2^length(memory$refits)
+  iteration - memory$last_refit >= gap && memory$r2 > least_signal
 }
 
 # Hyper-parameters by maximum marginal likelihood on sampled rows, from where they are. Smoothing
 # predictions is regressing smoothed targets, so these are what the kernel has to suit; latents that
 # are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
-  n_points <- ncol(task$y)
-  rows <- if (n_points > selector$refit_rows) {
-    with_seed(task$seed, 1000 * state$start + state$iteration,
-              sort(sample.int(n_points, selector$refit_rows)))
-  } else {
-    seq_len(n_points)
-  }
+  rows <- sampled_rows(task, selector$refit_rows, 1000 * state$start + state$iteration)
   targets <- if (is.list(targets)) {
     used_targets(targets, rows, task_layout(selector, task), task$n_threads)
   } else {
     targets[, rows, drop = FALSE]
   }
-  refit <- gp_refit(selector$kernel, memory$theta, task$y[, rows, drop = FALSE], targets,
-                    selector$refit_evals, task$n_threads, n_targets = task$model$n_latents)
+  refit <- refit_kernel(selector, task, memory, rows_data(task$y, rows), targets)
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
-  if (refit$moved > least_move) {
+  if (refit$moved > least_move || !is.null(refit$basis)) {
     memory$theta <- refit$theta
-    memory$prepared <- NULL
+    memory[c("prepared", "basis")] <- list(NULL, refit$basis)
   }
   memory$refits[[length(memory$refits) + 1]] <- list(start = state$start,
                                                      iteration = state$iteration,
                                                      theta = memory$theta)
   memory
+}
+
+# At most `n` rows of a task, ascending, sampled with the stream `number`.
+sampled_rows <- function(task, n, number) {
+  n_points <- n_points(task$y)
+  if (n_points <= n) return(seq_len(n_points))
+  with_seed(task$seed, number, sort(sample.int(n_points, n)))
+}
+
+# Up to so many rows the exact marginal likelihood is cheap, and suits an approximation better than
+# its own.
+exact_refit_rows <- 1000L
+
+refit_kernel <- function(selector, task, memory, y, targets) {
+  n_targets <- task$model$n_latents
+  if (is.null(memory$basis) || (ncol(y) <= exact_refit_rows && !selector$learn_inputs)) {
+    return(gp_refit(selector$kernel, memory$theta, y, targets, selector$refit_evals,
+                    task$n_threads, n_targets = n_targets))
+  }
+  refit <- basis_refit(memory$basis, selector$kernel, memory$theta, y, targets,
+                       selector$refit_evals, task$n_threads, n_targets = n_targets,
+                       learn_inputs = selector$learn_inputs)
+  if (!selector$learn_inputs) refit["basis"] <- list(NULL)
+  refit
 }

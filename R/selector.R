@@ -18,10 +18,12 @@
 #' function of yours.
 #'
 #' @param kernel a kernel, see [kernel_rbf()].
-#' @param method "exact" factors the kernel matrix of all data points (or works in the features of a
-#'   kernel of linear, bias and white terms, at a cost linear in the number of points); "auto" is
-#'   "exact" so far. The others are not available yet.
-#' @param rank not available yet; leave it NULL.
+#' @param method how the Gaussian process is computed, see the section below. "auto": "exact" up to
+#'   2000 data points, and for kernels of linear, bias and white terms, whose cost is linear in the
+#'   number of points anyway; "ichol" for more, and in minibatches. A fit's print() says which.
+#' @param rank size of the approximation, a whole number of at least 1 (2 for "fourier"): number of
+#'   basis functions of "ichol" and "inducing", of random features of "fourier", of data points of a
+#'   block of "divide". NULL: 200, and 500 for "divide".
 #' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1.
 #' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at
 #'   least 1.
@@ -36,10 +38,27 @@
 #'   the paper; NULL: the model's default, which is `gps_screen()` for all but
 #'   [model_binary_sparse()], where it gains nothing. `selector_full()`, `selector_random()` and
 #'   `selector_custom()` never screen.
+#' @param objective for "inducing": "vfe", variational free energy; "fitc", fully independent training
+#'   conditional; "dtc", deterministic training conditional. See [gp_fit()].
+#' @param learn_inputs TRUE: refits of "inducing" move the inducing inputs too; FALSE: they are data
+#'   points chosen by incomplete Cholesky.
+#' @param cross for "divide": TRUE: a point's prediction is the mean of the predictions from all
+#'   blocks, its own leaving it out; FALSE: its own block's alone.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
 #'   it gets the memory as third argument.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
 #'   posterior means; its value is the memory.
+#'
+#' @section Many data points:
+#' "exact" takes time and memory that grow with the cube and the square of the number of points. The
+#' others approximate the kernel. "ichol" is incomplete Cholesky factorisation, whose basis are data
+#' points chosen one after the other where the approximation is worst; its mean residual counts as
+#' noise. "inducing" has inducing inputs, "fourier" random Fourier features with exact linear and
+#' bias terms: all three need sums over the data only, which are gathered in the same pass as the
+#' E-step, so that time and memory grow linearly. Hyper-parameters are learned on `refit_rows`
+#' sampled points: exactly up to 1000 of them, by the approximation's own objective on more. The
+#' basis is chosen anew after each refit. "divide" fits exact processes to random blocks; it keeps
+#' affinities of all points, of up to 2^27 numbers. [gp_fit()] has formulas and references.
 #' @return a list of class `gps_selector`.
 #' @examples
 #' selector_gp(kernel_rbf(), refit_every = 5)
@@ -59,18 +78,19 @@ new_selector <- function(kind, label, explore = 0, screen = FALSE, ...) {
 selector_gp <- function(kernel = kernel_composition(),
                         method = c("auto", "exact", "ichol", "inducing", "fourier", "divide"),
                         rank = NULL, refit_every = 10, refit_evals = 20, refit_rows = 500,
-                        explore = 0.1, smooth = NULL, screen = NULL) {
+                        explore = 0.1, smooth = NULL, screen = NULL,
+                        objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
+                        cross = TRUE) {
   check_kernel(kernel, "kernel")
-  method <- check_choice(method, "method",
-                         c("auto", "exact", "ichol", "inducing", "fourier", "divide"))
-  if (!method %in% c("auto", "exact")) {
-    gps_abort(sprintf("`method` = \"%s\" is not available yet: use \"exact\".", method))
-  }
-  refuse_unbuilt(list(rank = rank))
+  method <- check_choice(method, "method", gp_methods)
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
-               screen, kernel = kernel, method = "exact",
+               screen, kernel = kernel, method = method,
+               rank = if (!is.null(rank)) check_count(rank, "rank"),
+               objective = check_choice(objective, "objective", c("vfe", "fitc", "dtc")),
+               learn_inputs = check_flag(learn_inputs, "learn_inputs"),
+               cross = check_flag(cross, "cross"),
                refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),
                refit_rows = check_count(refit_rows, "refit_rows", 10), smooth = smooth)
@@ -109,6 +129,7 @@ print.gps_selector <- function(x, ...) {
 format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
+    if (!is.null(selector$method) && selector$method != "auto") describe_engine(selector),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
     if (isTRUE(selector$smooth > 0)) {
       sprintf("smoothed over %g cell%s", selector$smooth, if (selector$smooth == 1) "" else "s")

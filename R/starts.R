@@ -37,7 +37,7 @@ begin_state <- function(task, number, memory = NULL) {
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
                      is_early)
   if (!is.null(labels)) state <- add_labels(empty_slots(task, state), labels)
-  if (task$n_selected < task$model$n_latents) {
+  if (task$n_selected < task$model$n_latents && is.null(task$batches)) {
     state$memory <- begin_memory(task$selector, task, state)
   }
   state
@@ -59,6 +59,7 @@ restrict_task <- function(task, rows) {
     task$y <- rows_data(task$y, rows)
     task$blocks <- split_blocks(n_points(task$y), task$model$n_latents)
   }
+  task["batches"] <- list(NULL)
   task$max_iter <- start_iterations
   task$control$polish <- FALSE
   task$control$mend <- FALSE
@@ -89,7 +90,7 @@ grow_start <- function(task) {
 # further refits.
 share_memory <- function(memory) {
   if (is.null(memory$prepared)) return(NULL)
-  memory[c("affinity", "targets", "grown")] <- NULL
+  memory[c("affinity", "targets", "grown", "cross")] <- NULL
   memory$last_refit <- Inf
   memory
 }
@@ -121,8 +122,12 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory[c("began", "refits")] <- state$memory[c("began", "refits")]
   memory$r2 <- state$memory$r2
   if (has_sparse_targets(selector, task)) {
+    prepared <- short_prepared(state$memory, n_points(short$y))
+    if (is.null(prepared)) {
+      prepared <- prepare_gp(selector, task$model, memory$theta, short$y, task$n_threads)
+    }
     memory$grown <- gp_sparse_train(selector$kernel, memory$theta, short$y, slot_targets(state),
-                                    task$n_threads, short_inverse(state$memory, n_points(short$y)))
+                                    prepared)
     return(memory)
   }
   weights <- gp_weights(selector$kernel, memory$theta, short$y,
@@ -131,7 +136,9 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory
 }
 
-# The inverse that a start has for its rows, to be used again; NULL where it has another form.
-short_inverse <- function(memory, n_points) {
-  if (identical(dim(memory$prepared$inverse), c(n_points, n_points))) memory$prepared
+# What a start has prepared for its rows, to be used again; NULL where it is of other rows.
+short_prepared <- function(memory, n_points) {
+  prepared <- memory$prepared
+  parts <- list(prepared$inverse, prepared$basis)
+  if (any(vapply(parts, function(x) !is.null(x) && ncol(x) == n_points, NA))) prepared
 }

@@ -1,0 +1,75 @@
+# Which form of the Gaussian process a learned selector gets: its methods are names in selector_gp()
+# and gp_fit(), the work is in selector-gp.R (exact), selector-basis.R and selector-divide.R.
+
+gp_methods <- c("auto", "exact", "ichol", "inducing", "fourier", "divide")
+
+# The exact process is used up to so many points where the choice is free.
+most_exact_points <- 2000L
+
+default_rank <- function(method) if (method == "divide") 500L else 200L
+
+# A learned selector with its method and rank for data of this size; its class says where it is at
+# work. `is_batched`: sums over batches only.
+resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE) {
+  if (!inherits(selector, "gps_selector_gp")) return(selector)
+  if (selector$method == "auto") {
+    selector$is_auto <- TRUE
+    is_small <- n_points <= most_exact_points || uses_features(selector$kernel, n_dims, n_points)
+    selector$method <- if (is_small && !is_batched) "exact" else "ichol"
+  }
+  if (selector$method == "exact") {
+    if (is_batched) refuse_batches(selector$method)
+    return(selector)
+  }
+  if (is.null(selector$rank)) selector$rank <- default_rank(selector$method)
+  selector$rank <- min(selector$rank, n_points)
+  if (selector$method == "divide" && is_batched) refuse_batches(selector$method)
+  if (is.null(model$grid)) {
+    kind <- if (selector$method == "divide") "divide" else "basis"
+    class(selector) <- c(paste0("gps_selector_", kind), class(selector))
+  } else {
+    check_grid_method(selector)
+  }
+  selector
+}
+
+refuse_batches <- function(method) {
+  gps_abort(sprintf(
+    paste("Minibatches need a selector that learns from sums over data points, and `method` =",
+          "\"%s\" needs all points at once: use \"ichol\", \"inducing\" or \"fourier\"."), method
+  ))
+}
+
+check_grid_method <- function(selector) {
+  is_fitc <- selector$method == "inducing" && selector$objective == "fitc"
+  if (selector$method != "divide" && !is_fitc) return(invisible(selector))
+  gps_abort(sprintf(
+    "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".",
+    if (is_fitc) "`objective` = \"fitc\"" else "`method` = \"divide\""
+  ))
+}
+
+# Method and rank in words.
+describe_engine <- function(selector) {
+  size <- if (is.null(selector$rank)) "" else sprintf(" %d", selector$rank)
+  words <- switch(
+    selector$method,
+    exact = "exact", ichol = paste0("incomplete Cholesky of rank", size),
+    inducing = sprintf("%s inducing inputs (%s)", size, toupper(selector$objective)),
+    fourier = sprintf("%s random Fourier features", size),
+    divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else "")
+  )
+  words <- trimws(if (is.null(selector$rank)) sub(" of( rank| points)?$", "", words) else words)
+  if (isTRUE(selector$is_auto)) paste(words, "(chosen by the number of points)") else words
+}
+
+# What a fit keeps of its Gaussian process: the method, and where it has a basis, all that predicts.
+kept_gp <- function(task, state) {
+  selector <- task$selector
+  if (!inherits(selector, "gps_selector_gp")) return(NULL)
+  memory <- state$memory
+  gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto))
+  if (!inherits(selector, "gps_selector_basis") || is.null(memory$prepared)) return(gp)
+  cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
+  c(gp, list(prepared = memory$prepared, cross = cross))
+}
