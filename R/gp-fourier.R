@@ -1,0 +1,61 @@
+# Random Fourier features: the part of the engine interface that is particular to this basis.
+
+# A fixed stream of its own: a basis does not depend on the session's random numbers.
+fourier_seed <- c(20061107L, 65537L)
+
+has_stationary <- function(kernel) {
+  vapply(kernel$terms, function(term) "lengthscale" %in% names(term), NA)
+}
+
+# `rank` cosines and sines, shared among the stationary terms; each of these has its own
+# frequencies, from its spectral density at lengthscale 1: normal for an RBF, for a Matern of
+# smoothness nu Student's t of 2 nu degrees of freedom. Angles are measured from the data's mean.
+new_fourier <- function(kernel, y, rank) {
+  types <- vapply(kernel$terms[has_stationary(kernel)], `[[`, "", "type")
+  if (length(types) == 0) {
+    gps_abort(paste(
+      "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none: the",
+      "method \"exact\" already takes time that is linear in the number of points there."
+    ))
+  }
+  count <- rank %/% 2L
+  if (count < length(types)) {
+    gps_abort(sprintf(
+      "`rank` must be at least %d, a cosine and a sine for each stationary term, not %d.",
+      2L * length(types), rank
+    ))
+  }
+  share <- count %/% length(types) + (seq_along(types) <= count %% length(types))
+  frequencies <- Map(function(type, count, number) {
+    with_seed(fourier_seed, number, draw_frequencies(type, nrow(y), count))
+  }, types, share, seq_along(types), USE.NAMES = FALSE)
+  structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
+            class = c("gps_basis_fourier", "gps_basis"))
+}
+
+draw_frequencies <- function(type, n_dims, count) {
+  standard <- matrix(stats::rnorm(n_dims * count), n_dims)
+  if (type == "rbf") return(standard)
+  freedom <- if (type == "matern32") 3 else 5
+  standard / rep(sqrt(stats::rchisq(count, freedom) / freedom), each = n_dims)
+}
+
+#' @export
+basis_features.gps_basis_fourier <- function(basis, kernel, theta, y, n_threads = 1L) {
+  features <- .Call(C_gp_fourier_features, gp_kernel_code(kernel), theta, basis, y, n_threads)
+  list(features = features, scale = NULL, residual = numeric(ncol(y)))
+}
+
+#' @export
+basis_evaluate.gps_basis_fourier <- function(basis, kernel, theta, y, root, n_targets, jitter = 0,
+                                             n_threads = 1L, inputs = FALSE) {
+  if (inputs) gps_abort("Fourier features have no inputs to learn.")
+  found <- .Call(C_gp_fourier_evaluate, gp_kernel_code(kernel), theta, basis, y, jitter, root,
+                 n_targets, n_threads)
+  names(found$gradient) <- names(theta)
+  c(found, list(inputs = NULL))
+}
+
+# What the basis leaves to be specific for its kind.
+basis_features <- function(basis, ...) UseMethod("basis_features")
+basis_evaluate <- function(basis, ...) UseMethod("basis_evaluate")

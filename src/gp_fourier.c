@@ -1,0 +1,363 @@
+/* The Gaussian process in random Fourier features: K = F'F + noise, of which only F F' is formed.
+ * Derivatives by variances need no pass over the points; those by lengthscales contract dF with
+ * df/dF = W alpha' - H B^-1 F, B = F F' + noise and W = B^-1 F T. Called by r_gp_fourier.c. */
+#include "gp_fourier.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "vector_math.h"
+
+/* Points treated at a time: large enough for a product, small enough for the cache. */
+#define PANEL 256
+/* Waking a thread costs more than the features of fewer numbers than this. */
+#define GRAIN ((size_t)1 << 15)
+#define LOG_2PI 1.83787706640934548356
+
+static int is_stationary(const gp_fourier *gp, int t) {
+  return gp->kernel->term[t].type->kind == KERNEL_STATIONARY;
+}
+
+static size_t term_features(const gp_fourier *gp, int t) {
+  switch (gp->kernel->term[t].type->kind) {
+  case KERNEL_STATIONARY:
+    return 2 * gp->count[t];
+  case KERNEL_DOT:
+    return gp->kernel->n_dims;
+  case KERNEL_CONSTANT:
+    return 1;
+  default:
+    return 0;
+  }
+}
+
+size_t gp_fourier_n_features(const gp_fourier *gp) {
+  size_t n = 0;
+  for (int t = 0; t < gp->kernel->n_terms; t++) n += term_features(gp, t);
+  return n;
+}
+
+static size_t n_frequencies(const gp_fourier *gp) {
+  size_t n = 0;
+  for (int t = 0; t < gp->kernel->n_terms; t++) n += is_stationary(gp, t) ? gp->count[t] : 0;
+  return n;
+}
+
+/* ---- waves ---- */
+
+/* Beyond this the three parts of pi/2 below no longer reduce an angle to the last bit. */
+#define MAX_ANGLE 1e5
+
+/* Cosine and sine of a reduced angle, |r| <= pi/4: polynomials of fdlibm. */
+GPS_INLINE double sin_reduced(double r, double z) {
+  return r +
+         r * z *
+             (-1.66666666666666324348e-01 +
+              z * (8.33333333332248946124e-03 +
+                   z * (-1.98412698298579493134e-04 +
+                        z * (2.75573137070700676789e-06 +
+                             z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
+}
+
+GPS_INLINE double cos_reduced(double z) {
+  return 1.0 - 0.5 * z +
+         z * z *
+             (4.16666666666666019037e-02 +
+              z * (-1.38888888888741095749e-03 +
+                   z * (2.48015872894767294178e-05 +
+                        z * (-2.75573143513906633035e-07 +
+                             z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+}
+
+/* angle [n] <- scale cos, sine [n] <- scale sin, for moderate angles. */
+GPS_CLONES static void small_waves(size_t n, double scale, double *angle, double *sine) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    /* Adding and taking away 1.5 * 2^52 rounds to a whole number of quarter turns. */
+    const double turns =
+        (angle[i] * 6.36619772367581382433e-01 + 6755399441055744.0) - 6755399441055744.0;
+    double r = angle[i] - turns * 1.57079632673412561417e+00;
+    r -= turns * 6.07710050630396597660e-11;
+    r -= turns * 2.02226624879595063154e-21;
+    const double z = r * r, s = sin_reduced(r, z), c = cos_reduced(z);
+    const int quarter = (int)turns;
+    const double up = quarter & 1 ? c : s, along = quarter & 1 ? s : c;
+    sine[i] = quarter & 2 ? -scale * up : scale * up;
+    angle[i] = (quarter + 1) & 2 ? -scale * along : scale * along;
+  }
+}
+
+GPS_CLONES static double largest(size_t n, const double *x) {
+  double most = 0.0;
+#pragma omp simd reduction(max : most)
+  for (size_t i = 0; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
+  return most;
+}
+
+static void make_waves(size_t n, double scale, double *angle, double *sine) {
+  if (largest(n, angle) < MAX_ANGLE) {
+    small_waves(n, scale, angle, sine);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double at = angle[i];
+    angle[i] = scale * cos(at);
+    sine[i] = scale * sin(at);
+  }
+}
+
+/* ---- features ---- */
+
+/* scaled [n_dims x n_frequencies]: frequencies of all stationary terms over the lengthscales. */
+static void scale_frequencies(const gp_fourier *gp, double *scaled) {
+  const size_t n_dims = gp->kernel->n_dims;
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    if (!is_stationary(gp, t)) continue;
+    const kernel_term *term = &gp->kernel->term[t];
+    for (size_t d = 0; d < n_dims; d++) {
+      const double inverse = exp(-gp->theta[term->first + 1 + (term->is_ard ? d : 0)]);
+      for (size_t m = 0; m < gp->count[t]; m++) {
+        scaled[d + m * n_dims] = gp->frequency[t][d + m * n_dims] * inverse;
+      }
+    }
+    scaled += n_dims * gp->count[t];
+  }
+}
+
+static void centre_points(const gp_fourier *gp, size_t from, size_t width, double *centred) {
+  const size_t n_dims = gp->kernel->n_dims;
+  for (size_t j = 0; j < width; j++) {
+    const double *x = gp->x + (from + j) * n_dims;
+    for (size_t d = 0; d < n_dims; d++) centred[d + j * n_dims] = x[d] - gp->centre[d];
+  }
+}
+
+/* A point's features; those of stationary terms come as angles. */
+static void finish_features(const gp_fourier *gp, const double *x, double *feature) {
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    const kernel_term *term = &gp->kernel->term[t];
+    const double *log_variance = gp->theta + term->first;
+    if (term->type->kind == KERNEL_STATIONARY) {
+      const double scale = exp(0.5 * log_variance[0]) / sqrt((double)gp->count[t]);
+      make_waves(gp->count[t], scale, feature, feature + gp->count[t]);
+    } else if (term->type->kind == KERNEL_DOT) {
+      for (size_t d = 0; d < gp->kernel->n_dims; d++) {
+        feature[d] = exp(0.5 * log_variance[term->is_ard ? d : 0]) * x[d];
+      }
+    } else if (term->type->kind == KERNEL_CONSTANT) {
+      feature[0] = exp(0.5 * log_variance[0]);
+    }
+    feature += term_features(gp, t);
+  }
+}
+
+size_t gp_fourier_features_scratch(const gp_fourier *gp) {
+  return gp->kernel->n_dims * (n_frequencies(gp) + PANEL);
+}
+
+void gp_fourier_features(const gp_fourier *gp, double *features, double *scratch) {
+  const size_t n_dims = gp->kernel->n_dims, q = gp_fourier_n_features(gp), n = gp->n_points;
+  double *scaled = scratch, *centred = scaled + n_dims * n_frequencies(gp);
+  scale_frequencies(gp, scaled);
+  for (size_t from = 0; from < n; from += PANEL) {
+    const size_t width = n - from < PANEL ? n - from : PANEL;
+    const double *frequency = scaled;
+    double *out = features + from * q;
+    centre_points(gp, from, width, centred);
+    for (int t = 0; t < gp->kernel->n_terms; t++) {
+      if (is_stationary(gp, t)) {
+        linalg_gemm('T', 'N', gp->count[t], width, n_dims, 1.0, frequency, n_dims, centred, n_dims,
+                    0.0, out, q);
+        frequency += n_dims * gp->count[t];
+      }
+      out += term_features(gp, t);
+    }
+#pragma omp parallel for num_threads(width *q < GRAIN ? 1 : gp->n_threads) schedule(static)
+    for (int j = 0; j < (int)width; j++) {
+      const size_t at = from + (size_t)j;
+      finish_features(gp, gp->x + at * n_dims, features + at * q);
+    }
+  }
+}
+
+/* ---- marginal likelihood ---- */
+
+/* Cholesky factor of B from F F' [q x q]. */
+static gps_status factor_moments(size_t q, size_t n_points, const double *gram, double noise,
+                                 double *jitter, double *factor) {
+  double trace = 0.0;
+  for (size_t j = 0; j < q; j++) trace += gram[j * (q + 1)];
+  if (!isfinite(trace)) return GPS_NOT_FINITE;
+  for (int step = 0;; step++) {
+    memcpy(factor, gram, q * q * sizeof *factor);
+    for (size_t j = 0; j < q; j++) factor[j * (q + 1)] += noise + *jitter;
+    const gps_status status = linalg_cholesky(q, factor, q);
+    if (status != GPS_NOT_POSDEF) return status;
+    const double more = gp_jitter_step(step + 1, n_points, trace / (double)n_points + noise);
+    if (more < 0.0) return status;
+    *jitter = more;
+  }
+}
+
+typedef struct {
+  size_t q, rank;
+  double *gram, *inverse;       /* [q x q] F F', then B^-1 */
+  double *weights;              /* [q x rank] W */
+  double *scaled, *slope;       /* [n_dims x n_frequencies] */
+  double *centred;              /* [n_dims x PANEL] */
+  double *alpha;                /* [rank x PANEL] */
+  double *by_feature, *by_wave; /* [2 n_frequencies x PANEL], [n_frequencies x PANEL] */
+  double noise, log_det, error_sq;
+} workspace;
+
+size_t gp_fourier_evaluate_scratch(const gp_fourier *gp, size_t rank) {
+  const size_t q = gp_fourier_n_features(gp), m = n_frequencies(gp), n_dims = gp->kernel->n_dims;
+  return q * (2 * q + rank) + 2 * n_dims * m + PANEL * (n_dims + rank + 3 * m);
+}
+
+static workspace split_scratch(const gp_fourier *gp, size_t rank, double *scratch) {
+  const size_t q = gp_fourier_n_features(gp), m = n_frequencies(gp), n_dims = gp->kernel->n_dims;
+  workspace w = {.q = q, .rank = rank};
+  w.gram = scratch;
+  w.inverse = w.gram + q * q;
+  w.weights = w.inverse + q * q;
+  w.scaled = w.weights + q * rank;
+  w.slope = w.scaled + n_dims * m;
+  w.centred = w.slope + n_dims * m;
+  w.alpha = w.centred + n_dims * PANEL;
+  w.by_feature = w.alpha + rank * PANEL;
+  w.by_wave = w.by_feature + 2 * m * PANEL;
+  return w;
+}
+
+static double sum_of_squares(size_t n, const double *x) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+  return sum;
+}
+
+/* B^-1, W and log |B|. */
+static gps_status solve_weights(const gp_fourier *gp, const gp_targets *targets,
+                                const double *features, double *jitter, workspace *w) {
+  const size_t q = w->q;
+  linalg_syrk('N', q, gp->n_points, 1.0, features, q, 0.0, w->gram, q);
+  linalg_mirror(q, w->gram, q);
+  const double noise = kernel_noise(gp->kernel, gp->theta);
+  gps_status status = factor_moments(q, gp->n_points, w->gram, noise, jitter, w->inverse);
+  if (status != GPS_OK) return status;
+  w->noise = noise + *jitter;
+  w->log_det = linalg_log_det(q, w->inverse, q);
+  linalg_gemm('N', 'T', q, w->rank, gp->n_points, 1.0, features, q, targets->root, w->rank, 0.0,
+              w->weights, q);
+  linalg_cholesky_solve(q, w->inverse, q, w->rank, w->weights, q);
+  status = linalg_invert_lower(q, w->inverse, q);
+  linalg_lower_gram(q, w->inverse, q);
+  linalg_mirror(q, w->inverse, q);
+  return status;
+}
+
+/* by_wave [count x width]: df/d(angle) with its sign changed, from df/d(cosines and sines). */
+GPS_CLONES static void turn_waves(size_t count, const double *by_feature, const double *feature,
+                                  double *by_wave) {
+#pragma omp simd
+  for (size_t m = 0; m < count; m++) {
+    by_wave[m] = by_feature[m] * feature[count + m] - by_feature[count + m] * feature[m];
+  }
+}
+
+/* slope [n_dims x n_frequencies] += points times df/d(angle), term by term. */
+static void add_slopes(const gp_fourier *gp, double n_targets, const double *panel, size_t width,
+                       const workspace *w) {
+  const size_t n_dims = gp->kernel->n_dims, q = w->q;
+  double *slope = w->slope;
+  size_t row = 0;
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    const size_t count = gp->count[t], rows = 2 * count;
+    if (is_stationary(gp, t)) {
+      linalg_gemm('N', 'N', rows, width, q, -n_targets, w->inverse + row, q, panel, q, 0.0,
+                  w->by_feature, rows);
+      linalg_gemm('N', 'N', rows, width, w->rank, 1.0, w->weights + row, q, w->alpha, w->rank, 1.0,
+                  w->by_feature, rows);
+      for (size_t j = 0; j < width; j++) {
+        turn_waves(count, w->by_feature + j * rows, panel + row + j * q, w->by_wave + j * count);
+      }
+      linalg_gemm('N', 'T', n_dims, count, width, 1.0, w->centred, n_dims, w->by_wave, count, 1.0,
+                  slope, n_dims);
+      slope += n_dims * count;
+    }
+    row += term_features(gp, t);
+  }
+}
+
+/* The pass over the points: residuals T - F'W, and what lengthscales need. */
+static void pass_points(const gp_fourier *gp, const gp_targets *targets, const double *features,
+                        workspace *w) {
+  const size_t n = gp->n_points, rank = w->rank;
+  memset(w->slope, 0, gp->kernel->n_dims * n_frequencies(gp) * sizeof *w->slope);
+  w->error_sq = 0.0;
+  for (size_t from = 0; from < n; from += PANEL) {
+    const size_t width = n - from < PANEL ? n - from : PANEL;
+    const double *panel = features + from * w->q;
+    memcpy(w->alpha, targets->root + from * rank, rank * width * sizeof *w->alpha);
+    linalg_gemm('T', 'N', rank, width, w->q, -1.0, w->weights, w->q, panel, w->q, 1.0, w->alpha,
+                rank);
+    w->error_sq += sum_of_squares(rank * width, w->alpha);
+    for (size_t i = 0; i < rank * width; i++) w->alpha[i] /= w->noise;
+    centre_points(gp, from, width, w->centred);
+    add_slopes(gp, (double)targets->n_targets, panel, width, w);
+  }
+}
+
+/* How much the marginal likelihood gains from a feature's log variance: (|W_j|^2 - H (1 - noise
+ * [B^-1]_jj)) / 2. */
+static double variance_slope(const workspace *w, double n_targets, size_t j) {
+  double sq = 0.0;
+  for (size_t r = 0; r < w->rank; r++) sq += w->weights[j + r * w->q] * w->weights[j + r * w->q];
+  return 0.5 * (sq - n_targets * (1.0 - w->noise * w->inverse[j * (w->q + 1)]));
+}
+
+static void gather_gradient(const gp_fourier *gp, const gp_targets *targets, const workspace *w,
+                            double *gradient) {
+  const size_t n_dims = gp->kernel->n_dims;
+  const double n_targets = (double)targets->n_targets;
+  const double *scaled = w->scaled, *slope = w->slope;
+  double trace = ((double)gp->n_points - (double)w->q) / w->noise;
+  size_t row = 0;
+  for (size_t j = 0; j < w->q; j++) trace += w->inverse[j * (w->q + 1)];
+  const double by_noise = 0.5 * (w->error_sq / (w->noise * w->noise) - n_targets * trace);
+  memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    const kernel_term *term = &gp->kernel->term[t];
+    double *out = gradient + term->first;
+    const int is_linear_ard = term->type->kind == KERNEL_DOT && term->is_ard;
+    for (size_t j = 0; j < term_features(gp, t); j++) {
+      out[is_linear_ard ? j : 0] += variance_slope(w, n_targets, row + j);
+    }
+    if (term->type->kind == KERNEL_INDEX) out[0] = exp(gp->theta[term->first]) * by_noise;
+    row += term_features(gp, t);
+    if (!is_stationary(gp, t)) continue;
+    for (size_t m = 0; m < gp->count[t]; m++, scaled += n_dims, slope += n_dims) {
+      for (size_t d = 0; d < n_dims; d++) out[1 + (term->is_ard ? d : 0)] += scaled[d] * slope[d];
+    }
+  }
+}
+
+gps_status gp_fourier_evaluate(const gp_fourier *gp, const gp_targets *targets,
+                               const double *features, double *jitter, double *value,
+                               double *gradient, double *scratch) {
+  workspace w = split_scratch(gp, targets->rank, scratch);
+  const double n = (double)gp->n_points, n_targets = (double)targets->n_targets;
+  const gps_status status = solve_weights(gp, targets, features, jitter, &w);
+  if (status != GPS_OK) return status;
+  scale_frequencies(gp, w.scaled);
+  pass_points(gp, targets, features, &w);
+  /* T'K^-1 T as the minimum that W is: its error is of second order in that of W. */
+  const double fit = w.error_sq / w.noise + sum_of_squares(w.q * w.rank, w.weights);
+  const double log_det = w.log_det + (n - (double)w.q) * log(w.noise);
+  *value = -0.5 * (fit + n_targets * (log_det + n * LOG_2PI));
+  gather_gradient(gp, targets, &w, gradient);
+  for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
+    if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
+  }
+  return isfinite(*value) ? GPS_OK : GPS_NOT_FINITE;
+}

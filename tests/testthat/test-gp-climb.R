@@ -1,0 +1,75 @@
+# The search that calls R code goes the way of the one in C.
+
+test_that("it takes the very steps of the exact engine's search", {
+  data <- smooth_toy(60, 3, 2)
+  y <- t(data$x)
+  goal <- t(data$targets)
+  for (kernel in list(kernel_composition(), kernel_rbf(ard = TRUE) + kernel_white())) {
+    theta <- gp_theta(kernel, y)
+    evaluate <- function(theta) gp_evaluate(kernel, theta, y, goal)
+    for (cap in c(1L, 2L, 7L, 60L)) {
+      expected <- gp_refit(kernel, theta, y, goal, cap)
+      found <- climb_theta(evaluate, kernel, theta, y, goal, cap, 1e-4, 1e-4, nrow(goal))
+      expect_identical(found$n_evals, expected$n_evals)
+      expect_equal(found$values, expected$values, tolerance = 1e-9)
+      expect_equal(found$theta, expected$theta, tolerance = 1e-7)
+      expect_identical(found$value, max(found$values))
+      expect_equal(found$moved, expected$moved, tolerance = 1e-7)
+    }
+  }
+})
+
+# A hill with its top at `top`, which counts how often it is asked.
+hill <- function(top, fails = function(par) FALSE) {
+  count <- 0
+  function(par) {
+    count <<- count + 1
+    if (fails(par)) gps_abort("No value here.", "numeric")
+    list(value = -sum((par - top)^2), gradient = -2 * (par - top), asked = count)
+  }
+}
+
+free <- function(n, max_evals = 50L, gain = 0) {
+  list(lower = rep(-Inf, n), upper = rep(Inf, n), max_evals = max_evals, gain = gain)
+}
+
+test_that("every evaluation is counted once, and the best one is returned as it was made", {
+  evaluate <- hill(c(a = 3, b = -2))
+  found <- climb_objective(evaluate, c(a = 0, b = 0), free(2))
+  expect_equal(found$par, c(a = 3, b = -2), tolerance = 1e-6)
+  expect_identical(evaluate(c(0, 0))$asked, length(found$values) + 1)
+  expect_identical(found$found$value, max(found$values))
+  for (cap in 1:4) {
+    evaluate <- hill(c(3, -2))
+    expect_length(climb_objective(evaluate, c(0, 0), free(2, cap))$values, cap)
+    expect_identical(evaluate(c(0, 0))$asked, cap + 1)
+  }
+  expect_identical(climb_objective(hill(c(3, -2)), c(a = 0, b = 1), free(2, 1L))$par,
+                   c(a = 0, b = 1))
+})
+
+test_that("the search keeps to its limits and stops where little is to be gained", {
+  limits <- list(lower = c(-1, -1), upper = c(1, 1), max_evals = 50L, gain = 0)
+  expect_equal(climb_objective(hill(c(3, 0.5)), c(0, 0), limits)$par, c(1, 0.5))
+  found <- climb_objective(hill(c(3, 0.5)), c(0, 0), free(2, gain = 1e6))
+  expect_lte(length(found$values), 4)
+  flat <- function(par) list(value = 2, gradient = c(0, 0))
+  expect_identical(climb_objective(flat, c(1, 2), free(2))$par, c(1, 2))
+})
+
+test_that("a point without a value is backed off from, and a start without one is an error", {
+  for (bad in list(function(par) par > 0.9, function(par) par > 0.2 && par < 2)) {
+    found <- climb_objective(hill(1, bad), 0, free(1))
+    expect_true(all(is.finite(found$values)))
+    expect_gt(found$value, -1)
+  }
+  expect_gps_error(climb_objective(hill(1, function(par) TRUE), 0, free(1)), "No value here",
+                   class = "numeric")
+  wrong <- function(value, gradient) function(par) list(value = value, gradient = gradient)
+  for (start in list(wrong(NaN, 0), wrong(-Inf, 0), wrong(0, NaN))) {
+    expect_gps_error(climb_objective(start, 0, free(1)), "at the start is not finite",
+                     class = "numeric")
+  }
+  bug <- function(par) if (par == 0) list(value = 0, gradient = 1) else stop("a bug")
+  expect_error(climb_objective(bug, 0, free(1)), "a bug")
+})
