@@ -256,3 +256,14 @@ check_fit_gp <- function(parts) {
 is_finite_matrix <- function(x, n_rows, n_cols) {
   is.double(x) && identical(dim(x), as.integer(c(n_rows, n_cols))) && all(is.finite(x))
 }
+
+is_basis_sound <- function(prepared, n_dims) {
+  basis <- prepared$basis
+  rank <- nrow(prepared$transform)
+  is.list(prepared) && is.list(basis) && is_number(prepared$noise) && is.integer(rank) &&
+    is_finite_matrix(prepared$transform, rank, rank) &&
+    (inherits(basis, "gps_basis_inducing") && is_finite_matrix(basis$z, n_dims, rank) ||
+       inherits(basis, "gps_basis_fourier") && all(vapply(basis$frequencies, function(x) {
+         is_finite_matrix(x, n_dims, ncol(x))
+       }, NA)))
+}

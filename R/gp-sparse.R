@@ -36,7 +36,7 @@ gp_sparse_approximate <- function(selector, theta, y, n_threads = 1L) {
   kernel <- selector$kernel
   basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective)
   moments <- basis_moments(basis, kernel, theta, y, n_threads)
-  prepared <- basis_prepare(basis, kernel, theta, moments)
+  prepared <- basis_prepare(count_residual(basis, moments), kernel, theta, moments)
   features <- prepared$transform %*% basis_features(basis, kernel, theta, y, n_threads)$features
   list(form = "features", basis = features, leverage = colSums(features^2),
        jitter = prepared$jitter, approximation = prepared)

@@ -66,7 +66,7 @@ describe_fit <- function(fit) {
   lines <- c(
     Model = format_model(model),
     Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
-    Selector = describe_selector(resolve_selector(fit$selector, model)),
+    Selector = describe_selector(fitted_selector(fit)),
     Selected = sprintf("%d of %s, at most %d on: %s states a point", fit$n_selected,
                        describe_choices(model), fit$max_active,
                        format_number(count_states(model$rule, fit$n_selected, fit$max_active))),
@@ -109,6 +109,14 @@ shown_dim <- function(dim) paste(dim, collapse = " x ")
 format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
 
 plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
+
+# The selector with what the fit has chosen for it.
+fitted_selector <- function(fit) {
+  selector <- resolve_selector(fit$selector, fit$model)
+  chosen <- c("method", "rank", "is_auto")
+  selector[chosen] <- fit$gp[chosen]
+  selector
+}
 
 describe_selector <- function(selector) {
   if (is.null(selector$kernel)) return(format_selector(selector))

@@ -264,23 +264,32 @@ train_selector <- function(fit, task) {
   y <- need_data(fit, "Selection for new data by a learned selector")
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
-  selector$n_trained <- ncol(y)
-  class(selector) <- c("gps_selector_trained", "gps_selector")
+  trained <- train_kernel(selector, fit, theta, y, task$n_threads)
+  structure(c(selector, trained, list(n_trained = ncol(y))),
+            class = c("gps_selector_trained", "gps_selector"))
+}
+
+# What predicts at new points from the fit's data and last expectations.
+train_kernel <- function(selector, fit, theta, y, n_threads) {
   if (has_sparse_targets(selector, list(y = y, model = fit$model))) {
-    prepared <- prepare_gp(selector, fit$model, theta, y, task$n_threads)
-    selector$trained <- gp_sparse_train(selector$kernel, theta, y, slot_targets(fit), prepared)
-    return(selector)
+    prepared <- prepare_gp(selector, fit$model, theta, y, n_threads)
+    return(list(trained = gp_sparse_train(selector$kernel, theta, y, slot_targets(fit), prepared)))
   }
-  weights <- gp_weights(selector$kernel, theta, y, dense_targets(fit, fit$model$n_latents),
-                        task$n_threads)
-  selector[c("theta", "y", "weights")] <- list(theta, y, weights)
-  selector
+  targets <- dense_targets(fit, fit$model$n_latents)
+  if (inherits(selector, "gps_selector_divide")) {
+    prepared <- prepare_gp(selector, fit$model, theta, y, n_threads)
+    return(list(divided = prepared, targets = targets))
+  }
+  list(theta = theta, y = y, weights = gp_weights(selector$kernel, theta, y, targets, n_threads))
 }
 
 #' @export
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
   newdata <- block_data(task$y, block)
   if (!is.null(selector$gp)) return(basis_means(selector$gp, newdata, task$n_threads))
+  if (!is.null(selector$divided)) {
+    return(divide_predict_means(selector$divided, selector$targets, newdata))
+  }
   if (!is.null(selector$trained)) {
     return(gp_sparse_predict(selector$trained, newdata, task_layout(selector, task),
                              task$n_threads))

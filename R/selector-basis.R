@@ -46,26 +46,16 @@ block_affinity.gps_selector_basis <- function(selector, task, state, block, inpu
   targets <- if (!is.null(memory$targets)) {
     lapply(memory$targets, block_slots, block = block)
   }
-  basis_affinity(memory$prepared, memory$cross, view$features, view$scale, targets, memory$weight,
-                 task$n_threads)
+  basis_affinity(memory$prepared, memory$cross, view$features, view$scale, targets, memory$weight)
 }
 
 # What a block adds to the sums: `cross` with the new expectations, and where they are needed, the
 # moments of the basis functions.
 block_sums <- function(task, state, view, result) {
   if (is.null(view)) return(NULL)
-  sums <- list(cross = cross_slots(view, result, task$model$n_latents))
+  sums <- list(cross = basis_cross_slots(view$features, view$scale, result, task$model$n_latents))
   if (has_moments_of(state$memory, task)) return(sums)
-  c(sums, view_moments(view))
-}
-
-cross_slots <- function(view, targets, n_latents) {
-  .Call(C_gp_cross_slots, view$features, view$scale, targets$selected, targets$prob_on, n_latents)
-}
-
-view_moments <- function(view) {
-  list(gram = tcrossprod(view$features), residual = sum(view$residual),
-       n_points = as.double(ncol(view$features)))
+  c(sums, feature_moments(view))
 }
 
 # Whether the moments that a memory was prepared from are of this task's points and do not change.
@@ -129,14 +119,20 @@ regress_basis <- function(selector, task, state) {
   memory
 }
 
-# From moments what predictions need. The residuals of incomplete Cholesky, on average over the
-# points, count as noise: without them predictions get worse as the rank grows.
+# From moments what predictions need. What the basis leaves of the kernel, on average over the
+# points, counts as noise: without it predictions get worse as the rank grows, since the basis'
+# own points would be taken for known.
 prepare_basis <- function(selector, memory, sums) {
   moments <- sums[c("gram", "residual", "n_points")]
-  if (selector$method == "ichol") memory$basis$extra <- moments$residual / moments$n_points
+  memory$basis <- count_residual(memory$basis, moments)
   memory$moments <- moments
   memory$prepared <- basis_prepare(memory$basis, selector$kernel, memory$theta, moments)
   memory
+}
+
+count_residual <- function(basis, moments) {
+  if (!is_scaled(basis)) basis$extra <- moments$residual / moments$n_points
+  basis
 }
 
 choose_basis <- function(selector, task, memory) {
@@ -148,20 +144,22 @@ choose_basis <- function(selector, task, memory) {
 # A pass for the sums alone: after the basis has changed. `kept` are the features of all points, if
 # they are few enough.
 survey <- function(selector, task, memory, targets) {
-  is_kept <- is.matrix(task$y) && as.double(ncol(task$y)) * basis_size(memory$basis) <=
+  is_kept <- is.matrix(task$y) && as.double(ncol(task$y)) * rank_of(memory$basis) <=
     max_kept_features
-  parts <- lapply(task$blocks, function(block) {
-    opened <- open_block(task, block)
+  parts <- map_blocks(task, function(task, block) {
     view <- basis_features(memory$basis, selector$kernel, memory$theta,
-                           block_data(opened$task$y, opened$block), task$n_threads)
+                           block_data(task$y, block), task$n_threads)
     slots <- lapply(targets, block_slots, block = block)
-    list(sums = c(list(cross = cross_slots(view, slots, task$model$n_latents)),
-                  view_moments(view)),
+    cross <- basis_cross_slots(view$features, view$scale, slots, task$model$n_latents)
+    list(sums = c(list(cross = cross), feature_moments(view)),
          view = if (is_kept) view)
   })
   list(sums = fold_parts(lapply(parts, `[[`, "sums")),
        kept = if (is_kept) join_views(lapply(parts, `[[`, "view")))
 }
+
+# Number of features: pivots, or random ones.
+rank_of <- function(basis) if (is.null(basis$z)) 2 * sum(lengths(basis$frequencies)) else ncol(basis$z)
 
 join_views <- function(views) {
   if (length(views) == 1) return(views[[1]])
@@ -174,7 +172,7 @@ join_views <- function(views) {
 basis_means <- function(gp, newdata, n_threads = 1L) {
   prepared <- gp$prepared
   view <- basis_features(prepared$basis, prepared$kernel, prepared$theta, newdata, n_threads)
-  basis_affinity(prepared, gp$cross, view$features, view$scale, n_threads = n_threads)
+  basis_affinity(prepared, gp$cross, view$features, view$scale)
 }
 
 # Share of the targets' variance that leave-one-out means explain, on at most `max_points` points.
@@ -185,7 +183,7 @@ basis_r2 <- function(selector, task, memory, max_points = 512L) {
                          task$n_threads)
   targets <- lapply(memory$targets, function(x) x[, points, drop = FALSE])
   loo <- basis_affinity(memory$prepared, memory$cross, view$features, view$scale, targets,
-                        memory$weight, task$n_threads)
+                        memory$weight)
   gp_loo_r2(dense_targets(targets, task$model$n_latents), loo)
 }
 

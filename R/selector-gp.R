@@ -145,7 +145,8 @@ memory_r2 <- function(selector, task, memory, targets) {
 
 # Whether a memory can rank.
 knows_targets <- function(memory) {
-  !is.null(memory$affinity) || !is.null(memory$targets) || !is.null(memory$grown)
+  known <- c("affinity", "targets", "grown", "cross")
+  !all(vapply(memory[known], is.null, NA))
 }
 
 # What a memory has of the data points it was made for.
@@ -233,7 +234,10 @@ refit_kernel <- function(selector, task, memory, y, targets) {
     return(gp_refit(selector$kernel, memory$theta, y, targets, selector$refit_evals,
                     task$n_threads, n_targets = n_targets))
   }
-  refit <- basis_refit(memory$basis, selector$kernel, memory$theta, y, targets,
+  basis <- memory$basis
+  # The bound of "vfe" counts what the basis leaves by itself.
+  if (identical(basis$objective, "vfe")) basis$extra <- 0
+  refit <- basis_refit(basis, selector$kernel, memory$theta, y, targets,
                        selector$refit_evals, task$n_threads, n_targets = n_targets,
                        learn_inputs = selector$learn_inputs)
   if (!selector$learn_inputs) refit["basis"] <- list(NULL)

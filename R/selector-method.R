@@ -59,7 +59,8 @@ describe_engine <- function(selector) {
     fourier = sprintf("%s random Fourier features", size),
     divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else "")
   )
-  words <- trimws(if (is.null(selector$rank)) sub(" of( rank| points)?$", "", words) else words)
+  if (is.null(selector$rank)) words <- sub(" of( rank| points)", "", words)
+  words <- trimws(words)
   if (isTRUE(selector$is_auto)) paste(words, "(chosen by the number of points)") else words
 }
 

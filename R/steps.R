@@ -44,9 +44,9 @@ gps_affinity <- function(selector, state, y, points = NULL) {
     if (!inherits(state, "gps_fit")) {
       gps_abort("`state$memory` must be from gps_learn(): this selector learns before it ranks.")
     }
-    step$state$memory <- learn_selector(selector, step$task, step$state)
+    step$state$memory <- learn_selector(step$task$selector, step$task, step$state)
   }
-  affinity_of_points(selector, step, points)
+  affinity_of_points(step$task$selector, step, points)
 }
 
 has_to_learn <- function(selector, memory) {
@@ -64,6 +64,7 @@ affinity_of_points <- function(selector, step, points) {
   }
   affinity <- matrix(0, length(points), task$model$n_latents)
   for (block in split_blocks(length(points), task$model$n_latents)) {
+    step$state$view <- block_view(selector, task, step$state, block)
     inputs <- block_inputs(task$model, step$state$params, task$y, block)
     value <- block_affinity(selector, task, step$state, block, inputs)
     if (!is.null(value)) affinity[block_columns(block), ] <- t(value)
@@ -72,7 +73,10 @@ affinity_of_points <- function(selector, step, points) {
 }
 
 memory_of_points <- function(memory, points) {
-  if (is.null(memory$affinity)) {
+  if (!is.null(memory$cross)) {
+    memory$targets <- lapply(memory$targets, function(x) x[, points, drop = FALSE])
+    memory["kept"] <- list(NULL)
+  } else if (is.null(memory$affinity)) {
     memory$points <- points
   } else {
     memory$affinity <- memory$affinity[, points, drop = FALSE]
@@ -87,7 +91,7 @@ gps_learn <- function(selector, state, y) {
   if (is.null(step$state$selected)) {
     gps_abort("`state` must have `selected` and `prob_on`, n x slots, as from gps_estep().")
   }
-  memory <- learn_selector(selector, step$task, step$state)
+  memory <- learn_selector(step$task$selector, step$task, step$state)
   if (inherits(selector, "gps_selector_custom")) memory$learned else memory
 }
 
@@ -114,9 +118,14 @@ read_step <- function(selector, state, y) {
     }
   }
   task <- list(y = data$y, model = state$model,
-               selector = resolve_selector(selector, state$model), seed = c(0L, 0L),
+               selector = step_selector(selector, state$model, data$y), seed = c(0L, 0L),
+               blocks = split_blocks(n_points(data$y), state$model$n_latents),
                n_threads = resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
+}
+
+step_selector <- function(selector, model, y) {
+  resolve_engine(resolve_selector(selector, model), model, n_dims(y), n_points(y))
 }
 
 # Memory from gps_learn() as the selector keeps it.
@@ -146,7 +155,8 @@ fit_step <- function(selector, fit, y) {
     if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }
   task <- list(y = data$y, model = fit$model,
-               selector = resolve_selector(selector, fit$model), seed = fit$seed,
+               selector = step_selector(selector, fit$model, data$y), seed = fit$seed,
+               blocks = split_blocks(n_points(data$y), fit$model$n_latents),
                n_threads = resolve_threads(fit$control$n_threads))
   list(task = task, state = inner, row_names = data$row_names)
 }
