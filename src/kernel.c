@@ -278,10 +278,10 @@ GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, c
   return sum;
 }
 
-GPS_CLONES static void multiply(size_t n, const double *x, const double *y, double factor,
-                                double *out) {
+GPS_CLONES static void add_product(size_t n, const double *x, const double *y, double factor,
+                                   double *out) {
 #pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] = factor * x[i] * y[i];
+  for (size_t i = 0; i < n; i++) out[i] += factor * x[i] * y[i];
 }
 
 /* A's entries of a chunk as they count in the contraction of the full symmetric matrix. */
@@ -292,19 +292,17 @@ GPS_CLONES static void count_pairs(const kernel_pairs *pairs, size_t from, size_
   if (pairs->same >= from && pairs->same - from < n) a[pairs->same - from] *= 0.5;
 }
 
+/* One chunk of pairs with their weights. `slope`, unless NULL: see kernel_contract_cross(). */
 static void contract_stationary(const kernel_metric *metric, const kernel_term *term,
                                 const kernel_pairs *pairs, size_t from, size_t n, const double *a,
                                 double *sums, double *slope) {
   double r2[CHUNK], k[CHUNK], w[CHUNK];
-  const double variance = variance_of(metric, term);
-  scaled_distances(pairs, from, n, inverse_l2_of(metric, term), r2);
+  const double variance = variance_of(metric, term), inverse_l2 = inverse_l2_of(metric, term);
+  scaled_distances(pairs, from, n, inverse_l2, r2);
   term->type->profile(n, r2, k, w);
   sums[0] += variance * dot_of(n, a, k);
-  if (metric->is_ard) {
-    multiply(n, a, w, variance, slope + from);
-  } else {
-    sums[1] += variance * triple_of(n, a, w, r2);
-  }
+  if (!metric->is_ard) sums[1] += variance * triple_of(n, a, w, r2);
+  if (slope) add_product(n, a, w, variance * inverse_l2, slope);
 }
 
 static void contract_dot(const kernel_metric *metric, const kernel_term *term,
@@ -312,29 +310,82 @@ static void contract_dot(const kernel_metric *metric, const kernel_term *term,
                          double *sums, double *slope) {
   double product[CHUNK];
   if (metric->is_ard) {
-    memcpy(slope + from, a, n * sizeof *a);
+    memcpy(slope, a, n * sizeof *a);
     return;
   }
   raw_products(pairs, from, n, product);
   sums[0] += variance_of(metric, term) * dot_of(n, a, product);
 }
 
+static void contract_chunk(const kernel_metric *metric, const kernel_pairs *pairs, size_t from,
+                           size_t n, const double *a, double *sums, double *slope) {
+  for (int t = 0; t < metric->n_terms; t++) {
+    const kernel_term *term = &metric->kernel->term[metric->term[t]];
+    double *term_sums = sums + 2 * metric->term[t];
+    if (term->type->kind == KERNEL_STATIONARY) {
+      contract_stationary(metric, term, pairs, from, n, a, term_sums, slope);
+    } else if (term->type->kind == KERNEL_DOT) {
+      contract_dot(metric, term, pairs, from, n, a, term_sums, slope);
+    } else {
+      term_sums[0] += exp(metric->theta[term->first]) * sum_of(n, a);
+    }
+  }
+}
+
 void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
                      double *sums, double *slope) {
-  double a[CHUNK];
+  double a[CHUNK], chunk_slope[CHUNK];
   for (size_t from = 0; from < pairs->n; from += CHUNK) {
     const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
     count_pairs(pairs, from, n, weight, a);
-    for (int t = 0; t < metric->n_terms; t++) {
-      const kernel_term *term = &metric->kernel->term[metric->term[t]];
-      double *term_sums = sums + 2 * metric->term[t];
-      if (term->type->kind == KERNEL_STATIONARY) {
-        contract_stationary(metric, term, pairs, from, n, a, term_sums, slope);
-      } else if (term->type->kind == KERNEL_DOT) {
-        contract_dot(metric, term, pairs, from, n, a, term_sums, slope);
-      } else {
-        term_sums[0] += exp(metric->theta[term->first]) * sum_of(n, a);
-      }
+    if (metric->is_ard) memset(chunk_slope, 0, n * sizeof *chunk_slope);
+    contract_chunk(metric, pairs, from, n, a, sums, metric->is_ard ? chunk_slope : NULL);
+    /* Only now: `slope` may be where the inner products stood. */
+    if (metric->is_ard) memcpy(slope + from, chunk_slope, n * sizeof *slope);
+  }
+}
+
+void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
+                           const double *weight, double *sums, double *slope) {
+  double chunk_slope[CHUNK];
+  for (size_t from = 0; from < pairs->n; from += CHUNK) {
+    const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
+    if (slope) memset(chunk_slope, 0, n * sizeof *chunk_slope);
+    contract_chunk(metric, pairs, from, n, weight + from, sums, slope ? chunk_slope : NULL);
+    if (slope) memcpy(slope + from, chunk_slope, n * sizeof *slope);
+  }
+}
+
+void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, size_t n,
+                              const double *x, const double *weight, double *gradient) {
+  const size_t n_dims = kernel->n_dims;
+  const double total = sum_of(n, weight);
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    if (term->type->kind == KERNEL_INDEX) continue;
+    if (term->type->kind != KERNEL_DOT) {
+      gradient[term->first] += exp(theta[term->first]) * total;
+      continue;
+    }
+    for (size_t d = 0; d < n_dims; d++) {
+      const size_t at = term->first + (term->is_ard ? d : 0);
+      double sum = 0.0;
+      for (size_t j = 0; j < n; j++) sum += weight[j] * x[d + j * n_dims] * x[d + j * n_dims];
+      gradient[at] += exp(theta[at]) * sum;
     }
   }
+}
+
+double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t d) {
+  double variance = 0.0;
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    if (term->type->kind == KERNEL_DOT)
+      variance += exp(theta[term->first + (term->is_ard ? d : 0)]);
+  }
+  return variance;
+}
+
+double kernel_coordinate_scale(const kernel_metric *metric, size_t d) {
+  return metric->n_terms > 0 ? scale_of(metric, d) : 1.0;
 }

@@ -95,4 +95,23 @@ void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, d
 void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
                      double *sums, double *slope);
 
+/* The same with a column of a rectangular matrix: each pair counts once, with its weight [n].
+ * Unless NULL, slope [n] (which may be gram's storage) gets for a metric's stationary terms the
+ * weights of squared differences of z: the sum of slope (z_i - z_j)^2 is that of A dk/d(log
+ * lengthscale), and the derivative by z_i is slope (z_j - z_i). For inner products with a scale per
+ * dimension it is as above, and must not be NULL; other inner products leave nothing in it. */
+void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
+                           const double *weight, double *sums, double *slope);
+
+/* gradient [n_hyper] += sum over columns of x of weight dk(x, x)/d(log parameter), without noise.
+ */
+void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, size_t n,
+                              const double *x, const double *weight, double *gradient);
+
+/* Factor of x_d z_d in the kernel. */
+double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t d);
+
+/* What dimension d is multiplied by when points are embedded in a metric. */
+double kernel_coordinate_scale(const kernel_metric *metric, size_t d);
+
 #endif

@@ -1,0 +1,140 @@
+/* Gaussian processes with a basis of Q functions instead of all pairs of points: kernel matrices
+ * between two sets of points, the choice of pivots, inducing points, and leave-one-out from
+ * features. Points are columns. Called by r_gp_basis.c on the main thread; elementwise passes run
+ * on n_threads threads over disjoint columns, so results have the same bits for any number. */
+#ifndef GPSELECT_GP_BASIS_H
+#define GPSELECT_GP_BASIS_H
+
+#include "kernel.h"
+#include "linalg.h"
+
+/* ---- two sets of points ---- */
+
+/* A kernel at fixed parameters, and the point from which distances are measured. */
+typedef struct {
+  const gps_kernel *kernel;
+  const double *theta; /* [n_hyper] */
+  kernel_centre centre;
+  int n_threads;
+} gp_cross;
+
+/* Points and, once embedded, their coordinates in one metric. */
+typedef struct {
+  size_t n;
+  const double *x, *shifted; /* [n_dims x n] */
+  double *z, *sq, *tilt;     /* [n_dims x n], [n], [n] */
+} gp_points;
+
+/* Storage of the coordinates of n points, which gp_points_at() deals out. */
+size_t gp_points_scratch(size_t n_dims, size_t n);
+gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *shifted,
+                       double *scratch);
+
+/* k [rows x cols], leading dimension ld, without noise. gram [rows x cols] is scratch. `is_ready`:
+ * the rows' coordinates are still there from a call before, which only a kernel of one metric makes
+ * use of. */
+void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
+                     int is_ready, double *gram, double *k, size_t ld);
+
+/* ---- pivots: incomplete Cholesky K ~ L L', K without noise ---- */
+
+typedef struct {
+  const gp_cross *cross;
+  size_t n_points;
+  const double *x, *shifted; /* [n_dims x n_points] */
+  size_t max_rank;
+  double tol;     /* stop where trace(K - L L') <= tol trace(K) */
+  size_t *pivot;  /* [max_rank] 0-based */
+  double *factor; /* L [n_points x max_rank] */
+  double *trace;  /* [max_rank + 1] of K - L L' after each step */
+  size_t rank;    /* found */
+  double *scratch;
+} gp_pivoting;
+
+size_t gp_pivots_scratch(size_t n_dims, size_t n_points, size_t max_rank);
+
+/* Each pivot has the largest residual on the diagonal, the first of equals. Stops also where the
+ * residuals are rounding. */
+gps_status gp_pivots_choose(gp_pivoting *job);
+
+/* ---- features: K ~ F'F, the noise apart ---- */
+
+/* transform [n_features x n_features] holds a matrix of moments F F' and becomes T = R^-1 with F F'
+ * + noise = R R', so that u = T f has the leverage as its square. What had to be added to the noise
+ * is left in `jitter`. */
+size_t gp_transform_scratch(size_t n_features);
+gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
+                        double *jitter, double *scratch);
+
+/* Sums of squares of each column. */
+void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);
+
+/* Targets in slots: latents from 1, 0 is an empty slot. */
+typedef struct {
+  size_t n_slots, n_latents;
+  const int *selected; /* [n_slots x n_points] */
+  const double *prob;  /* [n_slots x n_points] */
+} gp_slots;
+
+/* cross [n_features x n_latents] += sum of f_n (y_n / scale_n)'; scale NULL: all 1. */
+void gp_cross_slots(size_t n_features, size_t n_points, const double *features, const double *scale,
+                    const gp_slots *slots, double *cross);
+
+/* Predictions for points that are in the sums themselves, each with weight `weight`. */
+typedef struct {
+  size_t n_features, n_points, n_targets;
+  const double *transform; /* T [n_features x n_features] */
+  const double *cross;     /* [n_features x n_targets] */
+  const double *features;  /* [n_features x n_points] */
+  const double *scale;     /* [n_points], NULL: all 1 */
+  double weight;
+} gp_affinity_job;
+
+/* u = T f for all points, in `rotated` [n_features x n_points]; its squares are the leverages q. */
+void gp_leverage(const gp_affinity_job *job, double *rotated, double *leverage);
+
+/* mean [n_targets x n_points] = what the others predict, but for the share of the point's own
+ * targets y, which gp_leave_out_*() take away: scale u'P / (1 - weight q), P = T cross. `rotated`
+ * is used up; projected [n_features x n_targets] is scratch. */
+void gp_affinity_means(const gp_affinity_job *job, const double *leverage, double *rotated,
+                       double *projected, double *mean);
+
+/* mean -= weight q y / (1 - weight q). */
+void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,
+                        double *mean);
+void gp_leave_out_slots(const gp_affinity_job *job, const double *leverage, const gp_slots *slots,
+                        double *mean);
+
+/* Predictions of points that are in no sum: scale f' T'T cross. weights [n_features x n_targets] is
+ * scratch. */
+void gp_plain_means(const gp_affinity_job *job, double *weights, double *mean);
+
+/* ---- inducing points z [n_dims x n_inducing]: f = Lu^-1 k(z, x), K(z, z) = Lu Lu' ---- */
+
+typedef struct {
+  const gp_cross *cross;
+  size_t n_inducing;
+  const double *z, *shifted; /* [n_dims x n_inducing] */
+  double *factor;            /* Lu [n_inducing x n_inducing] */
+  double relative_jitter;    /* added to K(z, z) in units of its mean diagonal */
+  double *coordinates;       /* [gp_points_scratch()] of z */
+} gp_inducing;
+
+/* Lu, with as much jitter as it takes. gram [n_inducing x n_inducing] is scratch. */
+gps_status gp_inducing_factor(gp_inducing *basis, double *gram);
+
+/* Points are treated this many at a time. */
+#define GP_PANEL 1024
+
+/* features [n_inducing x n] of points x with their shifted coordinates, and residual [n] = k(x, x)
+ * - f'f, at least 0. scratch [gp_inducing_scratch()]. */
+size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing);
+void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
+                          const double *shifted, double *features, double *residual,
+                          double *scratch);
+
+/* Divides features by scale [n_points] = sqrt(residual + noise). */
+void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
+                       double *features, double *scale);
+
+#endif

@@ -1,0 +1,70 @@
+/* Features of inducing points, orthogonal under the kernel, f = Lu^-1 k(z, x): f'f is at most k(x,
+ * x), whatever the condition of K(z, z). Called by r_gp_basis.c. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "gp.h"
+#include "gp_basis.h"
+
+/* The pivots of a matrix that is singular but for rounding are below this share of its diagonal, in
+ * units of its size times the machine's precision. */
+#define SINGULAR 8.0
+
+static gp_points inducing_points(const gp_inducing *basis) {
+  return gp_points_at(basis->cross->kernel->n_dims, basis->n_inducing, basis->z, basis->shifted,
+                      basis->coordinates);
+}
+
+/* LAPACK may find a factor where rounding alone kept a pivot above 0. */
+static gps_status factor_safely(size_t n, double *a, double mean_diagonal) {
+  const gps_status status = linalg_cholesky(n, a, n);
+  const double least = SINGULAR * DBL_EPSILON * (double)n * mean_diagonal;
+  for (size_t i = 0; status == GPS_OK && i < n; i++) {
+    if (!(a[i * (n + 1)] * a[i * (n + 1)] > least)) return GPS_NOT_POSDEF;
+  }
+  return status;
+}
+
+gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
+  const size_t n = basis->n_inducing;
+  const gp_points z = inducing_points(basis);
+  for (int step = 0;; step++) {
+    double mean_diagonal = 0.0;
+    gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->factor, n);
+    for (size_t i = 0; i < n; i++) mean_diagonal += basis->factor[i * (n + 1)] / (double)n;
+    if (!isfinite(mean_diagonal)) return GPS_NOT_FINITE;
+    const double relative = gp_jitter_step(step, n, 1.0);
+    if (relative < 0.0) return GPS_NOT_POSDEF;
+    basis->relative_jitter = relative;
+    for (size_t i = 0; i < n; i++) basis->factor[i * (n + 1)] += relative * mean_diagonal;
+    const gps_status status = factor_safely(n, basis->factor, mean_diagonal);
+    if (status != GPS_NOT_POSDEF) return status;
+  }
+}
+
+size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing) {
+  return GP_PANEL * n_inducing + gp_points_scratch(n_dims, GP_PANEL);
+}
+
+void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
+                          const double *shifted, double *features, double *residual,
+                          double *scratch) {
+  const size_t n_dims = basis->cross->kernel->n_dims, q = basis->n_inducing;
+  const gp_points z = inducing_points(basis);
+  double explained[GP_PANEL];
+  kernel_diagonal(basis->cross->kernel, basis->cross->theta, n, x, residual);
+  for (size_t from = 0; from < n; from += GP_PANEL) {
+    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    double *panel = features + from * q;
+    const gp_points points = gp_points_at(n_dims, width, x + from * n_dims, shifted + from * n_dims,
+                                          scratch + GP_PANEL * q);
+    gp_cross_values(basis->cross, &z, &points, from > 0, scratch, panel, q);
+    linalg_trsm('L', 'N', q, width, basis->factor, q, panel, q);
+    gp_column_squares(q, width, panel, explained);
+    for (size_t j = 0; j < width; j++) {
+      const double left = residual[from + j] - explained[j];
+      residual[from + j] = left > 0.0 ? left : 0.0;
+    }
+  }
+}

@@ -1,0 +1,129 @@
+/* What all Gaussian processes with features share, K ~ F'F: leave-one-out means from sums over
+ * points. Leaving out a point takes its own share, of weight w, from the sums: with q = f'B^-1 f of
+ * B = F F' + noise, mean = (f'B^-1 F Y' - w q y) / (1 - w q). Called by r_gp_basis.c. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "gp.h"
+#include "gp_basis.h"
+#include "vector_math.h"
+
+size_t gp_transform_scratch(size_t n_features) { return n_features * n_features; }
+
+gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
+                        double *jitter, double *scratch) {
+  const size_t n = n_features;
+  double trace = 0.0, log_det;
+  for (size_t i = 0; i < n; i++) trace += transform[i * (n + 1)];
+  if (!isfinite(trace)) return GPS_NOT_FINITE;
+  memcpy(scratch, transform, n * n * sizeof *scratch);
+  *jitter = 0.0;
+  for (int step = 1;; step++) {
+    const double added = noise + *jitter;
+    for (size_t i = 0; i < n; i++) transform[i * (n + 1)] += added;
+    const gps_status status =
+        added > 0.0 ? linalg_factor_inverse(n, transform, n, 1.0 + trace / added, &log_det)
+                    : GPS_NOT_POSDEF;
+    if (status != GPS_NOT_POSDEF) return status;
+    *jitter = gp_jitter_step(step, n_points, trace / (double)n_points);
+    if (!(*jitter > 0.0)) return status;
+    memcpy(transform, scratch, n * n * sizeof *scratch);
+  }
+}
+
+GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
+}
+
+GPS_CLONES static double square_of(size_t n, const double *x) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+  return sum;
+}
+
+void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out) {
+  for (size_t j = 0; j < n_cols; j++) out[j] = square_of(n_rows, x + j * n_rows);
+}
+
+GPS_CLONES static void rescale(size_t n, double factor, double *x) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+void gp_cross_slots(size_t n_features, size_t n_points, const double *features, const double *scale,
+                    const gp_slots *slots, double *cross) {
+  for (size_t j = 0; j < n_points; j++) {
+    const double weight = scale ? 1.0 / scale[j] : 1.0;
+    for (size_t i = j * slots->n_slots; i < (j + 1) * slots->n_slots; i++) {
+      if (slots->selected[i] <= 0 || slots->prob[i] == 0.0) continue;
+      add_scaled(n_features, weight * slots->prob[i], features + j * n_features,
+                 cross + (size_t)(slots->selected[i] - 1) * n_features);
+    }
+  }
+}
+
+/* 1 - w q, which is 0 up to rounding where nothing but a point itself tells of it. */
+static double left_of(const gp_affinity_job *job, double leverage) {
+  const double left = 1.0 - job->weight * leverage;
+  return left > DBL_EPSILON ? left : DBL_EPSILON;
+}
+
+void gp_leverage(const gp_affinity_job *job, double *rotated, double *leverage) {
+  const size_t q = job->n_features, n = job->n_points;
+  memcpy(rotated, job->features, q * n * sizeof *rotated);
+  linalg_trmm('L', 'N', q, n, job->transform, q, rotated, q);
+  gp_column_squares(q, n, rotated, leverage);
+}
+
+void gp_affinity_means(const gp_affinity_job *job, const double *leverage, double *rotated,
+                       double *projected, double *mean) {
+  const size_t q = job->n_features, n = job->n_points, n_targets = job->n_targets;
+  memcpy(projected, job->cross, q * n_targets * sizeof *projected);
+  linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
+  for (size_t j = 0; j < n; j++) {
+    const double scale = job->scale ? job->scale[j] : 1.0;
+    rescale(q, scale / left_of(job, leverage[j]), rotated + j * q);
+  }
+  linalg_gemm('T', 'N', n_targets, n, q, 1.0, projected, q, rotated, q, 0.0, mean, n_targets);
+}
+
+void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,
+                        double *mean) {
+  const size_t n_targets = job->n_targets;
+  for (size_t j = 0; j < job->n_points; j++) {
+    add_scaled(n_targets, -job->weight * leverage[j] / left_of(job, leverage[j]),
+               targets + j * n_targets, mean + j * n_targets);
+  }
+}
+
+void gp_leave_out_slots(const gp_affinity_job *job, const double *leverage, const gp_slots *slots,
+                        double *mean) {
+  for (size_t j = 0; j < job->n_points; j++) {
+    const double own = job->weight * leverage[j] / left_of(job, leverage[j]);
+    for (size_t i = j * slots->n_slots; i < (j + 1) * slots->n_slots; i++) {
+      if (slots->selected[i] <= 0) continue;
+      mean[(size_t)(slots->selected[i] - 1) + j * job->n_targets] -= own * slots->prob[i];
+    }
+  }
+}
+
+void gp_plain_means(const gp_affinity_job *job, double *weights, double *mean) {
+  const size_t q = job->n_features, n = job->n_points, n_targets = job->n_targets;
+  memcpy(weights, job->cross, q * n_targets * sizeof *weights);
+  linalg_trmm('L', 'N', q, n_targets, job->transform, q, weights, q);
+  linalg_trmm('L', 'T', q, n_targets, job->transform, q, weights, q);
+  linalg_gemm('T', 'N', n_targets, n, q, 1.0, weights, q, job->features, q, 0.0, mean, n_targets);
+  if (job->scale == NULL) return;
+  for (size_t j = 0; j < n; j++) rescale(n_targets, job->scale[j], mean + j * n_targets);
+}
+
+void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
+                       double *features, double *scale) {
+  for (size_t j = 0; j < n_points; j++) {
+    scale[j] = sqrt(residual[j] + noise);
+    rescale(n_features, 1.0 / scale[j], features + j * n_features);
+  }
+}

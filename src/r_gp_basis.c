@@ -1,0 +1,209 @@
+/* .Call entries of Gaussian processes with a basis: pivots, features, leave-one-out from sums. y
+ * and z are [n_dims x n], features [n_features x n], targets [n_targets x n] or in slots. */
+#include "gp_basis.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "r_gp.h"
+
+static int threads_of(SEXP n_threads) {
+  const int asked = view_int(n_threads, "n_threads");
+  return asked < 1 ? 1 : asked;
+}
+
+static double *shift_points(const kernel_centre *centre, size_t n, const double *x) {
+  double *shifted = alloc_doubles(centre->n_dims, n);
+  kernel_shift(centre, n, x, shifted);
+  return shifted;
+}
+
+/* Distances are measured from the middle of the points x [n_dims x n]. */
+static gp_cross new_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
+                          const double *x) {
+  const size_t n_dims = kernel->n_dims;
+  gp_cross cross = {.kernel = kernel,
+                    .theta = view_theta(theta, kernel),
+                    .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
+                    .n_threads = threads_of(n_threads)};
+  if (n == 0) raise_error("argument", "There must be at least one data point.");
+  kernel_find_centre(n, x, &cross.centre);
+  return cross;
+}
+
+/* At most `rank` pivots (from 1), the trace of what is left after each step, and the factor L
+ * [n_points x rank] if it is wanted. */
+SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_factor,
+                 SEXP n_threads) {
+  static const char *const names[] = {"pivots", "trace", "factor"};
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const size_t n = (size_t)n_cols_of(y), n_dims = kernel.n_dims;
+  const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
+  const gp_cross cross = new_cross(&kernel, theta, n_threads, n, x);
+  const int asked = view_int(rank, "rank");
+  const size_t most = asked < 1 ? 1 : (size_t)asked < n ? (size_t)asked : n;
+  gp_pivoting job = {.cross = &cross,
+                     .n_points = n,
+                     .x = x,
+                     .shifted = shift_points(&cross.centre, n, x),
+                     .max_rank = most,
+                     .tol = view_number(tol, "tol"),
+                     .pivot = (size_t *)R_alloc(most, sizeof(size_t)),
+                     .factor = alloc_doubles(n, most),
+                     .trace = alloc_doubles(most + 1, 1),
+                     .scratch = alloc_doubles(gp_pivots_scratch(n_dims, n, most), 1)};
+  const gps_status status = gp_pivots_choose(&job);
+  if (status != GPS_OK) raise_status(status, "The choice of pivots", SIZE_MAX);
+  const SEXP result = PROTECT(new_named_list(3, names));
+  int *pivots = hang_int_matrix(result, 0, (int)job.rank, 1);
+  for (size_t i = 0; i < job.rank; i++) pivots[i] = (int)job.pivot[i] + 1;
+  memcpy(hang_doubles(result, 1, (R_xlen_t)job.rank + 1), job.trace,
+         (job.rank + 1) * sizeof(double));
+  if (Rf_asLogical(keep_factor) == TRUE) {
+    memcpy(hang_matrix(result, 2, (int)n, (int)job.rank), job.factor,
+           n * job.rank * sizeof(double));
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* Inducing points z with their factor. `cross` must outlive it. */
+static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
+  const size_t n_dims = cross->kernel->n_dims, q = (size_t)n_cols_of(z);
+  const double *points = view_matrix(z, (R_xlen_t)n_dims, -1, "z");
+  gp_inducing basis = {.cross = cross,
+                       .n_inducing = q,
+                       .z = points,
+                       .shifted = shift_points(&cross->centre, q, points),
+                       .factor = alloc_doubles(q, q),
+                       .coordinates = alloc_doubles(gp_points_scratch(n_dims, q), 1)};
+  const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
+  if (status != GPS_OK) {
+    raise_status(status, "The kernel matrix of the inducing points", SIZE_MAX);
+  }
+  return basis;
+}
+
+/* Features of y, unless `noise` is NULL divided by scale = sqrt(residual + noise). */
+SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, SEXP n_threads) {
+  static const char *const names[] = {"features", "scale", "residual"};
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z));
+  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
+  const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
+  const gp_cross cross =
+      new_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+  const gp_inducing basis = new_inducing(&cross, z);
+  const SEXP result = PROTECT(new_named_list(3, names));
+  double *features = hang_matrix(result, 0, (int)q, (int)n);
+  double *residual = hang_doubles(result, 2, (R_xlen_t)n);
+  gp_inducing_features(&basis, n, x, shift_points(&cross.centre, n, x), features, residual,
+                       alloc_doubles(gp_inducing_scratch(n_dims, q), 1));
+  if (!Rf_isNull(noise)) {
+    const double white = view_number(noise, "noise");
+    double *scale = hang_doubles(result, 1, (R_xlen_t)n);
+    gp_scale_features(q, n, white, residual, features, scale);
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* features features'. */
+SEXP r_gp_gram(SEXP features) {
+  const int q = n_rows_of(features), n = n_cols_of(features);
+  const double *f = view_matrix(features, q, n, "features");
+  const SEXP gram = PROTECT(Rf_allocMatrix(REALSXP, q, q));
+  linalg_syrk('N', (size_t)q, (size_t)n, 1.0, f, (size_t)q, 0.0, REAL(gram), (size_t)q);
+  linalg_mirror((size_t)q, REAL(gram), (size_t)q);
+  UNPROTECT(1);
+  return gram;
+}
+
+/* T with T'T = (gram + noise)^-1, lower triangular, and the jitter that it took. */
+SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
+  static const char *const names[] = {"transform", "jitter"};
+  const int q = n_rows_of(gram);
+  const double *moments = view_matrix(gram, q, q, "gram");
+  const double count = view_number(n_points, "n_points");
+  const SEXP result = PROTECT(new_named_list(2, names));
+  double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
+  memcpy(transform, moments, (size_t)q * (size_t)q * sizeof *transform);
+  const gps_status status =
+      gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
+                   transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1));
+  if (status != GPS_OK) raise_status(status, "The features' moments", SIZE_MAX);
+  for (int j = 1; j < q; j++)
+    memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
+  UNPROTECT(1);
+  return result;
+}
+
+/* list(selected, prob_on), slots x points. */
+static gp_slots view_slots(SEXP selected, SEXP prob_on, size_t n_points, size_t n_latents) {
+  const int n_slots = n_rows_of(selected);
+  const gp_slots slots = {(size_t)n_slots, n_latents,
+                          view_ints(selected, (R_xlen_t)n_slots * (R_xlen_t)n_points, "selected"),
+                          view_matrix(prob_on, n_slots, (R_xlen_t)n_points, "prob_on")};
+  for (size_t i = 0; i < slots.n_slots * n_points; i++) {
+    if (slots.selected[i] < 0 || (size_t)slots.selected[i] > n_latents) {
+      raise_error("model", "`selected` names latent %d of %.0f.", slots.selected[i],
+                  (double)n_latents);
+    }
+  }
+  return slots;
+}
+
+static const double *view_scale(SEXP scale, size_t n_points) {
+  return Rf_isNull(scale) ? NULL : view_doubles(scale, (R_xlen_t)n_points, "scale");
+}
+
+/* Sum of f_n (y_n / scale_n)', [n_features x n_latents]. */
+SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP selected, SEXP prob_on, SEXP n_latents) {
+  const int q = n_rows_of(features), n = n_cols_of(features);
+  const int n_targets = view_int(n_latents, "n_latents");
+  const double *f = view_matrix(features, q, n, "features");
+  const gp_slots slots = view_slots(selected, prob_on, (size_t)n, (size_t)n_targets);
+  const SEXP cross = PROTECT(Rf_allocMatrix(REALSXP, q, n_targets));
+  memset(REAL(cross), 0, (size_t)q * (size_t)n_targets * sizeof(double));
+  gp_cross_slots((size_t)q, (size_t)n, f, view_scale(scale, (size_t)n), &slots, REAL(cross));
+  UNPROTECT(1);
+  return cross;
+}
+
+/* Means [n_targets x n_points]: leave-one-out for targets that are a matrix or list(selected,
+ * prob_on), with the points' leverage; plain predictions where targets are NULL. */
+SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP targets,
+                   SEXP weight) {
+  static const char *const names[] = {"mean", "leverage"};
+  const size_t q = (size_t)n_rows_of(features), n = (size_t)n_cols_of(features);
+  const size_t n_targets = (size_t)n_cols_of(cross);
+  const gp_affinity_job job = {.n_features = q,
+                               .n_points = n,
+                               .n_targets = n_targets,
+                               .transform =
+                                   view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q, "transform"),
+                               .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),
+                               .features = view_matrix(features, -1, -1, "features"),
+                               .scale = view_scale(scale, n),
+                               .weight = view_number(weight, "weight")};
+  const SEXP result = PROTECT(new_named_list(2, names));
+  double *mean = hang_matrix(result, 0, (int)n_targets, (int)n);
+  double *projected = alloc_doubles(q, n_targets);
+  if (Rf_isNull(targets)) {
+    gp_plain_means(&job, projected, mean);
+    UNPROTECT(1);
+    return result;
+  }
+  double *leverage = hang_doubles(result, 1, (R_xlen_t)n), *rotated = alloc_doubles(q, n);
+  gp_leverage(&job, rotated, leverage);
+  gp_affinity_means(&job, leverage, rotated, projected, mean);
+  if (TYPEOF(targets) == VECSXP) {
+    const gp_slots slots =
+        view_slots(list_need(targets, "selected"), list_need(targets, "prob_on"), n, n_targets);
+    gp_leave_out_slots(&job, leverage, &slots, mean);
+  } else {
+    gp_leave_out_dense(&job, leverage,
+                       view_matrix(targets, (R_xlen_t)n_targets, (R_xlen_t)n, "targets"), mean);
+  }
+  UNPROTECT(1);
+  return result;
+}
