@@ -17,10 +17,14 @@ annealing_of <- function(model, control, n_updates = 1L) {
        noise = if (!control$monotone) model$noise_range)
 }
 
+# The bound of a pass in batches, at parameters that change, cannot settle as finely.
+batch_tol <- 1e-4
+
 # Control with the model's defaults for what was left NULL. A monotone fit does not anneal.
 resolve_control <- function(control, model) {
   defaults <- model$defaults
   if (control$monotone) defaults[c("anneal", "hold")] <- list(1, 0L)
+  if (!is.null(control$batch_size)) defaults$tol <- max(defaults$tol, batch_tol)
   for (name in c("tol", "n_starts", "anneal", "hold")) {
     if (is.null(control[[name]])) control[[name]] <- defaults[[name]]
   }

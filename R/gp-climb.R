@@ -65,7 +65,7 @@ evaluate_or_penalty <- function(evaluate, par, penalty, flat) {
 climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, noise_floor,
                         n_targets, inputs = NULL) {
   limits <- gp_bounds(kernel, y, targets, noise_floor, n_targets)
-  start <- stats::setNames(pmin(pmax(theta, limits$lower), limits$upper), names(theta))
+  start <- clamp_theta(theta, limits)
   n_hyper <- length(start)
   unit <- NULL
   if (!is.null(inputs)) {
@@ -88,6 +88,10 @@ climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, no
   list(theta = best$theta, inputs = best$inputs, value = result$value,
        start_value = result$values[1], n_evals = length(result$values), values = result$values,
        jitter = result$found$jitter, moved = max(abs(best$theta - theta)))
+}
+
+clamp_theta <- function(theta, limits) {
+  stats::setNames(pmin(pmax(theta, limits$lower), limits$upper), names(theta))
 }
 
 # The data's box and spread, a number for each dimension; the box in units of the spread.

@@ -3,8 +3,10 @@
 
 #' Gaussian-process regression of many targets at once
 #'
-#' Exact Gaussian-process regression with one kernel shared by all targets: one factorisation serves
-#' all of them. The kernel's parameters maximise the log marginal likelihood; its gradient is exact.
+#' Gaussian-process regression with one kernel shared by all targets: one factorisation serves all
+#' of them. The kernel's parameters maximise the log marginal likelihood, whose gradient is exact.
+#' The exact engine takes time that grows with the cube of the number of points; four others
+#' approximate it in time that grows linearly.
 #'
 #' With \eqn{K} the kernel matrix including its white noise, and targets \eqn{T} (n x H),
 #' \deqn{\log p(T) = -\frac12 \mathrm{tr}(T^\top K^{-1} T) - \frac H2 \log|K|
@@ -15,7 +17,7 @@
 #'
 #' A kernel made of linear, bias and white terms only is degenerate: with fewer dimensions than
 #' points everything is done in second moments, exactly, in time that grows linearly with n. Any
-#' other kernel needs matrices of n x n and at most 20,000 points.
+#' other kernel needs matrices of n x n for the exact engine, and at most 20,000 points.
 #'
 #' The parameters are sought within wide bounds around the scales of the data: variances within
 #' `1e-6` to `1e3` of the mean square of the targets (white noise: at least `1e-6` of it),
@@ -25,32 +27,98 @@
 #' Where the kernel matrix cannot be factorised, the smallest of a ladder of small numbers that
 #' helps is added to its diagonal and reported as `jitter`.
 #'
+#' @section Which method when:
+#' With \eqn{K_0} the kernel without its white noise \eqn{\sigma^2}{s2}, all but `"divide"` replace
+#' it by \eqn{F^\top F}{F'F} with `rank` features for each point, so that what is inverted is
+#' \eqn{B = \sigma^2 I + F F^\top}{B = s2 I + F F'} of that size. They take time of order
+#' \eqn{n \cdot rank^2}{n rank^2} and need a `kernel_white()`.
+#'
+#' * `"exact"`: up to a few thousand points, or for kernels that are linear in the data.
+#' * `"ichol"`: the first choice beyond. Incomplete Cholesky factorisation with pivots (Fine and
+#'   Scheinberg 2001): \eqn{F^\top F = K_{nP} K_{PP}^{-1} K_{Pn}}{F'F = K_nP K_PP^-1 K_Pn} of the
+#'   points \eqn{P} that are explained worst by those before them, at most `rank`; fewer where a
+#'   thousandth of the trace is left, or nothing. The mean of what is left on the diagonal counts as
+#'   noise. Pivots are kept while the parameters are sought, and chosen anew where the search ended,
+#'   which is repeated as long as it helps; `lml` is the value at the last ones.
+#' * `"inducing"`: the same with points \eqn{Z} in place of pivots, which can be learned too
+#'   (`learn_inputs`, n_dims x rank further parameters, within the box of the data), for few but
+#'   well-placed points. `objective`: `"vfe"` is a lower bound of the exact log marginal likelihood,
+#'   which subtracts
+#'   \eqn{\frac{H}{2\sigma^2} \mathrm{tr}(K_0 - F^\top F)}{H / (2 s2) tr(K_0 - F'F)} (Titsias 2009);
+#'   `"fitc"` gives each point what its features leave as noise of its own (Snelson and Ghahramani
+#'   2006), which suits noise that varies; `"dtc"` does neither (Quinonero-Candela and Rasmussen
+#'   2005, who compare them).
+#' * `"fourier"`: random Fourier features (Rahimi and Recht 2007) for many dimensions, where few
+#'   points represent no others. \eqn{s\,k(x - z)}{s k(x - z)} is the mean of
+#'   \eqn{s\cos(\omega_m^\top (x - z)/l)}{s cos(w_m'(x - z) / l)} over `rank` / 2 frequencies from
+#'   the spectral density of a stationary term: normal for an RBF, Student's t with \eqn{2\nu}{2 nu}
+#'   degrees of freedom for a Matern kernel of smoothness \eqn{\nu}{nu}. Several stationary terms
+#'   share them evenly; linear and bias terms are exact. The frequencies are always the same.
+#' * `"divide"`: exact Gaussian processes on blocks of at most `rank` points drawn at random, whose
+#'   predictions are averaged (Zhang, Duchi and Wainwright 2015). It needs no noise and suits short
+#'   lengthscales, for which no small basis does. `lml` is the sum over blocks, and the variance a
+#'   single block's, on average. A point's leave-one-out mean is
+#'   \eqn{\frac1m[\mu_n^{own} + \sum_{other} f_k(x_n)]}{(1/m) [own + sum of the others]}; with
+#'   `cross = FALSE` it is its own block's alone, at a cost that does not grow with the number
+#'   \eqn{m} of blocks.
+#' * `"auto"`: `"exact"` up to 2000 points, for kernels that are linear in the data and for those
+#'   without noise, else `"ichol"`. What was chosen, and why, is printed.
+#'
+#' Leave-one-out predictions keep the basis as it is, that is pivots, inducing points and
+#' frequencies; they are exact for it.
+#'
 #' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers.
 #'   Finite values.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values.
 #' @param kernel A kernel, see [kernels].
-#' @param method `"exact"`. Approximations are not built yet.
+#' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"` or `"divide"`: see below.
 #' @param optimise `TRUE`: learn the kernel's parameters; `FALSE`: keep those of `kernel`.
 #' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood.
 #' @param n_threads number of threads, a whole number of at least 1, or `NULL`: see [gps_control()].
 #'   The result does not depend on it.
+#' @param rank Whole number of at least 1, or `NULL`: `"ichol"` and `"inducing"`, number of points
+#'   (200; at most n); `"fourier"`, number of cosines and sines together, even (200); `"divide"`,
+#'   largest number of points in a block (500). Not for `"exact"`.
+#' @param objective `"vfe"`, `"fitc"` or `"dtc"`, for `"inducing"`.
+#' @param learn_inputs `TRUE`: learn the inducing points as well, for `"inducing"`.
+#' @param cross `TRUE` or `FALSE`, for `"divide"`: leave-one-out asks all blocks, or the point's own.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
-#'   likelihood), `jitter`, `method`, `form` (`"dense"` or `"features"`), `trace` (data frame of the
-#'   optimiser's evaluations: `evaluation`, `lml`), `converged` (`FALSE` if the cap on evaluations
-#'   ended the search, `NA` without a search). It has methods for `predict()`, `fitted()`,
-#'   `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives
-#'   leave-one-out predictions, [gp_gradient()] the gradient.
-#' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapters 2
-#'   and 5.
+#'   likelihood, of the approximation if it is one), `jitter`, `method`, `why` (reason of `"auto"`,
+#'   else `NULL`), `form` (`"dense"`, `"features"`, `"basis"` or `"divide"`), `trace` (data frame of
+#'   the optimiser's evaluations: `evaluation`, `lml`), `converged` (`FALSE` if the cap on
+#'   evaluations ended the search, `NA` without a search), and what the engine keeps: `basis` and
+#'   `sums` over the data, or `divide`. It has methods for `predict()`, `fitted()`, `residuals()`,
+#'   `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives leave-one-out
+#'   predictions, [gp_gradient()] the gradient.
+#' @references Fine and Scheinberg (2001) Efficient SVM training using low-rank kernel
+#'   representations. *JMLR* 2, 243-264.
+#'
+#'   Quinonero-Candela and Rasmussen (2005) A unifying view of sparse approximate Gaussian process
+#'   regression. *JMLR* 6, 1939-1959.
+#'
+#'   Rahimi and Recht (2007) Random features for large-scale kernel machines. *NIPS* 20.
+#'
+#'   Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapters 2 and 5.
+#'
+#'   Snelson and Ghahramani (2006) Sparse Gaussian processes using pseudo-inputs. *NIPS* 18.
+#'
+#'   Titsias (2009) Variational learning of inducing variables in sparse Gaussian processes.
+#'   *AISTATS* 12.
+#'
+#'   Zhang, Duchi and Wainwright (2015) Divide and conquer kernel ridge regression. *JMLR* 16,
+#'   3299-3340.
 #' @examples
 #' x <- seq(0, 6, length.out = 40)
 #' fit <- gp_fit(x, cbind(sin(x), cos(x)), kernel_rbf() + kernel_white(0.01))
 #' fit
 #' predict(fit, c(1.5, 2.5))
+#' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), method = "ichol", rank = 10)
 #' @export
-gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", optimise = TRUE,
-                   max_evals = 100, n_threads = NULL) {
+gp_fit <- function(x, targets, kernel = kernel_composition(),
+                   method = c("exact", "auto", "ichol", "inducing", "fourier", "divide"),
+                   optimise = TRUE, max_evals = 100, n_threads = NULL, rank = NULL,
+                   objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE) {
   x <- check_points(x, "x")
   targets <- check_points(targets, "targets")
   if (nrow(targets) != nrow(x)) {
@@ -59,50 +127,64 @@ gp_fit <- function(x, targets, kernel = kernel_composition(), method = "exact", 
     ))
   }
   check_kernel(kernel, "kernel")
-  check_gp_method(method)
-  optimise <- check_flag(optimise, "optimise")
-  max_evals <- check_count(max_evals, "max_evals")
-  n_threads <- resolve_threads(n_threads)
-  has_features <- uses_features(kernel, ncol(x), nrow(x))
-  if (!has_features) check_dense_size(nrow(x))
+  search <- list(
+    optimise = check_flag(optimise, "optimise"), max_evals = check_count(max_evals, "max_evals"),
+    n_threads = resolve_threads(n_threads), gain = 1e-7, noise_floor = 1e-6
+  )
+  plan <- plan_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross)
+  if (plan$learn_inputs && !search$optimise) {
+    gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
+  }
+  new_gp_fit(x, targets, kernel, plan, search)
+}
+
+# Which engine, with what: list(method, why, form, rank, objective, learn_inputs, cross). `size`: of
+# the data, points in rows.
+plan_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross) {
+  method <- check_choice(method, "method", gp_methods)
+  objectives <- c("vfe", "fitc", "dtc")
+  given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
+  plan <- list(
+    method = method, why = NULL, objective = check_choice(objective, "objective", objectives),
+    learn_inputs = check_flag(learn_inputs, "learn_inputs"), cross = check_flag(cross, "cross")
+  )
+  check_engine_arguments(method, c(given, learn_inputs = plan$learn_inputs, cross = !plan$cross))
+  if (method == "auto") plan <- utils::modifyList(plan, choose_method(kernel, size[2], size[1]))
+  plan["rank"] <- list(check_rank(rank, plan$method, size[1]))
+  kind <- engine_kind(plan$method)
+  if (kind == "basis") check_basis_kernel(kernel, plan$method)
+  has_features <- uses_features(kernel, size[2], size[1])
+  if (kind == "exact" && !has_features) check_dense_size(size[1])
+  plan$form <- if (kind != "exact") kind else if (has_features) "features" else "dense"
+  plan
+}
+
+new_gp_fit <- function(x, targets, kernel, plan, search) {
   y <- t(x)
   goal <- t(targets)
-  theta <- gp_theta(kernel, y)
-  if (optimise) {
-    found <- gp_refit(kernel, theta, y, goal, max_evals, n_threads, gain = 1e-7, noise_floor = 1e-6)
-  } else {
-    found <- gp_evaluate(kernel, theta, y, goal, 0, n_threads)
-    found <- list(theta = theta, value = found$value, jitter = found$jitter, values = found$value)
-  }
-  warn_ill_conditioned(kernel, found$theta, y, found$jitter)
-  structure(
-    list(
-      kernel = kernel_with_theta(kernel, found$theta, ncol(x)), theta = found$theta,
-      x = x, targets = targets,
-      lml = found$value, jitter = found$jitter, method = "exact",
-      form = if (has_features) "features" else "dense",
-      trace = data.frame(evaluation = seq_along(found$values), lml = found$values),
-      converged = if (optimise) length(found$values) < max_evals else NA
-    ),
-    class = "gp_fit"
+  found <- learn_engine(plan, kernel, gp_theta(kernel, y), y, goal, search)
+  basis <- found$engine$basis
+  warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, basis$extra))
+  fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
+  converged <- found$converged
+  if (is.null(converged)) converged <- length(found$values) < search$max_evals
+  fit <- list(
+    kernel = fitted, theta = found$theta, x = x, targets = targets,
+    lml = found$value, jitter = found$jitter, method = plan$method, why = plan$why,
+    form = plan$form,
+    trace = data.frame(evaluation = seq_along(found$values), lml = found$values),
+    converged = if (search$optimise) converged else NA
   )
+  if (!is.null(basis)) {
+    found$engine$sums <- basis_sums(basis, fitted, found$theta, y, goal, search$n_threads)
+  }
+  structure(c(fit, found$engine), class = "gp_fit")
 }
 
 # A matrix with points in rows; a bare vector is one column.
 check_points <- function(x, arg) {
   if (is.numeric(x) && is.null(dim(x)) && !is.factor(x) && length(x) > 0) x <- matrix(x, ncol = 1)
   check_matrix(x, arg)
-}
-
-check_gp_method <- function(method) {
-  known <- c("auto", "exact", "ichol", "inducing", "fourier", "divide")
-  method <- check_choice(method, "method", known)
-  if (!method %in% c("auto", "exact")) {
-    gps_abort(sprintf(
-      "The method %s is not built yet: `method` must be \"exact\".", dQuote(method, FALSE)
-    ))
-  }
-  method
 }
 
 # The error of what follows from the inverse is about the machine's precision times the condition
@@ -132,7 +214,8 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' \eqn{\mu_n = t_n - [K^{-1}T]_n / [K^{-1}]_{nn}}{mu_n = t_n - [K^-1 T]_n / [K^-1]_nn} and
 #' \eqn{\sigma^2_n = 1/[K^{-1}]_{nn}}{sigma^2_n = 1 / [K^-1]_nn} (Rasmussen and Williams 2006, eq.
 #' 5.12; eq. 5 of the paper). The same numbers as n fits that leave out one point each, at the cost
-#' of one.
+#' of one. An approximation keeps its pivots, inducing points, frequencies or blocks when a point is
+#' left out.
 #'
 #' @param fit An object of class `gp_fit`.
 #' @param n_threads See [gp_fit()].
@@ -146,9 +229,7 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' @export
 gp_loo <- function(fit, n_threads = NULL) {
   check_gp_fit(fit, "fit")
-  loo <- gp_loo_moments(
-    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, resolve_threads(n_threads)
-  )
+  loo <- fit_loo(fit, resolve_threads(n_threads))
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
   list(mean = mean, variance = stats::setNames(loo$variance, rownames(fit$targets)))
@@ -158,7 +239,8 @@ gp_loo <- function(fit, n_threads = NULL) {
 #'
 #' @param fit An object of class `gp_fit`.
 #' @param n_threads See [gp_fit()].
-#' @return Named numeric vector: derivatives by the log parameters of `coef(fit)`, at their values.
+#' @return Named numeric vector: derivatives by the log parameters of `coef(fit)`, at their values;
+#'   of an approximation, with its basis or blocks as they are.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), optimise = FALSE)
@@ -166,9 +248,7 @@ gp_loo <- function(fit, n_threads = NULL) {
 #' @export
 gp_gradient <- function(fit, n_threads = NULL) {
   check_gp_fit(fit, "fit")
-  gp_evaluate(
-    fit$kernel, fit$theta, t(fit$x), t(fit$targets), fit$jitter, resolve_threads(n_threads)
-  )$gradient
+  fit_gradient(fit, resolve_threads(n_threads))
 }
 
 # A fit may come from a file: what the methods rely on is looked at before C sees it.
@@ -178,7 +258,8 @@ check_gp_fit <- function(fit, arg) {
   is_sound <- is.list(fit) && inherits(fit$kernel, "gps_kernel") && is_points(fit$x) &&
     is_points(fit$targets) && nrow(fit$x) == nrow(fit$targets) && is_number(fit$lml) &&
     is_number(fit$jitter) && is.double(fit$theta) && all(is.finite(fit$theta)) &&
-    is_kernel_sound(fit$kernel) && length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x)))
+    is_kernel_sound(fit$kernel) &&
+    length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) && is_engine_sound(fit)
   if (!is_sound) gps_abort(sprintf("`%s` is damaged: it does not hold what gp_fit() makes.", arg))
   invisible(fit)
 }

@@ -55,7 +55,3 @@ basis_evaluate.gps_basis_fourier <- function(basis, kernel, theta, y, root, n_ta
   names(found$gradient) <- names(theta)
   c(found, list(inputs = NULL))
 }
-
-# What the basis leaves to be specific for its kind.
-basis_features <- function(basis, ...) UseMethod("basis_features")
-basis_evaluate <- function(basis, ...) UseMethod("basis_evaluate")

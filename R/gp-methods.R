@@ -11,8 +11,9 @@
 #' @param ... Not used.
 #' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the
 #'   function, without the noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`:
-#'   named vector of log parameters. `logLik()`: the log marginal likelihood of all targets, with
-#'   `df` the number of the kernel's parameters and `nobs` the number of data points. `nobs()`: that
+#'   named vector of log parameters. `logLik()`: the log marginal likelihood of all targets, of the
+#'   approximation if it is one, with `df` the number of the kernel's parameters, and of coordinates
+#'   of inducing points if these were learned, and `nobs` the number of data points. `nobs()`: that
 #'   number. `summary()`: a list with the parameters, the log marginal likelihood and the share of
 #'   the targets' variance that leave-one-out prediction explains.
 #' @examples
@@ -28,10 +29,7 @@ NULL
 predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
   check_gp_fit(object, "object")
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
-  moments <- gp_predict_moments(
-    object$kernel, object$theta, t(object$x), t(object$targets), t(newdata), object$jitter,
-    resolve_threads(n_threads)
-  )
+  moments <- fit_predict(object, t(newdata), resolve_threads(n_threads))
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
@@ -93,7 +91,8 @@ coef.gp_fit <- function(object, ...) {
 #' @export
 logLik.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object")
-  structure(object$lml, df = length(object$theta), nobs = nrow(object$x), class = "logLik")
+  df <- length(object$theta) + if (has_learned_inputs(object)) length(object$basis$z) else 0L
+  structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
 }
 
 #' @importFrom stats coef fitted logLik nobs predict residuals
@@ -104,15 +103,45 @@ nobs.gp_fit <- function(object, ...) {
   nrow(object$x)
 }
 
+plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
+
+has_learned_inputs <- function(fit) fit$method == "inducing" && is.null(fit$basis$pivots)
+
+# What an approximation stands on, and what its marginal likelihood is one of.
+describe_engine <- function(x, number) {
+  basis <- x$basis
+  what <- switch(x$method,
+    exact = return(list(what = NULL, of = "")),
+    ichol = sprintf("%s; what they leave adds %s to the noise", plural(ncol(basis$z), "pivot"),
+                    number(basis$extra)),
+    inducing = sprintf("%s (%s), %s", plural(ncol(basis$z), "inducing point"),
+                       toupper(basis$objective), if (has_learned_inputs(x)) "learned" else "fixed"),
+    fourier = sprintf("%d cosines and sines", 2L * sum(vapply(basis$frequencies, ncol, 0L))),
+    divide = sprintf("%s of at most %s, %s", plural(length(x$divide$rows), "block"),
+                     plural(max(lengths(x$divide$rows)), "point"),
+                     if (x$divide$cross) "crossed" else "not crossed")
+  )
+  of <- if (x$method == "divide") {
+    " (sum over blocks)"
+  } else if (identical(basis$objective, "vfe")) {
+    " (lower bound)"
+  } else {
+    " (of the approximation)"
+  }
+  list(what = what, of = of)
+}
+
 describe_gp_fit <- function(x, digits) {
   number <- function(value) format(value, digits = digits, decimal.mark = ".")
-  plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
   cat(sprintf(
-    "Gaussian process (exact): %s, %s, %s\n", plural(nrow(x$x), "point"),
+    "Gaussian process (%s): %s, %s, %s\n", x$method, plural(nrow(x$x), "point"),
     plural(ncol(x$x), "dimension"), plural(ncol(x$targets), "target")
   ))
+  if (!is.null(x$why)) cat(sprintf("Method %s was chosen: %s.\n", x$method, x$why))
+  engine <- describe_engine(x, number)
+  if (!is.null(engine$what)) cat(engine$what, "\n", sep = "")
   cat(paste0("  ", format(x$kernel), "\n"), sep = "")
-  cat(sprintf("Log marginal likelihood: %s\n", number(x$lml)))
+  cat(sprintf("Log marginal likelihood%s: %s\n", engine$of, number(x$lml)))
   if (isFALSE(x$converged)) {
     cat(sprintf("The search stopped at its limit of %s.\n", plural(nrow(x$trace), "evaluation")))
   }

@@ -21,11 +21,10 @@ block_view.default <- function(selector, task, state, block) NULL
 block_view.gps_selector_basis <- function(selector, task, state, block) {
   memory <- state$memory
   if (is.null(memory$basis)) return(NULL)
-  view <- if (is.null(memory$kept)) {
-    basis_features(memory$basis, selector$kernel, memory$theta, block_data(task$y, block),
-                   task$n_threads)
-  } else {
-    cut_view(memory$kept, block_columns(block))
+  view <- memory$kept[[as.character(block$offset)]]
+  if (is.null(view)) {
+    view <- basis_features(memory$basis, selector$kernel, memory$theta, block_data(task$y, block),
+                           task$n_threads)
   }
   c(view, list(offset = block$offset))
 }
@@ -141,31 +140,21 @@ choose_basis <- function(selector, task, memory) {
             selector$rank, selector$objective)
 }
 
-# A pass for the sums alone: after the basis has changed. `kept` are the features of all points, if
-# they are few enough.
+# A pass for the sums alone: after the basis has changed. `kept` are the features of all points by
+# the offset of their block, if they are few enough.
 survey <- function(selector, task, memory, targets) {
-  is_kept <- is.matrix(task$y) && as.double(ncol(task$y)) * rank_of(memory$basis) <=
-    max_kept_features
+  n_numbers <- as.double(n_points(task$y)) * selector$rank
+  is_kept <- is.matrix(task$y) && n_numbers <= max_kept_features
   parts <- map_blocks(task, function(task, block) {
     view <- basis_features(memory$basis, selector$kernel, memory$theta,
                            block_data(task$y, block), task$n_threads)
     slots <- lapply(targets, block_slots, block = block)
     cross <- basis_cross_slots(view$features, view$scale, slots, task$model$n_latents)
-    list(sums = c(list(cross = cross), feature_moments(view)),
-         view = if (is_kept) view)
+    list(sums = c(list(cross = cross), feature_moments(view)), view = if (is_kept) view)
   })
+  offsets <- vapply(task$blocks, `[[`, 1, "offset")
   list(sums = fold_parts(lapply(parts, `[[`, "sums")),
-       kept = if (is_kept) join_views(lapply(parts, `[[`, "view")))
-}
-
-# Number of features: pivots, or random ones.
-rank_of <- function(basis) if (is.null(basis$z)) 2 * sum(lengths(basis$frequencies)) else ncol(basis$z)
-
-join_views <- function(views) {
-  if (length(views) == 1) return(views[[1]])
-  list(features = do.call(cbind, lapply(views, `[[`, "features")),
-       scale = unlist(lapply(views, `[[`, "scale")),
-       residual = unlist(lapply(views, `[[`, "residual")))
+       kept = if (is_kept) stats::setNames(lapply(parts, `[[`, "view"), offsets))
 }
 
 # Predictive means at new points, n_latents x n_new, from what a fit keeps of its regression.
