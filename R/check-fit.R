@@ -246,24 +246,16 @@ check_fit_gp <- function(parts) {
   gp <- parts$gp
   need_fit(is.null(gp) || is.list(gp) && isTRUE(gp$method %in% gp_methods), "`gp` has no method")
   if (is.null(gp$cross) && is.null(gp$prepared)) return(invisible())
-  need_fit(is_basis_sound(gp$prepared, parts$model$n_dims) &&
-             identical(gp$prepared$kernel, parts$selector$kernel) &&
+  kernel <- parts$selector$kernel
+  need_fit(is_prepared_sound(gp$prepared, kernel, parts$model$n_dims) &&
+             identical(gp$prepared$kernel, kernel) &&
              identical(gp$prepared$theta, parts$kernel_theta) &&
              is_finite_matrix(gp$cross, nrow(gp$prepared$transform), parts$model$n_latents),
            "`gp` is not its Gaussian process")
 }
 
-is_finite_matrix <- function(x, n_rows, n_cols) {
-  is.double(x) && identical(dim(x), as.integer(c(n_rows, n_cols))) && all(is.finite(x))
-}
-
-is_basis_sound <- function(prepared, n_dims) {
-  basis <- prepared$basis
-  rank <- nrow(prepared$transform)
-  is.list(prepared) && is.list(basis) && is_number(prepared$noise) && is.integer(rank) &&
-    is_finite_matrix(prepared$transform, rank, rank) &&
-    (inherits(basis, "gps_basis_inducing") && is_finite_matrix(basis$z, n_dims, rank) ||
-       inherits(basis, "gps_basis_fourier") && all(vapply(basis$frequencies, function(x) {
-         is_finite_matrix(x, n_dims, ncol(x))
-       }, NA)))
+is_prepared_sound <- function(prepared, kernel, n_dims) {
+  if (!is.list(prepared) || !is_basis_sound(prepared$basis, kernel, n_dims)) return(FALSE)
+  rank <- basis_rank(prepared$basis, kernel, n_dims)
+  is_number(prepared$noise) && is_finite_matrix(prepared$transform, rank, rank)
 }

@@ -85,7 +85,7 @@ is_engine_sound <- function(fit) {
   switch(engine_kind(fit$method),
     exact = TRUE,
     divide = is_divide_sound(fit$divide, nrow(fit$x)),
-    basis = is_basis_sound(fit) && is_sums_sound(fit),
+    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
     FALSE
   )
 }
@@ -99,16 +99,14 @@ is_finite_matrix <- function(x, n_rows, n_cols = ncol(x)) {
   is.matrix(x) && is.double(x) && all(is.finite(x)) && nrow(x) == n_rows && ncol(x) == n_cols
 }
 
-is_basis_sound <- function(fit) {
-  basis <- fit$basis
-  n_dims <- ncol(fit$x)
+is_basis_sound <- function(basis, kernel, n_dims) {
   if (!is.list(basis) || !is_number(basis$extra)) return(FALSE)
   if (inherits(basis, "gps_basis_inducing")) {
     return(is_finite_matrix(basis$z, n_dims) && ncol(basis$z) > 0 &&
              isTRUE(basis$objective %in% c("dtc", "vfe", "fitc")))
   }
   inherits(basis, "gps_basis_fourier") && is.list(basis$frequencies) &&
-    length(basis$frequencies) == sum(has_stationary(fit$kernel)) &&
+    length(basis$frequencies) == sum(has_stationary(kernel)) &&
     all(vapply(basis$frequencies, is_finite_matrix, NA, n_dims)) &&
     is.double(basis$centre) && length(basis$centre) == n_dims && all(is.finite(basis$centre))
 }

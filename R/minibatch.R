@@ -142,6 +142,7 @@ em_epoch <- function(task, state) {
   order <- with_seed(task$seed, 1000 * state$start + state$iteration + 1,
                      sample.int(length(state$batches)))
   visited <- totals <- 0
+  n_refits <- length(state$memory$refits)
   for (k in order) {
     updated <- try_batch(task, state, k)
     if (is.null(updated)) {
@@ -156,6 +157,7 @@ em_epoch <- function(task, state) {
   if (visited == 0) return(state)
   # As if all batches had been visited.
   totals <- totals * n_points(task$y) / visited
+  state$memory$refit <- length(state$memory$refits) > n_refits
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])
   state$evaluations <- totals[3]

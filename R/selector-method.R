@@ -1,12 +1,5 @@
-# Which form of the Gaussian process a learned selector gets: its methods are names in selector_gp()
-# and gp_fit(), the work is in selector-gp.R (exact), selector-basis.R and selector-divide.R.
-
-gp_methods <- c("auto", "exact", "ichol", "inducing", "fourier", "divide")
-
-# The exact process is used up to so many points where the choice is free.
-most_exact_points <- 2000L
-
-default_rank <- function(method) if (method == "divide") 500L else 200L
+# Which form of the Gaussian process a learned selector gets; the work is in selector-gp.R (exact, and
+# models whose latents lie on a grid), selector-basis.R and selector-divide.R.
 
 # A learned selector with its method and rank for data of this size; its class says where it is at
 # work. `is_batched`: sums over batches only.
@@ -14,15 +7,17 @@ resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE
   if (!inherits(selector, "gps_selector_gp")) return(selector)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
-    is_small <- n_points <= most_exact_points || uses_features(selector$kernel, n_dims, n_points)
-    selector$method <- if (is_small && !is_batched) "exact" else "ichol"
+    selector$method <- if (is_batched) {
+      "ichol"
+    } else {
+      choose_method(selector$kernel, n_dims, n_points)$method
+    }
   }
   if (selector$method == "exact") {
     if (is_batched) refuse_batches(selector$method)
     return(selector)
   }
-  if (is.null(selector$rank)) selector$rank <- default_rank(selector$method)
-  selector$rank <- min(selector$rank, n_points)
+  selector$rank <- check_rank(selector$rank, selector$method, n_points)
   if (selector$method == "divide" && is_batched) refuse_batches(selector$method)
   if (is.null(model$grid)) {
     kind <- if (selector$method == "divide") "divide" else "basis"

@@ -82,7 +82,7 @@ selector_gp <- function(kernel = kernel_composition(),
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                         cross = TRUE) {
   check_kernel(kernel, "kernel")
-  method <- check_choice(method, "method", gp_methods)
+  method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
