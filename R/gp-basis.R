@@ -7,7 +7,7 @@
 # added to the noise; "inducing", points that start at the pivots, with an `objective`; "fourier".
 new_basis <- function(method, kernel, theta, y, rank, objective = "vfe", tol = 1e-3,
                       n_threads = 1L) {
-  if (method == "fourier") return(new_fourier(kernel, nrow(y), rank))
+  if (method == "fourier") return(new_fourier(kernel, y, rank))
   found <- choose_pivots(kernel, theta, y, rank, tol, n_threads)
   is_ichol <- method == "ichol"
   new_inducing(
