@@ -76,7 +76,7 @@ static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
                        .n_inducing = q,
                        .z = points,
                        .shifted = shift_points(&cross->centre, q, points),
-                       .factor = alloc_doubles(q, q),
+                       .inverse = alloc_doubles(q, q),
                        .coordinates = alloc_doubles(gp_points_scratch(n_dims, q), 1)};
   const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
   if (status != GPS_OK) {
