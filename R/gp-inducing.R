@@ -22,3 +22,12 @@ basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads
   noise <- if (is_scaled(basis)) basis_noise(basis, kernel, theta)
   .Call(C_gp_inducing_features, gp_kernel_code(kernel), theta, basis$z, y, noise, n_threads)
 }
+
+#' @export
+basis_evaluate.gps_basis_inducing <- function(basis, kernel, theta, y, root, n_targets, jitter = 0,
+                                              n_threads = 1L, inputs = FALSE) {
+  result <- .Call(C_gp_inducing_evaluate, gp_kernel_code(kernel), theta, basis, y, jitter, root,
+                  n_targets, inputs, n_threads)
+  names(result$gradient) <- names(theta)
+  result
+}

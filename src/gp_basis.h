@@ -5,8 +5,7 @@
 #ifndef GPSELECT_GP_BASIS_H
 #define GPSELECT_GP_BASIS_H
 
-#include "kernel.h"
-#include "linalg.h"
+#include "gp.h"
 
 /* ---- two sets of points ---- */
 
@@ -35,6 +34,12 @@ gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *s
  * use of. */
 void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                      int is_ready, double *gram, double *k, size_t ld);
+
+/* gradient [n_hyper] += sum over pairs of weight [rows x cols] dk/d(log parameter), and unless NULL
+ * inputs [n_dims x rows] += weight dk/d(row point), the column's point held fixed. */
+size_t gp_cross_contract_scratch(size_t n_dims, size_t n_rows, size_t n_cols);
+void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
+                       const double *weight, double *gradient, double *inputs, double *scratch);
 
 /* ---- pivots: incomplete Cholesky K ~ L L', K without noise ---- */
 
@@ -68,6 +73,10 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, double
 
 /* Sums of squares of each column. */
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);
+
+/* Divides features by scale [n_points] = sqrt(residual + noise). */
+void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
+                       double *features, double *scale);
 
 /* Targets in slots: latents from 1, 0 is an empty slot. */
 typedef struct {
@@ -126,6 +135,9 @@ gps_status gp_inducing_factor(gp_inducing *basis, double *gram);
 /* Points are treated this many at a time. */
 #define GP_PANEL 1024
 
+/* z as a set of points, whose coordinates are the basis' own. */
+gp_points gp_inducing_points(const gp_inducing *basis);
+
 /* features [n_inducing x n] of points x with their shifted coordinates, and residual [n] = k(x, x)
  * - f'f, at least 0. scratch [gp_inducing_scratch()]. */
 size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing);
@@ -133,8 +145,28 @@ void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
                           const double *shifted, double *features, double *residual,
                           double *scratch);
 
-/* Divides features by scale [n_points] = sqrt(residual + noise). */
-void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
-                       double *features, double *scale);
+/* ---- marginal likelihood with inducing points ---- */
+
+/* K ~ F'F + noise; the same less H / (2 noise) sum of residuals, a lower bound of the exact value;
+ * K ~ F'F + residuals + noise. */
+typedef enum { GP_DTC, GP_VFE, GP_FITC } gp_objective;
+
+typedef struct {
+  gp_inducing *basis;
+  gp_objective objective;
+  double extra;  /* noise beside the kernel's own, a constant */
+  double jitter; /* the same; more where nothing else helps */
+  size_t n_points;
+  const double *x, *shifted; /* [n_dims x n_points] */
+  const gp_targets *targets;
+  double *scratch; /* [gp_inducing_evaluate_scratch()] */
+} gp_inducing_job;
+
+size_t gp_inducing_evaluate_scratch(size_t n_dims, size_t n_inducing, size_t n_points, size_t rank);
+
+/* The value, its gradient [n_hyper], and unless NULL its derivatives by z, inputs [n_dims x
+ * n_inducing]. */
+gps_status gp_inducing_evaluate(gp_inducing_job *job, double *value, double *gradient,
+                                double *inputs);
 
 #endif

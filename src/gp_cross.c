@@ -62,3 +62,132 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
     }
   }
 }
+
+typedef struct {
+  double *gram, *partial, *product, *row_sums;
+} workspace;
+
+size_t gp_cross_contract_scratch(size_t n_dims, size_t n_rows, size_t n_cols) {
+  return n_rows * n_cols + KERNEL_N_SUMS * n_cols + (n_dims + 1) * n_rows;
+}
+
+static workspace split_scratch(size_t n_dims, size_t n_rows, size_t n_cols, double *scratch) {
+  workspace w = {.gram = scratch};
+  w.partial = w.gram + n_rows * n_cols;
+  w.product = w.partial + KERNEL_N_SUMS * n_cols;
+  w.row_sums = w.product + n_dims * n_rows;
+  return w;
+}
+
+/* The terms' sums over all pairs, and unless has_slope is 0 the slopes in gram's place. */
+static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
+                           const gp_points *rows, const gp_points *cols, const double *weight,
+                           int has_slope, const workspace *w, double *gradient) {
+  const int n_cols = (int)cols->n;
+  double total[KERNEL_N_SUMS] = {0};
+#pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
+  for (int b = 0; b < n_cols; b++) {
+    const kernel_pairs pairs = pairs_of(rows, cols, w->gram, (size_t)b);
+    const size_t at = (size_t)b * rows->n;
+    double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
+    memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
+    kernel_contract_cross(metric, &pairs, weight + at, sums, has_slope ? w->gram + at : NULL);
+  }
+  for (int b = 0; b < n_cols; b++) {
+    for (int s = 0; s < KERNEL_N_SUMS; s++) total[s] += w->partial[b * KERNEL_N_SUMS + s];
+  }
+  for (int t = 0; t < metric->n_terms; t++) {
+    const kernel_term *term = &cross->kernel->term[metric->term[t]];
+    const int is_stationary = term->type->kind == KERNEL_STATIONARY;
+    if (!metric->is_ard || is_stationary) gradient[term->first] += total[2 * metric->term[t]];
+    if (!metric->is_ard && is_stationary) {
+      gradient[term->first + 1] += total[2 * metric->term[t] + 1];
+    }
+  }
+}
+
+/* Inner products with a scale per dimension: sum of slope z_i z_j, by dimension. */
+static void contract_products(size_t n_dims, const gp_points *rows, const double *product,
+                              double *scales) {
+  for (size_t i = 0; i < rows->n; i++) {
+    for (size_t d = 0; d < n_dims; d++)
+      scales[d] += rows->z[d + i * n_dims] * product[d + i * n_dims];
+  }
+}
+
+/* Distances: sum of slope (z_i - z_j)^2 by dimension, unless scales is NULL. */
+static void contract_distances(size_t n_dims, const gp_points *rows, const gp_points *cols,
+                               const workspace *w, double *scales) {
+  memset(w->row_sums, 0, rows->n * sizeof *w->row_sums);
+  for (size_t b = 0; b < cols->n; b++) {
+    const double *slope = w->gram + b * rows->n, *z = cols->z + b * n_dims;
+    double sum = 0.0;
+    for (size_t i = 0; i < rows->n; i++) {
+      w->row_sums[i] += slope[i];
+      sum += slope[i];
+    }
+    if (scales == NULL) continue;
+    for (size_t d = 0; d < n_dims; d++) scales[d] += z[d] * z[d] * sum;
+  }
+  if (scales == NULL) return;
+  for (size_t i = 0; i < rows->n; i++) {
+    const double *z = rows->z + i * n_dims, *product = w->product + i * n_dims;
+    for (size_t d = 0; d < n_dims; d++) {
+      scales[d] += z[d] * (z[d] * w->row_sums[i] - 2.0 * product[d]);
+    }
+  }
+}
+
+static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
+                            const gp_points *rows, const gp_points *cols, const double *weight,
+                            const workspace *w, double *gradient, double *inputs) {
+  const size_t n_dims = cross->kernel->n_dims;
+  const int has_distances = metric->needs_gram && !metric->is_raw;
+  const int has_slope = metric->is_ard || (inputs != NULL && has_distances);
+  embed(cross, metric, rows);
+  embed(cross, metric, cols);
+  if (metric->needs_gram) inner_products(n_dims, rows, cols, w->gram);
+  contract_pairs(cross, metric, rows, cols, weight, has_slope, w, gradient);
+  if (!has_slope) return;
+  double *first = gradient + cross->kernel->term[metric->term[0]].first;
+  linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->z, n_dims, w->gram, rows->n, 0.0,
+              w->product, n_dims);
+  if (!has_distances) {
+    contract_products(n_dims, rows, w->product, first);
+    return;
+  }
+  contract_distances(n_dims, rows, cols, w, metric->is_ard ? first + 1 : NULL);
+  if (inputs == NULL) return;
+  for (size_t d = 0; d < n_dims; d++) {
+    const double scale = kernel_coordinate_scale(metric, d);
+    for (size_t i = 0; i < rows->n; i++) {
+      const size_t at = d + i * n_dims;
+      inputs[at] += scale * (w->product[at] - rows->z[at] * w->row_sums[i]);
+    }
+  }
+}
+
+void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
+                       const double *weight, double *gradient, double *inputs, double *scratch) {
+  const size_t n_dims = cross->kernel->n_dims;
+  const workspace w = split_scratch(n_dims, rows->n, cols->n, scratch);
+  const int n_metrics = kernel_n_metrics(cross->kernel);
+  int is_linear = 0;
+  for (int which = 0; which < n_metrics; which++) {
+    const kernel_metric metric = kernel_metric_at(cross->kernel, cross->theta, which);
+    if (metric.n_terms == 0) continue;
+    contract_metric(cross, &metric, rows, cols, weight, &w, gradient, inputs);
+  }
+  if (inputs == NULL) return;
+  for (int t = 0; t < cross->kernel->n_terms; t++) {
+    is_linear |= cross->kernel->term[t].type->kind == KERNEL_DOT;
+  }
+  if (!is_linear) return;
+  linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->x, n_dims, weight, rows->n, 0.0,
+              w.product, n_dims);
+  for (size_t d = 0; d < n_dims; d++) {
+    const double variance = kernel_dot_variance(cross->kernel, cross->theta, d);
+    for (size_t i = 0; i < rows->n; i++)
+      inputs[d + i * n_dims] += variance * w.product[d + i * n_dims];
+  }
+}

@@ -4,14 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "gp.h"
 #include "gp_basis.h"
 
 /* The pivots of a matrix that is singular but for rounding are below this share of its diagonal, in
  * units of its size times the machine's precision. */
 #define SINGULAR 8.0
 
-static gp_points inducing_points(const gp_inducing *basis) {
+gp_points gp_inducing_points(const gp_inducing *basis) {
   return gp_points_at(basis->cross->kernel->n_dims, basis->n_inducing, basis->z, basis->shifted,
                       basis->coordinates);
 }
@@ -28,7 +27,7 @@ static gps_status factor_safely(size_t n, double *a, double mean_diagonal) {
 
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
   const size_t n = basis->n_inducing;
-  const gp_points z = inducing_points(basis);
+  const gp_points z = gp_inducing_points(basis);
   for (int step = 0;; step++) {
     double mean_diagonal = 0.0;
     gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->factor, n);
@@ -51,7 +50,7 @@ void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
                           const double *shifted, double *features, double *residual,
                           double *scratch) {
   const size_t n_dims = basis->cross->kernel->n_dims, q = basis->n_inducing;
-  const gp_points z = inducing_points(basis);
+  const gp_points z = gp_inducing_points(basis);
   double explained[GP_PANEL];
   kernel_diagonal(basis->cross->kernel, basis->cross->theta, n, x, residual);
   for (size_t from = 0; from < n; from += GP_PANEL) {

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "gp.h"
 #include "gp_basis.h"
 #include "vector_math.h"
 

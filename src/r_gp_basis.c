@@ -207,3 +207,48 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
   UNPROTECT(1);
   return result;
 }
+
+static gp_objective objective_of(SEXP name) {
+  if (TYPEOF(name) == STRSXP && Rf_length(name) == 1) {
+    const char *text = CHAR(STRING_ELT(name, 0));
+    if (strcmp(text, "dtc") == 0) return GP_DTC;
+    if (strcmp(text, "vfe") == 0) return GP_VFE;
+    if (strcmp(text, "fitc") == 0) return GP_FITC;
+  }
+  raise_error("model", "`objective` must be \"dtc\", \"vfe\" or \"fitc\".");
+  return GP_DTC;
+}
+
+/* `basis`: list(z, objective, extra). The gradient by z is made where `inputs` is TRUE. */
+SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitter, SEXP root,
+                            SEXP n_targets, SEXP inputs, SEXP n_threads) {
+  static const char *const names[] = {"value", "gradient", "jitter", "inputs"};
+  const SEXP z = list_need(basis, "z");
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z));
+  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
+  const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
+  const gp_cross cross =
+      new_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+  gp_inducing inducing = new_inducing(&cross, z);
+  const gp_targets targets = {(size_t)view_int(n_targets, "n_targets"), (size_t)n_rows_of(root),
+                              view_matrix(root, -1, (R_xlen_t)n, "root")};
+  if (n == 0) raise_error("argument", "There must be at least one data point.");
+  gp_inducing_job job = {
+      .basis = &inducing,
+      .objective = objective_of(list_need(basis, "objective")),
+      .extra = view_number(list_need(basis, "extra"), "extra"),
+      .jitter = view_number(jitter, "jitter"),
+      .n_points = n,
+      .x = x,
+      .shifted = shift_points(&cross.centre, n, x),
+      .targets = &targets,
+      .scratch = alloc_doubles(gp_inducing_evaluate_scratch(n_dims, q, n, targets.rank), 1)};
+  const SEXP result = PROTECT(new_named_list(4, names));
+  double *by_z = Rf_asLogical(inputs) == TRUE ? hang_matrix(result, 3, (int)n_dims, (int)q) : NULL;
+  const gps_status status = gp_inducing_evaluate(
+      &job, hang_doubles(result, 0, 1), hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper), by_z);
+  if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
+  hang_doubles(result, 2, 1)[0] = job.jitter;
+  UNPROTECT(1);
+  return result;
+}
