@@ -149,7 +149,8 @@ test_that("frequencies follow from rank and kernel alone", {
   two <- new_fourier(kernel_rbf() + kernel_rbf(), y, 20L)$frequencies
   expect_false(any(two[[1]] == two[[2]]))
   expect_gps_error(new_fourier(kernel_linear() + kernel_white(), y, 20L), "this kernel has none")
-  expect_gps_error(new_fourier(kernel_rbf() + kernel_rbf(), y, 3L), "`rank` must be at least 4")
+  expect_gps_error(new_fourier(kernel_rbf() + kernel_rbf(), y, 2L), "`rank` must be at least 4")
+  expect_gps_error(new_fourier(kernel, y, 3L), "`rank` must be even")
 })
 
 test_that("spectral densities have the moments of their kernels", {
