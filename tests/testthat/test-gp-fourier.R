@@ -184,11 +184,13 @@ test_that("learning in features raises their likelihood within the box", {
 })
 
 test_that("features have the same bits for any number of threads", {
+  # More numbers in a panel than are made on one thread.
   case <- fourier_case(600, 2)
+  basis <- new_fourier(case$kernel, case$y, 300L)
   root <- .Call(C_gp_root, case$targets)
   run <- function(n_threads) {
-    list(basis_features(case$basis, case$kernel, case$theta, case$y, n_threads),
-         basis_evaluate(case$basis, case$kernel, case$theta, case$y, root, 2L, 0, n_threads))
+    list(basis_features(basis, case$kernel, case$theta, case$y, n_threads),
+         basis_evaluate(basis, case$kernel, case$theta, case$y, root, 2L, 0, n_threads))
   }
   expect_identical(run(2L), run(1L))
 })
