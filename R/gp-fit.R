@@ -81,7 +81,8 @@
 #'   largest number of points in a block (500). Not for `"exact"`.
 #' @param objective `"vfe"`, `"fitc"` or `"dtc"`, for `"inducing"`.
 #' @param learn_inputs `TRUE`: learn the inducing points as well, for `"inducing"`.
-#' @param cross `TRUE` or `FALSE`, for `"divide"`: leave-one-out asks all blocks, or the point's own.
+#' @param cross `TRUE` or `FALSE`, for `"divide"`: whether leave-one-out asks all blocks, or a
+#'   point's own.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
 #'   likelihood, of the approximation if it is one), `jitter`, `method`, `why` (reason of `"auto"`,
