@@ -15,7 +15,7 @@
 #'   and `prob_on` (n x slots, as from [gps_estep()]), `memory` (the value of `gps_learn()`) and
 #'   `iteration`. `gps_learn()` needs `model`, `params`, `selected` and `prob_on`; `gps_affinity()`
 #'   needs `model`, `params` and, for a selector that learns, `memory`.
-#' @param y numeric matrix n x D of all data points.
+#' @param y all data points: numeric matrix n x D, a [gps_source()] or a sparse matrix.
 #' @param points numbers of the data points to rank, whole numbers in 1..n; NULL: all.
 #' @return `gps_affinity()`: matrix points x H, larger for more relevant latents; all zero for
 #'   selectors that rank nothing. `gps_learn()`: the selector's memory, NULL for selectors that
@@ -58,12 +58,13 @@ has_to_learn <- function(selector, memory) {
 # others rank the points alone.
 affinity_of_points <- function(selector, step, points) {
   task <- step$task
-  task$y <- rows_data(task$y, points)
   if (inherits(selector, "gps_selector_gp")) {
     step$state$memory <- memory_of_points(step$state$memory, points)
   }
   affinity <- matrix(0, length(points), task$model$n_latents)
-  for (block in split_blocks(length(points), task$model$n_latents)) {
+  for (block in split_blocks(length(points), point_doubles(task$model))) {
+    task$y <- rows_data(step$task$y, points[block_columns(block)])
+    block$y_offset <- 0
     inputs <- block_inputs(task$model, step$state$params, task$y, block)
     value <- block_affinity(selector, task, step$state, block, inputs)
     if (!is.null(value)) affinity[block_columns(block), ] <- t(value)
@@ -113,7 +114,7 @@ read_step <- function(selector, state, y) {
       abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
     }
   }
-  task <- list(y = data$y, model = state$model,
+  task <- list(y = selector_data(data$y, selector), model = state$model,
                selector = resolve_selector(selector, state$model), seed = c(0L, 0L),
                n_threads = resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
@@ -137,6 +138,7 @@ fit_step <- function(selector, fit, y) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
                       n_points(data$y)))
   }
+  data$y <- selector_data(data$y, selector)
   inner <- stored_state(fit)
   inner$prob_on <- fit$prob_on
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
