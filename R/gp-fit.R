@@ -39,7 +39,7 @@
 #'   points \eqn{P} that are explained worst by those before them, at most `rank`; fewer where a
 #'   millionth of the trace is left. The mean of what is left on the diagonal counts as
 #'   noise. Pivots are kept while the parameters are sought, and chosen anew where the search ended,
-#'   which is repeated as long as it helps; `lml` is the value at the last ones.
+#'   which is repeated as long as it helps; `lml` is at the pivots that go with `theta`.
 #' * `"inducing"`: the same with points \eqn{Z} in place of pivots. They begin as the pivots of the
 #'   kernel given, fewer than `rank` where these leave 1e-8 of the trace, and can be learned too
 #'   (`learn_inputs`, D x `rank` further parameters, within the box of the data), for few but
