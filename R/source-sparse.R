@@ -46,8 +46,8 @@ with_reader.gps_source_sparse <- function(source, use) {
   use(function(from, to) {
     entries <- sparse_entries(source, from, to)
     values <- matrix(0, source$d, to - from + 1)
-    column <- rep(seq_len(ncol(values)), diff(entries$start))
-    values[cbind(entries$row + 1L, column)] <- entries$value
+    before <- rep(seq_len(ncol(values)) - 1, diff(entries$start))
+    values[before * source$d + entries$row + 1] <- entries$value
     values
   })
 }
