@@ -73,13 +73,14 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
+  y <- selector_data(y, selector)
   moments <- data_moments(y)
   model <- bind_data(set_image(model, image_dim), y, moments)
   given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
   selector <- resolve_selector(selector, model)
   selector <- resolve_engine(selector, model, y, !is.null(control$batch_size))
-  y <- selector_data(y, selector)
+  y <- selector_data(y, selector, model$grid)
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)

@@ -73,7 +73,8 @@ begin_sums <- function(memory, n_total) {
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
-  task$blocks <- lapply(split_blocks(length(batch$rows), point_doubles(task$model)), function(block) {
+  blocks <- split_blocks(length(batch$rows), point_doubles(task$model))
+  task$blocks <- lapply(blocks, function(block) {
     block$first_row <- batch$first + block$offset
     block
   })

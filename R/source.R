@@ -175,9 +175,13 @@ whole_data <- function(y, what) {
   rows_data(y, seq_len(y$n))
 }
 
-# The data as a selector can use them: a matrix where it needs all at once.
-selector_data <- function(y, selector) {
+# The data as a selector can use them: a matrix where it needs all at once. With a grid it regresses
+# in slots, by coefficients of each point over all others.
+selector_data <- function(y, selector, grid = NULL) {
   what <- needs_whole(selector)
+  if (!is.null(grid) && inherits(selector, "gps_selector_gp")) {
+    what <- "selector_gp() for latents on a grid"
+  }
   if (is.null(what)) y else whole_data(y, what)
 }
 
@@ -189,15 +193,10 @@ needs_whole.default <- function(selector) NULL
 
 #' @export
 needs_whole.gps_selector_gp <- function(selector) {
-  if (selector$method == "exact") return("The exact method of selector_gp()")
-  "selector_gp() for latents on a grid"
+  if (selector$method %in% c("exact", "divide")) {
+    sprintf("selector_gp() with `method` = \"%s\"", selector$method)
+  }
 }
-
-#' @export
-needs_whole.gps_selector_basis <- function(selector) NULL
-
-#' @export
-needs_whole.gps_selector_divide <- function(selector) "`method` = \"divide\" of selector_gp()"
 
 #' @export
 needs_whole.gps_selector_custom <- function(selector) {

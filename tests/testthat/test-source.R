@@ -200,8 +200,8 @@ test_that("selectors that need all data read small sources and refuse large ones
   large <- gps_source(2^20, 64, read)
   words <- paste("needs all data at once, but a source of 1048576 x 64 numbers is read as a whole",
                  "only up to 33,554,432")
-  expect_gps_error(source_fit(large, selector = selector_gp()),
-                   paste("The exact method of selector_gp()", words))
+  expect_gps_error(source_fit(large, selector = selector_gp(method = "exact")),
+                   paste("selector_gp() with `method` = \"exact\"", words))
   learner <- selector_custom(function(params, y, memory) y, function(params, y, e) 1)
   condition <- expect_gps_error(source_fit(large, selector = learner),
                                 paste("selector_custom() with `learn`", words))
@@ -342,4 +342,28 @@ test_that("damaged sources in fits are found", {
   odd <- fit
   odd$y <- function_source(bars(100))
   expect_gps_error(print(odd), "`y` is not the source of its data")
+})
+
+test_that("a learned selection, and minibatches, never have a source as a whole", {
+  y <- bars(1900)
+  largest <- 0
+  source <- gps_source(1900, 9, function(from, to) {
+    largest <<- max(largest, to - from + 1)
+    y[from:to, , drop = FALSE]
+  })
+  for (batch_size in list(NULL, 700)) {
+    fit_to <- function(data) {
+      set.seed(8)
+      gps_fit(data, model_binary_sparse(6), selector_gp(method = "ichol", rank = 20), 3,
+              control = short_control(max_iter = 3, n_threads = 1, batch_size = batch_size))
+    }
+    fit <- fit_to(source)
+    expect_identical(fit$gp$method, "ichol")
+    expect_identical(dim(predict(fit, source)), c(1900L, 6L))
+    # Batches of a matrix are random rows.
+    if (is.null(batch_size)) expect_identical(coef(fit), coef(fit_to(y)))
+  }
+  pick <- resolve_engine(selector_gp(), gps_bind(model_binary_sparse(6), y[1:9, ]),
+                         gps_source(2^20, 64, function(from, to) stop("not read")))
+  expect_identical(pick$method, "ichol")
 })
