@@ -49,7 +49,8 @@ test_that("a learned selector's options are refused by name", {
   expect_gps_error(selector_gp(smooth = -1), "`smooth` must be")
   expect_gps_error(selector_gp(method = "ichol", rank = 0), "`rank` must be")
   expect_gps_error(selector_gp(method = "exact", rank = 5), "`rank` means nothing to")
-  expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE), "`learn_inputs` means nothing to")
+  expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE),
+                   "`learn_inputs` means nothing to")
   expect_gps_error(selector_gp(method = "cholesky"), "`method` must be one of")
   expect_gps_error(selector_gp(method = "inducing", objective = "x"), "`objective` must be one of")
 })
