@@ -44,7 +44,7 @@ check_engine_arguments <- function(method, given) {
 check_rank <- function(rank, method, n_points) {
   if (method == "exact") return(NULL)
   rank <- if (is.null(rank)) default_rank[[method]] else check_count(rank, "rank")
-  if (method %in% c("ichol", "inducing")) min(rank, n_points) else rank
+  if (method %in% c("ichol", "inducing")) as.integer(min(rank, n_points)) else rank
 }
 
 check_basis_kernel <- function(kernel, method) {

@@ -72,7 +72,7 @@ begin_sums <- function(memory, n_total) {
 # A fit's task with only the points of one batch.
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
-  task$batch <- list(scale = sum(lengths(task$batches)) / length(batch$rows))
+  task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
   task$blocks <- lapply(split_blocks(length(batch$rows), task$model$n_latents), function(block) {
     block$first_row <- batch$first + block$offset
     block
@@ -111,8 +111,8 @@ take_batch <- function(state, updated, k) {
 
 # Statistics of a batch as if of all points, averaged with those of the batches before.
 blend_stats <- function(task, state, stats) {
-  if (is.null(task$batch)) return(stats)
-  blend(state$running, stats, state$rate, task$batch$scale)
+  if (is.null(task$batch_scale)) return(stats)
+  blend(state$running, stats, state$rate, task$batch_scale)
 }
 
 blend <- function(running, new, rate, scale) {
@@ -123,7 +123,7 @@ blend <- function(running, new, rate, scale) {
 # The regression after one batch: its sums begin anew where their basis is new.
 regress_batch <- function(selector, task, state, memory, sums) {
   rate <- state$rate
-  scale <- task$batch$scale
+  scale <- task$batch_scale
   if (is.null(sums)) {
     sums <- survey(selector, task, memory, slot_targets(state))$sums
     memory["sums"] <- list(NULL)

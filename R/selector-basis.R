@@ -59,7 +59,7 @@ block_sums <- function(task, state, view, result) {
 
 # Whether the moments that a memory was prepared from are of this task's points and do not change.
 has_moments_of <- function(memory, task) {
-  is.null(task$batch) && identical(memory$n_points, n_points(task$y)) && !is.null(memory$prepared)
+  is.null(task$batch_scale) && identical(memory$n_points, n_points(task$y)) && !is.null(memory$prepared)
 }
 
 #' @export
@@ -105,7 +105,7 @@ regress_basis <- function(selector, task, state) {
     memory[c("basis", "prepared", "kept")] <- list(choose_basis(selector, task, memory), NULL, NULL)
     sums <- NULL
   }
-  if (!is.null(task$batch)) return(regress_batch(selector, task, state, memory, sums))
+  if (!is.null(task$batch_scale)) return(regress_batch(selector, task, state, memory, sums))
   is_complete <- has_moments_of(memory, task) || !is.null(sums$gram)
   if (is.null(sums) || !is_complete) {
     surveyed <- survey(selector, task, memory, targets)

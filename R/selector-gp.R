@@ -190,7 +190,7 @@ trace_kernel <- function(memory) {
 # In minibatches iterations are updates, after which a refit begins the regression anew: each comes
 # after twice as many as the last.
 is_refit_due <- function(selector, task, memory, iteration) {
-  gap <- selector$refit_every * if (is.null(task$batch)) 1 else 2^length(memory$refits)
+  gap <- selector$refit_every * if (is.null(task$batch_scale)) 1 else 2^length(memory$refits)
   iteration - memory$last_refit >= gap && memory$r2 > least_signal
 }
 

@@ -4,6 +4,7 @@
 # A learned selector with its method and rank for data of this size; its class says where it is at
 # work. `is_batched`: sums over batches only.
 resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE) {
+  if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
   if (!inherits(selector, "gps_selector_gp")) return(selector)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
@@ -14,11 +15,11 @@ resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE
     }
   }
   if (selector$method == "exact") {
-    if (is_batched) refuse_batches(selector$method)
+    if (is_batched) refuse_batches("`method` = \"exact\"")
     return(selector)
   }
   selector$rank <- check_rank(selector$rank, selector$method, n_points)
-  if (selector$method == "divide" && is_batched) refuse_batches(selector$method)
+  if (selector$method == "divide" && is_batched) refuse_batches("`method` = \"divide\"")
   if (is.null(model$grid)) {
     kind <- if (selector$method == "divide") "divide" else "basis"
     class(selector) <- c(paste0("gps_selector_", kind), class(selector))
@@ -28,10 +29,11 @@ resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE
   selector
 }
 
-refuse_batches <- function(method) {
+refuse_batches <- function(which) {
   gps_abort(sprintf(
-    paste("Minibatches need a selector that learns from sums over data points, and `method` =",
-          "\"%s\" needs all points at once: use \"ichol\", \"inducing\" or \"fourier\"."), method
+    paste("Minibatches need a selector that learns from sums over data points, and %s needs all",
+          "points at once: use selector_gp() with `method` \"ichol\", \"inducing\" or \"fourier\"."),
+    which
   ))
 }
 

@@ -83,13 +83,15 @@ selector_gp <- function(kernel = kernel_composition(),
                         cross = TRUE) {
   check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
+  learn_inputs <- check_flag(learn_inputs, "learn_inputs")
+  check_engine_arguments(method, c(rank = !is.null(rank), learn_inputs = learn_inputs))
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
                screen, kernel = kernel, method = method,
                rank = if (!is.null(rank)) check_count(rank, "rank"),
                objective = check_choice(objective, "objective", c("vfe", "fitc", "dtc")),
-               learn_inputs = check_flag(learn_inputs, "learn_inputs"),
+               learn_inputs = learn_inputs,
                cross = check_flag(cross, "cross"),
                refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),

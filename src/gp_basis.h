@@ -7,6 +7,9 @@
 
 #include "gp.h"
 
+/* Points are treated this many at a time: their features stay in the second-level cache. */
+#define GP_PANEL 256
+
 /* ---- two sets of points ---- */
 
 /* A kernel at fixed parameters, and the point from which distances are measured. */
@@ -99,14 +102,11 @@ typedef struct {
   double weight;
 } gp_affinity_job;
 
-/* u = T f for all points, in `rotated` [n_features x n_points]; its squares are the leverages q. */
-void gp_leverage(const gp_affinity_job *job, double *rotated, double *leverage);
-
-/* mean [n_targets x n_points] = what the others predict, but for the share of the point's own
- * targets y, which gp_leave_out_*() take away: scale u'P / (1 - weight q), P = T cross. `rotated`
- * is used up; projected [n_features x n_targets] is scratch. */
-void gp_affinity_means(const gp_affinity_job *job, const double *leverage, double *rotated,
-                       double *projected, double *mean);
+/* leverage [n_points] q = u'u of u = T f, and mean [n_targets x n_points] = scale u'P / (1 - weight
+ * q), P = T cross: what the others predict, but for the share of the point's own targets y, which
+ * gp_leave_out_*() take away. scratch [gp_affinity_scratch()]. */
+size_t gp_affinity_scratch(size_t n_features, size_t n_targets);
+void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mean, double *scratch);
 
 /* mean -= weight q y / (1 - weight q). */
 void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,
@@ -132,18 +132,15 @@ typedef struct {
 /* Lu, with as much jitter as it takes. gram [n_inducing x n_inducing] is scratch. */
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram);
 
-/* Points are treated this many at a time. */
-#define GP_PANEL 1024
-
 /* z as a set of points, whose coordinates are the basis' own. */
 gp_points gp_inducing_points(const gp_inducing *basis);
 
-/* features [n_inducing x n] of points x with their shifted coordinates, and residual [n] = k(x, x)
- * - f'f, at least 0. scratch [gp_inducing_scratch()]. */
+/* features [n_inducing x n] of at most GP_PANEL points, and residual [n] = k(x, x) - f'f, at least
+ * 0. `is_ready`: the basis' coordinates are there from the panel before. scratch
+ * [gp_inducing_scratch()]. */
 size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing);
-void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
-                          const double *shifted, double *features, double *residual,
-                          double *scratch);
+void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x, int is_ready,
+                          double *features, double *residual, double *scratch);
 
 /* ---- marginal likelihood with inducing points ---- */
 
@@ -157,7 +154,7 @@ typedef struct {
   double extra;  /* noise beside the kernel's own, a constant */
   double jitter; /* the same; more where nothing else helps */
   size_t n_points;
-  const double *x, *shifted; /* [n_dims x n_points] */
+  const double *x; /* [n_dims x n_points] */
   const gp_targets *targets;
   double *scratch; /* [gp_inducing_evaluate_scratch()] */
 } gp_inducing_job;

@@ -5,7 +5,7 @@
 #include "gp_basis.h"
 
 /* Waking a thread costs more than a kernel's values of fewer pairs than this. */
-#define GRAIN ((size_t)1 << 16)
+#define GRAIN ((size_t)1 << 14)
 
 size_t gp_points_scratch(size_t n_dims, size_t n) { return (n_dims + 2) * n; }
 

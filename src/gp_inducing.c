@@ -43,27 +43,23 @@ gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
 }
 
 size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing) {
-  return GP_PANEL * n_inducing + gp_points_scratch(n_dims, GP_PANEL);
+  return GP_PANEL * (n_inducing + n_dims) + gp_points_scratch(n_dims, GP_PANEL);
 }
 
-void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x,
-                          const double *shifted, double *features, double *residual,
-                          double *scratch) {
-  const size_t n_dims = basis->cross->kernel->n_dims, q = basis->n_inducing;
+void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x, int is_ready,
+                          double *features, double *residual, double *scratch) {
+  const gp_cross *cross = basis->cross;
+  const size_t n_dims = cross->kernel->n_dims, q = basis->n_inducing;
+  double explained[GP_PANEL], *shifted = scratch + GP_PANEL * q;
   const gp_points z = gp_inducing_points(basis);
-  double explained[GP_PANEL];
-  kernel_diagonal(basis->cross->kernel, basis->cross->theta, n, x, residual);
-  for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
-    double *panel = features + from * q;
-    const gp_points points = gp_points_at(n_dims, width, x + from * n_dims, shifted + from * n_dims,
-                                          scratch + GP_PANEL * q);
-    gp_cross_values(basis->cross, &z, &points, from > 0, scratch, panel, q);
-    linalg_trsm('L', 'N', q, width, basis->factor, q, panel, q);
-    gp_column_squares(q, width, panel, explained);
-    for (size_t j = 0; j < width; j++) {
-      const double left = residual[from + j] - explained[j];
-      residual[from + j] = left > 0.0 ? left : 0.0;
-    }
+  const gp_points points = gp_points_at(n_dims, n, x, shifted, shifted + GP_PANEL * n_dims);
+  kernel_shift(&cross->centre, n, x, shifted);
+  gp_cross_values(cross, &z, &points, is_ready, scratch, features, q);
+  linalg_trsm('L', 'N', q, n, basis->factor, q, features, q);
+  kernel_diagonal(cross->kernel, cross->theta, n, x, residual);
+  gp_column_squares(q, n, features, explained);
+  for (size_t j = 0; j < n; j++) {
+    const double left = residual[j] - explained[j];
+    residual[j] = left > 0.0 ? left : 0.0;
   }
 }

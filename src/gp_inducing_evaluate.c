@@ -14,37 +14,37 @@
 #define LOG_2PI 1.83787706640934548356
 
 typedef struct {
-  double *v;        /* [n_inducing x n_points] V */
-  double *pull;     /* [n_inducing x n_points] half of the derivative by k(z, x), times sd */
-  double *residual; /* [n_points] k(x, x) - f'f */
-  double *sd;       /* [n_points] sqrt(lambda) */
-  double *slack;    /* [n_points] derivative by lambda, times lambda */
-  double *error;    /* [rank x n_points] E */
-  double *weight;   /* [n_inducing x rank] W */
+  double *v;                              /* [n_inducing x n_points] V */
+  double *residual;                       /* [n_points] k(x, x) - f'f */
+  double *sd;                             /* [n_points] sqrt(lambda) */
+  double *slack;                          /* [n_points] derivative by lambda, times lambda */
+  double *error;                          /* [rank x n_points] E */
+  double *weight;                         /* [n_inducing x rank] W, in the end Lu^-T W */
   double *b, *b_inverse, *left, *product; /* [n_inducing x n_inducing] */
+  double *pull; /* [n_inducing x GP_PANEL] derivatives by k(z, x), first half of them times sd */
   double *panel;
 } workspace;
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Panels of points against z, and z against itself. */
+/* A panel of points against z, or z against itself with a gradient of its own. */
 static size_t panel_scratch(size_t n_dims, size_t q) {
-  const size_t contract = max_size(gp_cross_contract_scratch(n_dims, q, GP_PANEL),
-                                   gp_cross_contract_scratch(n_dims, q, q) + n_dims * q);
-  return gp_points_scratch(n_dims, GP_PANEL) + max_size(contract, gp_inducing_scratch(n_dims, q));
+  const size_t points = gp_points_scratch(n_dims, GP_PANEL) + GP_PANEL * n_dims +
+                        gp_cross_contract_scratch(n_dims, q, GP_PANEL);
+  const size_t inducing = n_dims * q + gp_cross_contract_scratch(n_dims, q, q);
+  return max_size(gp_inducing_scratch(n_dims, q), max_size(points, inducing));
 }
 
 size_t gp_inducing_evaluate_scratch(size_t n_dims, size_t n_inducing, size_t n_points,
                                     size_t rank) {
-  return n_points * (2 * n_inducing + rank + 3) + n_inducing * (4 * n_inducing + rank) +
+  return n_points * (n_inducing + rank + 3) + n_inducing * (4 * n_inducing + rank + GP_PANEL) +
          panel_scratch(n_dims, n_inducing);
 }
 
 static workspace split_scratch(const gp_inducing_job *job) {
   const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
   workspace w = {.v = job->scratch};
-  w.pull = w.v + q * n;
-  w.residual = w.pull + q * n;
+  w.residual = w.v + q * n;
   w.sd = w.residual + n;
   w.slack = w.sd + n;
   w.error = w.slack + n;
@@ -53,8 +53,13 @@ static workspace split_scratch(const gp_inducing_job *job) {
   w.b_inverse = w.b + q * q;
   w.left = w.b_inverse + q * q;
   w.product = w.left + q * q;
-  w.panel = w.product + q * q;
+  w.pull = w.product + q * q;
+  w.panel = w.pull + q * GP_PANEL;
   return w;
+}
+
+static size_t panel_width(size_t n, size_t from) {
+  return n - from < GP_PANEL ? n - from : GP_PANEL;
 }
 
 GPS_CLONES static double sum_of(size_t n, const double *x) {
@@ -86,37 +91,45 @@ static double noise_of(const gp_inducing_job *job) {
          job->jitter;
 }
 
-/* The noise's standard deviations; V and, as yet without what they explain, E in their units. */
-static void scale_points(const gp_inducing_job *job, const workspace *w, const double *features) {
+/* V and B, and in the same units the targets in `error` and V Y' in `weight`. */
+static void sum_moments(const gp_inducing_job *job, const workspace *w) {
   const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t n_dims = job->basis->cross->kernel->n_dims;
   const double noise = noise_of(job);
-  for (size_t j = 0; j < n; j++) {
-    w->sd[j] = sqrt(noise + (job->objective == GP_FITC ? w->residual[j] : 0.0));
-    scale_into(q, 1.0 / w->sd[j], features + j * q, w->v + j * q);
-    scale_into(rank, 1.0 / w->sd[j], job->targets->root + j * rank, w->error + j * rank);
+  for (size_t from = 0; from < n; from += GP_PANEL) {
+    const size_t width = panel_width(n, from);
+    const double beta = from > 0;
+    double *v = w->v + from * q, *y = w->error + from * rank, *sd = w->sd + from;
+    gp_inducing_features(job->basis, width, job->x + from * n_dims, from > 0, v, w->residual + from,
+                         w->panel);
+    for (size_t j = 0; j < width; j++) {
+      sd[j] = sqrt(noise + (job->objective == GP_FITC ? w->residual[from + j] : 0.0));
+      scale_into(q, 1.0 / sd[j], v + j * q, v + j * q);
+      scale_into(rank, 1.0 / sd[j], job->targets->root + (from + j) * rank, y + j * rank);
+    }
+    linalg_syrk('N', q, width, 1.0, v, q, beta, w->b, q);
+    linalg_gemm('N', 'T', q, rank, width, 1.0, v, q, y, rank, beta, w->weight, q);
   }
+  for (size_t i = 0; i < q; i++) w->b[i * (q + 1)] += 1.0;
 }
 
-/* B, and left = R^-1, with as much jitter as it takes. The features wait in `pull`. */
+/* B and left = R^-1, with as much jitter as it takes. */
 static gps_status factor_moments(gp_inducing_job *job, const workspace *w, double *log_det) {
   const size_t n = job->n_points, q = job->basis->n_inducing;
   const gp_cross *cross = job->basis->cross;
-  kernel_diagonal(cross->kernel, cross->theta, n, job->x, w->slack);
-  const double diagonal = sum_of(n, w->slack) / (double)n;
-  if (!isfinite(diagonal)) return GPS_NOT_FINITE;
   for (int step = 1;; step++) {
     gps_status status = GPS_NOT_POSDEF;
     if (noise_of(job) > 0.0) {
       double trace = 0.0;
-      scale_points(job, w, w->pull);
-      linalg_syrk('N', q, n, 1.0, w->v, q, 0.0, w->b, q);
-      for (size_t i = 0; i < q; i++) trace += w->b[i * (q + 1)] += 1.0;
+      sum_moments(job, w);
+      for (size_t i = 0; i < q; i++) trace += w->b[i * (q + 1)];
       memcpy(w->left, w->b, q * q * sizeof *w->left);
       status = linalg_factor_inverse(q, w->left, q, trace, log_det);
     }
     if (status != GPS_NOT_POSDEF) return status;
-    const double jitter = gp_jitter_step(step, n, diagonal);
-    if (jitter < 0.0) return status;
+    kernel_diagonal(cross->kernel, cross->theta, n, job->x, w->slack);
+    const double jitter = gp_jitter_step(step, n, sum_of(n, w->slack) / (double)n);
+    if (!(jitter > 0.0)) return status;
     job->jitter = jitter;
   }
 }
@@ -124,68 +137,66 @@ static gps_status factor_moments(gp_inducing_job *job, const workspace *w, doubl
 /* W and E; returns |E|^2 + |W|^2. */
 static double explain_targets(const gp_inducing_job *job, const workspace *w) {
   const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
-  linalg_gemm('N', 'T', q, rank, n, 1.0, w->v, q, w->error, rank, 0.0, w->weight, q);
   linalg_trmm('L', 'N', q, rank, w->left, q, w->weight, q);
   linalg_trmm('L', 'T', q, rank, w->left, q, w->weight, q);
   linalg_gemm('T', 'N', rank, n, q, -1.0, w->weight, q, w->v, q, 1.0, w->error, rank);
   return dot_of(rank * n, w->error, w->error) + dot_of(q * rank, w->weight, w->weight);
 }
 
-/* product <- X of the derivative -Lu^-T X Lu^-1 by K(z, z), both halves, but for what FITC adds:
- * half of W W' + H A (B - 1), where A = -B^-1, or 1 - B^-1 for the bound. */
-static void pull_of_inducing(const gp_inducing_job *job, const workspace *w) {
-  const size_t q = job->basis->n_inducing, rank = job->targets->rank;
-  const double half = 0.5 * (double)job->targets->n_targets;
-  const int is_bound = job->objective == GP_VFE;
-  linalg_syrk('N', q, rank, 0.5, w->weight, q, 0.0, w->product, q);
-  for (size_t j = 0; j < q; j++) {
-    for (size_t i = j; i < q; i++) {
-      const double rest = w->b_inverse[i + j * q] + (is_bound ? w->b[i + j * q] : 0.0);
-      w->product[i + j * q] += half * (rest - (i == j ? 1.0 + is_bound : 0.0));
-    }
-  }
-  linalg_mirror(q, w->product, q);
-}
-
-/* pull <- Lu^-T (W E + H A V) / 2, which one matrix Lu^-T A serves. Returns the derivative by the
+/* With U = (W E + H A V) / 2, where A = -B^-1, or 1 - B^-1 for the bound, the derivative by k(z, x)
+ * is 2 Lu^-T U over sd, and that by K(z, z) is -Lu^-T X Lu^-1 with X = U V'. Here product <- X = (W
+ * W' + H A (B - 1)) / 2, left <- Lu^-T H A / 2 and weight <- Lu^-T W. Returns the derivative by the
  * noise. */
-static double pull_with_constant_noise(const gp_inducing_job *job, const workspace *w) {
+static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
   const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
-  const double n_targets = (double)job->targets->n_targets, noise = noise_of(job);
+  const double n_targets = (double)job->targets->n_targets, half = 0.5 * n_targets;
   const int is_bound = job->objective == GP_VFE;
   double trace = 0.0;
-  for (size_t i = 0; i < q * q; i++) w->left[i] = -0.5 * n_targets * w->b_inverse[i];
-  for (size_t i = 0; i < q; i++) {
-    if (is_bound) w->left[i * (q + 1)] += 0.5 * n_targets;
-    trace += w->b_inverse[i * (q + 1)];
+  linalg_syrk('N', q, rank, 0.5, w->weight, q, 0.0, w->product, q);
+  for (size_t j = 0; j < q; j++) {
+    for (size_t i = 0; i < q; i++) {
+      const double inverse = w->b_inverse[i + j * q], rest = is_bound ? w->b[i + j * q] : 0.0;
+      w->left[i + j * q] = half * ((i == j && is_bound) - inverse);
+      if (i >= j) w->product[i + j * q] += half * (inverse + rest - (i == j) * (1 + is_bound));
+    }
+    trace += w->b_inverse[j * (q + 1)];
   }
+  linalg_mirror(q, w->product, q);
   linalg_trsm('L', 'T', q, q, job->basis->factor, q, w->left, q);
   linalg_trsm('L', 'T', q, rank, job->basis->factor, q, w->weight, q);
-  linalg_gemm('N', 'N', q, n, q, 1.0, w->left, q, w->v, q, 0.0, w->pull, q);
-  linalg_gemm('N', 'N', q, n, rank, 0.5, w->weight, q, w->error, rank, 1.0, w->pull, q);
-  const double lost = is_bound ? n_targets * sum_of(n, w->residual) / noise : 0.0;
-  return 0.5 / noise *
-         (dot_of(rank * n, w->error, w->error) - n_targets * ((double)n - (double)q + trace) +
-          lost);
+  const double fit = dot_of(rank * n, w->error, w->error);
+  const double lost = is_bound ? n_targets * sum_of(n, w->residual) / noise_of(job) : 0.0;
+  return 0.5 / noise_of(job) * (fit - n_targets * ((double)n - (double)q + trace) + lost);
 }
 
-/* The same where each point has its own noise: slack, the derivative by it, takes part. */
-static double pull_with_own_noise(const gp_inducing_job *job, const workspace *w) {
-  const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+/* pull <- Lu^-T U of a panel. */
+static void pull_panel(const gp_inducing_job *job, const workspace *w, size_t from, size_t width) {
+  const size_t q = job->basis->n_inducing, rank = job->targets->rank;
+  linalg_gemm('N', 'N', q, width, q, 1.0, w->left, q, w->v + from * q, q, 0.0, w->pull, q);
+  linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, w->error + from * rank, rank, 1.0,
+              w->pull, q);
+}
+
+/* The same where each point has a noise of its own: the derivative by it, slack, is a part of U,
+ * and X is summed over the panels. Returns the panel's derivative by the common noise. */
+static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, size_t from,
+                              size_t width) {
+  const size_t q = job->basis->n_inducing, rank = job->targets->rank;
   const double n_targets = (double)job->targets->n_targets;
+  const double *v = w->v + from * q, *e = w->error + from * rank;
   double total = 0.0;
-  linalg_symm('L', q, n, -0.5 * n_targets, w->b_inverse, q, w->v, q, 0.0, w->pull, q);
-  for (size_t j = 0; j < n; j++) {
-    const double *e = w->error + j * rank, *v = w->v + j * q;
-    const double own = n_targets + 2.0 * dot_of(q, v, w->pull + j * q);
-    w->slack[j] = 0.5 * (dot_of(rank, e, e) - own);
-    add_scaled(q, -w->slack[j], v, w->pull + j * q);
-    total += w->slack[j] / (w->sd[j] * w->sd[j]);
+  linalg_symm('L', q, width, -0.5 * n_targets, w->b_inverse, q, v, q, 0.0, w->pull, q);
+  for (size_t j = 0; j < width; j++) {
+    double *u = w->pull + j * q, sd = w->sd[from + j];
+    const double unexplained = n_targets + 2.0 * dot_of(q, v + j * q, u);
+    const double slack = 0.5 * (dot_of(rank, e + j * rank, e + j * rank) - unexplained);
+    add_scaled(q, -slack, v + j * q, u);
+    w->slack[from + j] = slack;
+    total += slack / (sd * sd);
   }
-  linalg_gemm('N', 'N', q, n, rank, 0.5, w->weight, q, w->error, rank, 1.0, w->pull, q);
-  /* X = (W E + H A V) V' / 2 with the slack in it, for which there is no short form. */
-  linalg_gemm('N', 'T', q, q, n, 1.0, w->pull, q, w->v, q, 0.0, w->product, q);
-  linalg_trsm('L', 'T', q, n, job->basis->factor, q, w->pull, q);
+  linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, e, rank, 1.0, w->pull, q);
+  linalg_gemm('N', 'T', q, q, width, 1.0, w->pull, q, v, q, from > 0, w->product, q);
+  linalg_trsm('L', 'T', q, width, job->basis->factor, q, w->pull, q);
   return total;
 }
 
@@ -208,50 +219,56 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
   if (inputs) add_scaled(n_dims * q, 2.0, by_z, inputs);
 }
 
-/* Derivatives by k(z, x), and by k(x, x) through the residuals. */
-static void contract_points(const gp_inducing_job *job, const workspace *w, double *gradient,
-                            double *inputs) {
-  const gp_inducing *basis = job->basis;
-  const size_t n = job->n_points, q = basis->n_inducing, n_dims = basis->cross->kernel->n_dims;
-  const gp_points z = gp_inducing_points(basis);
-  const double lost = -0.5 * (double)job->targets->n_targets / noise_of(job);
+/* Derivatives by k(z, x); returns what pull_panel_fitc() does, 0 for the other objectives. */
+static double contract_points(const gp_inducing_job *job, const workspace *w, double *gradient,
+                              double *inputs) {
+  const gp_cross *cross = job->basis->cross;
+  const size_t n = job->n_points, q = job->basis->n_inducing, n_dims = cross->kernel->n_dims;
+  const gp_points z = gp_inducing_points(job->basis);
+  double *shifted = w->panel, *coordinates = shifted + GP_PANEL * n_dims, total = 0.0;
+  double *scratch = coordinates + gp_points_scratch(n_dims, GP_PANEL);
   for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
-    const gp_points points =
-        gp_points_at(n_dims, width, job->x + from * n_dims, job->shifted + from * n_dims, w->panel);
-    double *pull = w->pull + from * q;
-    for (size_t j = 0; j < width; j++) {
-      scale_into(q, 2.0 / w->sd[from + j], pull + j * q, pull + j * q);
+    const size_t width = panel_width(n, from);
+    const double *x = job->x + from * n_dims;
+    const gp_points points = gp_points_at(n_dims, width, x, shifted, coordinates);
+    if (job->objective == GP_FITC) {
+      total += pull_panel_fitc(job, w, from, width);
+    } else {
+      pull_panel(job, w, from, width);
     }
-    gp_cross_contract(basis->cross, &z, &points, pull, gradient, inputs,
-                      w->panel + gp_points_scratch(n_dims, GP_PANEL));
+    for (size_t j = 0; j < width; j++) {
+      scale_into(q, 2.0 / w->sd[from + j], w->pull + j * q, w->pull + j * q);
+    }
+    kernel_shift(&cross->centre, width, x, shifted);
+    gp_cross_contract(cross, &z, &points, w->pull, gradient, inputs, scratch);
   }
+  return total;
+}
+
+/* Derivatives by k(x, x) through the residuals. */
+static void contract_residuals(const gp_inducing_job *job, const workspace *w, double *gradient) {
+  const gp_cross *cross = job->basis->cross;
+  const double lost = -0.5 * (double)job->targets->n_targets / noise_of(job);
   if (job->objective == GP_DTC) return;
-  for (size_t j = 0; j < n; j++) {
+  for (size_t j = 0; j < job->n_points; j++) {
     w->slack[j] = job->objective == GP_VFE ? lost : w->slack[j] / (w->sd[j] * w->sd[j]);
   }
-  kernel_contract_diagonal(basis->cross->kernel, basis->cross->theta, n, job->x, w->slack,
-                           gradient);
+  kernel_contract_diagonal(cross->kernel, cross->theta, job->n_points, job->x, w->slack, gradient);
 }
 
 static void differentiate(const gp_inducing_job *job, const workspace *w, double *gradient,
                           double *inputs) {
   const gps_kernel *kernel = job->basis->cross->kernel;
-  const size_t q = job->basis->n_inducing, n_dims = kernel->n_dims;
+  const size_t q = job->basis->n_inducing;
   memset(gradient, 0, kernel->n_hyper * sizeof *gradient);
-  if (inputs) memset(inputs, 0, n_dims * q * sizeof *inputs);
+  if (inputs) memset(inputs, 0, kernel->n_dims * q * sizeof *inputs);
   memcpy(w->b_inverse, w->left, q * q * sizeof *w->left);
   linalg_lower_gram(q, w->b_inverse, q);
   linalg_mirror(q, w->b_inverse, q);
-  double by_noise;
-  if (job->objective == GP_FITC) {
-    by_noise = pull_with_own_noise(job, w);
-  } else {
-    pull_of_inducing(job, w);
-    by_noise = pull_with_constant_noise(job, w);
-  }
+  double by_noise = job->objective == GP_FITC ? 0.0 : pull_of_noise(job, w);
+  by_noise += contract_points(job, w, gradient, inputs);
   contract_inducing(job, w, gradient, inputs);
-  contract_points(job, w, gradient, inputs);
+  contract_residuals(job, w, gradient);
   for (int t = 0; t < kernel->n_terms; t++) {
     const kernel_term *term = &kernel->term[t];
     if (term->type->kind != KERNEL_INDEX) continue;
@@ -265,7 +282,6 @@ gps_status gp_inducing_evaluate(gp_inducing_job *job, double *value, double *gra
   const size_t n = job->n_points;
   const double n_targets = (double)job->targets->n_targets;
   double log_det, log_noise = 0.0;
-  gp_inducing_features(job->basis, n, job->x, job->shifted, w.pull, w.residual, w.panel);
   const gps_status status = factor_moments(job, &w, &log_det);
   if (status != GPS_OK) return status;
   const double quadratic = explain_targets(job, &w);

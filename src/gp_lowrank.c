@@ -70,23 +70,28 @@ static double left_of(const gp_affinity_job *job, double leverage) {
   return left > DBL_EPSILON ? left : DBL_EPSILON;
 }
 
-void gp_leverage(const gp_affinity_job *job, double *rotated, double *leverage) {
-  const size_t q = job->n_features, n = job->n_points;
-  memcpy(rotated, job->features, q * n * sizeof *rotated);
-  linalg_trmm('L', 'N', q, n, job->transform, q, rotated, q);
-  gp_column_squares(q, n, rotated, leverage);
+size_t gp_affinity_scratch(size_t n_features, size_t n_targets) {
+  return n_features * (n_targets + GP_PANEL);
 }
 
-void gp_affinity_means(const gp_affinity_job *job, const double *leverage, double *rotated,
-                       double *projected, double *mean) {
+void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mean,
+                       double *scratch) {
   const size_t q = job->n_features, n = job->n_points, n_targets = job->n_targets;
+  double *projected = scratch, *rotated = scratch + q * n_targets;
   memcpy(projected, job->cross, q * n_targets * sizeof *projected);
   linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
-  for (size_t j = 0; j < n; j++) {
-    const double scale = job->scale ? job->scale[j] : 1.0;
-    rescale(q, scale / left_of(job, leverage[j]), rotated + j * q);
+  for (size_t from = 0; from < n; from += GP_PANEL) {
+    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    memcpy(rotated, job->features + from * q, q * width * sizeof *rotated);
+    linalg_trmm('L', 'N', q, width, job->transform, q, rotated, q);
+    gp_column_squares(q, width, rotated, leverage + from);
+    for (size_t j = 0; j < width; j++) {
+      const double scale = job->scale ? job->scale[from + j] : 1.0;
+      rescale(q, scale / left_of(job, leverage[from + j]), rotated + j * q);
+    }
+    linalg_gemm('T', 'N', n_targets, width, q, 1.0, projected, q, rotated, q, 0.0,
+                mean + from * n_targets, n_targets);
   }
-  linalg_gemm('T', 'N', n_targets, n, q, 1.0, projected, q, rotated, q, 0.0, mean, n_targets);
 }
 
 void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,

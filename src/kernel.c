@@ -48,6 +48,27 @@ GPS_CLONES static void matern52_profile(size_t n, const double *r2, double *k, d
   }
 }
 
+GPS_CLONES static double sum_of(size_t n, const double *x) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return sum;
+}
+
+GPS_CLONES static double dot_of(size_t n, const double *x, const double *y) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, const double *z) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i] * z[i];
+  return sum;
+}
+
 static const kernel_type types[] = {
     {"rbf", KERNEL_STATIONARY, rbf_profile},
     {"matern32", KERNEL_STATIONARY, matern32_profile},
@@ -95,19 +116,31 @@ void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, co
       for (size_t j = 0; j < n; j++) out[j] += exp(log_variance[0]);
       continue;
     }
-    for (size_t d = 0; d < n_dims; d++) {
-      const double variance = exp(log_variance[term->is_ard ? d : 0]);
-      for (size_t j = 0; j < n; j++) out[j] += variance * x[d + j * n_dims] * x[d + j * n_dims];
+    for (size_t from = 0; from < n_dims; from += CHUNK) {
+      const size_t width = n_dims - from < CHUNK ? n_dims - from : CHUNK;
+      double variance[CHUNK];
+      for (size_t d = 0; d < width; d++) {
+        variance[d] =
+            d > 0 && !term->is_ard ? variance[0] : exp(log_variance[term->is_ard ? from + d : 0]);
+      }
+      for (size_t j = 0; j < n; j++) {
+        const double *point = x + from + j * n_dims;
+        out[j] += triple_of(width, variance, point, point);
+      }
     }
   }
 }
 
+GPS_CLONES static void shift_point(size_t n, const double *x, const double *origin,
+                                   const double *mean, double *shifted) {
+#pragma omp simd
+  for (size_t d = 0; d < n; d++) shifted[d] = (x[d] - origin[d]) - mean[d];
+}
+
 void kernel_shift(const kernel_centre *centre, size_t n, const double *x, double *shifted) {
   const size_t n_dims = centre->n_dims;
-  for (size_t j = 0; j < n; j++) {
-    for (size_t d = 0; d < n_dims; d++) {
-      shifted[d + j * n_dims] = (x[d + j * n_dims] - centre->origin[d]) - centre->mean[d];
-    }
+  for (size_t j = 0; j < n * n_dims; j += n_dims) {
+    shift_point(n_dims, x + j, centre->origin, centre->mean, shifted + j);
   }
 }
 
@@ -147,18 +180,31 @@ static void add_shared_terms(kernel_metric *metric) {
   metric->is_raw = n_stationary == 0;
 }
 
+static void add_own_term(kernel_metric *metric, int which) {
+  const gps_kernel *kernel = metric->kernel;
+  for (int t = 0; t < kernel->n_terms; t++) {
+    if (!has_own_metric(&kernel->term[t]) || --which > 0) continue;
+    metric->term[metric->n_terms++] = t;
+    metric->is_ard = metric->needs_gram = 1;
+    metric->is_raw = kernel->term[t].type->kind == KERNEL_DOT;
+    return;
+  }
+}
+
 kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, int which) {
   kernel_metric metric = {.kernel = kernel, .theta = theta};
   if (which == 0) {
     add_shared_terms(&metric);
-    return metric;
+  } else {
+    add_own_term(&metric, which);
   }
-  for (int t = 0; t < kernel->n_terms; t++) {
-    if (!has_own_metric(&kernel->term[t]) || --which > 0) continue;
-    metric.term[metric.n_terms++] = t;
-    metric.is_ard = metric.needs_gram = 1;
-    metric.is_raw = kernel->term[t].type->kind == KERNEL_DOT;
-    break;
+  for (int t = 0; t < metric.n_terms; t++) {
+    const kernel_term *term = &kernel->term[metric.term[t]];
+    const int is_stationary = term->type->kind == KERNEL_STATIONARY;
+    const int is_scaled = metric.is_ard && !is_stationary;
+    metric.variance[t] = is_scaled ? 1.0 : exp(theta[term->first]);
+    metric.inverse_l2[t] =
+        is_stationary && !metric.is_ard ? exp(-2.0 * theta[term->first + 1]) : 1.0;
   }
   return metric;
 }
@@ -169,6 +215,25 @@ static double scale_of(const kernel_metric *metric, size_t d) {
   if (!metric->is_ard) return 1.0;
   if (term->type->kind == KERNEL_DOT) return exp(0.5 * metric->theta[term->first + d]);
   return exp(-metric->theta[term->first + 1 + d]);
+}
+
+/* z <- x times scale, and its square. */
+GPS_CLONES static double embed_point(size_t n, const double *x, const double *scale, double *z) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n; d++) {
+    z[d] = x[d] * scale[d];
+    sum += z[d] * z[d];
+  }
+  return sum;
+}
+
+/* What a shift by c takes away from an inner product, one point's part. */
+GPS_CLONES static double tilt_of(size_t n, const double *z, const double *c) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n; d++) sum += c[d] * (z[d] + 0.5 * c[d]);
+  return sum;
 }
 
 void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
@@ -185,12 +250,9 @@ void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size
       c[d - from] = metric->is_raw ? 0.0 : centre->origin[d] + centre->mean[d];
     }
     for (size_t j = 0; j < n; j++) {
-      for (size_t d = from; d < end; d++) {
-        const double value = points[d + j * n_dims] * scale[d - from];
-        z[d + j * n_dims] = value;
-        sq[j] += value * value;
-        tilt[j] += c[d - from] * (value + 0.5 * c[d - from]);
-      }
+      const size_t at = from + j * n_dims;
+      sq[j] += embed_point(end - from, points + at, scale, z + at);
+      if (!metric->is_raw) tilt[j] += tilt_of(end - from, z + at, c);
     }
   }
 }
@@ -226,56 +288,24 @@ GPS_CLONES static void add_constant(size_t n, double value, double *out) {
   for (size_t i = 0; i < n; i++) out[i] += value;
 }
 
-/* What one term is worth at fixed parameters; a metric of its own has its scales in z already. */
-static double variance_of(const kernel_metric *metric, const kernel_term *term) {
-  return metric->is_ard && term->type->kind == KERNEL_DOT ? 1.0 : exp(metric->theta[term->first]);
-}
-
-static double inverse_l2_of(const kernel_metric *metric, const kernel_term *term) {
-  return metric->is_ard ? 1.0 : exp(-2.0 * metric->theta[term->first + 1]);
-}
-
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out) {
   double r2[CHUNK], k[CHUNK];
   if (metric->constant != 0.0) add_constant(pairs->n, metric->constant, out);
   for (int t = 0; t < metric->n_terms; t++) {
     const kernel_term *term = &metric->kernel->term[metric->term[t]];
     if (term->type->kind == KERNEL_CONSTANT) continue;
-    const double variance = variance_of(metric, term);
     const int is_dot = term->type->kind == KERNEL_DOT;
-    const double inverse_l2 = is_dot ? 0.0 : inverse_l2_of(metric, term);
     for (size_t from = 0; from < pairs->n; from += CHUNK) {
       const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
       if (is_dot) {
         raw_products(pairs, from, n, k);
       } else {
-        scaled_distances(pairs, from, n, inverse_l2, r2);
+        scaled_distances(pairs, from, n, metric->inverse_l2[t], r2);
         term->type->profile(n, r2, k, NULL);
       }
-      add_scaled(n, variance, k, out + from);
+      add_scaled(n, metric->variance[t], k, out + from);
     }
   }
-}
-
-GPS_CLONES static double sum_of(size_t n, const double *x) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  return sum;
-}
-
-GPS_CLONES static double dot_of(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
-
-GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, const double *z) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i] * y[i] * z[i];
-  return sum;
 }
 
 GPS_CLONES static void add_product(size_t n, const double *x, const double *y, double factor,
@@ -293,41 +323,40 @@ GPS_CLONES static void count_pairs(const kernel_pairs *pairs, size_t from, size_
 }
 
 /* One chunk of pairs with their weights. `slope`, unless NULL: see kernel_contract_cross(). */
-static void contract_stationary(const kernel_metric *metric, const kernel_term *term,
-                                const kernel_pairs *pairs, size_t from, size_t n, const double *a,
-                                double *sums, double *slope) {
+static void contract_stationary(const kernel_metric *metric, int t, const kernel_pairs *pairs,
+                                size_t from, size_t n, const double *a, double *sums,
+                                double *slope) {
   double r2[CHUNK], k[CHUNK], w[CHUNK];
-  const double variance = variance_of(metric, term), inverse_l2 = inverse_l2_of(metric, term);
+  const double variance = metric->variance[t], inverse_l2 = metric->inverse_l2[t];
   scaled_distances(pairs, from, n, inverse_l2, r2);
-  term->type->profile(n, r2, k, w);
+  metric->kernel->term[metric->term[t]].type->profile(n, r2, k, w);
   sums[0] += variance * dot_of(n, a, k);
   if (!metric->is_ard) sums[1] += variance * triple_of(n, a, w, r2);
   if (slope) add_product(n, a, w, variance * inverse_l2, slope);
 }
 
-static void contract_dot(const kernel_metric *metric, const kernel_term *term,
-                         const kernel_pairs *pairs, size_t from, size_t n, const double *a,
-                         double *sums, double *slope) {
+static void contract_dot(const kernel_metric *metric, int t, const kernel_pairs *pairs, size_t from,
+                         size_t n, const double *a, double *sums, double *slope) {
   double product[CHUNK];
   if (metric->is_ard) {
     memcpy(slope, a, n * sizeof *a);
     return;
   }
   raw_products(pairs, from, n, product);
-  sums[0] += variance_of(metric, term) * dot_of(n, a, product);
+  sums[0] += metric->variance[t] * dot_of(n, a, product);
 }
 
 static void contract_chunk(const kernel_metric *metric, const kernel_pairs *pairs, size_t from,
                            size_t n, const double *a, double *sums, double *slope) {
   for (int t = 0; t < metric->n_terms; t++) {
-    const kernel_term *term = &metric->kernel->term[metric->term[t]];
+    const kernel_kind kind = metric->kernel->term[metric->term[t]].type->kind;
     double *term_sums = sums + 2 * metric->term[t];
-    if (term->type->kind == KERNEL_STATIONARY) {
-      contract_stationary(metric, term, pairs, from, n, a, term_sums, slope);
-    } else if (term->type->kind == KERNEL_DOT) {
-      contract_dot(metric, term, pairs, from, n, a, term_sums, slope);
+    if (kind == KERNEL_STATIONARY) {
+      contract_stationary(metric, t, pairs, from, n, a, term_sums, slope);
+    } else if (kind == KERNEL_DOT) {
+      contract_dot(metric, t, pairs, from, n, a, term_sums, slope);
     } else {
-      term_sums[0] += exp(metric->theta[term->first]) * sum_of(n, a);
+      term_sums[0] += metric->variance[t] * sum_of(n, a);
     }
   }
 }

@@ -66,6 +66,8 @@ typedef struct {
   int needs_gram;  /* 0: constants only */
   int is_raw;      /* inner products of raw points, not of shifted ones */
   double constant; /* sum of the bias variances */
+  /* Of each term, [n_terms]; 1 where the scales are in the coordinates. */
+  double variance[KERNEL_MAX_TERMS], inverse_l2[KERNEL_MAX_TERMS];
 } kernel_metric;
 
 /* Metric 0 holds the isotropic terms and constants (perhaps none); one more for each other term. */

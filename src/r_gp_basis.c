@@ -96,12 +96,15 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   const SEXP result = PROTECT(new_named_list(3, names));
   double *features = hang_matrix(result, 0, (int)q, (int)n);
   double *residual = hang_doubles(result, 2, (R_xlen_t)n);
-  gp_inducing_features(&basis, n, x, shift_points(&cross.centre, n, x), features, residual,
-                       alloc_doubles(gp_inducing_scratch(n_dims, q), 1));
-  if (!Rf_isNull(noise)) {
-    const double white = view_number(noise, "noise");
-    double *scale = hang_doubles(result, 1, (R_xlen_t)n);
-    gp_scale_features(q, n, white, residual, features, scale);
+  double *scale = Rf_isNull(noise) ? NULL : hang_doubles(result, 1, (R_xlen_t)n);
+  const double white = scale ? view_number(noise, "noise") : 0.0;
+  double *scratch = alloc_doubles(gp_inducing_scratch(n_dims, q), 1);
+  for (size_t from = 0; from < n; from += GP_PANEL) {
+    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    double *panel = features + from * q;
+    gp_inducing_features(&basis, width, x + from * n_dims, from > 0, panel, residual + from,
+                         scratch);
+    if (scale) gp_scale_features(q, width, white, residual + from, panel, scale + from);
   }
   UNPROTECT(1);
   return result;
@@ -187,15 +190,14 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
                                .weight = view_number(weight, "weight")};
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, (int)n);
-  double *projected = alloc_doubles(q, n_targets);
+  double *scratch = alloc_doubles(gp_affinity_scratch(q, n_targets), 1);
   if (Rf_isNull(targets)) {
-    gp_plain_means(&job, projected, mean);
+    gp_plain_means(&job, scratch, mean);
     UNPROTECT(1);
     return result;
   }
-  double *leverage = hang_doubles(result, 1, (R_xlen_t)n), *rotated = alloc_doubles(q, n);
-  gp_leverage(&job, rotated, leverage);
-  gp_affinity_means(&job, leverage, rotated, projected, mean);
+  double *leverage = hang_doubles(result, 1, (R_xlen_t)n);
+  gp_affinity_means(&job, leverage, mean, scratch);
   if (TYPEOF(targets) == VECSXP) {
     const gp_slots slots =
         view_slots(list_need(targets, "selected"), list_need(targets, "prob_on"), n, n_targets);
@@ -240,7 +242,6 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitt
       .jitter = view_number(jitter, "jitter"),
       .n_points = n,
       .x = x,
-      .shifted = shift_points(&cross.centre, n, x),
       .targets = &targets,
       .scratch = alloc_doubles(gp_inducing_evaluate_scratch(n_dims, q, n, targets.rank), 1)};
   const SEXP result = PROTECT(new_named_list(4, names));

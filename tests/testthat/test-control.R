@@ -25,16 +25,33 @@ test_that("misspelt names are errors with the nearest valid one", {
 })
 
 test_that("options that are not built yet are errors", {
-  for (name in c("batch_size", "step", "cluster", "checkpoint")) {
+  for (name in c("cluster", "checkpoint")) {
     expect_gps_error(do.call(gps_control, stats::setNames(list(1), name)),
                      sprintf("`%s` is not available yet", name))
   }
   y <- matrix(rnorm(30), 10)
   expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = "auto"),
                    "\"auto\" is not available yet")
-  expect_gps_error(selector_gp(method = "inducing"), "\"inducing\" is not available yet")
-  expect_gps_error(selector_gp(rank = 5), "`rank` is not available yet")
+})
+
+test_that("minibatches and their steps are refused where they make no sense", {
+  expect_gps_error(gps_control(batch_size = 0), "`batch_size` must be")
+  expect_gps_error(gps_control(batch_size = 2.5), "`batch_size` must be")
+  for (step in list(0.5, 1.1, NA, "x", c(0.6, 0.7))) {
+    expect_gps_error(gps_control(batch_size = 10, step = step), "`step` must be")
+  }
+  expect_gps_error(gps_control(step = 0.7), "`step` is for minibatches")
+  expect_gps_error(gps_control(batch_size = 10, monotone = TRUE), "`monotone` = TRUE excludes")
+  expect_s3_class(gps_control(batch_size = 10, step = function(n) 1 / n), "gps_control")
+})
+
+test_that("a learned selector's options are refused by name", {
   expect_gps_error(selector_gp(smooth = -1), "`smooth` must be")
+  expect_gps_error(selector_gp(method = "ichol", rank = 0), "`rank` must be")
+  expect_gps_error(selector_gp(method = "exact", rank = 5), "`rank` has no use with method")
+  expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE), "`learn_inputs` has no use")
+  expect_gps_error(selector_gp(method = "cholesky"), "`method` must be one of")
+  expect_gps_error(selector_gp(method = "inducing", objective = "x"), "`objective` must be one of")
 })
 
 test_that("values outside their ranges are refused by name", {
