@@ -66,3 +66,9 @@ simulate_sparse <- function(n_points, n_dims, n_latents, on = 3, slabs = FALSE) 
   if (slabs) latents <- latents * stats::rnorm(length(latents), 1)
   latents %*% t(components) + matrix(stats::rnorm(n_points * n_dims), n_points)
 }
+
+# Peak memory of this process in MB.
+peak_memory <- function() {
+  lines <- tryCatch(readLines("/proc/self/status"), error = function(condition) "VmHWM: NA kB")
+  as.numeric(sub("^VmHWM:[^0-9]*([0-9]+) kB", "\\1", grep("^VmHWM", lines, value = TRUE))) / 1024
+}

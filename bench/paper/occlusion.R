@@ -57,12 +57,6 @@ get_scenes <- function(set, n = n_points, seed = 10) {
   simulate_scenes(objects, n)
 }
 
-# Peak memory of this process in MB.
-peak_memory <- function() {
-  lines <- tryCatch(readLines("/proc/self/status"), error = function(condition) "VmHWM: NA kB")
-  as.numeric(sub("^VmHWM:[^0-9]*([0-9]+) kB", "\\1", grep("^VmHWM", lines, value = TRUE))) / 1024
-}
-
 recall_of <- function(fit, latents, truth) {
   c(selection_recall(fit, latents, within = 1, truth = truth))
 }
@@ -233,7 +227,7 @@ one_shot_rows <- function(fit, scenes, label) {
   loo <- do.call(cbind, lapply(chunks, function(points) {
     best_places(t(engine$gp_sparse_loo(prepared, targets, points, layout, 2L)), fit$model)
   }))
-  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, 2L, prepared)
+  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, prepared)
   inside <- do.call(cbind, lapply(chunks, function(points) {
     best_places(t(engine$gp_sparse_predict(trained, fit$y[, points], layout, 2L)), fit$model)
   }))
