@@ -6,8 +6,8 @@
 #' @param tol the fit has settled when the mean bound of six iterations differs from that of the six
 #'   before by less than this, relatively, or, while random explorers or sampling make it noisy,
 #'   has not risen by more than the standard error of the difference; at least 0. 0 never stops
-#'   early. NULL: the model's default, 1e-5, and 1e-3 for [model_occlusive()]; in minibatches at least
-#'   1e-4, for windows of two passes.
+#'   early. NULL: the model's default, 1e-5, and 1e-3 for [model_occlusive()]; in minibatches at
+#'   least 1e-4, for windows of two passes.
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
 #'   first half of the iterations, for [model_occlusive()] over 8. The log joint is divided by it.
 #'   NULL: the model's default, 1 (none), and 5 for [model_occlusive()]. See the section on

@@ -99,7 +99,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
          seed = seed, blocks = split_blocks(n_points(y), model$n_latents),
          n_threads = resolve_threads(control$n_threads),
          explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
-         max_iter = n_updates * control$max_iter, deadline = proc.time()[["elapsed"]] + control$time_limit),
+         max_iter = n_updates * control$max_iter,
+         deadline = proc.time()[["elapsed"]] + control$time_limit),
     annealing_of(model, control, n_updates))
 }
 

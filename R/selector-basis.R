@@ -59,7 +59,8 @@ block_sums <- function(task, state, view, result) {
 
 # Whether the moments that a memory was prepared from are of this task's points and do not change.
 has_moments_of <- function(memory, task) {
-  is.null(task$batch_scale) && identical(memory$n_points, n_points(task$y)) && !is.null(memory$prepared)
+  is.null(task$batch_scale) && !is.null(memory$prepared) &&
+    identical(memory$n_points, n_points(task$y))
 }
 
 #' @export

@@ -1,5 +1,5 @@
-# Which form of the Gaussian process a learned selector gets; the work is in selector-gp.R (exact, and
-# models whose latents lie on a grid), selector-basis.R and selector-divide.R.
+# Which form of the Gaussian process a learned selector gets; the work is in selector-gp.R (exact,
+# and models whose latents lie on a grid), selector-basis.R and selector-divide.R.
 
 # A learned selector with its method and rank for data of this size; its class says where it is at
 # work. `is_batched`: sums over batches only.
@@ -31,8 +31,8 @@ resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE
 
 refuse_batches <- function(which) {
   gps_abort(sprintf(
-    paste("Minibatches need a selector that learns from sums over data points, and %s needs all",
-          "points at once: use selector_gp() with `method` \"ichol\", \"inducing\" or \"fourier\"."),
+    paste("Minibatches need a selector that learns from sums over data points, and %s needs",
+          "all points at once: use `method` \"ichol\", \"inducing\" or \"fourier\"."),
     which
   ))
 }
@@ -47,7 +47,7 @@ check_grid_method <- function(selector) {
 }
 
 # Method and rank in words.
-describe_engine <- function(selector) {
+engine_words <- function(selector) {
   size <- if (is.null(selector$rank)) "" else sprintf(" %d", selector$rank)
   words <- switch(
     selector$method,

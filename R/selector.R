@@ -38,8 +38,8 @@
 #'   the paper; NULL: the model's default, which is `gps_screen()` for all but
 #'   [model_binary_sparse()], where it gains nothing. `selector_full()`, `selector_random()` and
 #'   `selector_custom()` never screen.
-#' @param objective for "inducing": "vfe", variational free energy; "fitc", fully independent training
-#'   conditional; "dtc", deterministic training conditional. See [gp_fit()].
+#' @param objective for "inducing": "vfe", variational free energy; "fitc", fully independent
+#'   training conditional; "dtc", deterministic training conditional. See [gp_fit()].
 #' @param learn_inputs TRUE: refits of "inducing" move the inducing inputs too; FALSE: they are data
 #'   points chosen by incomplete Cholesky.
 #' @param cross for "divide": TRUE: a point's prediction is the mean of the predictions from all
@@ -131,7 +131,7 @@ print.gps_selector <- function(x, ...) {
 format_selector <- function(selector) {
   details <- c(
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
-    if (!is.null(selector$method) && selector$method != "auto") describe_engine(selector),
+    if (!is.null(selector$method) && selector$method != "auto") engine_words(selector),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
     if (isTRUE(selector$smooth > 0)) {
       sprintf("smoothed over %g cell%s", selector$smooth, if (selector$smooth == 1) "" else "s")

@@ -72,7 +72,8 @@ test_that("an update is the natural-gradient step of the inducing points' poster
   cross <- (1 - rate) * before$memory$sums$cross +
     rate * 3 * tcrossprod(view$features, dense_targets(after, 10))
   noise <- after$memory$prepared$noise
-  expect_near(solve(crossprod(after$memory$prepared$transform)), gram + diag(noise, nrow(gram)), 1e-8)
+  precision <- solve(crossprod(after$memory$prepared$transform))
+  expect_near(precision, gram + diag(noise, nrow(gram)), 1e-8)
   expect_near(after$memory$cross, cross, 1e-10)
 })
 

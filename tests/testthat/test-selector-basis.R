@@ -142,7 +142,7 @@ test_that("the number of points decides where the choice is free, and print() sa
   expect_identical(pick(2001)[c("method", "rank")], list(method = "ichol", rank = 200L))
   expect_identical(pick(1e5, kernel_linear() + kernel_bias())$method, "exact")
   expect_identical(pick(100, is_batched = TRUE)$method, "ichol")
-  expect_match(format_selector(pick(2001)), "incomplete Cholesky of rank 200 (chosen by", fixed = TRUE)
+  expect_match(format_selector(pick(2001)), "Cholesky of rank 200 (chosen by", fixed = TRUE)
   bars <- many_bars(2001)
   set.seed(64)
   fit <- gps_fit(bars$y, model_binary_sparse(10), n_selected = 4,
@@ -168,8 +168,8 @@ test_that("the number of threads does not change a bit, nor does a new session",
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file))
   saveRDS(list(fit = one, y = bars$y, expected = predict(one, bars$y)), file)
-  said <- run_script(sprintf("x <- readRDS(\"%s\"); cat(identical(predict(x$fit, x$y), x$expected))",
-                             file))
+  script <- "x <- readRDS(\"%s\"); cat(identical(predict(x$fit, x$y), x$expected))"
+  said <- run_script(sprintf(script, file))
   expect_identical(said, "TRUE")
 })
 
@@ -178,13 +178,17 @@ test_that("a fit whose Gaussian process was changed is refused", {
   fit <- gps_fit(many_bars()$y, model_binary_sparse(10), selector_gp(method = "ichol", rank = 20),
                  n_selected = 4, control = quick_control())
   damage <- list(
-    function(fit) { fit$gp$cross <- fit$gp$cross[-1, ]; fit },
-    function(fit) { fit$gp$prepared$transform <- diag(3); fit },
-    function(fit) { fit$gp$prepared$basis$z[2] <- NA; fit },
-    function(fit) { fit$gp$prepared$noise <- "1"; fit },
-    function(fit) { fit$gp$method <- "guess"; fit }
+    function(gp) replace(gp, "cross", list(gp$cross[-1, ])),
+    function(gp) modifyList(gp, list(prepared = list(transform = diag(3)))),
+    function(gp) modifyList(gp, list(prepared = list(basis = list(z = gp$prepared$basis$z * NA)))),
+    function(gp) modifyList(gp, list(prepared = list(noise = "1"))),
+    function(gp) replace(gp, "method", "guess")
   )
-  for (change in damage) expect_gps_error(predict(change(fit), many_bars()$y), "`gp`")
+  for (change in damage) {
+    damaged <- fit
+    damaged$gp <- change(fit$gp)
+    expect_gps_error(predict(damaged, many_bars()$y), "`gp`")
+  }
 })
 
 test_that("latents on a grid are ranked by few basis functions too", {
@@ -207,5 +211,5 @@ test_that("latents on a grid are ranked by few basis functions too", {
 test_that("blocks that would not fit are refused before anything is made", {
   selector <- resolve_engine(selector_gp(method = "divide"), list(grid = NULL, n_latents = 10L), 2,
                              1e6)
-  expect_gps_error(check_divided(selector, list(n_latents = 10L), 1e6), "`method` = \"divide\" keeps")
+  expect_gps_error(check_divided(selector, list(n_latents = 10L), 1e6), "\"divide\" keeps")
 })
