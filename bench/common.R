@@ -58,8 +58,8 @@ rate_text <- function(hits, n) {
   sprintf("%d of %d (%.0f-%.0f %%)", hits, n, 100 * interval[1], 100 * interval[2])
 }
 
-# Data points of sparse coding, `on` of whose latents are on as a rule. With `slabs` a component that
-# is on has an intensity of its own for each point.
+# Data points of sparse coding, `on` of whose latents are on as a rule. With `slabs` a component
+# that is on has an intensity of its own for each point.
 simulate_sparse <- function(n_points, n_dims, n_latents, on = 3, slabs = FALSE) {
   components <- matrix(stats::rnorm(n_dims * n_latents), n_dims)
   latents <- matrix(stats::rbinom(n_points * n_latents, 1, on / n_latents), n_points)

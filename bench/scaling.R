@@ -128,7 +128,7 @@ time_iteration <- function() {
   plain <- start_work(y, selector_handcrafted())
   label <- sprintf("A: N 20000, D 256, H 100, H' 8, ichol %d", rank)
   table <- function(setup, stages, runs = 7L) {
-    times <- t(vapply(stages, median_time, c(0, 0), runs = runs))
+    times <- t(vapply(stages, median_time, c(0, 0), runs = runs, times = 4L))
     data.frame(setup = setup, stage = names(stages), times, ratio = NA, row.names = NULL)
   }
   kept <- table(paste0(label, ", features kept"), learned_stages(work, TRUE))

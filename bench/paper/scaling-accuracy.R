@@ -16,11 +16,13 @@ true_expectations <- function(bars) {
   predict(fit, bars$y)
 }
 
-# "fitted": the composition kernel, learned as a selector learns it, by 20 evaluations on 500 points;
-# "short": a lengthscale far below the distances between points, for which no small basis does.
+# "fitted": the composition kernel, learned as a selector learns it, by 20 evaluations on 500
+# points; "short": a lengthscale far below the distances between points, for which no small basis
+# does.
 ranking_kernels <- function(bars, targets) {
   rows <- sort(sample.int(nrow(targets), 500))
-  list(fitted = gp_fit(bars$y[rows, ], targets[rows, ], kernel_composition(), max_evals = 20)$kernel,
+  fit <- gp_fit(bars$y[rows, ], targets[rows, ], kernel_composition(), max_evals = 20)
+  list(fitted = fit$kernel,
        short = kernel_rbf(variance = 1, lengthscale = 8) + kernel_white(0.01))
 }
 
@@ -65,7 +67,8 @@ learned_ranks <- function(kernel, theta, y, targets, rank) {
 }
 
 ranking_engines <- list(
-  "ichol" = basis_ranks("ichol"), "ichol, residual not counted" = basis_ranks("ichol", counts = FALSE),
+  "ichol" = basis_ranks("ichol"),
+  "ichol, residual not counted" = basis_ranks("ichol", counts = FALSE),
   "VFE" = basis_ranks("inducing", "vfe"), "VFE, inputs learned" = learned_ranks,
   "FITC" = basis_ranks("inducing", "fitc"), "Fourier" = basis_ranks("fourier"),
   "divide, crossed" = divide_ranks(TRUE), "divide, own block" = divide_ranks(FALSE)

@@ -4,8 +4,8 @@
 
 size_folder <- file.path("build", "scaling")
 
-# Data of model A that are nowhere: the points from .. to are made when they are asked for, in groups
-# of 64, each from its own seed. `clock()` says how many seconds that has taken so far.
+# Data of model A that are nowhere: points are made when they are asked for, in groups of 64, each
+# from its own seed. `clock()` says how many seconds that has taken so far.
 made_data <- function(n, d, n_latents, on = 3) {
   set.seed(1)
   components <- matrix(stats::rnorm(d * n_latents), n_latents)
@@ -46,7 +46,9 @@ watch_clock <- function(clock, code) {
 run_size <- function(cell) {
   size <- as.numeric(cell[-1])
   data <- made_data(size[1], size[2], size[3])
-  y <- if (cell[1] == "exact") data$read(1, size[1]) else {
+  y <- if (cell[1] == "exact") {
+    data$read(1, size[1])
+  } else {
     gps_source(size[1], size[2], data$read)
   }
   set.seed(1)

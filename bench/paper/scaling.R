@@ -2,7 +2,8 @@
 # cost and what they spoil. Every part stores a table inst/extdata/scaling-PART.csv, from which the
 # vignette `scaling` is made.
 #
-#   make reproduce-scaling, or: OPENBLAS_NUM_THREADS=1 Rscript bench/paper/scaling.R [option=value ...]
+#   make reproduce-scaling, or: Rscript bench/paper/scaling.R [option=value ...], in either case with
+#   OPENBLAS_NUM_THREADS=1
 #
 #   part=ranking     errors of leave-one-out means, and truly active latents among the best five
 #        recovery    bars found and bound, from package defaults and after 50 iterations
@@ -16,8 +17,8 @@
 #   points=1e6       for size: no more points than these
 #   run=...          (internal) one measurement of size, in this process
 #
-# The first three can share the machine with other work; the last three measure time and want it for
-# themselves.
+# The first three can share the machine with other work; the last three measure time and want it
+# for themselves.
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
