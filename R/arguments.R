@@ -3,7 +3,7 @@
 
 # Raises an error of class gps_error_<class> and gps_error. Further named values travel in the
 # condition.
-gps_abort <- function(message, class = c("argument", "model", "numeric"), ...) {
+gps_abort <- function(message, class = c("argument", "model", "numeric", "data"), ...) {
   class <- match.arg(class)
   stop(errorCondition(message, ..., class = c(paste0("gps_error_", class), "gps_error"),
                       call = NULL))

@@ -153,6 +153,11 @@ check_fit_method <- function(parts) {
 check_fit_data <- function(parts) {
   n_dims <- parts$model$n_dims
   y <- parts$y
+  if (is_source(y)) {
+    need_fit(is_source_sound(y) && !inherits(y, "gps_source_function") && y$d == n_dims &&
+               y$n == parts$n_points, "`y` is not the source of its data")
+    y <- NULL
+  }
   need_fit(is.null(y) || is.double(y) && identical(dim(y), as.integer(c(n_dims, parts$n_points))) &&
              !anyNA(y), sprintf("`y` is not %d x %d numbers", n_dims, parts$n_points))
   image_dim <- parts$image_dim

@@ -152,18 +152,23 @@ has_to_polish <- function(task, state) {
 # A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached,
 # or an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
+  where <- sprintf("Iteration %d of %s", state$iteration + 1L, phase_name(state))
   tryCatch(
-    mend(task, em_step(task, state)),
+    with_last_state(where, state, mend(task, em_step(task, state))),
     interrupt = function(condition) NULL,
-    error = function(condition) {
-      if (is_time_limit(condition)) return(NULL)
-      class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
-      gps_abort(sprintf("Iteration %d of %s: %s", state$iteration + 1L, phase_name(state),
-                        conditionMessage(condition)),
-                if (length(class) == 1) class else "model", state = state["params"],
-                parent = condition)
-    }
+    error = function(condition) if (is_time_limit(condition)) NULL else stop(condition)
   )
+}
+
+# Evaluates `code`; an error says where the fit was and carries the last good state.
+with_last_state <- function(where, state, code) {
+  tryCatch(code, error = function(condition) {
+    if (is_time_limit(condition)) stop(condition)
+    class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
+    gps_abort(sprintf("%s: %s", where, conditionMessage(condition)),
+              if (length(class) == 1) class else "model", state = state["params"],
+              parent = condition)
+  })
 }
 
 # setTimeLimit() raises a plain error, which only its message tells from others.

@@ -31,7 +31,7 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 #'
 #' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
 #' @param params named list of parameters.
-#' @param y numeric matrix n x D.
+#' @param y numeric matrix n x D, a [gps_source()] or a sparse matrix.
 #' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition;
 #'   0 = an empty slot.
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
@@ -62,7 +62,7 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
                       value = NULL) {
   check_bound_model(model)
-  y <- t(check_matrix(y, "y", n_cols = model$n_dims))
+  y <- read_rows(y, model)
   params <- check_all_params(model, params, "params")
   selected <- check_selected(selected, model$n_latents, n_points(y))
   max_active <- check_max_active(max_active, model, nrow(selected))
@@ -75,16 +75,32 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
     value <- if (!is.null(value)) check_value(value, selected)
     new_chain(check_sweeps(sweeps), stream_seed(), 0L, value, selected)
   }
-  block <- new_block(0, n_points(y))
-  result <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
-                      resolve_threads(n_threads), want, beta, chain = chain)
+  n_threads <- resolve_threads(n_threads)
+  blocks <- if (is_source(y)) split_blocks(n_points(y), point_doubles(model)) else
+    list(new_block(0, n_points(y)))
+  result <- join_parts(map_blocks(list(y = y, blocks = blocks), function(task, block) {
+    if (!is.null(chain)) chain$value <- block_slots(chain$value, block)
+    run_estep(model, block_inputs(model, params, task$y, block), task$y, block,
+              block_slots(selected, block), states, n_threads, want, beta, chain = chain)
+  }))
   for (name in c("prob_on", "latent", "response", "prob", "value")) {
     if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
   }
   if (!is.null(result$draws)) result$draws <- aperm(result$draws, c(3, 1, 2))
   sampled <- if (method == "gibbs") c("value", "variance")
-  result[c("prob_on", "log_evidence", intersect(names(result), c(want, sampled)))]
+  result[c("prob_on", "log_evidence", intersect(estep_results, c(want, sampled)))]
 }
+
+# Data with the model's dimensions, D x n or a source.
+read_rows <- function(y, model) {
+  if (!is_stored(y)) return(t(check_matrix(y, "y", n_cols = model$n_dims)))
+  y <- read_data(y)$y
+  check_columns(y, model)
+  y
+}
+
+# What users get beside `prob_on` and `log_evidence` where it is wanted, in this order.
+estep_results <- c("stats", "latent", "response", "prob", "value", "variance", "draws")
 
 check_want <- function(want, method) {
   choices <- c("stats", "latent", "response", if (method == "gibbs") "draws" else "prob")

@@ -7,7 +7,9 @@
 #' parameters (Algorithm 1 of the paper).
 #'
 #' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
-#'   array n x height x width (x channels) or a list of equal matrices.
+#'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
+#'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
+#'   time.
 #' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()] or
 #'   [model_gaussian_mixture()].
 #' @param selector a selector, see [selector_gp()].
@@ -32,8 +34,8 @@
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
 #'   `trace` (data frame, one row an iteration), `starts` (data frame),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n). With a learned
-#'   selector `kernel_trace` has the way of the kernel's log hyper-parameters: a data frame of
+#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n, or a source). With a
+#'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
 #'   further one a refit. An interrupt gives the best state so far with a warning.
@@ -71,11 +73,13 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
-  model <- gps_bind(set_image(model, image_dim), t(y))
+  moments <- data_moments(y)
+  model <- bind_data(set_image(model, image_dim), y, moments)
   given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
   selector <- resolve_selector(selector, model)
-  selector <- resolve_engine(selector, model, n_dims(y), n_points(y), !is.null(control$batch_size))
+  selector <- resolve_engine(selector, model, y, !is.null(control$batch_size))
+  y <- selector_data(y, selector)
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)
@@ -93,10 +97,11 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   }
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
-  c(list(y = y, batches = batches, model = model, selector = selector, given = given,
+  c(list(y = y, moments = moments, batches = batches, model = model, selector = selector,
+         given = given,
          n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
          states = build_states(model, n_selected, max_active, method), control = control,
-         seed = seed, blocks = split_blocks(n_points(y), model$n_latents),
+         seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),
          explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
          max_iter = n_updates * control$max_iter,
@@ -130,7 +135,7 @@ check_n_selected <- function(n_selected, model) {
 
 # Images of components with locations are constant where all their pixels are; one image is not.
 is_constant <- function(task) {
-  if (is.null(task$model$grid)) mean_variance(t(task$y)) <= 0 else diff(range(task$y)) == 0
+  if (is.null(task$model$grid)) task$moments$variance <= 0 else diff(task$moments$range) == 0
 }
 
 warn_data <- function(task) {
@@ -203,11 +208,11 @@ finish <- function(task, state) {
   state$explore <- 0
   state$beta <- 1
   state$iteration <- state$iteration + 1L
-  result <- if (is.null(state$batches)) {
+  result <- with_last_state("The last pass", state, if (is.null(state$batches)) {
     pass(task, state, want = character())
   } else {
     pass_batches(task, state)
-  }
+  })
   state[inferred] <- result[inferred]
   if (identical(state$status, "interrupted") || state$was_interrupted) {
     state$status <- "interrupted"
@@ -225,7 +230,7 @@ new_fit <- function(task, state, data) {
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
     kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
-    prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) data$y,
+    prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) kept_data(data$y),
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
     seed = task$seed, version = utils::packageVersion("gpselect")
   )

@@ -23,7 +23,7 @@ choose_method <- function(kernel, n_dims, n_points) {
     return(list(method = "exact", why = sprintf("at most %d points", max_auto_points)))
   }
   if (!has_white(kernel)) {
-    return(list(method = "exact", why = "the kernel has no white noise, without which none else is"))
+    return(list(method = "exact", why = "no other method does without white noise"))
   }
   list(method = "ichol", why = sprintf("more than %d points", max_auto_points))
 }
@@ -35,7 +35,7 @@ check_engine_arguments <- function(method, given) {
   for (arg in names(given)[given]) {
     if (method %in% users[[arg]]) next
     gps_abort(sprintf(
-      "`%s` has no use with method = %s; it belongs to %s.", arg, dQuote(method, FALSE),
+      "`%s` means nothing to the method %s; it belongs to %s.", arg, dQuote(method, FALSE),
       paste(dQuote(users[[arg]], FALSE), collapse = ", ")
     ))
   }
@@ -97,8 +97,12 @@ learn_divide <- function(plan, kernel, theta, y, targets, search) {
   c(found, list(engine = list(divide = divide)))
 }
 
+# Share of the trace that pivots may leave. Less would be noise to a selection, but a regression has
+# less noise; inducing points are to be as many as asked for, but for those that repeat others.
+pivot_tol <- c(ichol = 1e-6, inducing = 1e-8, fourier = 0)
+
 plan_basis <- function(plan, kernel, theta, y, search) {
-  new_basis(plan$method, kernel, theta, y, plan$rank, plan$objective,
+  new_basis(plan$method, kernel, theta, y, plan$rank, plan$objective, pivot_tol[[plan$method]],
             n_threads = search$n_threads)
 }
 

@@ -37,11 +37,12 @@
 #' * `"ichol"`: the first choice beyond. Incomplete Cholesky factorisation with pivots (Fine and
 #'   Scheinberg 2001): \eqn{F^\top F = K_{nP} K_{PP}^{-1} K_{Pn}}{F'F = K_nP K_PP^-1 K_Pn} of the
 #'   points \eqn{P} that are explained worst by those before them, at most `rank`; fewer where a
-#'   thousandth of the trace is left, or nothing. The mean of what is left on the diagonal counts as
+#'   millionth of the trace is left. The mean of what is left on the diagonal counts as
 #'   noise. Pivots are kept while the parameters are sought, and chosen anew where the search ended,
-#'   which is repeated as long as it helps; `lml` is the value at the last ones.
-#' * `"inducing"`: the same with points \eqn{Z} in place of pivots, which can be learned too
-#'   (`learn_inputs`, n_dims x rank further parameters, within the box of the data), for few but
+#'   which is repeated as long as it helps; `lml` is at the pivots that go with `theta`.
+#' * `"inducing"`: the same with points \eqn{Z} in place of pivots. They begin as the pivots of the
+#'   kernel given, fewer than `rank` where these leave 1e-8 of the trace, and can be learned too
+#'   (`learn_inputs`, D x `rank` further parameters, within the box of the data), for few but
 #'   well-placed points. `objective`: `"vfe"` is a lower bound of the exact log marginal likelihood,
 #'   which subtracts
 #'   \eqn{\frac{H}{2\sigma^2} \mathrm{tr}(K_0 - F^\top F)}{H / (2 s2) tr(K_0 - F'F)} (Titsias 2009);
@@ -81,7 +82,8 @@
 #'   largest number of points in a block (500). Not for `"exact"`.
 #' @param objective `"vfe"`, `"fitc"` or `"dtc"`, for `"inducing"`.
 #' @param learn_inputs `TRUE`: learn the inducing points as well, for `"inducing"`.
-#' @param cross `TRUE` or `FALSE`, for `"divide"`: leave-one-out asks all blocks, or the point's own.
+#' @param cross `TRUE` or `FALSE`, for `"divide"`: whether leave-one-out asks all blocks, or a
+#'   point's own.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
 #'   likelihood, of the approximation if it is one), `jitter`, `method`, `why` (reason of `"auto"`,

@@ -18,6 +18,9 @@ new_fourier <- function(kernel, y, rank) {
       "method \"exact\" already takes time that is linear in the number of points there."
     ))
   }
+  if (rank %% 2L != 0) {
+    gps_abort(sprintf("`rank` must be even, as many cosines as sines, not %d.", rank))
+  }
   count <- rank %/% 2L
   if (count < length(types)) {
     gps_abort(sprintf(

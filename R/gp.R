@@ -9,8 +9,8 @@ check_dense_size <- function(n_points) {
   gps_abort(sprintf(
     paste(
       "The exact Gaussian process on %.0f points needs %.1f GB for each matrix of all pairs; the",
-      "limit is %.0f points (%.1f GB). What works: fewer rows, or a kernel of linear, bias and",
-      "white terms only, which needs no such matrix."
+      "limit is %.0f points (%.1f GB). What works: a method that approximates, such as \"ichol\",",
+      "fewer rows, or a kernel of linear, bias and white terms only, which needs no such matrix."
     ),
     n_points, 8e-9 * n_points^2, max_dense_points, 8e-9 * max_dense_points^2
   ))

@@ -16,8 +16,8 @@
 #' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
 #' it. By Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
 #' `error`, its standard error. A fit whose data have not been kept (`gps_control(keep_data =
-#' FALSE)`) has no `fitted()` and `residuals()`, and `update()` needs `y`. `update(fit, start =
-#' fit)` goes on from where the fit is.
+#' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
+#' `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit is.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it.
 #' @return
@@ -62,7 +62,8 @@ print.gps_fit <- function(x, ...) {
 describe_fit <- function(fit) {
   model <- fit$model
   images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
-  kept <- if (is.null(fit$y)) ", not kept"
+  kept <- if (is.null(fit$y)) ", not kept" else
+    if (is_source(fit$y)) paste(", from", describe_source(fit$y))
   lines <- c(
     Model = format_model(model),
     Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
@@ -224,11 +225,11 @@ fitted.gps_fit <- function(object, ...) {
 #' @export
 residuals.gps_fit <- function(object, ...) {
   check_fit(object)
-  need_data(object, "residuals()")
-  shape_rows(t(object$y), object, object$row_names) - stats::predict(object, type = "response")
+  y <- need_matrix(object, "residuals()")
+  shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
 }
 
-# The stored data, D x n, or an error that says why there are none.
+# The stored data, D x n or a source, or an error that says why there are none.
 need_data <- function(fit, what) {
   if (is.null(fit$y)) {
     gps_abort(paste(what, "needs the data, which this fit has not kept:",
@@ -236,6 +237,9 @@ need_data <- function(fit, what) {
   }
   fit$y
 }
+
+# The same, always D x n.
+need_matrix <- function(fit, what) whole_data(need_data(fit, what), what)
 
 # A matrix n x D as the data were given: with names, or as an array of images.
 shape_rows <- function(x, fit, row_names) {
@@ -298,8 +302,8 @@ update.gps_fit <- function(object, ...) {
   arguments[of_control] <- NULL
   arguments$control <- change_control(control, changes[of_control])
   if (is.null(arguments$y)) {
-    arguments$y <- shape_rows(t(need_data(object, "update() without `y`")), object,
-                              object$row_names)
+    y <- need_data(object, "update() without `y`")
+    arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
   }
   do.call(gps_fit, arguments, quote = TRUE)
 }

@@ -73,7 +73,7 @@ begin_sums <- function(memory, n_total) {
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
-  task$blocks <- lapply(split_blocks(length(batch$rows), task$model$n_latents), function(block) {
+  task$blocks <- lapply(split_blocks(length(batch$rows), point_doubles(task$model)), function(block) {
     block$first_row <- batch$first + block$offset
     block
   })
@@ -164,11 +164,14 @@ em_epoch <- function(task, state) {
   state
 }
 
-# An update, or NULL where the user interrupts it: those before it count.
+# An update, or NULL where the user or a time limit cuts it short: those before it count.
 try_batch <- function(task, state, k) {
   batch <- state$batches[[k]]
-  tryCatch(em_update(batch_task(task, batch), batch_state(task, state, batch)),
-           interrupt = function(condition) NULL)
+  tryCatch(
+    em_update(batch_task(task, batch), batch_state(task, state, batch)),
+    interrupt = function(condition) NULL,
+    error = function(condition) if (is_time_limit(condition)) NULL else stop(condition)
+  )
 }
 
 # One pass at fixed parameters, batch by batch, as pass() gives it.

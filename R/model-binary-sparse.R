@@ -56,44 +56,10 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE) {
 #' @export
 gps_bind.gps_binary_sparse <- function(model, y) {
   shared <- model$settings$shared_prob
-  bind_native(model, ncol(y),
+  moments <- as_moments(y)
+  bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
-              options = list(options = c(as.double(shared), lowest_sigma2(y))))
-}
-
-# The squared error of a state is a difference of sums of squares, known to about 1e-15 of the
-# data's squares: a noise variance far below that would weigh rounding, and the bound would rise
-# with it.
-lowest_sigma2 <- function(y) {
-  relative <- 1e-6 * variance_scale(y)
-  rounding <- 1e-13 * mean(y^2)
-  if (rounding > 1e4 * relative) {
-    gps_warn(sprintf(paste(
-      "The values of `y` are %s times as large as their spread, so that `sigma2` must stay above",
-      "%s, where rounding errors are small. Subtract the column means."
-    ), format(sqrt(rounding / relative / 1e-7), digits = 1), format(rounding, digits = 2)))
-  }
-  max(relative, rounding)
-}
-
-# Mean variance of the columns; where the data are constant their mean square, and 1 where they are
-# zero.
-variance_scale <- function(y) {
-  for (scale in c(mean_variance(y), mean_square(y), 1)) if (scale > 0) return(scale)
-}
-
-mean_square <- function(y) {
-  square <- mean(y^2)
-  if (!is.finite(square)) gps_abort("`y` is too large to square: rescale it.")
-  if (square < 1e-301 && any(y != 0)) gps_abort("`y` is too small to square: rescale it.")
-  square
-}
-
-# About the means: the difference of mean squares would lose all digits far from the origin. What
-# rounding of the means leaves of constant columns is no variance.
-mean_variance <- function(y) {
-  variance <- mean((y - rep(colMeans(y), each = nrow(y)))^2)
-  if (variance <= 1e-30 * mean(y^2)) 0 else variance
+              options = list(options = c(as.double(shared), lowest_sigma2(moments))))
 }
 
 #' @export

@@ -58,14 +58,16 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
 
 #' @export
 gps_bind.gps_gaussian_mixture <- function(model, y) {
-  if (model$n_latents > nrow(y)) {
+  moments <- as_moments(y)
+  if (model$n_latents > moments$n_points) {
     gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.",
-                      nrow(y), model$n_latents))
+                      moments$n_points, model$n_latents))
   }
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
-  bind_native(model, ncol(y), sizes = c(stride = 8 * ceiling(ncol(y) / 8)),
-              options = list(centre = colMeans(y),
-                             options = c(kind, 1e-6 * variance_scale(y), 1e-4 / model$n_latents)))
+  bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
+              options = list(centre = moments$centre,
+                             options = c(kind, 1e-6 * variance_scale(moments),
+                                         1e-4 / model$n_latents)))
 }
 
 #' @export

@@ -85,10 +85,11 @@ old_weight_count <- 1
 #' @export
 gps_bind.gps_max_spike_slab <- function(model, y) {
   shared <- model$settings$shared_prob
-  bind_native(model, ncol(y),
+  moments <- as_moments(y)
+  bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
-              options = list(options = c(as.double(shared), lowest_sigma2(y),
-                                         lowest_weight * sqrt(variance_scale(y)),
+              options = list(options = c(as.double(shared), lowest_sigma2(moments),
+                                         lowest_weight * sqrt(variance_scale(moments)),
                                          old_weight_count)))
 }
 
@@ -121,7 +122,7 @@ gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
-  crossprod(inputs$W, block_data(y, block)) / column_norms(inputs$W)
+  project_block(inputs$W, y, block) / column_norms(inputs$W)
 }
 
 # What a component that is on explains is a part of the residual here, too.

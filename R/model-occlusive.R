@@ -188,7 +188,8 @@ check_joint.gps_occlusive <- function(model, params, arg) {
 
 #' @export
 gps_bind.gps_occlusive <- function(model, y) {
-  shape <- image_shape(model, ncol(y))
+  moments <- as_moments(y)
+  shape <- image_shape(model, moments$n_dims)
   n_channels <- shape[3]
   if (length(model$background) > 1 && length(model$background) != n_channels) {
     gps_abort(sprintf("`background` must be one number or %d, not %d.", n_channels,
@@ -205,30 +206,25 @@ gps_bind.gps_occlusive <- function(model, y) {
                       model$n_components, paste(model$size, collapse = " x "),
                       format_number(n_params), "more than", format_number(most_params)))
   }
-  square <- mean_square(y)
-  extent <- value_range(y)
+  square <- mean_square(moments)
+  extent <- range_extent(moments$range)
   log_density <- if (is.null(model$density)) -n_channels * log(extent) else log(model$density)
   model$n_latents <- as.integer(n_pixels * model$n_components)
   model$grid <- shape[1:2]
   model$n_channels <- n_channels
   model$extent <- extent
   model$noise_range <- noise_range * extent
-  model$lowest <- min(y)
+  model$lowest <- moments$range[1]
   padded <- function(multiple) multiple * ceiling(model$size[1] / multiple) * model$size[2]
   sizes <- c(components = model$n_components, rows = model$size[1], cols = model$size[2],
              channels = n_channels, padded = padded(8) * model$n_components,
              priors = 2 * model$n_components + 1,
              floats = padded(16) / 2 * (n_channels + 1) * model$n_components)
-  bind_native(model, ncol(y), sizes = sizes, options = list(options = c(
+  bind_native(model, moments$n_dims, sizes = sizes, options = list(options = c(
     shape[1:2], n_channels, model$n_components, model$size, model$clutter, log_density,
     as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square), pi_limits,
     lowest_alpha
   )))
-}
-
-# Of all values; where there is but one its size, and 1 where that is zero.
-value_range <- function(y) {
-  for (extent in c(diff(range(y)), abs(y[1]), 1)) if (extent > 0) return(extent)
 }
 
 # Masks as new components have them: an ellipse that may own, the rest hardly.
@@ -316,7 +312,7 @@ gps_init.gps_occlusive <- function(model, y) {
     w = aperm(array(unlist(windows), c(model$size, model$n_channels, n_components)),
               c(4, 1, 2, 3)),
     pi = rep(new_prob(n_components), n_components), background = background,
-    sigma2 = (0.25 * value_range(y))^2
+    sigma2 = (0.25 * range_extent(range(y)))^2
   )
   labels <- data.frame(point = rows[image],
                        latent = as.integer(corner[image] + n_pixels * (seq_len(n_components) - 1)))

@@ -81,10 +81,12 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shar
 gps_bind.gps_spike_slab <- function(model, y) {
   shared <- model$settings$shared_prob
   is_full <- model$settings$covariance == "full"
-  bind_native(model, ncol(y),
+  moments <- as_moments(y)
+  bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
                         correlated = if (is_full) model$n_latents else 0),
-              options = list(options = c(as.double(shared), lowest_sigma2(y), as.double(is_full))))
+              options = list(options = c(as.double(shared), lowest_sigma2(moments),
+                                         as.double(is_full))))
 }
 
 #' @export

@@ -7,14 +7,15 @@
 #' implement the generics below; [gps_estep()] and [gps_mstep()] can be called at the prompt.
 #'
 #' @param model a `gps_model`, as made by a `model_*()` function.
-#' @param y numeric matrix n x D, data points in rows.
+#' @param y numeric matrix n x D, data points in rows; or a [gps_source()] or sparse matrix:
+#'   `gps_init()` then looks at sampled rows, and so does `gps_bind()` of a model from elsewhere.
 #' @param params named list of parameters, shaped as in `coef()` of a fit.
 #' @param stats named list of expected sufficient statistics, from [gps_estep()].
 #' @param n number of data points to draw.
 #' @param progress NULL, or what [gps_fit()] tells a repair about the fit: a list of the data `y`
-#'   (D x N), `selected` and `prob_on` (slots x N), `bound`, the parameters `before` the M-step,
-#'   `iteration`, `is_early`, `is_polishing`, `is_monotone` (the bound must not fall), `seed` (two
-#'   integers), `n_threads`, and `notes`, what the method returned under that name last time.
+#'   (D x N, or a source), `selected` and `prob_on` (slots x N), `bound`, the parameters `before` the
+#'   M-step, `iteration`, `is_early`, `is_polishing`, `is_monotone` (the bound must not fall), `seed`
+#'   (two integers), `n_threads`, and `notes`, what the method returned under that name last time.
 #' @return `gps_init()`: a named list of parameters; an attribute `labels`, as below, says which
 #'   data points are examples of a latent from the beginning. `gps_bind()`: the model with its sizes
 #'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of
@@ -37,6 +38,7 @@ NULL
 #' @export
 gps_init <- function(model, y) {
   check_bound_model(model)
+  if (is_stored(y)) return(init_stored(model, read_data(y)$y))
   check_rows(y, model)
   UseMethod("gps_init")
 }
@@ -45,7 +47,8 @@ gps_init <- function(model, y) {
 #' @export
 gps_bind <- function(model, y) {
   check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
-  check_rows(y)
+  if (is_stored(y)) return(bind_data(model, read_data(y)$y))
+  if (!inherits(y, "gps_moments")) check_rows(y)
   UseMethod("gps_bind")
 }
 
@@ -79,6 +82,35 @@ gps_handcrafted <- function(model, params, y) {
   check_all_params(model, params, "params")
   check_rows(y, model)
   UseMethod("gps_handcrafted")
+}
+
+# A model with its sizes fixed by D x N data or a source. Models of this package need only the
+# moments of the data.
+bind_data <- function(model, y, moments = data_moments(y)) {
+  if (identical(model$native$package, "gpselect")) return(gps_bind(model, moments))
+  gps_bind(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
+}
+
+# Evenly spaced rows of a source, at most as many as a start looks at.
+even_rows <- function(y, n_rows = start_rows) {
+  unique(round(seq(1, n_points(y), length.out = min(n_points(y), n_rows))))
+}
+
+init_stored <- function(model, y) {
+  check_columns(y, model)
+  init_rows(model, y, even_rows(y, max(start_rows, model$n_latents)))
+}
+
+# Parameters from some rows (NULL: all) of D x N data or a source. Labels name the rows of all data.
+init_rows <- function(model, y, rows) {
+  if (is.null(rows) && !is_source(y)) return(gps_init(model, t(y)))
+  if (is.null(rows)) rows <- seq_len(n_points(y))
+  sample <- t(rows_data(y, rows))
+  params <- gps_init(model, sample)
+  if (!is.null(attr(params, "labels"))) {
+    attr(params, "labels")$point <- rows[attr(params, "labels")$point]
+  }
+  params
 }
 
 # A matrix of finite numbers with the model's columns.

@@ -1,17 +1,20 @@
 # One pass over the data: a map over blocks whose results add up. Everything that touches all points
 # is in here.
 
-# Numbers that a block's arrays of latents x points may take.
+# Numbers that a block's data, or its array of latents x points, may take.
 block_doubles <- 2^22
 
 # Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the
-# sums over 512 points in C (src/blocks.h), whatever the size.
-split_blocks <- function(n_points, n_latents) {
+# sums over 512 points in C (src/blocks.h), whatever the size. `n_doubles`: numbers of each point.
+split_blocks <- function(n_points, n_doubles) {
   size <- 512
-  while (size < n_points && 2 * size * n_latents <= block_doubles) size <- 2 * size
+  while (size < n_points && 2 * size * n_doubles <= block_doubles) size <- 2 * size
   offsets <- seq(0, n_points - 1, by = size)
   lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
 }
+
+# The larger of what a point has of data and of affinities.
+point_doubles <- function(model) max(model$n_latents, model$n_dims)
 
 # list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points
 # at the state's parameters; `evaluations` is how many gains of the model screening computed.
@@ -84,6 +87,10 @@ join_parts <- function(parts) {
     if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
     for (name in c("selected", "prob_on", "latent", "response", "prob", "value")) {
       joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+    }
+    draws <- lapply(parts, `[[`, "draws")
+    if (!is.null(draws[[1]])) {
+      joined$draws <- array(unlist(draws), c(dim(draws[[1]])[1:2], ncol(joined$prob_on)))
     }
   }
   joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))

@@ -113,7 +113,7 @@ draw_comparison <- function(fit, truth, beside) {
   if (!is.null(fit$y)) {
     n <- min(fit$n_points, ncol(reference))
     shown <- unique(round(seq(1, fit$n_points, length.out = n)))
-    examples <- list(title = c("Data points", ""), values = fit$y[, shown, drop = FALSE])
+    examples <- list(title = c("Data points", ""), values = rows_data(fit$y, shown))
     panels <- c(list(examples), panels)
   }
   if (!is.null(truth)) panels <- c(panels, list(list(title = c("Truth", ""), values = reference)))

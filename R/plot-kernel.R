@@ -38,7 +38,7 @@ format_power <- function(power) {
 # list(iteration, share [refits x terms], main_begins, last): iterations of the short start come
 # before those of the main run.
 kernel_shares <- function(fit) {
-  y <- need_data(fit, "The figure \"kernel\"")
+  y <- need_matrix(fit, "The figure \"kernel\"")
   trace <- fit$kernel_trace
   kernel <- fit$selector$kernel
   theta <- as.matrix(trace[names(fit$kernel_theta)])

@@ -4,7 +4,7 @@ most_points <- 5000L
 
 draw_clusters <- function(fit) {
   if (!is_mixture(fit)) gps_abort("The figure \"clusters\" needs a fit of a mixture.")
-  y <- need_data(fit, "The figure \"clusters\"")
+  y <- need_matrix(fit, "The figure \"clusters\"")
   if (nrow(y) == 1) return(draw_densities(fit, y))
   plane <- choose_plane(fit, y)
   shown <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), most_points))))
@@ -126,7 +126,7 @@ draw_functions <- function(fit) {
   if (!is_mixture(fit) || fit$model$n_dims != 2) {
     gps_abort("The figure \"functions\" needs a fit of a mixture in two dimensions.")
   }
-  y <- need_data(fit, "The figure \"functions\"")
+  y <- need_matrix(fit, "The figure \"functions\"")
   surface <- regression_functions(fit, y)
   n_clusters <- ncol(fit$params$mu)
   limits <- widen(range(surface$values))

@@ -209,8 +209,8 @@ draw_scene_row <- function(fit, point, titles) {
   raster <- function(values, fade = 0) picture_raster(values, model$grid, limits, fade)
   inks <- component_ink(model)
   name <- if (is.null(fit$row_names)) paste("point", point) else fit$row_names[point]
-  open_scene(raster(fit$y[, point]), name)
-  open_scene(raster(fit$y[, point], 0.6), titles[1])
+  open_scene(raster(rows_data(fit$y, point)), name)
+  open_scene(raster(rows_data(fit$y, point), 0.6), titles[1])
   draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
   open_scene(raster(states$response), titles[2])
   draw_owners(model, fit, point, states, inks, titles[3])
@@ -281,7 +281,8 @@ write_numbers <- function(x, y, numbers, colour, size) {
 # Colours of components mixed as probably as they own a pixel; the background is white.
 draw_owners <- function(model, fit, point, states, inks, title) {
   selected <- states$selected
-  share <- own_pixels(model, fit$params, fit$y[, point], selected, states$on, states$prob)
+  share <- own_pixels(model, fit$params, rows_data(fit$y, point), selected, states$on,
+                      states$prob)
   share <- matrix(share, prod(model$grid))
   number <- choice_of(model, selected)
   colours <- rbind(255, t(grDevices::col2rgb(c("white", inks)))[1 + number, , drop = FALSE])
@@ -317,7 +318,7 @@ draw_place_affinity <- function(fit, points = NULL) {
   y <- need_data(fit, "The figure \"affinity\"")
   point <- if (is.null(points)) 1L else check_point_numbers(points, fit$n_points, "point")
   if (length(point) != 1) gps_abort("`point` must be one point in the figure \"affinity\".")
-  affinity <- gps_affinity(fit$selector, fit, t(y), point)
+  affinity <- gps_affinity(fit$selector, fit, as_given(y), point)
   # Places that the hand-crafted ranking leaves out.
   affinity[affinity < -1e299] <- NA
   if (length(unique(stats::na.omit(c(affinity)))) < 2) {
@@ -331,7 +332,7 @@ draw_place_affinity <- function(fit, points = NULL) {
                 cex = 1), {
     graphics::layout(t(seq_len(1 + length(held))))
     graphics::par(cex = 1)
-    picture <- picture_raster(fit$y[, point], model$grid, picture_limits(fit), 0.6)
+    picture <- picture_raster(rows_data(fit$y, point), model$grid, picture_limits(fit), 0.6)
     open_scene(picture, paste("point", point))
     draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
     limits <- widen(range(affinity, na.rm = TRUE))

@@ -271,7 +271,7 @@ n_bins <- 20L
 draw_affinity <- function(fit) {
   y <- need_data(fit, "The figure \"affinity\"")
   points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
-  affinity <- gps_affinity(fit$selector, fit, t(y), points)
+  affinity <- gps_affinity(fit$selector, fit, as_given(y), points)
   if (all(affinity == affinity[1])) {
     gps_abort("The figure \"affinity\" needs a selector that ranks.")
   }

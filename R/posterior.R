@@ -153,7 +153,8 @@ draw_blocks <- function(task, state, n_draws) {
   out <- array(0L, c(n_draws, n_points(task$y), count_choices(task$model)))
   on <- slots_on(task$states)
   for (block in task$blocks) {
-    result <- infer_block(task, state, block, "prob")
+    open <- open_block(task, block)
+    result <- infer_block(open$task, state, open$block, "prob")
     drawn <- on[, draw_states(result$prob, n_draws), drop = FALSE]
     out <- put_draws(out, block, choice_of(task$model, result$selected), drawn)
   }
@@ -166,7 +167,8 @@ sample_blocks <- function(task, state, n_draws) {
   task$seed <- stream_seed()
   out <- array(0L, c(n_draws, n_points(task$y), count_choices(task$model)))
   for (block in prediction_blocks(task, "state")) {
-    result <- infer_block(task, state, block, "draws")
+    open <- open_block(task, block)
+    result <- infer_block(open$task, state, open$block, "draws")
     drawn <- matrix(as.integer(result$draws != 0), nrow(result$selected))
     out <- put_draws(out, block, choice_of(task$model, result$selected), drawn)
   }

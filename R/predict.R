@@ -12,8 +12,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @param object a fit, as made by [gps_fit()].
 #' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
 #'   numeric matrix or data frame with D columns, a vector of length D for one point (D = 1: of any
-#'   length), or images as `gps_fit()` takes them (also a single one). Named columns are matched by
-#'   name where the fit's data had names; others are then ignored.
+#'   length), images as `gps_fit()` takes them (also a single one), a [gps_source()] or a sparse
+#'   matrix. Named columns are matched by name where the fit's data had names; others are then
+#'   ignored.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
 #' @param ... nothing; a misspelt name is an error.
@@ -30,7 +31,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' and the number of the row: the same prediction twice is the same, to the last bit. Probabilities
 #' are means of p(on | rest).
 #'
-#' Data pass in blocks; arrays of latents x points larger than the result never exist at once.
+#' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
+#' no more than a block of a source or sparse matrix.
 #' @return for n data points, with their row names,
 #' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
 #'   responsibility);
@@ -213,8 +215,7 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   task <- list(y = y, model = fit$model,
-               selector = resolve_engine(resolve_selector(fit$selector, fit$model), fit$model,
-                                         fit$model$n_dims, fit$n_points),
+               selector = with_engine_of(resolve_selector(fit$selector, fit$model), fit),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
@@ -228,7 +229,8 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
 
 prediction_blocks <- function(task, type) {
   n_states <- if (type == "state") max(task$states$n_states, task$n_selected * task$sweeps[2])
-  split_blocks(n_points(task$y), max(task$model$n_latents, n_states, task$selector$n_trained))
+  split_blocks(n_points(task$y),
+               max(point_doubles(task$model), n_states, task$selector$n_trained))
 }
 
 # A prediction has no later iteration to correct it: more draws.
@@ -261,7 +263,7 @@ train_selector <- function(fit, task) {
     class(selector) <- c("gps_selector_trained", "gps_selector")
     return(selector)
   }
-  y <- need_data(fit, "Selection for new data by a learned selector")
+  y <- need_matrix(fit, "Selection for new data by a learned selector")
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
   trained <- train_kernel(selector, fit, theta, y, task$n_threads)
@@ -308,10 +310,10 @@ read_newdata <- function(fit, newdata) {
     gps_abort(sprintf("`newdata` must have images of %s, not %s.", shown_dim(fit$image_dim),
                       shown_dim(data$image_dim)))
   }
-  if (nrow(data$y) != n_dims) {
+  if (n_dims(data$y) != n_dims) {
     gps_abort(sprintf(
       "`newdata` must have %d column%s, not %d. Data points are rows: is it transposed?", n_dims,
-      if (n_dims == 1) "" else "s", nrow(data$y)
+      if (n_dims == 1) "" else "s", n_dims(data$y)
     ))
   }
   data
@@ -329,7 +331,8 @@ as_rows <- function(newdata, fit) {
 # The columns that the fit's data had, by name where both have names and the fit's tell columns
 # apart.
 pick_columns <- function(newdata, wanted) {
-  given <- if (length(dim(newdata)) == 2) colnames(newdata)
+  given <- if (is_source(newdata)) newdata$names else
+    if (length(dim(newdata)) == 2) colnames(newdata)
   if (is.null(given) || is.null(wanted) || anyDuplicated(wanted) > 0) return(newdata)
   absent <- setdiff(wanted, given)
   if (length(absent) > 0) {
@@ -339,5 +342,5 @@ pick_columns <- function(newdata, wanted) {
       if (length(absent) == 1) "is" else sprintf("(%d in all) are", length(absent))
     ))
   }
-  newdata[, wanted, drop = FALSE]
+  if (is_source(newdata)) pick_dims(newdata, wanted) else newdata[, wanted, drop = FALSE]
 }

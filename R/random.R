@@ -9,6 +9,16 @@ stream_seed <- function() {
 # Evaluates `code` under R's default generators seeded from a stream seed and a number, and puts the
 # session's generator back afterwards, whatever happens.
 with_seed <- function(seed, number, code) {
+  keep_stream({
+    mixed <- seed[1] + 7919 * as.double(number) + 104729 * as.double(seed[2])
+    set.seed(as.integer(mixed %% .Machine$integer.max), kind = "Mersenne-Twister",
+             normal.kind = "Inversion", sample.kind = "Rejection")
+    code
+  })
+}
+
+# Evaluates `code` and puts the session's generator back.
+keep_stream <- function(code) {
   old_kind <- RNGkind()
   old_seed <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
   on.exit({
@@ -21,8 +31,5 @@ with_seed <- function(seed, number, code) {
       assign(".Random.seed", old_seed, envir = globalenv())
     }
   })
-  mixed <- seed[1] + 7919 * as.double(number) + 104729 * as.double(seed[2])
-  set.seed(as.integer(mixed %% .Machine$integer.max), kind = "Mersenne-Twister",
-           normal.kind = "Inversion", sample.kind = "Rejection")
   code
 }

@@ -1,16 +1,16 @@
-# The door: what users call data becomes one D x n matrix of finite doubles, with names and image
-# size on the side.
+# The door: what users call data becomes one D x n matrix of finite doubles or a source, with names
+# and image size on the side.
 
-# list(y [D x n], row_names, col_names, image_dim): from a matrix, data frame, array of images or
-# list of images.
+# list(y [D x n or a source], row_names, col_names, image_dim): from a matrix, data frame, array of
+# images, list of images, sparse matrix or source.
 read_data <- function(y, arg = "y") {
+  if (is_stored(y)) return(read_stored(y, arg))
   if (is.list(y) && !is.data.frame(y) && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
   if ((is.numeric(y) || is.logical(y)) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
-  refuse_sparse(y, arg)
   y <- check_matrix(y, arg)
   list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim)
 }
@@ -32,12 +32,11 @@ images_to_array <- function(images, arg) {
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
 }
 
-refuse_sparse <- function(y, arg) {
-  if (inherits(y, "sparseMatrix")) {
-    gps_abort(sprintf(
-      paste("`%s` is a sparse matrix, which is not available yet.",
-            "Dense it would take %.3g GB: as.matrix() makes it so."),
-      arg, 8e-9 * prod(dim(y))
-    ))
-  }
+# Data that are not a matrix of doubles in memory.
+is_stored <- function(y) is_source(y) || is_sparse_matrix(y)
+
+read_stored <- function(y, arg) {
+  source <- if (is_source(y)) check_source(y, arg) else sparse_source(y, arg)
+  list(y = source, row_names = if (is_sparse_matrix(y)) rownames(y), col_names = source$names,
+       image_dim = NULL)
 }

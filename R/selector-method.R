@@ -1,17 +1,18 @@
 # Which form of the Gaussian process a learned selector gets; the work is in selector-gp.R (exact,
 # and models whose latents lie on a grid), selector-basis.R and selector-divide.R.
 
-# A learned selector with its method and rank for data of this size; its class says where it is at
-# work. `is_batched`: sums over batches only.
-resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE) {
+# A learned selector with its method and rank for these data; its class says where it is at work.
+# `is_batched`: sums over batches only.
+resolve_engine <- function(selector, model, y, is_batched = FALSE) {
+  n_points <- n_points(y)
   if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
   if (!inherits(selector, "gps_selector_gp")) return(selector)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
-    selector$method <- if (is_batched) {
+    selector$method <- if (is_batched || !is_small_source(y)) {
       "ichol"
     } else {
-      choose_method(selector$kernel, n_dims, n_points)$method
+      choose_method(selector$kernel, n_dims(y), n_points)$method
     }
   }
   if (selector$method == "exact") {
@@ -20,12 +21,14 @@ resolve_engine <- function(selector, model, n_dims, n_points, is_batched = FALSE
   }
   selector$rank <- check_rank(selector$rank, selector$method, n_points)
   if (selector$method == "divide" && is_batched) refuse_batches("`method` = \"divide\"")
-  if (is.null(model$grid)) {
-    kind <- if (selector$method == "divide") "divide" else "basis"
-    class(selector) <- c(paste0("gps_selector_", kind), class(selector))
-  } else {
-    check_grid_method(selector)
-  }
+  set_engine_class(selector, model)
+}
+
+set_engine_class <- function(selector, model) {
+  if (selector$method == "exact") return(selector)
+  if (!is.null(model$grid)) return(check_grid_method(selector))
+  kind <- if (selector$method == "divide") "divide" else "basis"
+  class(selector) <- c(paste0("gps_selector_", kind), class(selector))
   selector
 }
 
@@ -39,7 +42,7 @@ refuse_batches <- function(which) {
 
 check_grid_method <- function(selector) {
   is_fitc <- selector$method == "inducing" && selector$objective == "fitc"
-  if (selector$method != "divide" && !is_fitc) return(invisible(selector))
+  if (selector$method != "divide" && !is_fitc) return(selector)
   gps_abort(sprintf(
     "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".",
     if (is_fitc) "`objective` = \"fitc\"" else "`method` = \"divide\""
@@ -70,4 +73,12 @@ kept_gp <- function(task, state) {
   if (!inherits(selector, "gps_selector_basis") || is.null(memory$prepared)) return(gp)
   cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
   c(gp, list(prepared = memory$prepared, cross = cross))
+}
+
+# Predictions are made as the fit was; one that does not say how was exact.
+with_engine_of <- function(selector, fit) {
+  if (!inherits(selector, "gps_selector_gp")) return(selector)
+  gp <- if (is.null(fit$gp)) list(method = "exact") else fit$gp
+  selector[c("method", "rank")] <- gp[c("method", "rank")]
+  set_engine_class(selector, fit$model)
 }

@@ -1,27 +1,134 @@
 # Where the data of a task are, and the only ways to get at them. A task's `y` is a matrix D x N, or
 # a source that reads data points when they are asked for.
 
-n_points <- function(y) ncol(y)
+#' Data that are read in blocks
+#'
+#' A source says where data points come from when they are too many to be in memory at once:
+#' a function of yours, a binary file ([gps_source_binary()]) or an HDF5 file ([gps_source_hdf5()]).
+#' [gps_fit()], [predict.gps_fit()], [gps_estep()], [gps_affinity()], [gps_learn()], [gps_bind()]
+#' and [gps_init()] take a source in place of a matrix. Sparse matrices of package Matrix are read
+#' in the same way, see [gps_fit()].
+#'
+#' A fit reads all points once to learn their means and spread, and then once in each iteration, in
+#' blocks of 512 points or of a power of two times that, so that a block has about four million
+#' numbers. Starts, trials of mending and, with a source, the initialisation read a sample of rows.
+#'
+#' Some selectors need all data at once: the exact method of [selector_gp()] and
+#' [selector_custom()] with `learn`. They read a source of at most 2^25 numbers (256 MB) as a whole,
+#' and refuse larger ones.
+#'
+#' A fit whose data came from a file keeps the source, which knows the path, not the numbers; of a
+#' function it keeps nothing (see `keep_data` in [gps_control()]).
+#'
+#' @param n number of data points, a whole number of at least 1.
+#' @param d number of dimensions, a whole number of at least 1.
+#' @param read function of `(from, to)` that returns the data points `from` to `to`, counted from 1,
+#'   as a matrix of `to - from + 1` rows and `d` columns of finite numbers. The same points must be
+#'   the same numbers each time. What it draws from R's random numbers is put back.
+#' @param names NULL or `d` names of the columns.
+#' @param x a source.
+#' @param ... nothing.
+#' @return an object of class `gps_source`.
+#' @seealso [gps_source_binary()], [gps_source_hdf5()]
+#' @examples
+#' set.seed(1)
+#' means <- cbind(rnorm(4, sd = 5), rnorm(4, sd = 5))
+#' read <- function(from, to) {
+#'   n <- from:to
+#'   means[n %% 4 + 1, , drop = FALSE] + cbind(sin(n), cos(1.7 * n))
+#' }
+#' source <- gps_source(2000, 2, read)
+#' source
+#' gps_fit(source, model_gaussian_mixture(4), selector_full(),
+#'         control = gps_control(max_iter = 5, n_starts = 2))
+#' @export
+gps_source <- function(n, d, read, names = NULL) {
+  if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
+  new_source("function", check_count(n, "n"), check_count(d, "d"), names, read = read)
+}
 
-n_dims <- function(y) nrow(y)
+new_source <- function(kind, n, d, names = NULL, ...) {
+  if (!is.null(names) && !(is.character(names) && length(names) == d && !anyNA(names))) {
+    abort_value(names, "names", sprintf("NULL or %d names", d))
+  }
+  structure(list(n = n, d = d, names = names, ...),
+            class = c(paste0("gps_source_", kind), "gps_source"))
+}
+
+is_source <- function(y) inherits(y, "gps_source")
+
+#' @rdname gps_source
+#' @export
+print.gps_source <- function(x, ...) {
+  check_source(x, "x")
+  cat(sprintf("Source of %d data point%s of %d dimension%s, from %s\n", x$n,
+              if (x$n == 1) "" else "s", x$d, if (x$d == 1) "" else "s", describe_source(x)))
+  invisible(x)
+}
+
+# Where a source reads from, in words.
+describe_source <- function(source) UseMethod("describe_source")
+
+#' @export
+describe_source.default <- function(source) {
+  sprintf("a function read(%s)", paste(names(formals(args(source$read))), collapse = ", "))
+}
+
+# A source as a constructor made it, or an error.
+check_source <- function(source, arg) {
+  if (!is_source_sound(source)) abort_value(source, arg, "a source, as made by gps_source()")
+  invisible(source)
+}
+
+is_source_sound <- function(source) {
+  parts <- unclass(source)
+  is_source(source) && is.list(parts) && is_count(parts$n) && is_count(parts$d) &&
+    (is.null(parts$names) || is.character(parts$names) && length(parts$names) == parts$d) &&
+    is_kind_sound(source)
+}
+
+# Whether what only this kind of source has is as it must be.
+is_kind_sound <- function(source) UseMethod("is_kind_sound")
+
+#' @export
+is_kind_sound.default <- function(source) FALSE
+
+#' @export
+is_kind_sound.gps_source_function <- function(source) is.function(source$read)
+
+n_points <- function(y) if (is_source(y)) y$n else ncol(y)
+
+n_dims <- function(y) if (is_source(y)) y$d else nrow(y)
 
 # A block of data points. `offset` is where it begins in slots and all else that is kept for each
 # point; `first_row` (0-based) is the number of its first point in the whole, which random streams
-# and messages use; `y_offset` is where its columns begin in the `y` that goes along with it.
-new_block <- function(offset, n_points, first_row = offset, y_offset = offset) {
-  list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset)
+# and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
+# open block of sparse data has its entries besides.
+new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL) {
+  list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
+       entries = entries)
 }
 
 # The points from `offset` (0-based) on in a block.
 part_block <- function(block, offset, n_points) {
-  new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset)
+  new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
+            block$entries)
 }
 
 # Where a block's points are in slots.
 block_columns <- function(block) block$offset + seq_len(block$n_points)
 
 # list(task, block) in which `y` is a matrix that has the block's points.
-open_block <- function(task, block) list(task = task, block = block)
+open_block <- function(task, block) {
+  source <- task$y
+  if (!is_source(source)) return(list(task = task, block = block))
+  from <- block$y_offset + 1
+  to <- block$y_offset + block$n_points
+  task$y <- read_ranges(source, from, to)
+  block["entries"] <- list(sparse_entries(source, from, to))
+  block$y_offset <- 0
+  list(task = task, block = block)
+}
 
 # The values of `use(task, block)` for all opened blocks.
 map_blocks <- function(task, use) {
@@ -37,5 +144,148 @@ block_data <- function(y, block) {
   y[, block$y_offset + seq_len(block$n_points), drop = FALSE]
 }
 
-# Some data points, D x rows.
-rows_data <- function(y, rows) y[, rows, drop = FALSE]
+# Some data points, D x rows, in any order. From a source, neighbours are read together.
+rows_data <- function(y, rows) {
+  if (!is_source(y)) return(y[, rows, drop = FALSE])
+  sorted <- sort(unique(rows))
+  longest <- max(1, block_doubles %/% y$d)
+  begins <- c(TRUE, diff(sorted) != 1)
+  place <- seq_along(sorted) - which(begins)[cumsum(begins)]
+  first <- which(place %% longest == 0)
+  found <- read_ranges(y, sorted[first], sorted[c(first[-1] - 1, length(sorted))])
+  if (identical(sorted, rows)) found else found[, match(rows, sorted), drop = FALSE]
+}
+
+# Most numbers that a source is read as a whole for.
+most_whole <- 2^25
+
+is_small_source <- function(y) !is_source(y) || as.double(y$n) * y$d <= most_whole
+
+# All data points, D x N, for `what` that cannot do with less.
+whole_data <- function(y, what) {
+  if (!is_source(y)) return(y)
+  if (!is_small_source(y)) {
+    gps_abort(sprintf(paste(
+      "%s needs all data at once, but a source of %d x %d numbers is read as a whole only up to",
+      "%s. What reads block by block: the selectors selector_handcrafted(), selector_full(),",
+      "selector_random(), selector_custom() without `learn`, and selector_gp() with `method`",
+    "\"ichol\", \"inducing\" or \"fourier\"."
+    ), what, y$n, y$d, format_number(most_whole)))
+  }
+  rows_data(y, seq_len(y$n))
+}
+
+# The data as a selector can use them: a matrix where it needs all at once.
+selector_data <- function(y, selector) {
+  what <- needs_whole(selector)
+  if (is.null(what)) y else whole_data(y, what)
+}
+
+# What of a selector needs all data at once, in words, or NULL.
+needs_whole <- function(selector) UseMethod("needs_whole")
+
+#' @export
+needs_whole.default <- function(selector) NULL
+
+#' @export
+needs_whole.gps_selector_gp <- function(selector) {
+  if (selector$method == "exact") return("The exact method of selector_gp()")
+  "selector_gp() for latents on a grid"
+}
+
+#' @export
+needs_whole.gps_selector_basis <- function(selector) NULL
+
+#' @export
+needs_whole.gps_selector_divide <- function(selector) "`method` = \"divide\" of selector_gp()"
+
+#' @export
+needs_whole.gps_selector_custom <- function(selector) {
+  if (!is.null(selector$learn)) "selector_custom() with `learn`"
+}
+
+# Data points from[1] .. to[1], from[2] .. to[2] and so on of a source, D x points.
+read_ranges <- function(source, from, to) {
+  size <- to - from + 1
+  last <- cumsum(size)
+  values <- with_reader(source, function(read) {
+    if (length(from) == 1) return(check_read(read(from, to), source, from, to))
+    values <- matrix(0, n_read(source), last[length(last)])
+    for (i in seq_along(from)) {
+      values[, last[i] - size[i] + seq_len(size[i])] <-
+        check_read(read(from[i], to[i]), source, from[i], to[i])
+    }
+    values
+  })
+  if (is.null(source$pick)) values else values[source$pick, , drop = FALSE]
+}
+
+# `use(read)`, where read(from, to) gives D x points of a source that is open meanwhile.
+with_reader <- function(source, use) UseMethod("with_reader")
+
+#' @export
+with_reader.gps_source_function <- function(source, use) {
+  use(function(from, to) keep_stream(call_reader(source, from, to)))
+}
+
+# The user's function, its value turned to D x points.
+call_reader <- function(source, from, to) {
+  value <- tryCatch(source$read(from, to), error = function(condition) {
+    if (is_time_limit(condition)) stop(condition)
+    abort_read(from, to, conditionMessage(condition), parent = condition)
+  })
+  is_shaped <- (is.numeric(value) || is.logical(value)) && !is.factor(value) &&
+    identical(as.double(dim(value)), as.double(c(to - from + 1, n_read(source))))
+  if (!is_shaped) {
+    abort_read(from, to, sprintf("`read` must return a numeric matrix of %d x %d, not %s.",
+                                 as.integer(to - from + 1), n_read(source),
+                                 describe_value(value)))
+  }
+  t(unname(plain_double_matrix(value)))
+}
+
+# Dimensions of what is read, before some are picked.
+n_read <- function(source) if (is.null(source$n_columns)) source$d else source$n_columns
+
+# A source of some dimensions only, by name.
+pick_dims <- function(source, wanted) {
+  if (identical(source$names, wanted)) return(source)
+  source$n_columns <- n_read(source)
+  picked <- match(wanted, source$names)
+  source$pick <- if (is.null(source$pick)) picked else source$pick[picked]
+  source[c("d", "names")] <- list(length(wanted), wanted)
+  source
+}
+
+# What is read has no holes.
+check_read <- function(values, source, from, to) {
+  if (is.finite(sum(values))) return(values)
+  bad <- which(!is.finite(values))
+  if (length(bad) == 0) return(values)
+  row <- from + (bad[1] - 1) %/% nrow(values)
+  abort_read(from, to, sprintf("`y` must have finite values, but row %d, column %d is %s.",
+                               as.integer(row), (bad[1] - 1L) %% nrow(values) + 1L,
+                               format(values[bad[1]])))
+}
+
+abort_read <- function(from, to, message, ...) {
+  gps_abort(sprintf("Reading data points %.0f to %.0f: %s", from, to, message), "data", ...)
+}
+
+# The entries of a range of sparse data as the C core takes them; NULL of other data.
+sparse_entries <- function(source, from, to) UseMethod("sparse_entries")
+
+#' @export
+sparse_entries.default <- function(source, from, to) NULL
+
+# Data as users hand them over: points in rows, or a source.
+as_given <- function(y) if (is_source(y)) y else t(y)
+
+# W'y of an open block, H x n.
+project_block <- function(w, y, block) {
+  if (is.null(block$entries)) return(crossprod(w, block_data(y, block)))
+  .Call(C_project, w, block)
+}
+
+# What a fit keeps of its data: not a function, which may hold anything.
+kept_data <- function(y) if (!inherits(y, "gps_source_function")) y

@@ -31,7 +31,8 @@ choose_start <- function(task) {
 # Parameters drawn for one start from the model's own initialisation, and the first expectations:
 # what the initialisation knows of some data points, or random ones.
 begin_state <- function(task, number, memory = NULL) {
-  params <- with_seed(task$seed, number, gps_init(task$model, t(task$y)))
+  rows <- if (is_source(task$y)) sample_rows(task)
+  params <- with_seed(task$seed, number, init_rows(task$model, task$y, rows))
   labels <- attr(params, "labels")
   is_early <- task$explore > 0 || !is.null(task$noise)
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
@@ -53,11 +54,12 @@ sample_rows <- function(task) {
   with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
 }
 
-# The same task on some rows (NULL: all), with the iterations of a start.
+# The same task on some rows (NULL: all) as a matrix, with the iterations of a start.
 restrict_task <- function(task, rows) {
+  if (is.null(rows) && is_source(task$y)) rows <- seq_len(n_points(task$y))
   if (!is.null(rows)) {
     task$y <- rows_data(task$y, rows)
-    task$blocks <- split_blocks(n_points(task$y), task$model$n_latents)
+    task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model))
   }
   task["batches"] <- list(NULL)
   task$max_iter <- start_iterations

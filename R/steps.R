@@ -15,7 +15,7 @@
 #'   and `prob_on` (n x slots, as from [gps_estep()]), `memory` (the value of `gps_learn()`) and
 #'   `iteration`. `gps_learn()` needs `model`, `params`, `selected` and `prob_on`; `gps_affinity()`
 #'   needs `model`, `params` and, for a selector that learns, `memory`.
-#' @param y numeric matrix n x D of all data points.
+#' @param y all data points: numeric matrix n x D, a [gps_source()] or a sparse matrix.
 #' @param points numbers of the data points to rank, whole numbers in 1..n; NULL: all.
 #' @return `gps_affinity()`: matrix points x H, larger for more relevant latents; all zero for
 #'   selectors that rank nothing. `gps_learn()`: the selector's memory, NULL for selectors that
@@ -58,12 +58,13 @@ has_to_learn <- function(selector, memory) {
 # others rank the points alone.
 affinity_of_points <- function(selector, step, points) {
   task <- step$task
-  task$y <- rows_data(task$y, points)
   if (inherits(selector, "gps_selector_gp")) {
     step$state$memory <- memory_of_points(step$state$memory, points)
   }
   affinity <- matrix(0, length(points), task$model$n_latents)
-  for (block in split_blocks(length(points), task$model$n_latents)) {
+  for (block in split_blocks(length(points), point_doubles(task$model))) {
+    task$y <- rows_data(step$task$y, points[block_columns(block)])
+    block$y_offset <- 0
     step$state$view <- block_view(selector, task, step$state, block)
     inputs <- block_inputs(task$model, step$state$params, task$y, block)
     value <- block_affinity(selector, task, step$state, block, inputs)
@@ -117,15 +118,15 @@ read_step <- function(selector, state, y) {
       abort_value(state$prob_on, "state$prob_on", "shaped as `state$selected`")
     }
   }
-  task <- list(y = data$y, model = state$model,
-               selector = step_selector(selector, state$model, data$y), seed = c(0L, 0L),
-               blocks = split_blocks(n_points(data$y), state$model$n_latents),
-               n_threads = resolve_threads(NULL))
+  task <- step_task(selector, state$model, data$y, c(0L, 0L), resolve_threads(NULL))
   list(task = task, state = inner, row_names = data$row_names)
 }
 
-step_selector <- function(selector, model, y) {
-  resolve_engine(resolve_selector(selector, model), model, n_dims(y), n_points(y))
+# What a single step needs of a fit's task.
+step_task <- function(selector, model, y, seed, n_threads) {
+  selector <- resolve_engine(resolve_selector(selector, model), model, y)
+  list(y = selector_data(y, selector), model = model, selector = selector, seed = seed,
+       blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads)
 }
 
 # Memory from gps_learn() as the selector keeps it.
@@ -146,18 +147,15 @@ fit_step <- function(selector, fit, y) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
                       n_points(data$y)))
   }
+  task <- step_task(selector, fit$model, data$y, fit$seed, resolve_threads(fit$control$n_threads))
   inner <- stored_state(fit)
   inner$prob_on <- fit$prob_on
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)
   if (inherits(selector, "gps_selector_gp")) {
-    inner$memory <- new_gp_memory(selector, data$y, start_theta(selector, fit$model, data$y))
+    inner$memory <- begin_kernel(task$selector, task)
     theta <- fit$kernel_theta
     if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
   }
-  task <- list(y = data$y, model = fit$model,
-               selector = step_selector(selector, fit$model, data$y), seed = fit$seed,
-               blocks = split_blocks(n_points(data$y), fit$model$n_latents),
-               n_threads = resolve_threads(fit$control$n_threads))
   list(task = task, state = inner, row_names = data$row_names)
 }
 

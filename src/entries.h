@@ -4,6 +4,7 @@
 ENTRY(estep, 10)
 ENTRY(prepare, 7)
 ENTRY(mstep, 7)
+ENTRY(project, 2)
 ENTRY(select, 7)
 ENTRY(screen, 10)
 ENTRY(occlusive_scan, 5)

@@ -124,12 +124,12 @@ typedef struct {
   const gp_cross *cross;
   size_t n_inducing;
   const double *z, *shifted; /* [n_dims x n_inducing] */
-  double *factor;            /* Lu [n_inducing x n_inducing] */
+  double *inverse;           /* Lu^-1 [n_inducing x n_inducing] */
   double relative_jitter;    /* added to K(z, z) in units of its mean diagonal */
   double *coordinates;       /* [gp_points_scratch()] of z */
 } gp_inducing;
 
-/* Lu, with as much jitter as it takes. gram [n_inducing x n_inducing] is scratch. */
+/* Lu^-1, with as much jitter as it takes. gram [n_inducing x n_inducing] is scratch. */
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram);
 
 /* z as a set of points, whose coordinates are the basis' own. */

@@ -324,7 +324,7 @@ static void gather_gradient(const gp_fourier *gp, const gp_targets *targets, con
   double trace = ((double)gp->n_points - (double)w->q) / w->noise;
   size_t row = 0;
   for (size_t j = 0; j < w->q; j++) trace += w->inverse[j * (w->q + 1)];
-  const double by_noise = 0.5 * (w->error_sq / (w->noise * w->noise) - n_targets * trace);
+  const double by_noise = 0.5 * (w->error_sq / w->noise / w->noise - n_targets * trace);
   memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
   for (int t = 0; t < gp->kernel->n_terms; t++) {
     const kernel_term *term = &gp->kernel->term[t];

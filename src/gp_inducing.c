@@ -15,12 +15,14 @@ gp_points gp_inducing_points(const gp_inducing *basis) {
                       basis->coordinates);
 }
 
-/* LAPACK may find a factor where rounding alone kept a pivot above 0. */
-static gps_status factor_safely(size_t n, double *a, double mean_diagonal) {
-  const gps_status status = linalg_cholesky(n, a, n);
+/* a -> inverse of its Cholesky factor. LAPACK may find one where rounding alone kept a pivot above
+ * 0. */
+static gps_status invert_safely(size_t n, double *a, double mean_diagonal) {
+  double log_det;
+  const gps_status status = linalg_factor_inverse(n, a, n, HUGE_VAL, &log_det);
   const double least = SINGULAR * DBL_EPSILON * (double)n * mean_diagonal;
   for (size_t i = 0; status == GPS_OK && i < n; i++) {
-    if (!(a[i * (n + 1)] * a[i * (n + 1)] > least)) return GPS_NOT_POSDEF;
+    if (!(a[i * (n + 1)] * a[i * (n + 1)] * least < 1.0)) return GPS_NOT_POSDEF;
   }
   return status;
 }
@@ -30,14 +32,14 @@ gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
   const gp_points z = gp_inducing_points(basis);
   for (int step = 0;; step++) {
     double mean_diagonal = 0.0;
-    gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->factor, n);
-    for (size_t i = 0; i < n; i++) mean_diagonal += basis->factor[i * (n + 1)] / (double)n;
+    gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->inverse, n);
+    for (size_t i = 0; i < n; i++) mean_diagonal += basis->inverse[i * (n + 1)] / (double)n;
     if (!isfinite(mean_diagonal)) return GPS_NOT_FINITE;
     const double relative = gp_jitter_step(step, n, 1.0);
     if (relative < 0.0) return GPS_NOT_POSDEF;
     basis->relative_jitter = relative;
-    for (size_t i = 0; i < n; i++) basis->factor[i * (n + 1)] += relative * mean_diagonal;
-    const gps_status status = factor_safely(n, basis->factor, mean_diagonal);
+    for (size_t i = 0; i < n; i++) basis->inverse[i * (n + 1)] += relative * mean_diagonal;
+    const gps_status status = invert_safely(n, basis->inverse, mean_diagonal);
     if (status != GPS_NOT_POSDEF) return status;
   }
 }
@@ -55,7 +57,7 @@ void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x, i
   const gp_points points = gp_points_at(n_dims, n, x, shifted, shifted + GP_PANEL * n_dims);
   kernel_shift(&cross->centre, n, x, shifted);
   gp_cross_values(cross, &z, &points, is_ready, scratch, features, q);
-  linalg_trsm('L', 'N', q, n, basis->factor, q, features, q);
+  linalg_trmm('L', 'N', q, n, basis->inverse, q, features, q);
   kernel_diagonal(cross->kernel, cross->theta, n, x, residual);
   gp_column_squares(q, n, features, explained);
   for (size_t j = 0; j < n; j++) {

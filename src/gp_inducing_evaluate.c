@@ -162,8 +162,8 @@ static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
     trace += w->b_inverse[j * (q + 1)];
   }
   linalg_mirror(q, w->product, q);
-  linalg_trsm('L', 'T', q, q, job->basis->factor, q, w->left, q);
-  linalg_trsm('L', 'T', q, rank, job->basis->factor, q, w->weight, q);
+  linalg_trmm('L', 'T', q, q, job->basis->inverse, q, w->left, q);
+  linalg_trmm('L', 'T', q, rank, job->basis->inverse, q, w->weight, q);
   const double fit = dot_of(rank * n, w->error, w->error);
   const double lost = is_bound ? n_targets * sum_of(n, w->residual) / noise_of(job) : 0.0;
   return 0.5 / noise_of(job) * (fit - n_targets * ((double)n - (double)q + trace) + lost);
@@ -196,7 +196,7 @@ static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, si
   }
   linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, e, rank, 1.0, w->pull, q);
   linalg_gemm('N', 'T', q, q, width, 1.0, w->pull, q, v, q, from > 0, w->product, q);
-  linalg_trsm('L', 'T', q, width, job->basis->factor, q, w->pull, q);
+  linalg_trmm('L', 'T', q, width, job->basis->inverse, q, w->pull, q);
   return total;
 }
 
@@ -206,8 +206,8 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
   gp_inducing *basis = job->basis;
   const size_t q = basis->n_inducing, n_dims = basis->cross->kernel->n_dims;
   double trace = 0.0, *by_z = w->panel, *scratch = w->panel + n_dims * q;
-  linalg_trsm('L', 'T', q, q, basis->factor, q, w->product, q);
-  linalg_trsm('R', 'N', q, q, basis->factor, q, w->product, q);
+  linalg_trmm('L', 'T', q, q, basis->inverse, q, w->product, q);
+  linalg_trmm('R', 'N', q, q, basis->inverse, q, w->product, q);
   for (size_t i = 0; i < q * q; i++) w->product[i] = -w->product[i];
   for (size_t i = 0; i < q; i++) trace += w->product[i * (q + 1)];
   for (size_t i = 0; i < q; i++) {

@@ -17,6 +17,10 @@ typedef struct {
 void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
                     double *gram, double *proj, double *prior, double *y_square);
 
+/* proj [H x n] = W'y of sparse data. Any thread. */
+void linear_project(const gps_sparse *data, const double *w, size_t n_dims, size_t n_latents,
+                    size_t n_points, double *proj);
+
 /* Sums over data points: x x' as its upper triangle [H x H], y x' [D x H]. */
 typedef struct {
   const double *count, *data_square, *on, *second, *cross;

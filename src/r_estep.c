@@ -266,7 +266,7 @@ static int all_finite(const double *x, R_xlen_t n) {
 SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats,
              SEXP n_events) {
   const gps_model *model = find_model(native);
-  const r_block block = {NULL, 0, 0};
+  const r_block block = {NULL, 0, 0, NULL};
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
   const int n_stats = count_names(model->stats), n = view_int(n_params, "n_params");
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);

@@ -54,6 +54,7 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
                      .scratch = alloc_doubles(gp_pivots_scratch(n_dims, n, most), 1)};
   const gps_status status = gp_pivots_choose(&job);
   if (status != GPS_OK) raise_status(status, "The choice of pivots", SIZE_MAX);
+  if (job.rank == 0) raise_error("numeric", "The kernel is 0 at all points: there are no pivots.");
   const SEXP result = PROTECT(new_named_list(3, names));
   int *pivots = hang_int_matrix(result, 0, (int)job.rank, 1);
   for (size_t i = 0; i < job.rank; i++) pivots[i] = (int)job.pivot[i] + 1;
@@ -75,7 +76,7 @@ static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
                        .n_inducing = q,
                        .z = points,
                        .shifted = shift_points(&cross->centre, q, points),
-                       .factor = alloc_doubles(q, q),
+                       .inverse = alloc_doubles(q, q),
                        .coordinates = alloc_doubles(gp_points_scratch(n_dims, q), 1)};
   const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
   if (status != GPS_OK) {
@@ -99,6 +100,9 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   double *scale = Rf_isNull(noise) ? NULL : hang_doubles(result, 1, (R_xlen_t)n);
   const double white = scale ? view_number(noise, "noise") : 0.0;
   double *scratch = alloc_doubles(gp_inducing_scratch(n_dims, q), 1);
+  if (scale && !(white > 0.0)) {
+    raise_error("argument", "The kernel must have white noise for the objective \"fitc\".");
+  }
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
     double *panel = features + from * q;

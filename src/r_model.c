@@ -24,6 +24,29 @@ int count_names(const char *const *names) {
   return n;
 }
 
+const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int n_dims) {
+  if (entries == R_NilValue) return NULL;
+  const SEXP starts = list_need(entries, "start");
+  const int *start = view_ints(starts, -1, "start");
+  if (offset < 0 || n_points < 0 || offset + n_points + 1 > (double)Rf_xlength(starts))
+    raise_error("model", "Sparse data have too few points.");
+  gps_sparse *sparse = (gps_sparse *)R_alloc(1, sizeof *sparse);
+  sparse->start = start + (size_t)offset;
+  const R_xlen_t length = Rf_xlength(list_need(entries, "value"));
+  sparse->row = view_ints(list_need(entries, "row"), length, "row");
+  sparse->value = view_doubles(list_need(entries, "value"), length, "value");
+  for (size_t n = 0; n < (size_t)n_points; n++) {
+    const int from = sparse->start[n], to = sparse->start[n + 1];
+    if (from < 0 || to < from || to > length)
+      raise_error("model", "Sparse data have no valid entries for point %.0f.", (double)n + 1);
+    for (int e = from; e < to; e++) {
+      if (sparse->row[e] < 0 || sparse->row[e] >= n_dims)
+        raise_error("model", "Sparse data have no dimension %d.", sparse->row[e]);
+    }
+  }
+  return sparse;
+}
+
 r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
   const double offset = view_number(list_need(block, "y_offset"), "y_offset");
@@ -34,7 +57,8 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
   }
   const r_block result = {data + (size_t)offset * (size_t)n_dims,
                           (size_t)view_number(list_need(block, "first_row"), "first_row"),
-                          (int)n_points};
+                          (int)n_points,
+                          read_sparse(list_get(block, "entries"), offset, n_points, n_dims)};
   return result;
 }
 
@@ -58,8 +82,8 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
     input[i] = x == R_NilValue ? NULL : view_doubles(x, length_of(lengths, name), name);
   }
   const int *sizes = view_ints(shape, 2, "shape");
-  const gps_problem problem = {
-      {sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input};
+  const gps_problem problem = {{sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input,
+                               block.sparse};
   return problem;
 }
 

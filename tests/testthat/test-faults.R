@@ -64,7 +64,7 @@ test_that("too little memory is an R error, and the next small fit works", {
     "set.seed(1)",
     "fit <- function(n) {",
     "  y <- matrix(rnorm(3 * n), n)",
-    "  gps_fit(y, model_binary_sparse(4), selector_gp(kernel_rbf()), 2,",
+    "  gps_fit(y, model_binary_sparse(4), selector_gp(kernel_rbf(), 'exact'), 2,",
     "          control = gps_control(max_iter = 2, n_starts = 1, n_threads = 1))",
     "}",
     "small <- fit(50)",

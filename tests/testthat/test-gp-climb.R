@@ -73,3 +73,26 @@ test_that("a point without a value is backed off from, and a start without one i
   bug <- function(par) if (par == 0) list(value = 0, gradient = 1) else stop("a bug")
   expect_error(climb_objective(bug, 0, free(1)), "a bug")
 })
+
+test_that("points are moved along with the log parameters, within the box of the data", {
+  y <- rbind(c(-1, 1, 0.5), c(-300, 500, 10), 7)
+  goal <- matrix(c(1, -1, 0.5), 1)
+  kernel <- kernel_rbf(1, 1) + kernel_white()
+  theta <- gp_theta(kernel, y)
+  limits <- gp_bounds(kernel, y, goal)
+  middle <- (limits$lower + limits$upper) / 2
+  # The second point would leave the box.
+  wish <- cbind(c(0.2, 50, 7), c(0.3, 900, 7))
+  unit <- sqrt(rowMeans((y - rowMeans(y))^2))
+  unit[3] <- 1
+  evaluate <- function(theta, inputs) {
+    away <- (inputs - wish) / unit
+    list(value = -sum((theta - middle)^2) - sum(away^2), gradient = -2 * (theta - middle),
+         inputs = -2 * away / unit, jitter = 0)
+  }
+  found <- climb_theta(evaluate, kernel, theta, y, goal, 100L, 0, 1e-4, 1, inputs = y[, 1:2])
+  expect_equal(unname(found$theta), middle, tolerance = 1e-5)
+  expect_identical(names(found$theta), names(theta))
+  expect_equal(found$inputs, cbind(c(0.2, 50, 7), c(0.3, 500, 7)), tolerance = 1e-4)
+  expect_equal(found$moved, max(abs(found$theta - theta)))
+})

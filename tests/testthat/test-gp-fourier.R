@@ -149,7 +149,8 @@ test_that("frequencies follow from rank and kernel alone", {
   two <- new_fourier(kernel_rbf() + kernel_rbf(), y, 20L)$frequencies
   expect_false(any(two[[1]] == two[[2]]))
   expect_gps_error(new_fourier(kernel_linear() + kernel_white(), y, 20L), "this kernel has none")
-  expect_gps_error(new_fourier(kernel_rbf() + kernel_rbf(), y, 3L), "`rank` must be at least 4")
+  expect_gps_error(new_fourier(kernel_rbf() + kernel_rbf(), y, 2L), "`rank` must be at least 4")
+  expect_gps_error(new_fourier(kernel, y, 3L), "`rank` must be even")
 })
 
 test_that("spectral densities have the moments of their kernels", {
@@ -183,11 +184,13 @@ test_that("learning in features raises their likelihood within the box", {
 })
 
 test_that("features have the same bits for any number of threads", {
+  # More numbers in a panel than are made on one thread.
   case <- fourier_case(600, 2)
+  basis <- new_fourier(case$kernel, case$y, 300L)
   root <- .Call(C_gp_root, case$targets)
   run <- function(n_threads) {
-    list(basis_features(case$basis, case$kernel, case$theta, case$y, n_threads),
-         basis_evaluate(case$basis, case$kernel, case$theta, case$y, root, 2L, 0, n_threads))
+    list(basis_features(basis, case$kernel, case$theta, case$y, n_threads),
+         basis_evaluate(basis, case$kernel, case$theta, case$y, root, 2L, 0, n_threads))
   }
   expect_identical(run(2L), run(1L))
 })

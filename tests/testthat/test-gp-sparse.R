@@ -117,7 +117,7 @@ test_that("the signal is that of the dense form", {
 
 test_that("the linear term begins in units of the images' mean square", {
   toy <- sparse_toy()
-  selector <- selector_gp()
+  selector <- selector_gp(method = "exact")
   model <- toy_model(toy)
   plain <- gp_theta(selector$kernel, toy$y)
   began <- plain
@@ -185,7 +185,7 @@ test_that("impossible slots and grids are refused", {
 
 test_that("the selector ranks on the grid, with the model's or its own smoothing", {
   toy <- sparse_toy()
-  selector <- selector_gp(kernel_rbf())
+  selector <- selector_gp(kernel_rbf(), "exact")
   task <- toy_task(toy, selector, smooth = 1)
   state <- toy_state(toy)
   state$memory <- learn_selector(selector, task, state)
@@ -194,7 +194,7 @@ test_that("the selector ranks on the grid, with the model's or its own smoothing
   loo <- gp_loo_means(gp_prepare(selector$kernel, state$memory$theta, toy$y), dense_toy(toy))
   expect_equal(block_affinity(selector, task, state, block, NULL), blur_dense(loo, toy$grid, 1),
                tolerance = 1e-13)
-  sharp <- selector_gp(kernel_rbf(), smooth = 0)
+  sharp <- selector_gp(kernel_rbf(), "exact", smooth = 0)
   expect_equal(block_affinity(sharp, task, state, block, NULL), loo, tolerance = 1e-13)
   state$params <- gps_init(task$model, t(toy$y))
   step <- list(task = task, state = state, row_names = NULL)
@@ -204,7 +204,7 @@ test_that("the selector ranks on the grid, with the model's or its own smoothing
 
 test_that("expectations begin as the labels, or at random in slots", {
   toy <- sparse_toy()
-  selector <- selector_gp(kernel_rbf())
+  selector <- selector_gp(kernel_rbf(), "exact")
   task <- toy_task(toy, selector)
   state <- toy_state(toy)
   expect_identical(begin_memory(selector, task, state)$targets, toy$targets)
@@ -218,7 +218,7 @@ test_that("expectations begin as the labels, or at random in slots", {
 
 test_that("a selector that learned on some rows ranks all", {
   toy <- sparse_toy(n = 40)
-  selector <- selector_gp(kernel_rbf())
+  selector <- selector_gp(kernel_rbf(), "exact")
   task <- toy_task(toy, selector, smooth = 1)
   short <- task
   short$y <- toy$y[, 1:25]
@@ -241,7 +241,7 @@ test_that("a selector that learned on some rows ranks all", {
 
 test_that("refits go on from sparse targets", {
   toy <- sparse_toy(n = 60)
-  selector <- selector_gp(kernel_rbf(), refit_rows = 40)
+  selector <- selector_gp(kernel_rbf(), "exact", refit_rows = 40)
   task <- toy_task(toy, selector)
   state <- toy_state(toy)
   state$memory <- new_gp_memory(selector, toy$y)
@@ -254,7 +254,7 @@ test_that("refits go on from sparse targets", {
 
 test_that("without a grid the size decides, and features stay dense", {
   toy <- sparse_toy()
-  task <- toy_task(toy, selector_gp(kernel_rbf()))
+  task <- toy_task(toy, selector_gp(kernel_rbf(), "exact"))
   expect_true(has_sparse_targets(task$selector, task))
   task$model$grid <- NULL
   expect_false(has_sparse_targets(task$selector, task))
@@ -263,7 +263,7 @@ test_that("without a grid the size decides, and features stay dense", {
   expect_identical(memory$affinity, gp_loo_means(memory$prepared, dense_toy(toy)))
   task$model$n_latents <- as.integer(max_kept_affinities)
   expect_true(has_sparse_targets(task$selector, task))
-  expect_false(has_sparse_targets(selector_gp(kernel_linear()), task))
+  expect_false(has_sparse_targets(selector_gp(kernel_linear(), "exact"), task))
   state <- toy_state(toy)
   state$memory <- learn_selector(task$selector, task, state)
   affinity <- block_affinity(task$selector, task, state, new_block(28, 1), NULL)

@@ -1,43 +1,5 @@
-read_oracle <- function(name) {
-  skip_if_not_installed("jsonlite")
-  jsonlite::fromJSON(test_path("oracle", paste0("gp_", name, ".json")))
-}
-
-oracle_kernels <- list(
-  comp_iso = kernel_composition(),
-  comp_ard = kernel_rbf(ard = TRUE) + kernel_linear(ard = TRUE) + kernel_bias() + kernel_white(),
-  rbf_white = kernel_rbf() + kernel_white(),
-  lin_bias_white = kernel_linear() + kernel_bias() + kernel_white(),
-  m32 = kernel_matern(1.5) + kernel_white(),
-  duplicates = kernel_composition(),
-  far_origin = kernel_rbf() + kernel_bias() + kernel_white(),
-  n_lt_d = kernel_composition()
-)
-
-# Every term, as it is and with a scale per dimension, each with noise.
-term_kernels <- function(n_dims) {
-  scales <- seq(0.8, 1.9, length.out = n_dims)
-  list(
-    rbf = kernel_rbf(0.8, 1.2), rbf_ard = kernel_rbf(0.8, scales, ard = TRUE),
-    matern32 = kernel_matern(1.5, 0.7, 1.3),
-    matern32_ard = kernel_matern(1.5, 0.7, scales, ard = TRUE),
-    matern52 = kernel_matern(2.5, 1.1, 0.9),
-    matern52_ard = kernel_matern(2.5, 1.1, scales, ard = TRUE),
-    linear = kernel_linear(0.3), linear_ard = kernel_linear(scales / 3, ard = TRUE),
-    bias = kernel_bias(0.6)
-  )
-}
-
 dense_evaluate <- function(kernel, theta, y, root, n_targets = nrow(root), n_threads = 1L) {
   .Call(C_gp_evaluate, gp_kernel_code(kernel), theta, y, 0, root, n_targets, n_threads)
-}
-
-# Central differences of fourth order.
-numeric_gradient <- function(f, theta, h = 1e-3) {
-  vapply(seq_along(theta), function(j) {
-    at <- function(step) f(replace(theta, j, theta[j] + step * h))
-    (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
-  }, 0)
 }
 
 for (name in names(oracle_kernels)) {

@@ -153,15 +153,6 @@ test_that("the odd one of a list of images is named", {
   expect_gps_error(quick_fit(list(matrix(1, 2, 2), array(1, c(2, 2, 1)))), "element 2")
 })
 
-test_that("sparse matrices are refused with their dense size", {
-  skip_if_not_installed("Matrix")
-  sparse <- Matrix::sparseMatrix(i = c(1, 50000), j = c(1, 20000), x = 1)
-  expect_gps_error(quick_fit(sparse), "Dense it would take 8 GB: as.matrix() makes it so")
-  small <- Matrix::Matrix(diag(3), sparse = TRUE)
-  expect_gps_error(quick_fit(small), "`y` is a sparse matrix")
-  expect_gps_error(quick_fit(Matrix::Matrix(1:6 + 0, 2)), "`y` must be a numeric matrix")
-})
-
 models <- list(
   model_binary_sparse(2), model_binary_sparse(2, FALSE), model_gaussian_mixture(2),
   model_gaussian_mixture(2, "diagonal"), model_gaussian_mixture(2, "spherical")

@@ -136,7 +136,7 @@ test_that("objectives, learned inputs and refits on many rows work in a fit", {
 test_that("the number of points decides where the choice is free, and print() says so", {
   model <- gps_bind(model_binary_sparse(10), matrix(0, 2, 25))
   pick <- function(n, kernel = kernel_composition(), ...) {
-    resolve_engine(selector_gp(kernel), model, 25, n, ...)
+    resolve_engine(selector_gp(kernel), model, matrix(0, 25, n), ...)
   }
   expect_identical(pick(2000)$method, "exact")
   expect_identical(pick(2001)[c("method", "rank")], list(method = "ichol", rank = 200L))
@@ -209,7 +209,7 @@ test_that("latents on a grid are ranked by few basis functions too", {
 })
 
 test_that("blocks that would not fit are refused before anything is made", {
-  selector <- resolve_engine(selector_gp(method = "divide"), list(grid = NULL, n_latents = 10L), 2,
-                             1e6)
+  selector <- resolve_engine(selector_gp(method = "divide"), list(grid = NULL, n_latents = 10L),
+                             matrix(0, 2, 1e6))
   expect_gps_error(check_divided(selector, list(n_latents = 10L), 1e6), "\"divide\" keeps")
 })

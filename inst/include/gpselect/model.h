@@ -28,6 +28,13 @@ typedef struct {
                       bit i says whether slot i is on */
 } gps_states;
 
+/* Data of which most are 0: entries start[n] .. start[n + 1] - 1 are those of data point n, in rows
+ * row[] (0-based dimensions, ascending) with value[]. */
+typedef struct {
+  const int *start, *row; /* start [n_points + 1] */
+  const double *value;
+} gps_sparse;
+
 /* What is fixed during one E-step on one block of data points. */
 typedef struct {
   gps_shape shape;
@@ -36,6 +43,7 @@ typedef struct {
   double beta;      /* inverse temperature, 1 = none */
   int iteration;
   const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
+  const gps_sparse *sparse;   /* the data of the block once more where they are sparse, or NULL */
 } gps_problem;
 
 /* One data point. */

@@ -1,0 +1,78 @@
+# What models and warnings need to know of all data, gathered in one pass over blocks.
+
+# list of class gps_moments: n_points, n_dims, centre [D], variance (mean of the dimensions'),
+# square (mean of all squares) and range, of D x N data or a source. Squares are about the means of
+# each block and then moved to the common mean: the difference of mean squares would lose all digits
+# far from the origin.
+data_moments <- function(y) {
+  blocks <- split_blocks(n_points(y), n_dims(y))
+  parts <- map_blocks(list(y = y, blocks = blocks), function(task, block) {
+    block_moments(block_data(task$y, block))
+  })
+  moments <- Reduce(add_moments, parts)
+  n <- moments$n_points
+  square <- moments$square / (as.double(n) * n_dims(y))
+  variance <- moments$deviation / (as.double(n) * n_dims(y))
+  # What rounding of the means leaves of constant dimensions is no variance.
+  if (variance <= 1e-30 * square) variance <- 0
+  structure(list(n_points = n, n_dims = n_dims(y), centre = moments$centre, variance = variance,
+                 square = square, range = moments$range), class = "gps_moments")
+}
+
+# From n x D data as gps_bind() has them; moments stay what they are.
+as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(t(y))
+
+block_moments <- function(y) {
+  centre <- rowMeans(y)
+  list(n_points = ncol(y), centre = centre, deviation = sum((y - centre)^2), square = sum(y^2),
+       range = range(y))
+}
+
+add_moments <- function(left, right) {
+  n <- left$n_points + right$n_points
+  step <- right$centre - left$centre
+  share <- right$n_points / n
+  list(n_points = n, centre = left$centre + share * step,
+       deviation = left$deviation + right$deviation + share * left$n_points * sum(step^2),
+       square = left$square + right$square, range = range(left$range, right$range))
+}
+
+# About the means of the dimensions. `y`, here and below, is n x D data or their moments.
+mean_variance <- function(y) as_moments(y)$variance
+
+# Mean variance of the dimensions; where the data are constant their mean square, and 1 where they
+# are zero.
+variance_scale <- function(y) {
+  moments <- as_moments(y)
+  for (scale in c(moments$variance, mean_square(moments), 1)) if (scale > 0) return(scale)
+}
+
+mean_square <- function(moments) {
+  if (!is.finite(moments$square)) gps_abort("`y` is too large to square: rescale it.")
+  if (moments$square < 1e-301 && any(moments$range != 0)) {
+    gps_abort("`y` is too small to square: rescale it.")
+  }
+  moments$square
+}
+
+# The squared error of a state is a difference of sums of squares, known to about 1e-15 of the
+# data's squares: a noise variance far below that would weigh rounding, and the bound would rise
+# with it.
+lowest_sigma2 <- function(y) {
+  moments <- as_moments(y)
+  relative <- 1e-6 * variance_scale(moments)
+  rounding <- 1e-13 * moments$square
+  if (rounding > 1e4 * relative) {
+    gps_warn(sprintf(paste(
+      "The values of `y` are %s times as large as their spread, so that `sigma2` must stay above",
+      "%s, where rounding errors are small. Subtract the column means."
+    ), format(sqrt(rounding / relative / 1e-7), digits = 1), format(rounding, digits = 2)))
+  }
+  max(relative, rounding)
+}
+
+# From the smallest to the largest of all values; where there is but one its size, and 1 where that
+# is zero.
+range_extent <- function(range) {
+  for (extent in c(diff(range), abs(range[1]), 1)) if (extent > 0) return(extent)
+}

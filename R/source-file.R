@@ -1,0 +1,230 @@
+# Sources that read files: raw binary numbers, and HDF5. They hold a path, and what the file was
+# like when the source was made, so that a file that changes is noticed.
+
+#' Data in a binary file
+#'
+#' A raw file of numbers without any structure, one data point after the other: the `d` numbers of
+#' the first point, those of the second, and so on, as [writeBin()] writes them.
+#'
+#' The number of points follows from the size of the file. The file is opened for each block that is
+#' read; one that has changed in size or time since the source was made is refused.
+#'
+#' @param path the file.
+#' @param d number of dimensions, a whole number of at least 1.
+#' @param type of the numbers: "double" and "float" have 8 and 4 bytes; "int8", "uint8", "int16",
+#'   "uint16" and "int32" are whole numbers with 8, 16 or 32 bits, signed or not.
+#' @param endian order of the bytes in a number: "little" (of nearly all machines) or "big".
+#' @param offset bytes at the beginning of the file to skip.
+#' @param names NULL or `d` names of the columns.
+#' @return a `gps_source`, see [gps_source()].
+#' @seealso [gps_source_hdf5()]
+#' @examples
+#' y <- matrix(rnorm(300), 100)
+#' path <- tempfile()
+#' writeBin(as.vector(t(y)), path, endian = "little")
+#' gps_source_binary(path, d = 3)
+#' @export
+gps_source_binary <- function(path, d,
+                              type = c("double", "float", "int8", "uint8", "int16", "uint16",
+                                       "int32"),
+                              endian = c("little", "big"), offset = 0, names = NULL) {
+  state <- file_state(path)
+  d <- check_count(d, "d")
+  type <- check_choice(type, "type", names(binary_types))
+  endian <- check_choice(endian, "endian", c("little", "big"))
+  offset <- check_number(offset, "offset", 0)
+  bytes <- binary_types[[type]]$size * d
+  n <- (state$size - offset) / bytes
+  if (offset != round(offset) || n < 1 || n != round(n) || n > .Machine$integer.max) {
+    gps_abort(sprintf(paste(
+      "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
+      "data points of %d %ss, %.0f bytes each."
+    ), dQuote(path, FALSE), state$size, format(offset, scientific = FALSE), d, type, bytes))
+  }
+  new_source("binary", as.integer(n), d, names, type = type, endian = endian, offset = offset,
+             path = state$path, size = state$size, time = state$time)
+}
+
+# What readBin() needs for each type.
+binary_types <- list(
+  double = list(what = "double", size = 8L, signed = TRUE),
+  float = list(what = "double", size = 4L, signed = TRUE),
+  int8 = list(what = "integer", size = 1L, signed = TRUE),
+  uint8 = list(what = "integer", size = 1L, signed = FALSE),
+  int16 = list(what = "integer", size = 2L, signed = TRUE),
+  uint16 = list(what = "integer", size = 2L, signed = FALSE),
+  int32 = list(what = "integer", size = 4L, signed = TRUE)
+)
+
+# list(path, size, time) of a file that is there.
+file_state <- function(path) {
+  if (!is.character(path) || length(path) != 1 || is.na(path)) {
+    abort_value(path, "path", "the name of a file")
+  }
+  about <- file.info(path, extra_cols = FALSE)
+  if (is.na(about$size) || about$isdir || file.access(path, 4) != 0) {
+    gps_abort(sprintf("`path`: there is no file %s that can be read.", dQuote(path, FALSE)))
+  }
+  list(path = normalizePath(path), size = about$size, time = as.double(about$mtime))
+}
+
+# An error where the file is not as it was when the source was made.
+check_unchanged <- function(source) {
+  about <- file.info(source$path, extra_cols = FALSE)
+  if (is.na(about$size)) {
+    gps_abort(sprintf("The data file %s is not there any more.", dQuote(source$path, FALSE)),
+              "data")
+  }
+  if (about$size != source$size || as.double(about$mtime) != source$time) {
+    gps_abort(sprintf("The data file %s has changed since its source was made.",
+                      dQuote(source$path, FALSE)), "data")
+  }
+}
+
+is_file_sound <- function(source) {
+  is.character(source$path) && length(source$path) == 1 && !is.na(source$path) &&
+    is_number(source$size) && is_number(source$time)
+}
+
+#' @export
+is_kind_sound.gps_source_binary <- function(source) {
+  is_file_sound(source) && isTRUE(source$type %in% names(binary_types)) &&
+    isTRUE(source$endian %in% c("little", "big")) && is_number(source$offset) && source$offset >= 0
+}
+
+#' @export
+describe_source.gps_source_binary <- function(source) {
+  sprintf("the binary file %s (%s, %s-endian%s)", source$path, source$type, source$endian,
+          if (source$offset > 0) sprintf(", from byte %.0f", source$offset + 1) else "")
+}
+
+#' @export
+with_reader.gps_source_binary <- function(source, use) {
+  check_unchanged(source)
+  type <- binary_types[[source$type]]
+  bytes <- type$size * n_read(source)
+  connection <- open_binary(source)
+  on.exit(close(connection))
+  use(function(from, to) {
+    n <- as.double(n_read(source)) * (to - from + 1)
+    seek(connection, source$offset + (from - 1) * bytes)
+    values <- readBin(connection, type$what, n, type$size, type$signed, source$endian)
+    if (length(values) < n) abort_read(from, to, "the file ends before them.")
+    as_points(values, source)
+  })
+}
+
+# Numbers in the order of the file as D x points, without a copy where they are doubles.
+as_points <- function(values, source) {
+  values <- as.double(values)
+  dim(values) <- c(n_read(source), length(values) / n_read(source))
+  values
+}
+
+open_binary <- function(source) {
+  tryCatch(suppressWarnings(file(source$path, "rb")), error = function(condition) {
+    gps_abort(sprintf("The data file %s cannot be opened.", dQuote(source$path, FALSE)), "data",
+              parent = condition)
+  })
+}
+
+#' Data in an HDF5 file
+#'
+#' A two-dimensional numeric dataset of an HDF5 file, through the package hdf5r.
+#'
+#' HDF5 stores the last dimension of a dataset together, R the first, so that the dimensions of the
+#' same dataset are named in reverse order by R and by most other programs. `points` is as R, with
+#' hdf5r, sees it. A matrix with points in rows that was written from R has `points = "rows"`. An
+#' array of shape (n, d) written from Python (h5py, PyTables), which `h5ls` shows as `{n, d}`, is a
+#' d x n matrix to R and has `points = "columns"`. This order is the better one for blocks, because
+#' the numbers of a data point lie together.
+#'
+#' @param path the file.
+#' @param dataset name of the dataset, with its groups: `"group/name"`.
+#' @param points "rows" or "columns": which dimension of the dataset, as R sees it, are the data
+#'   points.
+#' @param names NULL or names of the columns, one for each dimension of a data point.
+#' @return a `gps_source`, see [gps_source()]. A file that has changed in size or time since the
+#'   source was made is refused when it is read.
+#' @seealso [gps_source_binary()]
+#' @examplesIf requireNamespace("hdf5r", quietly = TRUE)
+#' path <- tempfile(fileext = ".h5")
+#' file <- hdf5r::H5File$new(path, "w")
+#' file[["y"]] <- matrix(rnorm(300), 100)
+#' file$close_all()
+#' gps_source_hdf5(path, "y")
+#' @export
+gps_source_hdf5 <- function(path, dataset, points = c("rows", "columns"), names = NULL) {
+  require_package("hdf5r", "gps_source_hdf5()")
+  state <- file_state(path)
+  if (!is.character(dataset) || length(dataset) != 1 || is.na(dataset) || !nzchar(dataset)) {
+    abort_value(dataset, "dataset", "the name of a dataset")
+  }
+  points <- check_choice(points, "points", c("rows", "columns"))
+  dims <- with_dataset(state$path, dataset, "argument", function(set) {
+    check_dataset(set, dataset)
+    set$dims
+  })
+  if (points == "columns") dims <- rev(dims)
+  new_source("hdf5", check_count(dims[1], "number of data points"),
+             check_count(dims[2], "number of dimensions"), names, dataset = dataset,
+             points = points, path = state$path, size = state$size, time = state$time)
+}
+
+# `use(set)` with an open dataset; errors are of the class that is given.
+with_dataset <- function(path, dataset, class, use) {
+  file <- tryCatch(hdf5r::H5File$new(path, "r"), error = function(condition) {
+    gps_abort(sprintf("%s cannot be opened as an HDF5 file.", dQuote(path, FALSE)), class,
+              parent = condition)
+  })
+  on.exit(file$close_all())
+  set <- tryCatch(file[[dataset]], error = function(condition) NULL)
+  if (!inherits(set, "H5D")) {
+    gps_abort(sprintf("The HDF5 file %s has no dataset %s.", dQuote(path, FALSE),
+                      dQuote(dataset, FALSE)), class)
+  }
+  use(set)
+}
+
+check_dataset <- function(set, dataset) {
+  if (length(set$dims) != 2 || any(set$dims < 1)) {
+    gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", dQuote(dataset, FALSE),
+                      if (length(set$dims) == 0) "none" else shown_dim(set$dims)))
+  }
+  kind <- as.character(set$get_type()$get_class())
+  if (!kind %in% c("H5T_INTEGER", "H5T_FLOAT")) {
+    gps_abort(sprintf("`dataset` must be numeric, but %s is of class %s.", dQuote(dataset, FALSE),
+                      kind))
+  }
+}
+
+#' @export
+is_kind_sound.gps_source_hdf5 <- function(source) {
+  is_file_sound(source) && is.character(source$dataset) && length(source$dataset) == 1 &&
+    isTRUE(source$points %in% c("rows", "columns"))
+}
+
+#' @export
+describe_source.gps_source_hdf5 <- function(source) {
+  sprintf("the dataset %s of the HDF5 file %s (points in %s)", source$dataset, source$path,
+          source$points)
+}
+
+#' @export
+with_reader.gps_source_hdf5 <- function(source, use) {
+  require_package("hdf5r", "Reading an HDF5 file")
+  check_unchanged(source)
+  with_dataset(source$path, source$dataset, "data", function(set) {
+    use(function(from, to) {
+      is_rows <- source$points == "rows"
+      read <- function() {
+        if (is_rows) set[from:to, , drop = FALSE] else set[, from:to, drop = FALSE]
+      }
+      values <- tryCatch(read(), error = function(condition) {
+        abort_read(from, to, conditionMessage(condition), parent = condition)
+      })
+      if (is_rows) values <- t(values)
+      as_points(values, source)
+    })
+  })
+}

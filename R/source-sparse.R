@@ -1,0 +1,53 @@
+# Sparse matrices of package Matrix: kept as they are, column by column of D x N, and densified a
+# block at a time.
+
+is_sparse_matrix <- function(y) inherits(y, "sparseMatrix")
+
+# A source from a sparse matrix with data points in rows.
+sparse_source <- function(y, arg) {
+  require_package("Matrix", "A sparse matrix")
+  if (any(dim(y) == 0)) abort_value(y, arg, "a matrix with at least one row and one column")
+  columns <- Matrix::t(methods::as(methods::as(methods::as(y, "dMatrix"), "generalMatrix"),
+                                   "CsparseMatrix"))
+  bad <- which(!is.finite(columns@x))
+  if (length(bad) > 0) {
+    gps_abort(sprintf("`%s` must have finite values, but row %d, column %d is %s.", arg,
+                      findInterval(bad[1] - 1, columns@p), columns@i[bad[1]] + 1L,
+                      format(columns@x[bad[1]])))
+  }
+  new_source("sparse", nrow(y), ncol(y), colnames(y), row = columns@i, start = columns@p,
+             value = columns@x)
+}
+
+#' @export
+is_kind_sound.gps_source_sparse <- function(source) {
+  is.integer(source$row) && is.double(source$value) && is.integer(source$start) &&
+    length(source$start) == source$n + 1 && length(source$row) == length(source$value) &&
+    !anyNA(source$row) && !anyNA(source$start) && all(source$row >= 0 & source$row < source$d) &&
+    source$start[1] == 0 && all(diff(source$start) >= 0) &&
+    source$start[source$n + 1] == length(source$row) && all(is.finite(source$value))
+}
+
+#' @export
+describe_source.gps_source_sparse <- function(source) {
+  sprintf("a sparse matrix (%.3g %% of its numbers are stored)",
+          100 * length(source$row) / (as.double(source$n) * source$d))
+}
+
+#' @export
+sparse_entries.gps_source_sparse <- function(source, from, to) {
+  start <- source$start[from:(to + 1)]
+  at <- start[1] + seq_len(start[length(start)] - start[1])
+  list(start = start - start[1], row = source$row[at], value = source$value[at])
+}
+
+#' @export
+with_reader.gps_source_sparse <- function(source, use) {
+  use(function(from, to) {
+    entries <- sparse_entries(source, from, to)
+    values <- matrix(0, source$d, to - from + 1)
+    before <- rep(seq_len(ncol(values)) - 1, diff(entries$start))
+    values[before * source$d + entries$row + 1] <- entries$value
+    values
+  })
+}

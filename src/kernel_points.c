@@ -1,0 +1,87 @@
+/* Points as kernels see them: shifted for distances, and embedded in the coordinates of a metric.
+ * Called by the GP engines, from any thread. */
+#include <math.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "vector_math.h"
+
+/* Dimensions treated at a time. */
+#define CHUNK 256
+
+void kernel_find_centre(size_t n, const double *x, kernel_centre *centre) {
+  const size_t n_dims = centre->n_dims;
+  for (size_t d = 0; d < n_dims; d++) {
+    centre->origin[d] = x[d];
+    centre->mean[d] = 0.0;
+  }
+  for (size_t j = 0; j < n; j++) {
+    for (size_t d = 0; d < n_dims; d++) centre->mean[d] += x[d + j * n_dims] - centre->origin[d];
+  }
+  for (size_t d = 0; d < n_dims; d++) centre->mean[d] /= (double)n;
+}
+
+GPS_CLONES static void shift_point(size_t n, const double *x, const double *origin,
+                                   const double *mean, double *shifted) {
+#pragma omp simd
+  for (size_t d = 0; d < n; d++) shifted[d] = (x[d] - origin[d]) - mean[d];
+}
+
+void kernel_shift(const kernel_centre *centre, size_t n, const double *x, double *shifted) {
+  const size_t n_dims = centre->n_dims;
+  for (size_t j = 0; j < n * n_dims; j += n_dims) {
+    shift_point(n_dims, x + j, centre->origin, centre->mean, shifted + j);
+  }
+}
+
+/* Distances are divided by lengthscales, inner products multiplied by standard deviations. */
+static double scale_of(const kernel_metric *metric, size_t d) {
+  const kernel_term *term = &metric->kernel->term[metric->term[0]];
+  if (!metric->is_ard) return 1.0;
+  if (term->type->kind == KERNEL_DOT) return exp(0.5 * metric->theta[term->first + d]);
+  return exp(-metric->theta[term->first + 1 + d]);
+}
+
+/* z <- x times scale, and its square. */
+GPS_CLONES static double embed_point(size_t n, const double *x, const double *scale, double *z) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n; d++) {
+    z[d] = x[d] * scale[d];
+    sum += z[d] * z[d];
+  }
+  return sum;
+}
+
+/* What a shift by c takes away from an inner product, one point's part. */
+GPS_CLONES static double tilt_of(size_t n, const double *z, const double *c) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n; d++) sum += c[d] * (z[d] + 0.5 * c[d]);
+  return sum;
+}
+
+void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
+                  const double *x, const double *shifted, double *z, double *sq, double *tilt) {
+  const size_t n_dims = metric->kernel->n_dims;
+  const double *points = metric->is_raw ? x : shifted;
+  double scale[CHUNK], c[CHUNK];
+  memset(sq, 0, n * sizeof *sq);
+  memset(tilt, 0, n * sizeof *tilt);
+  for (size_t from = 0; from < n_dims; from += CHUNK) {
+    const size_t end = n_dims - from < CHUNK ? n_dims : from + CHUNK;
+    for (size_t d = from; d < end; d++) {
+      scale[d - from] = scale_of(metric, d);
+      c[d - from] = metric->is_raw ? 0.0 : centre->origin[d] + centre->mean[d];
+    }
+    for (size_t j = 0; j < n; j++) {
+      const size_t at = from + j * n_dims;
+      sq[j] += embed_point(end - from, points + at, scale, z + at);
+      if (!metric->is_raw) tilt[j] += tilt_of(end - from, z + at, c);
+    }
+  }
+}
+
+double kernel_coordinate_scale(const kernel_metric *metric, size_t d) {
+  return metric->n_terms > 0 ? scale_of(metric, d) : 1.0;
+}

@@ -1,0 +1,58 @@
+# Sources of all kinds with the same numbers.
+
+# Data n x d in the kinds of source that read from memory and from files. A file lives as long as
+# the frame that asked for it.
+all_sources <- function(y, frame = parent.frame()) {
+  list(fun = function_source(y), binary = binary_source(y, frame = frame),
+       hdf5 = if (requireNamespace("hdf5r", quietly = TRUE)) hdf5_source(y, frame = frame))
+}
+
+function_source <- function(y) {
+  gps_source(nrow(y), ncol(y), function(from, to) y[from:to, , drop = FALSE], colnames(y))
+}
+
+# A file that is removed with the frame.
+file_for <- function(frame, fileext) {
+  path <- tempfile(fileext = fileext)
+  do.call(on.exit, list(bquote(unlink(.(path))), add = TRUE), envir = frame)
+  path
+}
+
+binary_source <- function(y, ..., path = file_for(frame, ".bin"), frame = parent.frame()) {
+  writeBin(as.vector(t(y)), path, endian = "little")
+  gps_source_binary(path, ncol(y), names = colnames(y), ...)
+}
+
+write_hdf5 <- function(path, ...) {
+  file <- hdf5r::H5File$new(path, "w")
+  on.exit(file$close_all())
+  sets <- list(...)
+  for (name in names(sets)) file[[name]] <- sets[[name]]
+  path
+}
+
+hdf5_source <- function(y, frame = parent.frame()) {
+  path <- file_for(frame, ".h5")
+  gps_source_hdf5(write_hdf5(path, y = unname(y)), "y", names = colnames(y))
+}
+
+# Evaluates `code` with blocks of 512 points.
+with_small_blocks <- function(code) {
+  space <- asNamespace("gpselect")
+  before <- get("block_doubles", space)
+  change <- function(value) {
+    unlockBinding("block_doubles", space)
+    assign("block_doubles", value, space)
+    lockBinding("block_doubles", space)
+  }
+  on.exit(change(before))
+  change(1)
+  code
+}
+
+# All that a fit holds but its data and the seconds it took.
+without_data <- function(fit) {
+  fit$trace$seconds <- NULL
+  fit["y"] <- list(NULL)
+  fit
+}
