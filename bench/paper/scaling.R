@@ -2,8 +2,10 @@
 # cost and what they spoil. Every part stores a table inst/extdata/scaling-PART.csv, from which the
 # vignette `scaling` is made.
 #
-#   make reproduce-scaling, or: Rscript bench/paper/scaling.R [option=value ...], in either case with
-#   OPENBLAS_NUM_THREADS=1
+#   make reproduce-scaling, or: Rscript bench/paper/scaling.R [option=value ...]
+#
+# with OPENBLAS_NUM_THREADS=1 in front. Options:
+#
 #
 #   part=ranking     errors of leave-one-out means, and truly active latents among the best five
 #        recovery    bars found and bound, from package defaults and after 50 iterations
