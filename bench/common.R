@@ -57,3 +57,18 @@ rate_text <- function(hits, n) {
   interval <- stats::binom.test(hits, n)$conf.int
   sprintf("%d of %d (%.0f-%.0f %%)", hits, n, 100 * interval[1], 100 * interval[2])
 }
+
+# Data points of sparse coding, `on` of whose latents are on as a rule. With `slabs` a component
+# that is on has an intensity of its own for each point.
+simulate_sparse <- function(n_points, n_dims, n_latents, on = 3, slabs = FALSE) {
+  components <- matrix(stats::rnorm(n_dims * n_latents), n_dims)
+  latents <- matrix(stats::rbinom(n_points * n_latents, 1, on / n_latents), n_points)
+  if (slabs) latents <- latents * stats::rnorm(length(latents), 1)
+  latents %*% t(components) + matrix(stats::rnorm(n_points * n_dims), n_points)
+}
+
+# Peak memory of this process in MB.
+peak_memory <- function() {
+  lines <- tryCatch(readLines("/proc/self/status"), error = function(condition) "VmHWM: NA kB")
+  as.numeric(sub("^VmHWM:[^0-9]*([0-9]+) kB", "\\1", grep("^VmHWM", lines, value = TRUE))) / 1024
+}

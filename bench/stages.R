@@ -44,14 +44,6 @@ time_stages <- function(label, work, times) {
              measured, row.names = NULL)
 }
 
-# With `slabs` a component that is on has an intensity of its own for each point.
-simulate_sparse <- function(n_points, n_dims, n_latents, on = 3, slabs = FALSE) {
-  components <- matrix(stats::rnorm(n_dims * n_latents), n_dims)
-  latents <- matrix(stats::rbinom(n_points * n_latents, 1, on / n_latents), n_points)
-  if (slabs) latents <- latents * stats::rnorm(length(latents), 1)
-  latents %*% t(components) + matrix(stats::rnorm(n_points * n_dims), n_points)
-}
-
 set.seed(1)
 square <- matrix(stats::rnorm(4e6), 2000)
 options(matprod = "blas")

@@ -31,6 +31,10 @@ window <- c(14, 14)
 selections <- list(
   gp = list(label = "GP", make = function() selector_gp()),
   gp5 = list(label = "GP every 5", make = function() selector_gp(refit_every = 5)),
+  ichol = list(label = "GP, incomplete Cholesky of rank 200",
+               make = function() selector_gp(method = "ichol", rank = 200)),
+  ichol_rbf = list(label = "GP RBF, incomplete Cholesky of rank 200",
+                   make = function() selector_gp(kernel_rbf(), method = "ichol", rank = 200)),
   fixed = list(label = "GP, kernel as it begins",
                make = function() selector_gp(refit_every = 1e6)),
   scan = list(label = "hand-crafted, greedy", make = function() {
@@ -55,12 +59,6 @@ get_scenes <- function(set, n = n_points, seed = 10) {
   objects <- get_objects(set)
   set.seed(seed)
   simulate_scenes(objects, n)
-}
-
-# Peak memory of this process in MB.
-peak_memory <- function() {
-  lines <- tryCatch(readLines("/proc/self/status"), error = function(condition) "VmHWM: NA kB")
-  as.numeric(sub("^VmHWM:[^0-9]*([0-9]+) kB", "\\1", grep("^VmHWM", lines, value = TRUE))) / 1024
 }
 
 recall_of <- function(fit, latents, truth) {
@@ -233,7 +231,7 @@ one_shot_rows <- function(fit, scenes, label) {
   loo <- do.call(cbind, lapply(chunks, function(points) {
     best_places(t(engine$gp_sparse_loo(prepared, targets, points, layout, 2L)), fit$model)
   }))
-  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, 2L, prepared)
+  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, prepared)
   inside <- do.call(cbind, lapply(chunks, function(points) {
     best_places(t(engine$gp_sparse_predict(trained, fit$y[, points], layout, 2L)), fit$model)
   }))

@@ -1,0 +1,168 @@
+# What the approximations of the Gaussian process cost beside the exact one, and the learned
+# selection beside the rest of an EM iteration, with ratios side by side in the same run.
+# OPENBLAS_NUM_THREADS=1 Rscript bench/scaling.R
+# On a machine whose processor OpenBLAS takes for an old one, put OPENBLAS_CORETYPE (SkylakeX, Zen,
+# ...) in front.
+
+source("bench/common.R")
+library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
+engine <- asNamespace("gpselect")
+options(matprod = "blas")
+rank <- 100L
+
+# ---- One step of the likelihood's search and leave-one-out: bars, N 2000, D 25, H 10
+
+bars_regression <- function() {
+  set.seed(1)
+  bars <- simulate_bars(2000)
+  y <- t(bars$y)
+  targets <- t(pmin(pmax(bars$latents + 0.1 * matrix(stats::rnorm(2e4), 2000), 0), 1))
+  kernel <- kernel_composition()
+  rows <- seq(1, 2000, by = 4)
+  theta <- engine$gp_refit(kernel, engine$gp_theta(kernel, y), y[, rows], targets[, rows])$theta
+  list(y = y, targets = targets, kernel = kernel, theta = theta,
+       root = .Call(engine$C_gp_root, targets))
+}
+
+# Value and gradient, the inverse, and the predictions that a selection ranks by.
+exact_step <- function(data) {
+  engine$gp_evaluate(data$kernel, data$theta, data$y, data$targets, 0, 1L)
+  prepared <- engine$gp_prepare(data$kernel, data$theta, data$y)
+  engine$gp_loo_means(prepared, data$targets, 1L)
+}
+
+# The same from basis functions that are there.
+basis_step <- function(data, basis) {
+  engine$basis_evaluate(basis, data$kernel, data$theta, data$y, data$root, nrow(data$targets))
+  found <- engine$basis_features(basis, data$kernel, data$theta, data$y)
+  prepared <- engine$basis_prepare(basis, data$kernel, data$theta, engine$feature_moments(found))
+  cross <- engine$basis_cross(found$features, found$scale, data$targets)
+  engine$basis_loo(prepared, cross, found$features, found$scale, found$residual, data$targets)
+}
+
+time_steps <- function() {
+  data <- bars_regression()
+  choose <- function(method, objective = "vfe") {
+    engine$new_basis(method, data$kernel, data$theta, data$y, rank, objective)
+  }
+  exact <- median_time(function() exact_step(data), runs = 11L)
+  setups <- list(ichol = choose("ichol"), VFE = choose("inducing"),
+                 FITC = choose("inducing", "fitc"), Fourier = choose("fourier"))
+  steps <- t(vapply(setups, function(basis) {
+    median_time(function() basis_step(data, basis), runs = 11L, times = 20L)
+  }, c(0, 0)))
+  pivots <- median_time(function() choose("ichol"), times = 10L)
+  jobs <- c("exact, all rows", sprintf("%s, rank %d", names(setups), rank),
+            sprintf("choice of %d pivots, once a refit", rank))
+  times <- rbind(exact, steps, pivots)
+  data.frame(setup = "value, gradient and leave-one-out: N 2000, D 25, H 10", stage = jobs,
+             times, ratio = times[1, "cpu"] / times[, "cpu"], row.names = NULL)
+}
+
+# ---- An EM iteration of model A: N 20000, D 256, H 100, H' 8
+
+# A fit in the middle of its work.
+start_work <- function(y, selector) {
+  control <- gps_control(n_starts = 1, n_threads = 1)
+  task <- engine$new_task(t(y), model_binary_sparse(100), selector, 8, NULL, control)
+  state <- engine$em_step(task, engine$begin_state(task, 1))
+  list(task = task, state = engine$em_step(task, state))
+}
+
+# Stages of one iteration over all blocks. `keep`: whether the features of all points stay in memory
+# between iterations.
+learned_stages <- function(work, keep) {
+  task <- work$task
+  state <- work$state
+  if (!keep) state$memory["kept"] <- list(NULL)
+  blocks <- lapply(task$blocks, function(block) {
+    inputs <- engine$block_inputs(task$model, state$params, task$y, block)
+    state$view <- engine$block_view(task$selector, task, state, block)
+    selected <- engine$select_block(task, state, block, inputs)
+    attr(selected, "n_gains") <- NULL
+    list(block = block, inputs = inputs, state = state, selected = selected,
+         result = c(list(selected = selected), run_estep(task, block, inputs, selected)))
+  })
+  over <- function(use) function() for (part in blocks) use(part)
+  whole <- engine$pass(task, state)
+  list(
+    "selection: features" = over(function(part) {
+      engine$block_view(task$selector, task, state, part$block)
+    }),
+    "selection: affinities and the best" = over(function(part) {
+      engine$select_block(task, part$state, part$block, part$inputs)
+    }),
+    "selection: sums" = over(function(part) {
+      engine$block_sums(task, state, part$state$view, part$result)
+    }),
+    "rest: prepare" = over(function(part) {
+      engine$block_inputs(task$model, state$params, task$y, part$block)
+    }),
+    "rest: E-step" = over(function(part) run_estep(task, part$block, part$inputs, part$selected)),
+    "rest: M-step" = function() gps_mstep(task$model, state$params, whole$stats)
+  )
+}
+
+run_estep <- function(task, block, inputs, selected) {
+  engine$run_estep(task$model, inputs, task$y, block, selected, task$states, 1L, "stats")
+}
+
+# What comes once in ten iterations: hyper-parameters on 500 points, pivots, and a pass for sums.
+refit_stages <- function(work) {
+  task <- work$task
+  state <- work$state
+  targets <- engine$slot_targets(state)
+  list(
+    "once in 10: hyper-parameters" = function() {
+      engine$refit_memory(task$selector, task, state$memory, targets, state)
+    },
+    "once in 10: pivots" = function() engine$choose_basis(task$selector, task, state$memory),
+    "once in 10: sums" = function() engine$survey(task$selector, task, state$memory, targets)
+  )
+}
+
+time_iteration <- function() {
+  set.seed(1)
+  y <- simulate_sparse(20000, 256, 100)
+  work <- start_work(y, selector_gp(method = "ichol", rank = rank))
+  plain <- start_work(y, selector_handcrafted())
+  label <- sprintf("A: N 20000, D 256, H 100, H' 8, ichol %d", rank)
+  table <- function(setup, stages, runs = 7L) {
+    times <- t(vapply(stages, median_time, c(0, 0), runs = runs, times = 4L))
+    data.frame(setup = setup, stage = names(stages), times, ratio = NA, row.names = NULL)
+  }
+  kept <- table(paste0(label, ", features kept"), learned_stages(work, TRUE))
+  made <- table(paste0(label, ", features made"), learned_stages(work, FALSE))
+  refit <- table(label, refit_stages(work), 3L)
+  forgetful <- work$state
+  forgetful$memory["kept"] <- list(NULL)
+  whole <- table(label, list(
+    "whole iteration, features kept" = function() engine$em_step(work$task, work$state),
+    "whole iteration, features made" = function() engine$em_step(work$task, forgetful),
+    "whole iteration, hand-crafted selection" = function() engine$em_step(plain$task, plain$state)
+  ))
+  rbind(kept, made, refit, whole, shares(kept, refit, "kept"), shares(made, refit, "made"))
+}
+
+# Selection over the rest, without and with a tenth of a refit.
+shares <- function(stages, refit, how) {
+  is_selection <- startsWith(stages$stage, "selection")
+  sums <- function(rows) colSums(rows[c("cpu", "wall")])
+  rest <- sums(stages[!is_selection, ])
+  selection <- sums(stages[is_selection, ])
+  times <- rbind(selection, selection + sums(refit) / 10, rest)
+  data.frame(setup = stages$setup[1],
+             stage = c("selection", "selection with a tenth of a refit", "rest"), times,
+             ratio = times[, "cpu"] / rest[["cpu"]], row.names = NULL)
+}
+
+# Beside one dgemm: how many points pass a second, the inverse of what bench/stages.R shows.
+set.seed(1)
+square <- matrix(stats::rnorm(4e6), 2000)
+dgemm <- median_time(function() square %*% square)
+table <- rbind(data.frame(setup = "dgemm 2000", stage = "product", t(dgemm), ratio = NA),
+               time_steps(), time_iteration())
+n_points <- ifelse(startsWith(table$setup, "A:"), 20000, 2000)
+table$points_per_second <- n_points / table$cpu
+table$per_dgemm <- table$cpu / dgemm[["cpu"]]
+store_results(table, "scaling")
