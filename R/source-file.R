@@ -110,15 +110,11 @@ with_reader.gps_source_binary <- function(source, use) {
     seek(connection, source$offset + (from - 1) * bytes)
     values <- readBin(connection, type$what, n, type$size, type$signed, source$endian)
     if (length(values) < n) abort_read(from, to, "the file ends before them.")
-    as_points(values, source)
+    # In place: a copy would cost as much as reading.
+    if (!is.double(values)) values <- as.double(values)
+    dim(values) <- c(n_read(source), to - from + 1)
+    values
   })
-}
-
-# Numbers in the order of the file as D x points, without a copy where they are doubles.
-as_points <- function(values, source) {
-  values <- as.double(values)
-  dim(values) <- c(n_read(source), length(values) / n_read(source))
-  values
 }
 
 open_binary <- function(source) {
@@ -228,7 +224,7 @@ with_reader.gps_source_hdf5 <- function(source, use) {
         abort_read(from, to, conditionMessage(condition), parent = condition)
       })
       if (is_rows) values <- t(values)
-      as_points(values, source)
+      matrix(as.double(values), n_read(source))
     })
   })
 }

@@ -10,7 +10,7 @@
 #' in the same way, see [gps_fit()].
 #'
 #' A fit reads all points once to learn their means and spread, and then once in each iteration, in
-#' blocks of 512 points or of a power of two times that, so that a block has about four million
+#' blocks of 512 points or of a power of two times that, so that a block has about two million
 #' numbers. Starts, trials of mending and, with a source, the initialisation read a sample of rows.
 #'
 #' Some selectors need all data at once: the exact method of [selector_gp()] and
