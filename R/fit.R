@@ -78,8 +78,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   model <- bind_data(set_image(model, image_dim), y, moments)
   given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
-  selector <- resolve_selector(selector, model)
   selector <- resolve_engine(selector, model, y, !is.null(control$batch_size))
+  selector <- resolve_selector(selector, model)
   y <- selector_data(y, selector, model$grid)
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
@@ -113,10 +113,16 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
 # A selector with the model's defaults for what was left NULL.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
-  if (is.null(selector$screen)) selector$screen <- model$defaults$screen
+  if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
   selector
+}
+
+# An approximate ranking misses a latent here and there, which costs more than screening does.
+default_screen <- function(selector, model) {
+  is_approximate <- inherits(selector, c("gps_selector_basis", "gps_selector_divide"))
+  if (is_approximate) gps_screen() else model$defaults$screen
 }
 
 # GPS_MAX_EXPLORERS of src/select.h.

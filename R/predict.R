@@ -215,7 +215,7 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   task <- list(y = y, model = fit$model,
-               selector = with_engine_of(resolve_selector(fit$selector, fit$model), fit),
+               selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
