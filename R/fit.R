@@ -10,8 +10,8 @@
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time.
-#' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()] or
-#'   [model_gaussian_mixture()].
+#' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
+#'   [model_gaussian_mixture()] or [model_occlusive()].
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
@@ -38,7 +38,9 @@
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
-#'   further one a refit. An interrupt gives the best state so far with a warning.
+#'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`), and
+#'   where that was by few basis functions it holds all that predicting needs. An interrupt gives
+#'   the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)

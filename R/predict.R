@@ -22,9 +22,10 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @details The hand-crafted selector and your own rank new data directly, the full one takes all
 #' latents, the random one any. The learned selector is trained on the fit's data and its last
 #' expectations, and ranks by the predictive mean of the Gaussian process; it needs the stored data
-#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway. A prediction does not
-#' draw from the session's random numbers: ties are broken by the fit's seed and the number of the
-#' row.
+#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway, or the process was
+#' approximated by few basis functions, which the fit holds (see `method` in [selector_gp()]). A
+#' prediction does not draw from the session's random numbers: ties are broken by the fit's seed and
+#' the number of the row.
 #'
 #' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
 #' for its own data its chains go on, new data get new chains. The draws follow from the fit's seed
