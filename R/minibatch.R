@@ -158,7 +158,7 @@ em_epoch <- function(task, state) {
   if (visited == 0) return(state)
   # As if all batches had been visited.
   totals <- totals * n_points(task$y) / visited
-  state$memory$refit <- length(state$memory$refits) > n_refits
+  if (!is.null(state$memory)) state$memory$refit <- length(state$memory$refits) > n_refits
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])
   state$evaluations <- totals[3]
