@@ -35,7 +35,7 @@ gp_sparse_prepare <- function(kernel, theta, y, n_threads = 1L) {
 gp_sparse_approximate <- function(selector, theta, y, n_threads = 1L) {
   kernel <- selector$kernel
   basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective,
-                     tol = pivot_tol)
+                     tol = selection_tol)
   moments <- basis_moments(basis, kernel, theta, y, n_threads)
   prepared <- basis_prepare(count_residual(basis, moments), kernel, theta, moments)
   features <- prepared$transform %*% basis_features(basis, kernel, theta, y, n_threads)$features

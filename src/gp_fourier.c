@@ -230,12 +230,6 @@ static workspace split_scratch(const gp_fourier *gp, size_t rank, double *scratc
   return w;
 }
 
-static double sum_of_squares(size_t n, const double *x) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-  return sum;
-}
-
 /* B^-1, W and log |B|. */
 static gps_status solve_weights(const gp_fourier *gp, const gp_targets *targets,
                                 const double *features, double *jitter, workspace *w) {
@@ -301,7 +295,7 @@ static void pass_points(const gp_fourier *gp, const gp_targets *targets, const d
     memcpy(w->alpha, targets->root + from * rank, rank * width * sizeof *w->alpha);
     linalg_gemm('T', 'N', rank, width, w->q, -1.0, w->weights, w->q, panel, w->q, 1.0, w->alpha,
                 rank);
-    w->error_sq += sum_of_squares(rank * width, w->alpha);
+    w->error_sq += dot_of(rank * width, w->alpha, w->alpha);
     for (size_t i = 0; i < rank * width; i++) w->alpha[i] /= w->noise;
     centre_points(gp, from, width, w->centred);
     add_slopes(gp, (double)targets->n_targets, panel, width, w);
@@ -352,7 +346,7 @@ gps_status gp_fourier_evaluate(const gp_fourier *gp, const gp_targets *targets,
   scale_frequencies(gp, w.scaled);
   pass_points(gp, targets, features, &w);
   /* T'K^-1 T as the minimum that W is: its error is of second order in that of W. */
-  const double fit = w.error_sq / w.noise + sum_of_squares(w.q * w.rank, w.weights);
+  const double fit = w.error_sq / w.noise + dot_of(w.q * w.rank, w.weights, w.weights);
   const double log_det = w.log_det + (n - (double)w.q) * log(w.noise);
   *value = -0.5 * (fit + n_targets * (log_det + n * LOG_2PI));
   gather_gradient(gp, targets, &w, gradient);

@@ -62,20 +62,6 @@ static size_t panel_width(size_t n, size_t from) {
   return n - from < GP_PANEL ? n - from : GP_PANEL;
 }
 
-GPS_CLONES static double sum_of(size_t n, const double *x) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  return sum;
-}
-
-GPS_CLONES static double dot_of(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
-
 GPS_CLONES static void scale_into(size_t n, double factor, const double *x, double *out) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++) out[i] = factor * x[i];

@@ -48,20 +48,6 @@ GPS_CLONES static void matern52_profile(size_t n, const double *r2, double *k, d
   }
 }
 
-GPS_CLONES static double sum_of(size_t n, const double *x) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i];
-  return sum;
-}
-
-GPS_CLONES static double dot_of(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
-  return sum;
-}
-
 GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, const double *z) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)

@@ -106,3 +106,17 @@ GPS_CLONES double softmax(double *x, size_t n) {
   scale_array(x, n, 1.0 / sum);
   return top + log(sum);
 }
+
+GPS_CLONES double sum_of(size_t n, const double *x) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return sum;
+}
+
+GPS_CLONES double dot_of(size_t n, const double *x, const double *y) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
