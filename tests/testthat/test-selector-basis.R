@@ -182,7 +182,13 @@ test_that("a fit whose Gaussian process was changed is refused", {
     function(gp) modifyList(gp, list(prepared = list(transform = diag(3)))),
     function(gp) modifyList(gp, list(prepared = list(basis = list(z = gp$prepared$basis$z * NA)))),
     function(gp) modifyList(gp, list(prepared = list(noise = "1"))),
-    function(gp) replace(gp, "method", "guess")
+    function(gp) modifyList(gp, list(prepared = list(noise = 0))),
+    function(gp) modifyList(gp, list(prepared = list(basis = list(extra = Inf)))),
+    function(gp) replace(gp, "method", "guess"),
+    function(gp) replace(gp, "method", "auto"),
+    function(gp) replace(gp, "rank", list(NULL)),
+    function(gp) replace(gp, "rank", -1),
+    function(gp) replace(gp, "rank", "a")
   )
   for (change in damage) {
     damaged <- fit
