@@ -14,8 +14,8 @@ new_fourier <- function(kernel, y, rank) {
   types <- vapply(kernel$terms[has_stationary(kernel)], `[[`, "", "type")
   if (length(types) == 0) {
     gps_abort(paste(
-      "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none: the",
-      "method \"exact\" already takes time that is linear in the number of points there."
+      "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none:",
+      "\"exact\" already takes time that is linear in the number of points there, and \"ichol\" does."
     ))
   }
   check_even(rank)
