@@ -13,7 +13,7 @@ noise_rate <- (0.03 / 0.25)^(1 / 15)
 # noise floor (sd) at the beginning and where it ends, NULL for models that have none.
 annealing_of <- function(model, control, n_updates = 1L) {
   over <- model$defaults$anneal_over
-  list(anneal_over = if (is.null(over)) n_updates * control$max_iter / 2 else over,
+  list(anneal_over = if (is.null(over)) as.double(n_updates) * control$max_iter / 2 else over,
        noise = if (!control$monotone) model$noise_range)
 }
 

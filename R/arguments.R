@@ -22,6 +22,10 @@ describe_value <- function(x) {
     if (is.character(x)) return(dQuote(x, FALSE))
     return(format(x, digits = 6, decimal.mark = "."))
   }
+  if (isS4(x)) {
+    size <- if (is.null(dim(x))) "" else sprintf(" (%s)", paste(dim(x), collapse = " x "))
+    return(sprintf("an object of class %s%s", dQuote(class(x)[1], FALSE), size))
+  }
   if (is.data.frame(x)) {
     return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
   }

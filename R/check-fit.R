@@ -249,7 +249,10 @@ check_fit_kernel_trace <- function(parts) {
 # What predicts by few basis functions: shapes that C relies on, and nothing that is not a number.
 check_fit_gp <- function(parts) {
   gp <- parts$gp
-  need_fit(is.null(gp) || is.list(gp) && isTRUE(gp$method %in% gp_methods), "`gp` has no method")
+  is_engine <- is.list(gp) && isTRUE(gp$method %in% setdiff(gp_methods, "auto")) &&
+    (is.null(gp$rank) && gp$method == "exact" || is_count(gp$rank)) &&
+    (isTRUE(gp$is_auto) || isFALSE(gp$is_auto))
+  need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   if (is.null(gp$cross) && is.null(gp$prepared)) return(invisible())
   kernel <- parts$selector$kernel
   need_fit(is_prepared_sound(gp$prepared, kernel, parts$model$n_dims) &&
@@ -262,5 +265,6 @@ check_fit_gp <- function(parts) {
 is_prepared_sound <- function(prepared, kernel, n_dims) {
   if (!is.list(prepared) || !is_basis_sound(prepared$basis, kernel, n_dims)) return(FALSE)
   rank <- basis_rank(prepared$basis, kernel, n_dims)
-  is_number(prepared$noise) && is_finite_matrix(prepared$transform, rank, rank)
+  is_number(prepared$noise) && prepared$noise > 0 && is.finite(prepared$noise) &&
+    is_finite_matrix(prepared$transform, rank, rank)
 }

@@ -3,7 +3,10 @@
 # One iteration: an update from all data points, or one from each batch of them.
 em_step <- function(task, state) {
   began <- proc.time()[["elapsed"]]
+  iteration <- state$iteration
   state <- if (is.null(task$batches)) em_update(task, state) else em_epoch(task, state)
+  # A pass that was cut short before its first update.
+  if (state$iteration == iteration) return(state)
   state$bounds <- c(state$bounds, state$bound)
   row <- trace_row(task, state, proc.time()[["elapsed"]] - began)
   state$trace[[length(state$trace) + 1]] <- row
@@ -209,7 +212,8 @@ trace_frame <- function(rows) {
 
 show_progress <- function(task, state) {
   if (!task$control$progress) return(invisible())
-  cat(sprintf("\r%s, iteration %d of at most %d, bound %.2f ", phase_name(state), state$iteration,
-              task$max_iter, state$bound))
+  cat(sprintf("\r%s, %s %d of at most %.0f, bound %.2f ", phase_name(state),
+              if (is.null(task$batches)) "iteration" else "update", state$iteration, task$max_iter,
+              state$bound))
   utils::flush.console()
 }

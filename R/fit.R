@@ -107,7 +107,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
          seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),
          explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
-         max_iter = n_updates * control$max_iter,
+         max_iter = as.double(n_updates) * control$max_iter,
          deadline = proc.time()[["elapsed"]] + control$time_limit),
     annealing_of(model, control, n_updates))
 }
@@ -223,6 +223,10 @@ finish <- function(task, state) {
     pass_batches(task, state)
   })
   state[inferred] <- result[inferred]
+  # The sums of all points predict; what the batches have left of them was for the next update.
+  if (!is.null(state$batches) && !is.null(result$sums$gram)) {
+    state$memory <- prepare_basis(task$selector, state$memory, result$sums)
+  }
   if (identical(state$status, "interrupted") || state$was_interrupted) {
     state$status <- "interrupted"
     gps_warn("The fit was interrupted: this is the last complete state.")

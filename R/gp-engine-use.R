@@ -101,6 +101,7 @@ is_finite_matrix <- function(x, n_rows, n_cols = ncol(x)) {
 
 is_basis_sound <- function(basis, kernel, n_dims) {
   if (!is.list(basis) || !is_number(basis$extra)) return(FALSE)
+  if (basis$extra < 0 || !is.finite(basis$extra)) return(FALSE)
   if (inherits(basis, "gps_basis_inducing")) {
     return(is_finite_matrix(basis$z, n_dims) && ncol(basis$z) > 0 &&
              isTRUE(basis$objective %in% c("dtc", "vfe", "fitc")))

@@ -44,7 +44,14 @@ check_engine_arguments <- function(method, given) {
 check_rank <- function(rank, method, n_points) {
   if (method == "exact") return(NULL)
   rank <- if (is.null(rank)) default_rank[[method]] else check_count(rank, "rank")
-  if (method %in% c("ichol", "inducing")) as.integer(min(rank, n_points)) else rank
+  if (method %in% c("ichol", "inducing")) rank <- as.integer(min(rank, n_points))
+  if (method != "divide" && rank > max_dense_points) {
+    gps_abort(sprintf(
+      "`rank` = %d needs matrices of %.1f GB each; the limit is %d (%.1f GB).", rank,
+      8e-9 * rank^2, max_dense_points, 8e-9 * max_dense_points^2
+    ))
+  }
+  rank
 }
 
 check_basis_kernel <- function(kernel, method) {

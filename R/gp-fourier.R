@@ -14,13 +14,11 @@ new_fourier <- function(kernel, y, rank) {
   types <- vapply(kernel$terms[has_stationary(kernel)], `[[`, "", "type")
   if (length(types) == 0) {
     gps_abort(paste(
-      "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none: the",
-      "method \"exact\" already takes time that is linear in the number of points there."
+      "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none:",
+      "\"exact\" already takes time that is linear in the number of points there, and \"ichol\" does."
     ))
   }
-  if (rank %% 2L != 0) {
-    gps_abort(sprintf("`rank` must be even, as many cosines as sines, not %d.", rank))
-  }
+  check_even(rank)
   count <- rank %/% 2L
   if (count < length(types)) {
     gps_abort(sprintf(
@@ -34,6 +32,11 @@ new_fourier <- function(kernel, y, rank) {
   }, types, share, seq_along(types), USE.NAMES = FALSE)
   structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
             class = c("gps_basis_fourier", "gps_basis"))
+}
+
+check_even <- function(rank) {
+  if (rank %% 2L == 0) return(invisible(rank))
+  gps_abort(sprintf("`rank` must be even, as many cosines as sines, not %d.", rank))
 }
 
 draw_frequencies <- function(type, n_dims, count) {

@@ -136,7 +136,10 @@ kernel_label <- function(kernel) {
 describe_status <- function(fit) {
   words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
                   time_limit = "out of time after", interrupted = "interrupted after", fit$status)
-  sprintf("%s %d iteration%s", words, fit$n_iter, if (fit$n_iter == 1) "" else "s")
+  if (is.null(fit$control$batch_size)) return(paste(words, plural(fit$n_iter, "iteration")))
+  passes <- fit$n_iter / ceiling(fit$n_points / fit$control$batch_size)
+  sprintf("%s %s (%s pass%s over the data)", words, plural(fit$n_iter, "update"),
+          format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")
 }
 
 describe_starts <- function(starts) {

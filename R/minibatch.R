@@ -11,7 +11,11 @@ step_exponent <- 0.7
 step_size <- function(step, n) {
   if (is.null(step)) step <- step_exponent
   if (is.numeric(step)) return((n + 1)^-step)
-  value <- step(n)
+  value <- tryCatch(step(n), error = function(condition) {
+    if (is_time_limit(condition)) stop(condition)
+    gps_abort(sprintf("`step` failed for update %d: %s", n, conditionMessage(condition)), "model",
+              parent = condition)
+  })
   if (!is_number(value) || value <= 0 || value > 1) {
     gps_abort(sprintf("`step` must return a number above 0 and at most 1, not %s for update %d.",
                       describe_value(value), n), "model")
@@ -81,10 +85,11 @@ batch_task <- function(task, batch) {
   task
 }
 
-batch_state <- function(task, state, batch) {
+batch_state <- function(task, state, batch,
+                        rate = step_size(task$control$step, state$n_updates + 1L)) {
   state[per_point] <- batch[per_point]
   state["sums"] <- list(NULL)
-  state$rate <- step_size(task$control$step, state$n_updates + 1L)
+  state$rate <- rate
   if (is.null(state$memory$cross)) return(state)
   is_known <- batch$generation == state$generation && !is.null(batch$selected)
   state$memory$weight <- if (is_known) batch$own * exp(state$clock - batch$clock) else 0
@@ -175,10 +180,11 @@ try_batch <- function(task, state, k) {
   )
 }
 
-# One pass at fixed parameters, batch by batch, as pass() gives it.
+# One pass at fixed parameters, batch by batch, as pass() gives it: an update less, so that no step
+# size is asked for.
 pass_batches <- function(task, state) {
   parts <- lapply(state$batches, function(batch) {
-    pass(batch_task(task, batch), batch_state(task, state, batch), want = character())
+    pass(batch_task(task, batch), batch_state(task, state, batch, rate = 0), want = character())
   })
   joined <- join_parts(parts)
   rows <- order(unlist(lapply(state$batches, `[[`, "rows")))

@@ -19,6 +19,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
     if (is_batched) refuse_batches("`method` = \"exact\"")
     return(selector)
   }
+  if (engine_kind(selector$method) == "basis") check_basis_kernel(selector$kernel, selector$method)
   selector$rank <- check_rank(selector$rank, selector$method, n_points)
   if (selector$method == "divide" && is_batched) refuse_batches("`method` = \"divide\"")
   set_engine_class(selector, model)

@@ -21,9 +21,9 @@
 #' @param method how the Gaussian process is computed, see the section below. "auto": "exact" up to
 #'   2000 data points, and for kernels of linear, bias and white terms, whose cost is linear in the
 #'   number of points anyway; "ichol" for more, and in minibatches. A fit's print() says which.
-#' @param rank size of the approximation, a whole number of at least 1 (2 for "fourier"): number of
-#'   basis functions of "ichol" and "inducing", of random features of "fourier", of data points of a
-#'   block of "divide". NULL: 200, and 500 for "divide".
+#' @param rank size of the approximation, a whole number of at least 1: number of basis functions of
+#'   "ichol" and "inducing" (at most the number of points), of random features of "fourier" (even),
+#'   of data points of a block of "divide". NULL: 200, and 500 for "divide".
 #' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1.
 #' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at
 #'   least 1.
@@ -85,15 +85,17 @@ selector_gp <- function(kernel = kernel_composition(),
   check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
-  check_engine_arguments(method, c(rank = !is.null(rank), learn_inputs = learn_inputs))
+  objective <- check_choice(objective, "objective", c("vfe", "fitc", "dtc"))
+  cross <- check_flag(cross, "cross")
+  check_engine_arguments(method, c(rank = !is.null(rank), objective = objective != "vfe",
+                                   learn_inputs = learn_inputs, cross = !cross))
+  if (!is.null(rank)) rank <- check_count(rank, "rank")
+  if (method == "fourier" && !is.null(rank)) check_even(rank)
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
                screen, kernel = kernel, method = method,
-               rank = if (!is.null(rank)) check_count(rank, "rank"),
-               objective = check_choice(objective, "objective", c("vfe", "fitc", "dtc")),
-               learn_inputs = learn_inputs,
-               cross = check_flag(cross, "cross"),
+               rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
                refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),
                refit_rows = check_count(refit_rows, "refit_rows", 10), smooth = smooth)

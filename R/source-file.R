@@ -33,7 +33,7 @@ gps_source_binary <- function(path, d,
   type <- check_choice(type, "type", names(binary_types))
   endian <- check_choice(endian, "endian", c("little", "big"))
   offset <- check_number(offset, "offset", 0)
-  bytes <- binary_types[[type]]$size * d
+  bytes <- as.double(binary_types[[type]]$size) * d
   n <- (state$size - offset) / bytes
   if (offset != round(offset) || n < 1 || n != round(n) || n > .Machine$integer.max) {
     gps_abort(sprintf(paste(
@@ -102,7 +102,7 @@ describe_source.gps_source_binary <- function(source) {
 with_reader.gps_source_binary <- function(source, use) {
   check_unchanged(source)
   type <- binary_types[[source$type]]
-  bytes <- type$size * n_read(source)
+  bytes <- as.double(type$size) * n_read(source)
   connection <- open_binary(source)
   on.exit(close(connection))
   use(function(from, to) {

@@ -7,6 +7,10 @@ is_sparse_matrix <- function(y) inherits(y, "sparseMatrix")
 sparse_source <- function(y, arg) {
   require_package("Matrix", "A sparse matrix")
   if (any(dim(y) == 0)) abort_value(y, arg, "a matrix with at least one row and one column")
+  # Matrix's own C code trusts the indices.
+  if (!isTRUE(methods::validObject(y, test = TRUE))) {
+    gps_abort(sprintf("`%s` is not a valid matrix of package Matrix.", arg))
+  }
   columns <- Matrix::t(methods::as(methods::as(methods::as(y, "dMatrix"), "generalMatrix"),
                                    "CsparseMatrix"))
   bad <- which(!is.finite(columns@x))

@@ -23,8 +23,9 @@
 #' @param n number of data points, a whole number of at least 1.
 #' @param d number of dimensions, a whole number of at least 1.
 #' @param read function of `(from, to)` that returns the data points `from` to `to`, counted from 1,
-#'   as a matrix of `to - from + 1` rows and `d` columns of finite numbers. The same points must be
-#'   the same numbers each time. What it draws from R's random numbers is put back.
+#'   as a matrix of `to - from + 1` rows (also if that is one) and `d` columns of finite numbers.
+#'   The same points must be the same numbers each time. What it draws from R's random numbers is
+#'   put back.
 #' @param names NULL or `d` names of the columns.
 #' @param x a source.
 #' @param ... nothing.
@@ -236,9 +237,10 @@ call_reader <- function(source, from, to) {
   is_shaped <- (is.numeric(value) || is.logical(value)) && !is.factor(value) &&
     identical(as.double(dim(value)), as.double(c(to - from + 1, n_read(source))))
   if (!is_shaped) {
-    abort_read(from, to, sprintf("`read` must return a numeric matrix of %d x %d, not %s.",
-                                 as.integer(to - from + 1), n_read(source),
-                                 describe_value(value)))
+    is_dropped <- is.null(dim(value)) && from == to && length(value) == n_read(source)
+    abort_read(from, to, sprintf("`read` must return a numeric matrix of %d x %d, not %s.%s",
+                                 as.integer(to - from + 1), n_read(source), describe_value(value),
+                                 if (is_dropped) " Is a `drop = FALSE` missing?" else ""))
   }
   t(unname(plain_double_matrix(value)))
 }

@@ -51,6 +51,10 @@ test_that("a learned selector's options are refused by name", {
   expect_gps_error(selector_gp(method = "exact", rank = 5), "`rank` means nothing to")
   expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE),
                    "`learn_inputs` means nothing to")
+  expect_gps_error(selector_gp(method = "ichol", objective = "fitc"),
+                   "`objective` means nothing to the method \"ichol\"")
+  expect_gps_error(selector_gp(cross = FALSE), "`cross` means nothing to the method \"auto\"")
+  expect_gps_error(selector_gp(method = "fourier", rank = 3), "`rank` must be even")
   expect_gps_error(selector_gp(method = "cholesky"), "`method` must be one of")
   expect_gps_error(selector_gp(method = "inducing", objective = "x"), "`objective` must be one of")
 })

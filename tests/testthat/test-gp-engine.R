@@ -271,6 +271,12 @@ test_that("fits say what they stand on", {
   expect_output(print(fits$own), "Log marginal likelihood (sum over blocks):", fixed = TRUE)
 })
 
+test_that("a rank whose matrices would not fit is refused before anything is made", {
+  expect_gps_error(gp_fit(1:6, 1:6, method = "fourier", rank = 2^30),
+                   "`rank` = 1073741824 needs matrices of")
+  expect_identical(check_rank(2^30, "ichol", 6L), 6L)
+})
+
 test_that("degenerate data give finite results with every engine", {
   set.seed(8)
   x <- matrix(rnorm(20), 10)

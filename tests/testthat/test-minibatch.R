@@ -205,3 +205,50 @@ test_that("batches partition the points; those of a fit end when time is out", {
   expect_identical(fit$status, "time_limit")
   expect_identical(ncol(fit$selected), 600L)
 })
+
+test_that("a step is asked for as many sizes as there are updates, and fails by name", {
+  bars <- batch_bars(300)
+  fit_by <- function(step) {
+    gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+            control = short_control(max_iter = 2, batch_size = 100, step = step))
+  }
+  sizes <- 1 / (2:7)
+  fit <- fit_by(function(n) sizes[n])
+  expect_identical(fit$n_iter, 6L)
+  expect_output(print(fit), "limit of 6 updates (2 passes over the data)", fixed = TRUE)
+  expect_gps_error(fit_by(function(n) stop("no size")), "`step` failed for update 1: no size",
+                   "model")
+})
+
+test_that("more updates than an integer holds are a limit as any", {
+  bars <- batch_bars(300)
+  expect_silent(
+    fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+                   control = short_control(max_iter = 1e9, batch_size = 100, time_limit = 0.1,
+                                           anneal = 2))
+  )
+  expect_identical(fit$status, "time_limit")
+})
+
+test_that("a pass that is cut before its first update leaves no trace", {
+  task <- batch_task_of(selector_handcrafted(), 200)
+  state <- em_step(task, begin_state(task, 1))
+  interrupt <- structure(list(), class = c("interrupt", "condition"))
+  task$control$step <- function(n) signalCondition(interrupt)
+  cut <- em_step(task, state)
+  expect_true(cut$is_cut)
+  expect_identical(cut[c("trace", "bounds")], state[c("trace", "bounds")])
+})
+
+test_that("new data are ranked by the sums of all points", {
+  bars <- batch_bars()
+  set.seed(77)
+  fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = "fourier", rank = 60),
+                 n_selected = 4, control = short_control(max_iter = 3, batch_size = 50))
+  gp <- fit$gp$prepared
+  moments <- basis_moments(gp$basis, gp$kernel, gp$theta, t(bars$y))
+  expected <- basis_prepare(gp$basis, gp$kernel, gp$theta, moments)
+  expect_near(gp$transform, expected$transform, 1e-8)
+  features <- basis_features(gp$basis, gp$kernel, gp$theta, t(bars$y))$features
+  expect_near(fit$gp$cross, features %*% expectations(fit), 1e-8)
+})

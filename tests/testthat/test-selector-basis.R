@@ -173,6 +173,16 @@ test_that("the number of threads does not change a bit, nor does a new session",
   expect_identical(said, "TRUE")
 })
 
+test_that("a kernel that no basis can stand for is refused by name", {
+  fit_by <- function(method) {
+    gps_fit(many_bars()$y, model_binary_sparse(10), selector_gp(kernel_white(), method),
+            n_selected = 4, control = quick_control())
+  }
+  for (method in c("ichol", "inducing", "fourier")) {
+    expect_gps_error(fit_by(method), "`kernel` must have a term that is not white")
+  }
+})
+
 test_that("a fit whose Gaussian process was changed is refused", {
   set.seed(66)
   fit <- gps_fit(many_bars()$y, model_binary_sparse(10), selector_gp(method = "ichol", rank = 20),
@@ -182,7 +192,13 @@ test_that("a fit whose Gaussian process was changed is refused", {
     function(gp) modifyList(gp, list(prepared = list(transform = diag(3)))),
     function(gp) modifyList(gp, list(prepared = list(basis = list(z = gp$prepared$basis$z * NA)))),
     function(gp) modifyList(gp, list(prepared = list(noise = "1"))),
-    function(gp) replace(gp, "method", "guess")
+    function(gp) modifyList(gp, list(prepared = list(noise = 0))),
+    function(gp) modifyList(gp, list(prepared = list(basis = list(extra = Inf)))),
+    function(gp) replace(gp, "method", "guess"),
+    function(gp) replace(gp, "method", "auto"),
+    function(gp) replace(gp, "rank", list(NULL)),
+    function(gp) replace(gp, "rank", -1),
+    function(gp) replace(gp, "rank", "a")
   )
   for (change in damage) {
     damaged <- fit

@@ -47,6 +47,7 @@ test_that("binary files are refused that cannot be", {
   expect_gps_error(gps_source_binary(path, 3, offset = 168), "are not whole data points")
   expect_gps_error(gps_source_binary(path, 3, offset = 0.5), "of which 0.5 are skipped")
   expect_gps_error(gps_source_binary(path, 3, offset = -8), "`offset` must be")
+  expect_gps_error(gps_source_binary(path, 2147483647), "17179869176 bytes each")
   expect_gps_error(gps_source_binary(path, 0), "`d` must be a whole number of at least 1")
   expect_gps_error(gps_source_binary(path, 3, "single"), "`type` must be one of \"double\"")
   expect_gps_error(gps_source_binary(path, 3, endian = "middle"), "`endian` must be one of")

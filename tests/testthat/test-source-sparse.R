@@ -104,9 +104,12 @@ test_that("what a sparse matrix may not have is named", {
   expect_gps_error(fit(holes), sprintf("finite values, but row %d, column %d is NA.", at[1], at[2]))
   holes@x[7] <- -Inf
   expect_gps_error(fit(holes), sprintf("row %d, column %d is -Inf.", at[1], at[2]))
+  holes@x[7] <- 1
+  holes@i[1] <- 99999L
+  expect_gps_error(fit(holes), "`y` is not a valid matrix of package Matrix.")
   expect_gps_error(fit(Matrix::Matrix(0, 0, 3, sparse = TRUE)), "at least one row and one column")
   expect_gps_error(fit(Matrix::Matrix(0, 3, 0, sparse = TRUE)), "at least one row and one column")
-  expect_gps_error(fit(Matrix::Matrix(1:6 + 0, 2)), "`y` must be a numeric matrix")
+  expect_gps_error(fit(Matrix::Matrix(1:6 + 0, 2)), "not an object of class \"dgeMatrix\" (2 x 3).")
 })
 
 test_that("a fit of a sparse matrix predicts, also of sparse new data", {

@@ -119,6 +119,8 @@ test_that("what a function returns is checked for each block", {
   refuse(function(y) array("a", dim(y)), "not an array of character (76 x 9)")
   refuse(function(y) replace(y, cbind(5, 3), NA), "but row 1029, column 3 is NA.")
   refuse(function(y) replace(y, cbind(76, 9), Inf), "but row 1100, column 9 is Inf.")
+  expect_gps_error(with_reader(gps_source(5, 3, function(from, to) diag(5)[from:to, 1:3]),
+                               function(read) read(2, 2)), "Is a `drop = FALSE` missing?", "data")
   refuse(function(y) stop("the disk is full"), "Reading data points 1025 to 1100: the disk is full")
 })
 
