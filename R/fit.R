@@ -10,8 +10,8 @@
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time.
-#' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()] or
-#'   [model_gaussian_mixture()].
+#' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
+#'   [model_gaussian_mixture()] or [model_occlusive()].
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
@@ -38,7 +38,9 @@
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
-#'   further one a refit. An interrupt gives the best state so far with a warning.
+#'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`), and
+#'   where that was by few basis functions it holds all that predicting needs. An interrupt gives
+#'   the best state so far with a warning.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -73,13 +75,14 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
+  y <- selector_data(y, selector)
   moments <- data_moments(y)
   model <- bind_data(set_image(model, image_dim), y, moments)
   given <- list(selector = selector, control = control)
   control <- resolve_control(control, model)
-  selector <- resolve_selector(selector, model)
   selector <- resolve_engine(selector, model, y, !is.null(control$batch_size))
-  y <- selector_data(y, selector)
+  selector <- resolve_selector(selector, model)
+  y <- selector_data(y, selector, model$grid)
   n_choices <- count_choices(model)
   if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
   n_selected <- check_n_selected(n_selected, model)
@@ -112,10 +115,16 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
 # A selector with the model's defaults for what was left NULL.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
-  if (is.null(selector$screen)) selector$screen <- model$defaults$screen
+  if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
   selector
+}
+
+# An approximate ranking misses a latent here and there, which costs more than screening does.
+default_screen <- function(selector, model) {
+  is_approximate <- inherits(selector, c("gps_selector_basis", "gps_selector_divide"))
+  if (is_approximate) gps_screen() else model$defaults$screen
 }
 
 # GPS_MAX_EXPLORERS of src/select.h.

@@ -34,7 +34,8 @@ gp_sparse_prepare <- function(kernel, theta, y, n_threads = 1L) {
 # The same from few basis functions: orthogonalised, they are features like others.
 gp_sparse_approximate <- function(selector, theta, y, n_threads = 1L) {
   kernel <- selector$kernel
-  basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective)
+  basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective,
+                     tol = pivot_tol)
   moments <- basis_moments(basis, kernel, theta, y, n_threads)
   prepared <- basis_prepare(count_residual(basis, moments), kernel, theta, moments)
   features <- prepared$transform %*% basis_features(basis, kernel, theta, y, n_threads)$features

@@ -113,9 +113,8 @@ plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark 
 
 # The selector with what the fit has chosen for it.
 fitted_selector <- function(fit) {
-  selector <- resolve_selector(fit$selector, fit$model)
-  chosen <- c("method", "rank", "is_auto")
-  selector[chosen] <- fit$gp[chosen]
+  selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
+  selector$is_auto <- fit$gp$is_auto
   selector
 }
 

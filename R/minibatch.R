@@ -73,7 +73,8 @@ begin_sums <- function(memory, n_total) {
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
-  task$blocks <- lapply(split_blocks(length(batch$rows), point_doubles(task$model)), function(block) {
+  blocks <- split_blocks(length(batch$rows), point_doubles(task$model))
+  task$blocks <- lapply(blocks, function(block) {
     block$first_row <- batch$first + block$offset
     block
   })
@@ -157,7 +158,7 @@ em_epoch <- function(task, state) {
   if (visited == 0) return(state)
   # As if all batches had been visited.
   totals <- totals * n_points(task$y) / visited
-  state$memory$refit <- length(state$memory$refits) > n_refits
+  if (!is.null(state$memory)) state$memory$refit <- length(state$memory$refits) > n_refits
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])
   state$evaluations <- totals[3]

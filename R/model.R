@@ -13,9 +13,10 @@
 #' @param stats named list of expected sufficient statistics, from [gps_estep()].
 #' @param n number of data points to draw.
 #' @param progress NULL, or what [gps_fit()] tells a repair about the fit: a list of the data `y`
-#'   (D x N, or a source), `selected` and `prob_on` (slots x N), `bound`, the parameters `before` the
-#'   M-step, `iteration`, `is_early`, `is_polishing`, `is_monotone` (the bound must not fall), `seed`
-#'   (two integers), `n_threads`, and `notes`, what the method returned under that name last time.
+#'   (D x N, or a source), `selected` and `prob_on` (slots x N), `bound`, the parameters `before`
+#'   the M-step, `iteration`, `is_early`, `is_polishing`, `is_monotone` (the bound must not fall),
+#'   `seed` (two integers), `n_threads`, and `notes`, what the method returned under that name last
+#'   time.
 #' @return `gps_init()`: a named list of parameters; an attribute `labels`, as below, says which
 #'   data points are examples of a latent from the beginning. `gps_bind()`: the model with its sizes
 #'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of

@@ -1,8 +1,9 @@
 # One pass over the data: a map over blocks whose results add up. Everything that touches all points
 # is in here.
 
-# Numbers that a block's data, or its array of latents x points, may take.
-block_doubles <- 2^22
+# Numbers that a block's data, or its array of latents x points, may take: memory of this size (16
+# MB) is used again, larger pieces would be fetched from the system for every block.
+block_doubles <- 2^21
 
 # Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the
 # sums over 512 points in C (src/blocks.h), whatever the size. `n_doubles`: numbers of each point.

@@ -22,9 +22,10 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @details The hand-crafted selector and your own rank new data directly, the full one takes all
 #' latents, the random one any. The learned selector is trained on the fit's data and its last
 #' expectations, and ranks by the predictive mean of the Gaussian process; it needs the stored data
-#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway. A prediction does not
-#' draw from the session's random numbers: ties are broken by the fit's seed and the number of the
-#' row.
+#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway, or the process was
+#' approximated by few basis functions, which the fit holds (see `method` in [selector_gp()]). A
+#' prediction does not draw from the session's random numbers: ties are broken by the fit's seed and
+#' the number of the row.
 #'
 #' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
 #' for its own data its chains go on, new data get new chains. The draws follow from the fit's seed
@@ -215,7 +216,7 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   task <- list(y = y, model = fit$model,
-               selector = with_engine_of(resolve_selector(fit$selector, fit$model), fit),
+               selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),

@@ -6,6 +6,10 @@
 # Points among which basis functions are chosen.
 basis_rows <- 5000L
 
+# Share of the kernel's trace at which no more of them are chosen. A term of small variance may be
+# what tells latents apart, beside a linear term that makes up nearly all of the trace.
+pivot_tol <- 1e-6
+
 # Features of all points are kept up to so many numbers (256 MB); beyond, a block's are made when
 # they are asked for.
 max_kept_features <- 2^25
@@ -138,7 +142,7 @@ count_residual <- function(basis, moments) {
 choose_basis <- function(selector, task, memory) {
   rows <- sampled_rows(task, basis_rows, max(memory$last_refit, -1))
   new_basis(selector$method, selector$kernel, memory$theta, rows_data(task$y, rows),
-            selector$rank, selector$objective)
+            selector$rank, selector$objective, tol = pivot_tol)
 }
 
 # A pass for the sums alone: after the basis has changed. `kept` are the features of all points by

@@ -110,15 +110,11 @@ with_reader.gps_source_binary <- function(source, use) {
     seek(connection, source$offset + (from - 1) * bytes)
     values <- readBin(connection, type$what, n, type$size, type$signed, source$endian)
     if (length(values) < n) abort_read(from, to, "the file ends before them.")
-    as_points(values, source)
+    # In place: a copy would cost as much as reading.
+    if (!is.double(values)) values <- as.double(values)
+    dim(values) <- c(n_read(source), to - from + 1)
+    values
   })
-}
-
-# Numbers in the order of the file as D x points, without a copy where they are doubles.
-as_points <- function(values, source) {
-  values <- as.double(values)
-  dim(values) <- c(n_read(source), length(values) / n_read(source))
-  values
 }
 
 open_binary <- function(source) {
@@ -171,14 +167,16 @@ gps_source_hdf5 <- function(path, dataset, points = c("rows", "columns"), names 
              points = points, path = state$path, size = state$size, time = state$time)
 }
 
-# `use(set)` with an open dataset; errors are of the class that is given.
+# `use(set)` with an open dataset; errors are of the class that is given. All that was opened is
+# closed by name: close_all() would collect garbage each time.
 with_dataset <- function(path, dataset, class, use) {
   file <- tryCatch(hdf5r::H5File$new(path, "r"), error = function(condition) {
     gps_abort(sprintf("%s cannot be opened as an HDF5 file.", dQuote(path, FALSE)), class,
               parent = condition)
   })
-  on.exit(file$close_all())
+  on.exit(file$close())
   set <- tryCatch(file[[dataset]], error = function(condition) NULL)
+  if (!is.null(set)) on.exit(set$close(), add = TRUE, after = FALSE)
   if (!inherits(set, "H5D")) {
     gps_abort(sprintf("The HDF5 file %s has no dataset %s.", dQuote(path, FALSE),
                       dQuote(dataset, FALSE)), class)
@@ -191,7 +189,9 @@ check_dataset <- function(set, dataset) {
     gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", dQuote(dataset, FALSE),
                       if (length(set$dims) == 0) "none" else shown_dim(set$dims)))
   }
-  kind <- as.character(set$get_type()$get_class())
+  type <- set$get_type()
+  on.exit(type$close())
+  kind <- as.character(type$get_class())
   if (!kind %in% c("H5T_INTEGER", "H5T_FLOAT")) {
     gps_abort(sprintf("`dataset` must be numeric, but %s is of class %s.", dQuote(dataset, FALSE),
                       kind))
@@ -224,7 +224,7 @@ with_reader.gps_source_hdf5 <- function(source, use) {
         abort_read(from, to, conditionMessage(condition), parent = condition)
       })
       if (is_rows) values <- t(values)
-      as_points(values, source)
+      matrix(as.double(values), n_read(source))
     })
   })
 }

@@ -45,9 +45,11 @@ sparse_entries.gps_source_sparse <- function(source, from, to) {
 with_reader.gps_source_sparse <- function(source, use) {
   use(function(from, to) {
     entries <- sparse_entries(source, from, to)
-    values <- matrix(0, source$d, to - from + 1)
-    before <- rep(seq_len(ncol(values)) - 1, diff(entries$start))
+    n <- to - from + 1
+    values <- numeric(n * source$d)
+    before <- rep(seq_len(n) - 1, diff(entries$start))
     values[before * source$d + entries$row + 1] <- entries$value
+    dim(values) <- c(source$d, n)
     values
   })
 }

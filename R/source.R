@@ -10,7 +10,7 @@
 #' in the same way, see [gps_fit()].
 #'
 #' A fit reads all points once to learn their means and spread, and then once in each iteration, in
-#' blocks of 512 points or of a power of two times that, so that a block has about four million
+#' blocks of 512 points or of a power of two times that, so that a block has about two million
 #' numbers. Starts, trials of mending and, with a source, the initialisation read a sample of rows.
 #'
 #' Some selectors need all data at once: the exact method of [selector_gp()] and
@@ -175,9 +175,13 @@ whole_data <- function(y, what) {
   rows_data(y, seq_len(y$n))
 }
 
-# The data as a selector can use them: a matrix where it needs all at once.
-selector_data <- function(y, selector) {
+# The data as a selector can use them: a matrix where it needs all at once. With a grid it regresses
+# in slots, by coefficients of each point over all others.
+selector_data <- function(y, selector, grid = NULL) {
   what <- needs_whole(selector)
+  if (!is.null(grid) && inherits(selector, "gps_selector_gp")) {
+    what <- "selector_gp() for latents on a grid"
+  }
   if (is.null(what)) y else whole_data(y, what)
 }
 
@@ -189,15 +193,10 @@ needs_whole.default <- function(selector) NULL
 
 #' @export
 needs_whole.gps_selector_gp <- function(selector) {
-  if (selector$method == "exact") return("The exact method of selector_gp()")
-  "selector_gp() for latents on a grid"
+  if (selector$method %in% c("exact", "divide")) {
+    sprintf("selector_gp() with `method` = \"%s\"", selector$method)
+  }
 }
-
-#' @export
-needs_whole.gps_selector_basis <- function(selector) NULL
-
-#' @export
-needs_whole.gps_selector_divide <- function(selector) "`method` = \"divide\" of selector_gp()"
 
 #' @export
 needs_whole.gps_selector_custom <- function(selector) {

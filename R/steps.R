@@ -124,8 +124,8 @@ read_step <- function(selector, state, y) {
 
 # What a single step needs of a fit's task.
 step_task <- function(selector, model, y, seed, n_threads) {
-  selector <- resolve_engine(resolve_selector(selector, model), model, y)
-  list(y = selector_data(y, selector), model = model, selector = selector, seed = seed,
+  selector <- resolve_selector(resolve_engine(selector, model, y), model)
+  list(y = selector_data(y, selector, model$grid), model = model, selector = selector, seed = seed,
        blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads)
 }
 

@@ -48,8 +48,9 @@ test_that("minibatches and their steps are refused where they make no sense", {
 test_that("a learned selector's options are refused by name", {
   expect_gps_error(selector_gp(smooth = -1), "`smooth` must be")
   expect_gps_error(selector_gp(method = "ichol", rank = 0), "`rank` must be")
-  expect_gps_error(selector_gp(method = "exact", rank = 5), "`rank` has no use with method")
-  expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE), "`learn_inputs` has no use")
+  expect_gps_error(selector_gp(method = "exact", rank = 5), "`rank` means nothing to")
+  expect_gps_error(selector_gp(method = "ichol", learn_inputs = TRUE),
+                   "`learn_inputs` means nothing to")
   expect_gps_error(selector_gp(method = "cholesky"), "`method` must be one of")
   expect_gps_error(selector_gp(method = "inducing", objective = "x"), "`objective` must be one of")
 })

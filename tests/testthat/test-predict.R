@@ -240,8 +240,8 @@ test_that("many points pass in blocks with the same result", {
                  start = params,
                  control = gps_control(max_iter = 0, progress = FALSE, n_threads = 1))
   offsets <- vapply(new_prediction_task(fit, fit$y, "state")$blocks, `[[`, 1, "offset")
-  expect_identical(offsets, c(0, 4096, 8192))
-  rows <- c(1, 4096, 4097, 8193, 9000)
+  expect_identical(offsets, c(0, 2048, 4096, 6144, 8192))
+  rows <- c(1, 2048, 2049, 4096, 4097, 8193, 9000)
   state <- predict(fit, y, "state")
   expect_identical(state, predict(fit, type = "state"))
   expect_identical(state[rows, ], predict(fit, y[rows, ], "state"))
@@ -257,8 +257,8 @@ test_that("a learned selector's blocks shrink with the number of points it was t
                  n_selected = 2,
                  control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE))
   new <- matrix(rnorm(6000), 3000)
-  expect_length(new_prediction_task(fit, t(new), "prob")$blocks, 2)
-  rows <- c(1, 2048, 2049, 3000)
+  expect_length(new_prediction_task(fit, t(new), "prob")$blocks, 3)
+  rows <- c(1, 1024, 1025, 2048, 2049, 3000)
   expect_identical(predict(fit, new, "selected")[rows, ], predict(fit, new[rows, ], "selected"))
   expect_equal(predict(fit, new)[rows, ], predict(fit, new[rows, ]), tolerance = 1e-10)
 })
