@@ -33,8 +33,6 @@ selections <- list(
   gp5 = list(label = "GP every 5", make = function() selector_gp(refit_every = 5)),
   ichol = list(label = "GP, incomplete Cholesky of rank 200",
                make = function() selector_gp(method = "ichol", rank = 200)),
-  ichol_rbf = list(label = "GP RBF, incomplete Cholesky of rank 200",
-                   make = function() selector_gp(kernel_rbf(), method = "ichol", rank = 200)),
   fixed = list(label = "GP, kernel as it begins",
                make = function() selector_gp(refit_every = 1e6)),
   scan = list(label = "hand-crafted, greedy", make = function() {

@@ -1,4 +1,24 @@
 # Parts of bench/paper/scaling.R that measure time and memory; each wants the machine for itself.
+# Times are CPU seconds of one thread, which suffer less from what else runs than the clock.
+
+cpu_seconds <- function() sum(proc.time()[c("user.self", "sys.self")])
+
+# `code`, and what `clock()` and the CPU said at the end of each EM iteration in it.
+watch_iterations <- function(code, clock = function() 0) {
+  seen <- list()
+  watch <- function() seen[[length(seen) + 1]] <<- c(cpu = cpu_seconds(), clock = clock())
+  suppressMessages(trace("em_step", exit = bquote((.(watch))()), where = engine, print = FALSE))
+  on.exit(suppressMessages(untrace("em_step", where = engine)))
+  force(code)
+  do.call(rbind, seen)
+}
+
+# The CPU seconds of the last `n` iterations, beside those of `clock()`.
+iteration_seconds <- function(seen, n) {
+  if (nrow(seen) == n) seen <- rbind(c(NA, 0), seen)
+  spent <- diff(utils::tail(seen, n + 1))
+  list(own = spent[, "cpu"] - spent[, "clock"], clock = spent[, "clock"])
+}
 
 # ---- size
 
@@ -16,11 +36,11 @@ made_data <- function(n, d, n_latents, on = 3) {
     latents %*% components + stats::rnorm(64 * d)
   }
   read <- function(from, to) {
-    began <- proc.time()[["elapsed"]]
+    began <- cpu_seconds()
     first <- (from - 1) %/% 64
     made <- do.call(rbind, lapply(first:((to - 1) %/% 64), group))
     y <- made[from:to - 64 * first, , drop = FALSE]
-    spent <<- spent + proc.time()[["elapsed"]] - began
+    spent <<- spent + cpu_seconds() - began
     y
   }
   list(read = read, clock = function() spent)
@@ -31,16 +51,6 @@ size_selectors <- list(
   exact = function(rank) selector_gp(method = "exact"),
   "hand-crafted" = function(rank) selector_handcrafted()
 )
-
-# `code`, and what `clock()` said at the end of each EM iteration in it.
-watch_clock <- function(clock, code) {
-  seen <- numeric()
-  watch <- function() seen[length(seen) + 1] <<- clock()
-  suppressMessages(trace("em_step", exit = bquote((.(watch))()), where = engine, print = FALSE))
-  on.exit(suppressMessages(untrace("em_step", where = engine)))
-  force(code)
-  seen
-}
 
 # Ten plain EM iterations in this process; the row is stored. `cell`: method, N, D, H, rank.
 run_size <- function(cell) {
@@ -55,16 +65,15 @@ run_size <- function(cell) {
   fit <- NULL
   control <- gps_control(max_iter = 10, tol = 0, polish = FALSE, mend = FALSE, n_threads = 1,
                          keep_data = FALSE, progress = FALSE)
-  total <- system.time(clocks <- watch_clock(data$clock, {
+  total <- system.time(seen <- watch_iterations({
     fit <- gps_fit(y, model_binary_sparse(size[3]), size_selectors[[cell[1]]](size[4]),
                    n_selected = 6, control = control)
-  }))[["elapsed"]]
-  reading <- diff(utils::tail(c(0, clocks), 11))
-  iterations <- utils::tail(fit$trace$seconds, 10) - reading
+  }, data$clock))[["elapsed"]]
+  spent <- iteration_seconds(seen, 10)
   row <- data.frame(
     method = cell[1], n = size[1], d = size[2], n_latents = size[3], rank = size[4],
-    median_seconds = stats::median(iterations), mean_seconds = mean(iterations),
-    first_seconds = iterations[1], reading_seconds = stats::median(reading),
+    median_seconds = stats::median(spent$own), mean_seconds = mean(spent$own),
+    first_seconds = spent$own[1], reading_seconds = stats::median(spent$clock),
     total_seconds = total, peak_mb = peak_memory(), bound = fit$bound / size[1]
   )
   row$us_per_point <- 1e6 * row$median_seconds / size[1]
@@ -118,12 +127,17 @@ measure_claims <- function(options) {
     } else {
       selector_gp(method = "ichol", rank = rank, refit_every = every, refit_rows = rows)
     }
-    fit <- fit_bars(bars, 1, selector, max_iter = 30, tol = 0, n_starts = 1, n_threads = 1,
-                    mend = FALSE, polish = FALSE)
+    fit <- NULL
+    began <- cpu_seconds()
+    seen <- watch_iterations(
+      fit <- fit_bars(bars, 1, selector, max_iter = 30, tol = 0, n_starts = 1, n_threads = 1,
+                      mend = FALSE, polish = FALSE)
+    )
+    spent <- diff(c(began, seen[, "cpu"]))
     row <- data.frame(method = method, refit_rows = rows, refit_every = every,
-                      refits = sum(fit$trace$refit), seconds = sum(fit$trace$seconds),
-                      refit_seconds = mean(fit$trace$seconds[fit$trace$refit]),
-                      other_seconds = stats::median(fit$trace$seconds[!fit$trace$refit]),
+                      refits = sum(fit$trace$refit), seconds = sum(spent),
+                      refit_seconds = mean(spent[fit$trace$refit]),
+                      other_seconds = stats::median(spent[!fit$trace$refit]),
                       bound = fit$bound, found = sum(match_components(fit, bars)$matched))
     print(row, digits = 3, row.names = FALSE)
     row
@@ -144,8 +158,8 @@ batch_passes <- c(1, 2, 3, 5, 8)
 
 # How long until a fit of 100,000 points is within 1 % of the bound at which whole passes end: fits
 # of 1, 2, ... passes, each with its final pass over all points. Whole passes cut short beside them.
-# The short starts on 2000 points do most of the work on such data; without them (n_starts = 1)
-# everything is learned in the passes.
+# The short starts on 2000 points do most of the work on such data; with a single start everything
+# is learned in the passes. Minibatches have no mending, and so whole passes have none then.
 measure_batches <- function(options) {
   datasets <- list(
     "bars, D 25, H 10" = function(seed) bars_of(seed, 1e5)$y,
@@ -185,11 +199,11 @@ race_batches <- function(y, seed, n_starts) {
 time_batches <- function(y, n_latents, seed, n_starts, batch_size, passes) {
   set.seed(1000 + seed)
   control <- gps_control(max_iter = passes, batch_size = batch_size, n_starts = n_starts,
-                         n_threads = 1, progress = FALSE)
-  seconds <- system.time(
-    fit <- gps_fit(y, model_binary_sparse(n_latents), selector_gp(), n_selected = 5,
-                   control = control)
-  )[["elapsed"]]
+                         mend = n_starts > 1, n_threads = 1, progress = FALSE)
+  began <- cpu_seconds()
+  fit <- gps_fit(y, model_binary_sparse(n_latents), selector_gp(), n_selected = 5,
+                 control = control)
+  seconds <- cpu_seconds() - began
   data.frame(batch_size = if (is.null(batch_size)) nrow(y) else batch_size, passes = passes,
              updates = fit$n_iter, seconds = seconds,
              start_seconds = sum(fit$trace$seconds[fit$trace$start > 0]),
