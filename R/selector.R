@@ -37,8 +37,8 @@
 #' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
 #'   the paper; NULL: the model's default, which is `gps_screen()` for all but
 #'   [model_binary_sparse()], where it gains little; with an approximate Gaussian process
-#'   `gps_screen()`, since it finds what such a ranking misses. `selector_full()`, `selector_random()` and
-#'   `selector_custom()` never screen.
+#'   `gps_screen()`, since it finds what such a ranking misses. `selector_full()`,
+#'   `selector_random()` and `selector_custom()` never screen.
 #' @param objective for "inducing": "vfe", variational free energy; "fitc", fully independent
 #'   training conditional; "dtc", deterministic training conditional. See [gp_fit()].
 #' @param learn_inputs TRUE: refits of "inducing" move the inducing inputs too; FALSE: they are data
