@@ -15,7 +15,8 @@ new_fourier <- function(kernel, y, rank) {
   if (length(types) == 0) {
     gps_abort(paste(
       "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none:",
-      "\"exact\" already takes time that is linear in the number of points there, and \"ichol\" does."
+      "\"exact\" already takes time that is linear in the number of points there, and \"ichol\"",
+      "does."
     ))
   }
   check_even(rank)
