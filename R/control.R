@@ -100,7 +100,8 @@
 #' their time. `refit_every` counts updates; the gap doubles with each refit, because new
 #' hyper-parameters begin the sums anew. Batches are random rows of a matrix, and runs of
 #' neighbouring rows of a source that is read block by block, whose order should not matter
-#' therefore; they are visited in random order. Short starts are as always, mending is off, and
+#' therefore; they are visited in random order. Basis functions and hyper-parameters of a learned
+#' selector are chosen among the points of one batch, which should be several times the `rank`. Short starts are as always, mending is off, and
 #' `monotone` is refused.
 #'
 #' @section Gibbs sampling:

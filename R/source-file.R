@@ -150,7 +150,7 @@ open_binary <- function(source) {
 #' file$close_all()
 #' gps_source_hdf5(path, "y")
 #' @export
-gps_source_hdf5 <- function(path, dataset, points = c("rows", "columns"), names = NULL) {
+gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL) {
   require_package("hdf5r", "gps_source_hdf5()")
   state <- file_state(path)
   if (!is.character(dataset) || length(dataset) != 1 || is.na(dataset) || !nzchar(dataset)) {
