@@ -121,31 +121,44 @@ refit_stages <- function(work) {
   )
 }
 
+time_table <- function(setup, stages, runs = 7L) {
+  times <- t(vapply(stages, median_time, c(0, 0), runs = runs, times = 4L))
+  data.frame(setup = setup, stage = names(stages), times, ratio = NA, row.names = NULL)
+}
+
+# With the screening that is the default of approximations, and with the ranking alone.
 time_iteration <- function() {
   set.seed(1)
   y <- simulate_sparse(20000, 256, 100)
-  work <- start_work(y, selector_gp(method = "ichol", rank = rank))
-  plain <- start_work(y, selector_handcrafted())
-  label <- sprintf("A: N 20000, D 256, H 100, H' 8, ichol %d", rank)
-  table <- function(setup, stages, runs = 7L) {
-    times <- t(vapply(stages, median_time, c(0, 0), runs = runs, times = 4L))
-    data.frame(setup = setup, stage = names(stages), times, ratio = NA, row.names = NULL)
-  }
-  kept <- table(paste0(label, ", features kept"), learned_stages(work, TRUE))
-  made <- table(paste0(label, ", features made"), learned_stages(work, FALSE))
-  refit <- table(label, refit_stages(work), 3L)
+  hand <- start_work(y, selector_handcrafted())
+  setup <- "A: N 20000, D 256, H 100, H' 8"
+  rbind(
+    time_learned(y, selector_gp(method = "ichol", rank = rank, screen = FALSE),
+                 sprintf("%s, ichol %d, no screening", setup, rank)),
+    time_learned(y, selector_gp(method = "ichol", rank = rank),
+                 sprintf("%s, ichol %d, screened", setup, rank)),
+    time_table(paste0(setup, ", hand-crafted"), list(
+      "whole iteration" = function() engine$em_step(hand$task, hand$state)
+    ))
+  )
+}
+
+time_learned <- function(y, selector, label) {
+  work <- start_work(y, selector)
   forgetful <- work$state
   forgetful$memory["kept"] <- list(NULL)
-  whole <- table(label, list(
+  kept <- time_table(paste0(label, ", features kept"), learned_stages(work, TRUE))
+  made <- time_table(paste0(label, ", features made"), learned_stages(work, FALSE))
+  refit <- time_table(label, refit_stages(work), 3L)
+  whole <- time_table(label, list(
     "whole iteration, features kept" = function() engine$em_step(work$task, work$state),
-    "whole iteration, features made" = function() engine$em_step(work$task, forgetful),
-    "whole iteration, hand-crafted selection" = function() engine$em_step(plain$task, plain$state)
+    "whole iteration, features made" = function() engine$em_step(work$task, forgetful)
   ))
-  rbind(kept, made, refit, whole, shares(kept, refit, "kept"), shares(made, refit, "made"))
+  rbind(kept, made, refit, whole, shares(kept, refit), shares(made, refit))
 }
 
 # Selection over the rest, without and with a tenth of a refit.
-shares <- function(stages, refit, how) {
+shares <- function(stages, refit) {
   is_selection <- startsWith(stages$stage, "selection")
   sums <- function(rows) colSums(rows[c("cpu", "wall")])
   rest <- sums(stages[!is_selection, ])
