@@ -101,8 +101,8 @@
 #' hyper-parameters begin the sums anew. Batches are random rows of a matrix, and runs of
 #' neighbouring rows of a source that is read block by block, whose order should not matter
 #' therefore; they are visited in random order. Basis functions and hyper-parameters of a learned
-#' selector are chosen among the points of one batch, which should be several times the `rank`. Short
-#' starts are as always, mending is off, and `monotone` is refused.
+#' selector are chosen among the points of one batch, which should be several times the `rank`.
+#' Short starts are as always, mending is off, and `monotone` is refused.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
