@@ -73,7 +73,8 @@ climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, no
     unit <- box$unit
     limits$lower <- c(limits$lower, rep(box$lower, ncol(inputs)))
     limits$upper <- c(limits$upper, rep(box$upper, ncol(inputs)))
-    start <- c(start, inputs / unit)
+    # Inputs may be points of other rows than these, outside their box.
+    start <- clamp_theta(c(start, inputs / unit), limits)
   }
   limits$max_evals <- max_evals
   limits$gain <- gain * as.double(n_targets) * ncol(targets)

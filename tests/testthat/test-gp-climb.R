@@ -96,3 +96,16 @@ test_that("points are moved along with the log parameters, within the box of the
   expect_equal(found$inputs, cbind(c(0.2, 50, 7), c(0.3, 500, 7)), tolerance = 1e-4)
   expect_equal(found$moved, max(abs(found$theta - theta)))
 })
+
+test_that("inputs outside the box of the data are moved into it before the search", {
+  set.seed(81)
+  x <- matrix(rnorm(60), 2)
+  targets <- rbind(sin(x[1, ]) + x[2, ])
+  kernel <- kernel_rbf(1, 1.5) + kernel_white(0.05)
+  basis <- new_inducing(cbind(x[, 1:4], c(9, -9)))
+  refit <- basis_refit(basis, kernel, gp_theta(kernel, x), x, targets, 30, 1L, gain = 1e-7,
+                       learn_inputs = TRUE)
+  expect_gt(refit$n_evals, 5)
+  expect_gt(refit$value, refit$start_value)
+  expect_true(all(abs(refit$basis$z) < 9))
+})
