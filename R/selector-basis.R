@@ -77,15 +77,6 @@ begin_memory.gps_selector_basis <- function(selector, task, state) {
   regress_basis(selector, task, state)
 }
 
-# Slots of random latents with uniform values: the first expectations of an uninformed start.
-random_targets <- function(task, state) {
-  size <- c(task$n_selected, n_points(task$y))
-  with_seed(task$seed, state$start, {
-    values <- matrix(stats::runif(prod(size)), size[1])
-    list(selected = random_slots(size, task$model$n_latents), prob_on = values)
-  })
-}
-
 #' @export
 learn_selector.gps_selector_basis <- function(selector, task, state) {
   if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)

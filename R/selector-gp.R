@@ -67,14 +67,26 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
   if (!is.null(state$selected)) {
     targets <- state_targets(task, state, is_sparse)
   } else {
-    size <- c(if (is_sparse) task$n_selected else task$model$n_latents, n_points(task$y))
-    targets <- with_seed(task$seed, state$start, {
-      values <- matrix(stats::runif(prod(size)), size[1])
-      if (is_sparse) list(selected = random_slots(size, task$model$n_latents), prob_on = values)
-      else values
-    })
+    targets <- if (is_sparse) random_targets(task, state) else random_values(task, state)
   }
   regress_targets(selector, task, memory, targets)
+}
+
+# The first expectations of an uninformed start: uniform values, of all latents, or in slots of
+# random ones.
+random_values <- function(task, state) {
+  n_latents <- task$model$n_latents
+  with_seed(task$seed, state$start, {
+    matrix(stats::runif(n_latents * n_points(task$y)), n_latents)
+  })
+}
+
+random_targets <- function(task, state) {
+  size <- c(task$n_selected, n_points(task$y))
+  with_seed(task$seed, state$start, {
+    values <- matrix(stats::runif(prod(size)), size[1])
+    list(selected = random_slots(size, task$model$n_latents), prob_on = values)
+  })
 }
 
 # Slots x points of latents drawn at random; one that a point has already got leaves its slot empty.
