@@ -32,7 +32,10 @@ ranking_ranks <- c(25L, 50L, 100L, 200L, 400L)
 # counts as noise, as it does in a selection.
 basis_ranks <- function(method, objective = "vfe", counts = TRUE) {
   function(kernel, theta, y, targets, rank) {
-    basis <- engine$new_basis(method, kernel, theta, y, rank, objective)
+    # Fourier features come in pairs.
+    if (method == "fourier") rank <- rank - rank %% 2L
+    basis <- engine$new_basis(method, kernel, theta, y, rank, objective,
+                              tol = engine$selection_tol)
     features <- engine$basis_features(basis, kernel, theta, y)
     moments <- engine$feature_moments(features)
     basis$extra <- 0
