@@ -141,7 +141,7 @@ test_that("outputs may be rotated, and those that are 0 left out", {
   kernel <- kernel_composition()
   theta <- gp_theta(kernel, y)
   root <- .Call(C_gp_root, goal)
-  expect_identical(nrow(root), 3L)
+  expect_lt(nrow(root), nrow(goal))
   for (objective in objectives) {
     basis <- new_inducing(y[, 1:8], objective)
     a <- basis_evaluate(basis, kernel, theta, y, goal, 9L, inputs = TRUE)
