@@ -169,7 +169,7 @@ measure_batches <- function(options) {
     }
   )
   seeds <- if (is.null(options$seeds)) 1:2 else options$seeds
-  cells <- expand.grid(n_starts = c(8, 1), data = names(datasets), seed = seeds,
+  cells <- expand.grid(n_starts = c(8, 1), data = names(datasets)[options$data], seed = seeds,
                        stringsAsFactors = FALSE)
   rows <- Map(function(n_starts, data, seed) {
     raced <- race_batches(datasets[[data]](seed), seed, n_starts)

@@ -17,6 +17,7 @@
 #   seeds=1:20       some of the seeds, for ranking, recovery and selected: seed r draws data from
 #                    set.seed(100 + r) and fits from set.seed(1000 + r)
 #   points=1e6       for size: no more points than these
+#   data=1:2         for batches: bars, random components
 #   run=...          (internal) one measurement of size, in this process
 #
 # The first three can share the machine with other work; the last three measure time and want it
@@ -33,10 +34,11 @@ parts <- list(ranking = measure_ranking, recovery = measure_recovery, selected =
               size = measure_size, claims = measure_claims, batches = measure_batches)
 
 read_options <- function(given) {
-  options <- list(part = names(parts), seeds = NULL, points = 1e6, run = NULL)
+  options <- list(part = names(parts), seeds = NULL, points = 1e6, data = 1:2,
+                  run = NULL)
   for (argument in strsplit(given, "=", fixed = TRUE)) {
-    stopifnot(length(argument) == 2, argument[1] %in% c("part", "seeds", "points", "run"))
-    options[[argument[1]]] <- switch(argument[1], seeds = , points = eval(str2lang(argument[2])),
+    stopifnot(length(argument) == 2, argument[1] %in% c("part", "seeds", "points", "data", "run"))
+    options[[argument[1]]] <- switch(argument[1], seeds = , points = , data = eval(str2lang(argument[2])),
                                      strsplit(argument[2], ",", fixed = TRUE)[[1]])
   }
   stopifnot(options$part %in% names(parts))
