@@ -34,12 +34,13 @@ parts <- list(ranking = measure_ranking, recovery = measure_recovery, selected =
               size = measure_size, claims = measure_claims, batches = measure_batches)
 
 read_options <- function(given) {
-  options <- list(part = names(parts), seeds = NULL, points = 1e6, data = 1:2,
-                  run = NULL)
+  options <- list(part = names(parts), seeds = NULL, points = 1e6, data = 1:2, run = NULL)
   for (argument in strsplit(given, "=", fixed = TRUE)) {
     stopifnot(length(argument) == 2, argument[1] %in% c("part", "seeds", "points", "data", "run"))
-    options[[argument[1]]] <- switch(argument[1], seeds = , points = , data = eval(str2lang(argument[2])),
-                                     strsplit(argument[2], ",", fixed = TRUE)[[1]])
+    value <- argument[2]
+    options[[argument[1]]] <- switch(argument[1],
+                                     seeds = , points = , data = eval(str2lang(value)),
+                                     strsplit(value, ",", fixed = TRUE)[[1]])
   }
   stopifnot(options$part %in% names(parts))
   options
