@@ -36,9 +36,10 @@ gp_sparse_approximate <- function(selector, theta, y, n_threads = 1L) {
   kernel <- selector$kernel
   basis <- new_basis(selector$method, kernel, theta, y, selector$rank, selector$objective,
                      tol = selection_tol)
-  moments <- basis_moments(basis, kernel, theta, y, n_threads)
+  view <- basis_features(basis, kernel, theta, y, n_threads)
+  moments <- feature_moments(view)
   prepared <- basis_prepare(count_residual(basis, moments), kernel, theta, moments)
-  features <- prepared$transform %*% basis_features(basis, kernel, theta, y, n_threads)$features
+  features <- prepared$transform %*% view$features
   list(form = "features", basis = features, leverage = colSums(features^2),
        jitter = prepared$jitter, approximation = prepared)
 }

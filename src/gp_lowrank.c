@@ -36,15 +36,11 @@ GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, doub
   for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
 }
 
-GPS_CLONES static double square_of(size_t n, const double *x) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-  return sum;
-}
-
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out) {
-  for (size_t j = 0; j < n_cols; j++) out[j] = square_of(n_rows, x + j * n_rows);
+  for (size_t j = 0; j < n_cols; j++) {
+    const double *column = x + j * n_rows;
+    out[j] = dot_of(n_rows, column, column);
+  }
 }
 
 GPS_CLONES static void rescale(size_t n, double factor, double *x) {
