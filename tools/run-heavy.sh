@@ -86,8 +86,15 @@ documents() {
   [ "$failed" = 0 ]
 }
 
+# Tests that take too long for every change.
+testthat_slow() {
+  R_LIBS=$library NOT_CRAN=true GPS_TEST_FULL=true \
+    Rscript --no-init-file tools/run-testthat.R "$part"
+}
+
 case $part in
   c-*) tests/c/run.sh "$part" ;;
+  testthat-slow) testthat_slow ;;
   testthat-asan) testthat_asan ;;
   testthat-valgrind) testthat_valgrind ;;
   gctorture) R_LIBS=$library NOT_CRAN=true Rscript --no-init-file tools/gctorture.R ;;

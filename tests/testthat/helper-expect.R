@@ -62,3 +62,8 @@ print_quietly <- function(x) {
   utils::capture.output(result <- withVisible(print(x)))
   if (result$visible) result$value else invisible(result$value)
 }
+
+# Slow checks are a part of `make test-full` alone, which sets GPS_TEST_FULL.
+skip_unless_full <- function() {
+  skip_if_not(identical(Sys.getenv("GPS_TEST_FULL"), "true"), "a part of `make test-full`")
+}
