@@ -1,0 +1,45 @@
+# Fits that earlier versions stored, with the numbers that they gave (data-raw/stored-fits.R).
+
+stored_fits <- function() {
+  files <- list.files(test_path("stored"), "[.]rds$", recursive = TRUE, full.names = TRUE)
+  cases <- lapply(files, readRDS)
+  names(cases) <- sub("[.]rds$", "", file.path(basename(dirname(files)), basename(files)))
+  unlist(cases, recursive = FALSE)
+}
+
+# Numbers as stored, each leaf relative to its largest.
+expect_stored <- function(now, then, name) {
+  if (!is.list(then)) {
+    unlike <- !is.numeric(now) || length(now) != length(then)
+    off <- if (unlike) Inf else max(0, abs(now - then)) / max(1, abs(then))
+    return(expect(isTRUE(off <= 1e-12), sprintf("%s is off by %.3g.", name, off)))
+  }
+  expect_identical(names(now), names(then), info = name)
+  for (part in names(then)) expect_stored(now[[part]], then[[part]], paste0(name, "$", part))
+}
+
+test_that("fits of earlier versions give the same numbers", {
+  cases <- stored_fits()
+  expect_gt(length(cases), 45)
+  for (name in names(cases)) {
+    case <- cases[[name]]
+    numbers <- if (inherits(case$fit, "gp_fit")) gp_numbers else numbers_of
+    expect_stored(numbers(case$fit, case$newdata), case$numbers, name)
+  }
+})
+
+test_that("fits of earlier versions can be shown, drawn from and continued", {
+  cases <- Filter(function(case) inherits(case$fit, "gps_fit"), stored_fits())
+  for (name in names(cases)) {
+    fit <- cases[[name]]$fit
+    expect_output(print(fit), "Fit by", info = name)
+    expect_output(print(summary(fit)), info = name)
+    expect_length(simulate(fit, 2, seed = 1, n = 3), 2)
+    if (is.null(fit$y)) next
+    y <- if (is.null(fit$image_dim)) t(fit$y) else array(t(fit$y), c(fit$n_points, fit$image_dim))
+    expect_no_error(suppressWarnings({
+      update(fit, max_iter = 1, n_starts = 1, progress = FALSE)
+      gps_fit(y, fit$model, fit$selector, fit$n_selected, control = fit$control, start = fit)
+    }, classes = "gps_warning"))
+  }
+})
