@@ -93,7 +93,8 @@
 #' the same rule, which is a natural-gradient step of the variational posterior of its inducing
 #' points (Hensman, Fusi and Lawrence 2013, Gaussian processes for big data, *UAI*); a point is left
 #' out of them by the weight that its batch still has. It must be a method that learns from sums,
-#' see [selector_gp()].
+#' see [selector_gp()], and a model whose latents lie on no grid: [model_occlusive()] learns in
+#' batches with [selector_handcrafted()].
 #'
 #' `max_iter` counts passes over the data, and the trace has a row for each: its `iteration` is the
 #' number of updates so far, its bound the sum of the bounds of the batches at the parameters of

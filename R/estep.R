@@ -71,10 +71,9 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   check_want(want, method)
   states <- build_states(model, nrow(selected), max_active, method)
   beta <- check_number(beta, "beta", 0, open = TRUE)
-  chain <- if (method == "gibbs") {
-    value <- if (!is.null(value)) check_value(value, selected)
-    new_chain(check_sweeps(sweeps), stream_seed(), 0L, value, selected)
-  }
+  sweeps <- check_sweeps(sweeps)
+  if (!is.null(value)) value <- check_value(value, selected)
+  chain <- if (method == "gibbs") new_chain(sweeps, stream_seed(), 0L, value, selected)
   n_threads <- resolve_threads(n_threads)
   blocks <- if (is_source(y)) split_blocks(n_points(y), point_doubles(model)) else
     list(new_block(0, n_points(y)))

@@ -56,6 +56,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
               "a selector, as made by a selector_*() function")
   check_class(control, "control", "gps_control", "made by gps_control()")
   data <- read_data(y)
+  check_start(start, set_image(model, data$image_dim), data$y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control,
                    image_dim = data$image_dim)
   warn_data(task)
@@ -75,46 +76,32 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
-  y <- selector_data(y, selector)
-  moments <- data_moments(y)
-  model <- bind_data(set_image(model, image_dim), y, moments)
+  model <- set_image(model, image_dim)
   given <- list(selector = selector, control = control)
-  control <- resolve_control(control, model)
-  selector <- resolve_engine(selector, model, y, !is.null(control$batch_size))
-  selector <- resolve_selector(selector, model)
-  y <- selector_data(y, selector, model$grid)
-  n_choices <- count_choices(model)
-  if (inherits(selector, "gps_selector_full")) n_selected <- n_choices
-  n_selected <- check_n_selected(n_selected, model)
-  if (n_points(y) == 1 && inherits(selector, "gps_selector_gp") && n_selected < model$n_latents) {
-    gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
-  }
-  max_active <- check_max_active(max_active, model, n_selected)
-  method <- resolve_method(control$method, model, n_selected, max_active)
-  if (method == "gibbs" && control$monotone) refuse_monotone()
-  if (selector$explore * n_selected > most_explorers) {
-    gps_abort(sprintf(
-      "`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
-      format(selector$explore), n_selected, most_explorers
-    ))
-  }
+  plan <- plan_task(y, model, selector, n_selected, max_active, control)
+  control <- plan$control
+  y <- selector_data(y, plan$selector, plan$grid)
+  moments <- data_moments(y)
+  model <- bind_data(model, y, moments)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
-  c(list(y = y, moments = moments, batches = batches, model = model, selector = selector,
-         given = given,
-         n_selected = n_selected, max_active = max_active, method = method, sweeps = control$sweeps,
-         states = build_states(model, n_selected, max_active, method), control = control,
+  may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
+  c(list(y = y, moments = moments, batches = batches, model = model, given = given,
+         sweeps = control$sweeps,
+         states = build_states(model, plan$n_selected, plan$max_active, plan$method),
          seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),
-         explore = if (n_selected > 1 && n_selected < n_choices) selector$explore else 0,
+         explore = if (may_explore) plan$selector$explore else 0,
          max_iter = as.double(n_updates) * control$max_iter,
          deadline = proc.time()[["elapsed"]] + control$time_limit),
+    plan[c("selector", "n_selected", "max_active", "method", "control")],
     annealing_of(model, control, n_updates))
 }
 
 # A selector with the model's defaults for what was left NULL.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
+  check_moves(selector$screen, model)
   if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
@@ -148,6 +135,10 @@ is_constant <- function(task) {
 }
 
 warn_data <- function(task) {
+  is_learned <- inherits(task$selector, "gps_selector_gp")
+  if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
+    gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
+  }
   if (is_constant(task)) {
     gps_warn("`y` is constant: the noise variance will be at its floor.")
   }

@@ -11,8 +11,21 @@ has_stationary <- function(kernel) {
 # frequencies, from its spectral density at lengthscale 1: normal for an RBF, for a Matern of
 # smoothness nu Student's t of 2 nu degrees of freedom. Angles are measured from the data's mean.
 new_fourier <- function(kernel, y, rank) {
+  check_fourier(kernel, rank)
   types <- vapply(kernel$terms[has_stationary(kernel)], `[[`, "", "type")
-  if (length(types) == 0) {
+  count <- rank %/% 2L
+  share <- count %/% length(types) + (seq_along(types) <= count %% length(types))
+  frequencies <- Map(function(type, count, number) {
+    with_seed(fourier_seed, number, draw_frequencies(type, nrow(y), count))
+  }, types, share, seq_along(types), USE.NAMES = FALSE)
+  structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
+            class = c("gps_basis_fourier", "gps_basis"))
+}
+
+# Whether a kernel has features of this kind, and the rank enough of them.
+check_fourier <- function(kernel, rank) {
+  n_stationary <- sum(has_stationary(kernel))
+  if (n_stationary == 0) {
     gps_abort(paste(
       "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none:",
       "\"exact\" already takes time that is linear in the number of points there, and \"ichol\"",
@@ -20,19 +33,11 @@ new_fourier <- function(kernel, y, rank) {
     ))
   }
   check_even(rank)
-  count <- rank %/% 2L
-  if (count < length(types)) {
-    gps_abort(sprintf(
-      "`rank` must be at least %d, a cosine and a sine for each stationary term, not %d.",
-      2L * length(types), rank
-    ))
-  }
-  share <- count %/% length(types) + (seq_along(types) <= count %% length(types))
-  frequencies <- Map(function(type, count, number) {
-    with_seed(fourier_seed, number, draw_frequencies(type, nrow(y), count))
-  }, types, share, seq_along(types), USE.NAMES = FALSE)
-  structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
-            class = c("gps_basis_fourier", "gps_basis"))
+  if (rank %/% 2L >= n_stationary) return(invisible(rank))
+  gps_abort(sprintf(
+    "`rank` must be at least %d, a cosine and a sine for each stationary term, not %d.",
+    2L * n_stationary, rank
+  ))
 }
 
 check_even <- function(rank) {

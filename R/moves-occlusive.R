@@ -69,7 +69,8 @@ find_parts <- function(task, state, on) {
     }
   }
   pairs <- do.call(rbind, pairs)
-  if (nrow(pairs) == 0) return(list())
+  # Of a single slot there are no pairs.
+  if (is.null(pairs) || nrow(pairs) == 0) return(list())
   found <- stats::aggregate(list(n = rep(1, nrow(pairs))), as.data.frame(pairs), sum)
   found$share <- found$n / pmax(pmin(usage[found$V1], usage[found$V2]), 1)
   found <- found[found$share >= least_together & found$n >= 5, ]

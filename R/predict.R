@@ -72,6 +72,7 @@ predict.gps_fit <- function(object, newdata = NULL,
     check_locations(object, sprintf("`type` = \"%s\"", type))
   }
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
+  if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (is.null(newdata)) {
     row_names <- object$row_names
     if (type == "prob") return(component_probs(object))

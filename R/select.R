@@ -141,15 +141,20 @@ resolve_screen <- function(screen, model, n_selected) {
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]
-  if (!on_grid && screen$moves > 0) {
-    gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
-                      dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
-  }
   # No more candidates of a kind than there are latents: draws beyond that only take time.
   for (kind in c("propose", "explore", "guided", "conditional")) {
     screen[[kind]] <- pmin(screen[[kind]], n_latents)
   }
   screen
+}
+
+# Neighbours there are on a grid only.
+check_moves <- function(screen, model) {
+  if (!is.list(screen) || !isTRUE(screen$moves > 0) || !is.null(model$grid)) {
+    return(invisible(screen))
+  }
+  gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
+                    dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
 }
 
 # Selected latents; the attribute `n_gains` says how many gains the model was asked for.

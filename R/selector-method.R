@@ -7,6 +7,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   n_points <- n_points(y)
   if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
   if (!inherits(selector, "gps_selector_gp")) return(selector)
+  if (is_batched && !is.null(model$grid)) refuse_grid_batches(model)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
     selector$method <- if (is_batched || !is_small_source(y)) {
@@ -38,6 +39,17 @@ refuse_batches <- function(which) {
     paste("Minibatches need a selector that learns from sums over data points, and %s needs",
           "all points at once: use `method` \"ichol\", \"inducing\" or \"fourier\"."),
     which
+  ))
+}
+
+# Latents on a grid are regressed by coefficients of each point over all others, which a batch does
+# not have.
+refuse_grid_batches <- function(model) {
+  gps_abort(sprintf(
+    paste("`batch_size` cannot be used with selector_gp() for the model %s: each data point would",
+          "be ranked by the predictions of others. What works: selector_handcrafted() in batches,",
+          "or selector_gp() without `batch_size`."),
+    dQuote(model$name, FALSE)
   ))
 }
 

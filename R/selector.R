@@ -13,7 +13,8 @@
 #' gets one, since the kernel matrix would be singular otherwise. For models whose latents lie on a
 #' grid, the variance of a linear term begins in units of the data's mean squared norm, and refits
 #' are to the smoothed expectations. `selector_handcrafted()` uses the
-#' affinity that the model's author designed, `selector_full()` selects all latents (exact EM),
+#' affinity that the model's author designed, `selector_full()` selects all latents (exact EM; an
+#' error for models whose latents lie on a grid, where a state holds one place of each component),
 #' `selector_random()` any (a control), and `selector_custom()` those with the largest values of a
 #' function of yours.
 #'

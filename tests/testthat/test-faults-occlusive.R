@@ -45,8 +45,7 @@ test_that("images of any scale are learned alike, or refused", {
 
 test_that("one image is not constant, one grey level is", {
   y <- few_scenes()
-  expect_no_warning(fit_few(y[1, , , drop = FALSE], components = 1, max_iter = 1,
-                            selector = selector_full()))
+  expect_no_warning(fit_few(y[1, , , drop = FALSE], components = 1, max_iter = 1))
   expect_warning(fit_few(0 * y + 3, max_iter = 1), "constant", class = "gps_warning")
 })
 
@@ -60,4 +59,33 @@ test_that("a fixed background is what the model says, and sizes have limits", {
   expect_gps_error(gps_screen(keep = FALSE, guided = c(0, 3)), "need `keep` = TRUE")
   expect_gps_error(gps_screen(keep = FALSE, conditional = c(1, 1)), "need `keep` = TRUE")
   expect_false(gps_screen(keep = FALSE)$keep)
+})
+
+test_that("one component, one slot, one image, windows as large as images: all are fitted", {
+  set.seed(5)
+  y <- array(stats::rnorm(12 * 64 * 3, sd = 0.05), c(12, 8, 8, 3))
+  for (i in 1:9) y[i, i %% 5 + 1:4, (2 * i) %% 5 + 1:4, ] <- 0.8
+  images <- list(grey = y[, , , 1], colour = y, one = y[1, , , 1, drop = FALSE],
+                 flat = 0 * y[, , , 1] + 0.3)
+  selectors <- list(selector_handcrafted(), selector_handcrafted(FALSE), selector_random(),
+                    selector_gp(method = "exact"), selector_gp(method = "ichol", rank = 5))
+  fits <- expand.grid(components = 1:2, n_selected = 1:2, image = names(images),
+                      selector = seq_along(selectors), size = c(4, 8), stringsAsFactors = FALSE)
+  fits <- fits[fits$n_selected <= fits$components, ]
+  # All of them are slow; every seventh has each value beside most of the others.
+  is_full <- identical(Sys.getenv("GPS_TEST_FULL"), "true")
+  for (i in seq(1, nrow(fits), by = if (is_full) 1 else 7)) {
+    what <- fits[i, ]
+    set.seed(1)
+    fit <- suppressWarnings(
+      gps_fit(images[[what$image]], model_occlusive(what$components, rep(what$size, 2)),
+              selectors[[what$selector]], n_selected = what$n_selected,
+              control = gps_control(max_iter = 40, n_threads = 1, progress = FALSE, hold = 1,
+                                    grow = if (i %% 2 == 0) 5)),
+      classes = "gps_warning"
+    )
+    numbers <- c(fit$bound, unlist(coef(fit)))
+    expect_true(all(is.finite(numbers)), label = paste(what, collapse = " "))
+    expect_identical(dim(predict(fit)), c(nrow(images[[what$image]]), what$components))
+  }
 })

@@ -135,12 +135,13 @@ test_that("every model learns in batches, by sampling too", {
     list(model_max_spike_slab(10), simulate_bars(300, "max_spike_slab", psi = 0.1)$y, "auto"),
     list(model_binary_sparse(10), batch_bars(300)$y, "gibbs"),
     list(model_gaussian_mixture(10), simulate_clusters(300, 10, 4)$y, "auto"),
-    list(model_occlusive(4, c(8, 8)), scene_data()$y, "auto")
+    list(model_occlusive(4, c(8, 8)), scene_data()$y, "auto", selector_handcrafted())
   )
   for (case in cases) {
     set.seed(74)
+    selector <- if (length(case) > 3) case[[4]] else selector_gp(rank = 30)
     fit <- suppressWarnings(
-      gps_fit(case[[2]], case[[1]], selector_gp(rank = 30), n_selected = 3,
+      gps_fit(case[[2]], case[[1]], selector, n_selected = 3,
               control = gps_control(max_iter = 6, progress = FALSE, n_threads = 1, n_starts = 2,
                                     batch_size = 40, method = case[[3]])),
       classes = "gps_warning"
