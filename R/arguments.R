@@ -9,8 +9,10 @@ gps_abort <- function(message, class = c("argument", "model", "numeric", "data")
                       call = NULL))
 }
 
-gps_warn <- function(message, ...) {
-  warning(warningCondition(message, ..., class = "gps_warning", call = NULL))
+# A warning of class gps_warning and, where it has one of its own, gps_warning_<class>.
+gps_warn <- function(message, ..., class = NULL) {
+  class <- c(if (!is.null(class)) paste0("gps_warning_", class), "gps_warning")
+  warning(warningCondition(message, ..., class = class, call = NULL))
 }
 
 # A short description of a value for messages.

@@ -185,9 +185,16 @@ check_fit_choices <- function(parts) {
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
   need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
              sum(parts$starts$chosen) == 1, "`starts` is not its table of starts")
+  need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
   need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+# Fits of 0.1.0 have none.
+is_standing <- function(standing) {
+  is.null(standing) || is.list(standing) && is.character(standing$degenerate) &&
+    !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused)
 }
 
 is_control <- function(control) {

@@ -153,6 +153,10 @@ gps_mstep.gps_known_noise <- function(model, params, stats) {
   result
 }
 
+# What is known is on no floor.
+#' @export
+find_degenerate.gps_known_noise <- function(model, params, found) character()
+
 #' @rdname gps_denoise
 #' @export
 print.gps_denoised <- function(x, ...) {

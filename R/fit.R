@@ -22,6 +22,17 @@
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
 #'   same model to go on from. With a start there are no short starts.
 #'
+#' @section Likelihoods without a maximum:
+#' A mixture's likelihood grows without end where a covariance has no width in some direction, and
+#' that of the other models where the data are explained without noise. Floors stop it (see the
+#' model's page), but the bound, AIC and BIC are then what the floors make of them, and cannot be
+#' compared. Such a fit has a warning of class `gps_warning_degenerate` (its field `reasons` has the
+#' sentences one by one), lines in `print()`, and an attribute of `logLik()`. Reasons are: a
+#' constant column (diagonal and full covariances); duplicated or linearly dependent columns, no
+#' more rows than columns, a cluster of fewer than D + 1 points (full covariances; 2 points else); a
+#' cluster that has shrunk onto repeated rows or onto one value of a discrete column; a noise
+#' variance at its floor.
+#'
 #' @section Reproducibility:
 #' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same
 #' data, seed, model, version and BLAS give the same bits for any number of threads. Another BLAS,
@@ -40,7 +51,9 @@
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
 #'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`), and
 #'   where that was by few basis functions it holds all that predicting needs. An interrupt gives
-#'   the best state so far with a warning.
+#'   the best state so far with a warning. `standing` says what the end of the fit stands on:
+#'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
+#'   `unused`, numbers of the latents or components that are on in less than one point.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -59,7 +72,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   check_start(start, set_image(model, data$image_dim), data$y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control,
                    image_dim = data$image_dim)
-  warn_data(task)
+  facts <- warn_data(task)
   # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
   # complete.
   suspendInterrupts({
@@ -70,6 +83,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     tryCatch(allowInterrupts(Sys.sleep(0)),
              interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
   })
+  warn_degenerate(fit, is_said = is_constant(task))
+  doubt_fit(fit$model, fit$params, facts)
   fit
 }
 
@@ -140,7 +155,7 @@ warn_data <- function(task) {
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   if (is_constant(task)) {
-    gps_warn("`y` is constant: the noise variance will be at its floor.")
+    gps_warn("`y` is constant: the noise variance will be at its floor.", class = "degenerate")
   }
   n_choices <- count_choices(task$model)
   if (n_choices > n_points(task$y)) {
@@ -148,7 +163,20 @@ warn_data <- function(task) {
                      if (is.null(task$model$grid)) "latents" else "components", n_choices,
                      n_points(task$y)))
   }
+  doubt_data(task$model, task)
 }
+
+# Warns of data that cannot be a model's, before the fit; the value is what doubt_fit() needs of
+# them once the parameters are known, or NULL.
+doubt_data <- function(model, task) UseMethod("doubt_data")
+
+#' @export
+doubt_data.default <- function(model, task) NULL
+
+doubt_fit <- function(model, params, facts) UseMethod("doubt_fit")
+
+#' @export
+doubt_fit.default <- function(model, params, facts) invisible()
 
 # Short starts, the one start of the paper's algorithm, or where the user says.
 first_state <- function(task, start) {
@@ -236,6 +264,7 @@ new_fit <- function(task, state, data) {
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
     prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) kept_data(data$y),
     image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
+    standing = find_standing(task, state, data$col_names),
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")

@@ -15,7 +15,9 @@
 #' sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of the paper: a lower bound of the
 #' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
 #' it. By Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
-#' `error`, its standard error. A fit whose data have not been kept (`gps_control(keep_data =
+#' `error`, its standard error. Where the likelihood has no maximum, so that AIC and BIC mean
+#' nothing, `logLik()` has the attribute `degenerate`, which says why: see "Likelihoods without a
+#' maximum" in [gps_fit()]. A fit whose data have not been kept (`gps_control(keep_data =
 #' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
 #' `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit is.
 #'
@@ -74,7 +76,7 @@ describe_fit <- function(fit) {
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
                            plain_number(fit$bound / fit$n_points)), describe_error(fit)),
-    Status = describe_status(fit), Starts = describe_starts(fit$starts)
+    Status = describe_status(fit), Starts = describe_starts(fit$starts), describe_standing(fit)
   )
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
@@ -183,6 +185,7 @@ logLik.gps_fit <- function(object, ...) {
   check_fit(object)
   structure(object$bound, df = count_free(object$model), nobs = object$n_points,
             error = if (object$method == "gibbs") object$bound_error,
+            degenerate = said_reasons(object),
             class = c("gps_bound", "logLik"))
 }
 
@@ -199,6 +202,12 @@ count_free <- function(model) {
     (model$rule$min_active == 1 && model$rule$max_active == 1)
 }
 
+# Why the bound has no maximum, NULL where it has one.
+said_reasons <- function(fit) {
+  reasons <- fit$standing$degenerate
+  if (length(reasons) > 0) reasons
+}
+
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   error <- attr(x, "error")
@@ -206,6 +215,11 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
               format(c(x), digits = digits),
               if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),
               as.integer(attr(x, "df")), attr(x, "nobs")))
+  reasons <- attr(x, "degenerate")
+  if (length(reasons) > 0) {
+    cat("It has no maximum, and this is what floors make of it:", paste(reasons, collapse = "; "),
+        "\n")
+  }
   invisible(x)
 }
 

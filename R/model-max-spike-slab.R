@@ -11,7 +11,9 @@
 #' `b_h ~ Bernoulli(pi_h)` and intensities `z_h ~ N(mu_h, psi_h)` independently for h = 1..H, and
 #' `y_d ~ N(m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)` and
 #' `W` of D x H. The 0 is there whatever is on: in the paper it stands in the maximum wherever a
-#' latent is off. What data have below zero is noise to this model, so they should not be centred.
+#' latent is off. What data have below zero is noise to this model, so they should not be centred:
+#' [gps_fit()] warns (class `gps_warning_negative`) where columns lie below zero more often or
+#' further than any noise does, or where the means of all columns are zero.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -141,4 +143,89 @@ move_component.gps_max_spike_slab <- function(model, params, from, split) {
   params$mu[from] <- if (into > 0) params$mu[into] else stats::median(params$mu[-from])
   params$psi[from] <- if (into > 0) params$psi[into] else stats::median(params$psi[-from])
   params
+}
+
+# What a column has below zero is noise, whatever is on: given its size, a value is below zero with
+# a probability of at most one half, independently of all others. So sums of signs, of values and of
+# signed squares are not far below zero, of no column and not of all cells together; and no column's
+# mean is zero to the last digit.
+#' @export
+doubt_data.gps_max_spike_slab <- function(model, task) {
+  facts <- sign_facts(task)
+  sums <- facts$sums
+  if (all(facts$lowest >= 0)) return(NULL)
+  has_values <- sums[, "cells"] > 0
+  if (all(abs(sums[has_values, "value"]) <= 1e-9 * sums[has_values, "size"])) {
+    warn_negative("the mean of every column is 0, as if the data had been centred")
+    return(NULL)
+  }
+  low <- which(is_negative(sums, n_tests = nrow(sums)))
+  if (length(low) == 0 && !is_negative(t(colSums(sums)), 1)) return(facts)
+  where <- if (length(low) > 0) column_words(low, NULL, c("has", "have")) else "the data have"
+  cells <- if (length(low) > 0) sums[low, , drop = FALSE] else sums
+  warn_negative(sprintf("%s %.0f %% of their values below 0, too many or too low for noise", where,
+                        100 * sum(cells[, "below"]) / sum(cells[, "cells"])))
+  NULL
+}
+
+# Once the noise is known: no value is far below zero for it, and no column's mean square below zero
+# is more than twice what half a column of noise has (with room for chance and for a fit that takes
+# noise for signal).
+#' @export
+doubt_fit.gps_max_spike_slab <- function(model, params, facts) {
+  if (is.null(facts)) return(invisible())
+  noise <- sqrt(params$sigma2) / facts$scale
+  most <- 2 * noise^2 * (1 + 5 / sqrt(facts$n_points))
+  low <- which(facts$lowest < -8 * noise | facts$sums[, "below_square"] / facts$n_points > most)
+  if (length(low) == 0) return(invisible())
+  warn_negative(sprintf("%s values as low as %s, %s standard deviations of the noise below it",
+                        column_words(low, NULL, c("has", "have")),
+                        plain_number(min(facts$lowest[low]) * facts$scale, 3),
+                        plain_number(-min(facts$lowest[low]) / noise, 2)))
+}
+
+# list(sums [D x 9], lowest [D], n_points, scale): what columns have on either side of zero, in
+# units of `scale`.
+sign_facts <- function(task) {
+  scale <- sqrt(variance_scale(task$moments))
+  parts <- map_blocks(task, function(task, block) {
+    y <- block_data(task$y, block) / scale
+    list(sums = sign_sums(y), lowest = lowest_of_rows(y))
+  })
+  list(sums = Reduce(`+`, lapply(parts, `[[`, "sums")),
+       lowest = do.call(pmin, lapply(parts, `[[`, "lowest")), n_points = n_points(task$y),
+       scale = scale)
+}
+
+lowest_of_rows <- function(y) {
+  y[cbind(seq_len(nrow(y)), max.col(-y, ties.method = "first"))]
+}
+
+sign_sums <- function(y) {
+  size <- abs(y)
+  square <- y^2
+  cbind(below = rowSums(y < 0), cells = rowSums(y != 0), sign = rowSums(sign(y)),
+        value = rowSums(y), size = rowSums(size), signed_square = rowSums(y * size),
+        square = rowSums(square), fourth = rowSums(square^2),
+        below_square = rowSums(square * (y < 0)))
+}
+
+# Whether sums of signs, values or signed squares lie below zero by more than chance has it in
+# `n_tests` columns, and by more than a fifth of what they could.
+is_negative <- function(sums, n_tests) {
+  limit <- stats::qnorm(1e-4 / n_tests)
+  is_low <- function(sum, deviation, most) {
+    sum < limit * sqrt(deviation) & sum < -0.2 * most
+  }
+  is_low(sums[, "sign"], sums[, "cells"], sums[, "cells"]) |
+    is_low(sums[, "value"], sums[, "square"], sums[, "size"]) |
+    is_low(sums[, "signed_square"], sums[, "fourth"], sums[, "square"])
+}
+
+warn_negative <- function(what) {
+  gps_warn(sprintf(paste(
+    "model_max_spike_slab() takes all that `y` has below 0 for noise, but %s: do not centre the",
+    "data, and move them so that 0 is what they are where nothing is on; or use",
+    "model_spike_slab()."
+  ), what), class = "negative")
 }

@@ -16,6 +16,7 @@
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
 #'   least 0.99; components with locations: cosine at the best shift above 0.9), none beyond 2000
 #'   components;
+#' * `degenerate`: why the likelihood has no maximum, see [gps_fit()]; `character()` where it has;
 #' * `events`: data frame of floors, rescues, jitter and moves of components (see [gps_control()])
 #'   in the trace: `event`, `iterations` (how many), `last` (iteration of the main run);
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
@@ -34,6 +35,7 @@ summary.gps_fit <- function(object, ...) {
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
          dead = which(usage < 1), duplicates = find_duplicates(object$params, object$model),
+         degenerate = c(character(), object$standing$degenerate),
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
          nobs = object$n_points, aic = stats::AIC(bound),

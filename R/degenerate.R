@@ -1,0 +1,245 @@
+# What the end of a fit stands on: a likelihood without a maximum, where the bound is what floors
+# make of it, and latents that nobody uses. Found once, when the fit is made; print(), summary() and
+# logLik() repeat it.
+
+# list(degenerate, unused): sentences on why the likelihood has no maximum, named by their kinds,
+# and the numbers of latents (components, where they have places) that are on in less than one
+# point.
+find_standing <- function(task, state, col_names) {
+  slots <- list(model = task$model, selected = state$selected, prob_on = state$prob_on)
+  usage <- component_usage(slots)
+  found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
+  list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
+       unused = which(usage < 1))
+}
+
+# Sentences on why the likelihood has no maximum, named by their kinds; character() where it has
+# one. `found` has the number of points, in how many each latent is on, and the columns' names.
+find_degenerate <- function(model, params, found) UseMethod("find_degenerate")
+
+# Models with one noise variance: the bound grows without end as it goes to 0.
+#' @export
+find_degenerate.default <- function(model, params, found) {
+  floor <- noise_floor(model)
+  if (is.null(params$sigma2) || is.null(floor) || params$sigma2 > (1 + 1e-6) * floor) {
+    return(character())
+  }
+  c(noise = sprintf("the noise variance is at its floor, %s, as the data are explained without any",
+                    plain_number(floor, 3)))
+}
+
+# The floor of sigma2, or NULL.
+noise_floor <- function(model) UseMethod("noise_floor")
+
+#' @export
+noise_floor.default <- function(model) NULL
+
+#' @export
+noise_floor.gps_binary_sparse <- function(model) model$options$options[2]
+
+#' @export
+noise_floor.gps_spike_slab <- function(model) model$options$options[2]
+
+#' @export
+noise_floor.gps_max_spike_slab <- function(model) model$options$options[2]
+
+#' @export
+noise_floor.gps_occlusive <- function(model) model$options$options[10]
+
+# Mixtures: what has no width, in units of the floors of the variances.
+#' @export
+find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
+  kind <- model$settings$covariance
+  if (kind == "full" && found$n_points <= model$n_dims) {
+    return(c(few_rows = sprintf(
+      "%s of %s: a full covariance needs more rows than columns (is the table transposed?)",
+      plural(found$n_points, "row"), plural(model$n_dims, "column")
+    )))
+  }
+  total <- total_width(model, params)
+  flat <- which(total$variance < at_floor)
+  if (length(flat) == length(total$variance)) return(c(no_spread = "the rows are all equal"))
+  c(no_spread = describe_no_spread(flat, kind, found$names),
+    collinear = describe_collinear(total, flat, found$names),
+    few_points = describe_few_points(model, found),
+    collapsed = describe_collapsed(model, params, total, flat, found))
+}
+
+# Widths below this many floors are the floor's, not the data's.
+at_floor <- 2
+
+# What the clusters together say of the data, in units of the floors: `variance` of each column (of
+# all at once, where covariances are spherical), and of a full covariance `low`, the directions
+# without width, D x k.
+total_width <- function(model, params) {
+  floors <- sigma_floors(model)
+  shift <- params$mu - drop(params$mu %*% params$pi)
+  between <- drop(shift^2 %*% params$pi)
+  kind <- model$settings$covariance
+  if (kind == "spherical") {
+    return(list(variance = (mean(between) + sum(params$pi * params$sigma)) / floors[1]))
+  }
+  if (kind == "diagonal") {
+    return(list(variance = (between + drop(params$sigma %*% params$pi)) / floors))
+  }
+  n_dims <- model$n_dims
+  within <- matrix(matrix(params$sigma, n_dims^2) %*% params$pi, n_dims)
+  total <- within + tcrossprod(shift * rep(params$pi, each = n_dims), shift)
+  list(variance = diag(total) / floors, low = low_directions(total, floors))
+}
+
+# Directions in which a covariance has less than `at_floor` floors: D x k. The factorisation is
+# cheap and tells whether there are any.
+low_directions <- function(sigma, floors) {
+  unit <- sqrt(floors)
+  scaled <- sigma / unit / rep(unit, each = length(unit))
+  raised <- scaled
+  diag(raised) <- diag(raised) - at_floor
+  if (is.matrix(tryCatch(chol(raised), error = function(condition) NULL))) return(NULL)
+  parts <- eigen(scaled, symmetric = TRUE)
+  parts$vectors[, parts$values < at_floor, drop = FALSE]
+}
+
+count_low <- function(low) if (is.null(low)) 0L else ncol(low)
+
+# The floors of the variances, one a column.
+sigma_floors <- function(model) rep_len(model$options$options[2], model$n_dims)
+
+describe_no_spread <- function(flat, kind, names) {
+  if (kind == "spherical" || length(flat) == 0) return(NULL)
+  sprintf("%s no spread", column_words(flat, names, c("has", "have")))
+}
+
+# Columns of the directions without width, beyond those without spread.
+describe_collinear <- function(total, flat, names) {
+  if (count_low(total$low) <= length(flat)) return(NULL)
+  weight <- rowSums(total$low^2)
+  weight[flat] <- 0
+  columns <- which(weight > 0.01)
+  what <- if (length(columns) == 2) {
+    "the same but for unit and offset"
+  } else {
+    "linearly dependent"
+  }
+  sprintf("%s %s", column_words(columns, names, c("is", "are")), what)
+}
+
+# Clusters whose covariance too few points determine, and that keep an older one. Unused ones count
+# where there are too few points for all clusters.
+describe_few_points <- function(model, found) {
+  is_full <- model$settings$covariance == "full"
+  needed <- if (is_full) model$n_dims + 1 else 2
+  least <- if (found$n_points < needed * model$n_latents) 0 else 1
+  few <- which(found$usage < needed * (1 - 1e-9) & found$usage >= least)
+  if (length(few) == 0) return(NULL)
+  sprintf("%s %s %s, and %s covariance needs %d", listed(few, "cluster"),
+          if (length(few) == 1) "has" else "have at most", shown_usage(max(found$usage[few])),
+          if (is_full) sprintf("a full %d x %d", model$n_dims, model$n_dims) else "a",
+          as.integer(needed))
+}
+
+# Never rounded up to what would be enough.
+shown_usage <- function(usage) {
+  shown <- floor(10 * usage) / 10
+  paste(plain_number(shown), if (shown == 1) "point" else "points")
+}
+
+# Clusters that have shrunk onto a plane, a line or a point, beyond what all data lack.
+describe_collapsed <- function(model, params, total, flat, found) {
+  needed <- if (model$settings$covariance == "full") model$n_dims + 1 else 2
+  enough <- which(found$usage >= needed * (1 - 1e-9))
+  narrow <- lapply(enough, narrow_columns, model = model, params = params, total = total,
+                   flat = flat)
+  is_narrow <- lengths(narrow) > 0
+  if (!any(is_narrow)) return(NULL)
+  shown <- utils::head(which(is_narrow), 3)
+  words <- vapply(shown, function(i) {
+    columns <- narrow[[i]]
+    sprintf("cluster %d (%s points) has shrunk to no width%s", enough[i],
+            plain_number(found$usage[enough[i]], 3),
+            if (length(columns) == model$n_dims) "" else
+              paste(" in", column_words(columns, found$names)))
+  }, "")
+  more <- sum(is_narrow) - length(shown)
+  paste(c(words, if (more > 0) sprintf("and so %s more", if (more == 1) "has one" else
+    paste("have", more))), collapse = ", ")
+}
+
+# Columns in which a cluster has no width although all data have.
+narrow_columns <- function(k, model, params, total, flat) {
+  floors <- sigma_floors(model)
+  switch(
+    model$settings$covariance,
+    spherical = if (params$sigma[k] < at_floor * floors[1]) seq_len(model$n_dims),
+    diagonal = setdiff(which(params$sigma[, k] < at_floor * floors), flat),
+    full = {
+      low <- low_directions(cluster_covariance(params, k), floors)
+      if (count_low(low) > count_low(total$low)) {
+        setdiff(which(rowSums(low^2) > 0.05), flat)
+      }
+    }
+  )
+}
+
+# "column 2 (b) is", "columns 1, 2 and 3 are": at most six by name.
+column_words <- function(columns, names, verb = NULL) {
+  label <- as.character(columns)
+  if (!is.null(names)) label <- sprintf("%s (%s)", label, dQuote(names[columns], FALSE))
+  paste(c(listed(label, "column"), if (length(columns) == 1) verb[1] else verb[2]),
+        collapse = " ")
+}
+
+# "cluster 1", "clusters 1, 2 and 3", "clusters 1, 2, 3, 4, 5, 6 and 12 more".
+listed <- function(label, noun) {
+  n <- length(label)
+  if (n == 1) return(paste(noun, label))
+  last <- if (n > 7) paste(n - 6, "more") else label[n]
+  paste0(noun, "s ", paste(label[seq_len(min(n - 1, 6))], collapse = ", "), " and ", last)
+}
+
+# One warning for all that is wrong, with what to do. What the fit has already said is left out.
+warn_degenerate <- function(fit, is_said = FALSE) {
+  reasons <- fit$standing$degenerate
+  if (length(reasons) == 0 || is_said) return(invisible())
+  gps_warn(sprintf(
+    paste("The likelihood has no maximum here, so that the bound, AIC and BIC are what floors make",
+          "of it: %s. %s"),
+    paste(reasons, collapse = "; "), paste(unique(degenerate_cures[names(reasons)]), collapse = " ")
+  ), class = "degenerate", reasons = reasons)
+}
+
+degenerate_cures <- c(
+  noise = "Compare no such fits by their bounds; use fewer latents, or data with noise.",
+  few_rows = "Rows are data points: use t(y), or covariance = \"diagonal\".",
+  no_spread = "Drop what is constant: it tells nothing of clusters.",
+  collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",
+  few_points = "Use fewer clusters, fewer columns or a simpler covariance.",
+  collapsed = paste("Use fewer clusters or a simpler covariance, and look for rows or values that",
+                    "are repeated.")
+)
+
+# Lines of print() on what the end of a fit stands on.
+describe_standing <- function(fit) {
+  unused <- fit$standing$unused
+  floors <- last_floors(fit)
+  reasons <- c(character(), fit$standing$degenerate)
+  names(reasons) <- rep_len(c("Degenerate", rep("", length(reasons))), length(reasons))
+  c(reasons,
+    Floors = if (length(floors) > 0) paste(paste(floors, collapse = ", "), "in the last M-step"),
+    Unused = if (length(unused) > 0) {
+      sprintf("%s, on in less than one point", listed(unused, unit_word(fit$model)))
+    })
+}
+
+unit_word <- function(model) {
+  if (!is.null(model$grid)) return("component")
+  if (model$rule$min_active == 1) "cluster" else "latent"
+}
+
+# Floors and rescues of the model in the last M-step of the main run, as the trace has them.
+last_floors <- function(fit) {
+  rows <- fit$trace$events[fit$trace$start == 0]
+  if (length(rows) == 0) return(character())
+  events <- strsplit(rows[length(rows)], ", ", fixed = TRUE)[[1]]
+  events[sub(" [0-9]+$", "", events) %in% fit$model$events]
+}
