@@ -62,7 +62,10 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
                       value = NULL) {
   check_bound_model(model)
-  y <- read_rows(y, model)
+  params <- align_params(model, params, "params")
+  named <- column_names(model, params)
+  given <- data_names(y)
+  y <- read_rows(pick_columns(plain_numbers(y), named, "y", "`params`"), model)
   params <- check_all_params(model, params, "params")
   selected <- check_selected(selected, model$n_latents, n_points(y))
   max_active <- check_max_active(max_active, model, nrow(selected))
@@ -86,8 +89,26 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
     if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
   }
   if (!is.null(result$draws)) result$draws <- aperm(result$draws, c(3, 1, 2))
+  if (!is.null(result$response)) {
+    result$response <- name_response(result$response, named, given)
+  }
   sampled <- if (method == "gibbs") c("value", "variance")
   result[c("prob_on", "log_evidence", intersect(estep_results, c(want, sampled)))]
+}
+
+# Names of the columns of data, as they are given.
+data_names <- function(y) {
+  if (is_source(y)) y$names else if (length(dim(y)) == 2) colnames(y)
+}
+
+# Columns in the order in which the data were given, with names where these or the parameters have
+# any.
+name_response <- function(response, named, given) {
+  place <- match_columns(given, named, "y", "`params`")
+  shown <- if (is.null(given)) named else if (is.null(place)) given else named
+  if (is.null(shown)) return(response)
+  colnames(response) <- shown
+  if (is.null(place)) response else response[, order(place), drop = FALSE]
 }
 
 # Data with the model's dimensions, D x n or a source.

@@ -9,7 +9,7 @@
 #' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
-#'   time.
+#'   time, or a dense one.
 #' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
 #'   [model_gaussian_mixture()] or [model_occlusive()].
 #' @param selector a selector, see [selector_gp()].
@@ -20,7 +20,16 @@
 #'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
 #' @param control see [gps_control()].
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
-#'   same model to go on from. With a start there are no short starts.
+#'   same model to go on from. With a start there are no short starts. Columns are matched by name.
+#'
+#' @section Names of columns:
+#' A fit keeps the names of the data's columns, and its parameters have them. Where names tell all
+#' columns apart, whatever is used with the fit is matched by name: `newdata`, parameters or a fit
+#' as `start`, data and parameters in single steps, components in [match_components()]; further
+#' columns of `newdata` are left out. Where some are missing, empty or alike, columns are matched by
+#' position, and names that contradict this are an error. 64-bit integers (class integer64) are read
+#' by value, TRUE and FALSE as 1 and 0, of which a warning tells where they are columns of a data
+#' frame.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and
@@ -68,10 +77,14 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   check_class(selector, "selector", "gps_selector",
               "a selector, as made by a selector_*() function")
   check_class(control, "control", "gps_control", "made by gps_control()")
+  tell_logical(y, "y")
   data <- read_data(y)
+  if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control,
                    image_dim = data$image_dim)
+  task$columns <- data$col_names
+  task$rows <- data$row_names
   facts <- warn_data(task)
   # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
   # complete.
@@ -213,18 +226,22 @@ inform_state <- function(task, state) {
 }
 
 # Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
-# another size latents have other numbers.
+# another size latents have other numbers, and rows of other names are other data.
 resume_state <- function(task, fit) {
   check_fit(fit)
-  state <- new_state(check_all_params(task$model, fit$params, "start"), 0L, task$explore)
+  params <- align_params(task$model, stats::coef(fit), "start", task$columns)
+  state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
   state$was_interrupted <- FALSE
-  if (identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
+  is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
+  if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
         identical(fit$model$grid, task$model$grid)) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
     if (task$method == "gibbs") state["value"] <- fit["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
           length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
-      state$memory <- new_gp_memory(task$selector, task$y, theta = fit$kernel_theta)
+      place <- match_columns(fit$col_names, task$columns, "start", "`y`")
+      theta <- permute_theta(task$selector$kernel, fit$kernel_theta, place)
+      state$memory <- new_gp_memory(task$selector, task$y, theta = theta)
     }
     state$memory <- learn_selector(task$selector, task, state)
   }

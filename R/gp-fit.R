@@ -121,6 +121,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                    method = c("exact", "auto", "ichol", "inducing", "fourier", "divide"),
                    optimise = TRUE, max_evals = 100, n_threads = NULL, rank = NULL,
                    objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE) {
+  tell_logical(x, "x")
   x <- check_points(x, "x")
   targets <- check_points(targets, "targets")
   if (nrow(targets) != nrow(x)) {
@@ -185,6 +186,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
 
 # A matrix with points in rows; a bare vector is one column.
 check_points <- function(x, arg) {
+  x <- plain_numbers(x)
   if (is.numeric(x) && is.null(dim(x)) && !is.factor(x) && length(x) > 0) x <- matrix(x, ncol = 1)
   check_matrix(x, arg)
 }

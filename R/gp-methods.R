@@ -45,9 +45,9 @@ check_moments <- function(moments) {
   }
 }
 
-# New points with the columns of the data the fit has seen: by name where both have names, else by
-# position.
+# New points with the columns of the data the fit has seen, as match_columns() finds them.
 align_newdata <- function(newdata, x) {
+  newdata <- plain_numbers(newdata)
   if (is.numeric(newdata) && is.null(dim(newdata)) && !is.factor(newdata)) {
     newdata <- if (ncol(x) == 1) {
       matrix(newdata, ncol = 1)
@@ -55,14 +55,7 @@ align_newdata <- function(newdata, x) {
       matrix(newdata, nrow = 1, dimnames = list(NULL, names(newdata)))
     }
   }
-  known <- colnames(x)
-  if (!is.null(known) && !is.null(colnames(newdata))) {
-    missing <- setdiff(known, colnames(newdata))
-    if (length(missing) > 0) {
-      gps_abort(sprintf("`newdata` lacks the column %s.", dQuote(missing[1], FALSE)))
-    }
-    newdata <- newdata[, known, drop = FALSE]
-  }
+  newdata <- pick_columns(newdata, colnames(x), "newdata", "`x`")
   check_matrix(newdata, "newdata", n_cols = ncol(x))
 }
 

@@ -39,7 +39,10 @@ match_components <- function(found, truth, threshold = if (has_places) 0.9 else 
     gps_abort(sprintf("`found` must have %d rows like `truth`, not %d. Components are columns.",
                       nrow(truth), nrow(found)))
   }
-  assign_components(pmin(abs(crossprod(unit_columns(truth), unit_columns(found))), 1), threshold)
+  place <- match_columns(rownames(found), rownames(truth), "found", "`truth`", "row")
+  if (!is.null(place)) found <- found[place, , drop = FALSE]
+  cosine <- pmin(abs(crossprod(unit_columns(unname(truth)), unit_columns(unname(found)))), 1)
+  assign_components(cosine, threshold)
 }
 
 # The best assignment by a matrix of similarities, true x found.
@@ -88,7 +91,7 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   all_objects <- check_flag(all_objects, "all_objects")
   if (!is.null(fit$model$grid)) return(scene_recall(fit, latents, within, truth, all_objects))
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
-  latents <- unname(check_matrix(latents, "latents"))
+  latents <- align_latents(check_matrix(latents, "latents"), fit, truth)
   if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")
   number <- if (is.null(truth)) {
     seq_len(fit$model$n_latents)
@@ -105,7 +108,18 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   mean(!is.na(wanted) & found > 0)
 }
 
-# The components of a fit, of a list of parameters or as they are: D x K.
+# True latents with rows as the fit's data and columns as the true components where both have
+# names.
+align_latents <- function(latents, fit, truth) {
+  place <- match_columns(rownames(latents), fit$row_names, "latents", "the fit's data", "row")
+  if (!is.null(place)) latents <- latents[place, , drop = FALSE]
+  if (!is.null(truth)) {
+    latents <- pick_columns(latents, colnames(get_components(truth, "truth")), "latents", "`truth`")
+  }
+  unname(latents)
+}
+
+# The components of a fit, of a list of parameters or as they are: D x K, with their names.
 get_components <- function(x, arg) {
   components <- if (inherits(x, "gps_fit")) stats::coef(x) else x
   if (is.list(components) && !is.data.frame(components)) {
@@ -115,7 +129,7 @@ get_components <- function(x, arg) {
   if (length(dim(components)) != 2) {
     abort_value(x, arg, "a matrix with components in columns, or a fit or list with `W` or `mu`")
   }
-  unname(check_matrix(components, arg))
+  check_matrix(components, arg)
 }
 
 # Columns of length one; zero columns stay. The largest entry is divided out first: squares may

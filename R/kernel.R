@@ -199,6 +199,20 @@ kernel_with_theta <- function(kernel, theta, n_dims) {
   kernel
 }
 
+# Log parameters when the data's columns are put into another order (NULL: as they are).
+permute_theta <- function(kernel, theta, place) {
+  if (is.null(place)) return(theta)
+  n_dims <- length(place)
+  kernel <- kernel_with_theta(kernel, theta, n_dims)
+  for (i in which(vapply(kernel$terms, `[[`, NA, "ard"))) {
+    for (part in c("variance", "lengthscale")) {
+      value <- kernel$terms[[i]][[part]]
+      if (length(value) == n_dims) kernel$terms[[i]][[part]] <- value[place]
+    }
+  }
+  kernel_theta(kernel, n_dims)
+}
+
 # Dimensions that the kernel's vectors imply; 1 where nothing does.
 kernel_dims <- function(kernel) {
   lengths <- vapply(kernel$terms, function(term) {

@@ -38,26 +38,43 @@ NULL
 #' @rdname gps_model
 #' @export
 gps_init <- function(model, y) {
+  method <- function(model, y) UseMethod("gps_init")
   check_bound_model(model)
-  if (is_stored(y)) return(init_stored(model, read_data(y)$y))
+  y <- plain_numbers(y)
+  if (is_stored(y)) return(name_params(init_stored(model, read_data(y)$y), model, data_names(y)))
   check_rows(y, model)
-  UseMethod("gps_init")
+  name_params(method(model, y), model, colnames(y))
 }
 
 #' @rdname gps_model
 #' @export
 gps_bind <- function(model, y) {
+  method <- function(model, y) UseMethod("gps_bind")
   check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  y <- plain_numbers(y)
   if (is_stored(y)) return(bind_data(model, read_data(y)$y))
   if (!inherits(y, "gps_moments")) check_rows(y)
-  UseMethod("gps_bind")
+  method(model, y)
 }
 
 #' @rdname gps_model
 #' @export
 gps_mstep <- function(model, params, stats) {
+  method <- function(model, params, stats) UseMethod("gps_mstep")
   check_bound_model(model)
-  UseMethod("gps_mstep")
+  named <- align_params(model, params, "params")
+  if (!are_params_plain(model, named)) params <- check_all_params(model, named, "params")
+  result <- method(model, params, stats)
+  result$params <- copy_names(result$params, named)
+  result
+}
+
+# Whether parameters are what the M-step makes, without names: its own need no further look.
+are_params_plain <- function(model, params) {
+  is.list(params) && !is.object(params) && identical(names(params), names(model$params)) &&
+    all(vapply(params, is.double, NA)) &&
+    all(lengths(params) == model$lengths[names(model$params)]) &&
+    all(vapply(params, function(x) is.null(names(x)) && is.null(dimnames(x)), NA))
 }
 
 #' @rdname gps_model
@@ -70,19 +87,26 @@ gps_mend <- function(model, params, stats, progress = NULL) {
 #' @rdname gps_model
 #' @export
 gps_draw <- function(model, params, n) {
+  method <- function(model, params, n) UseMethod("gps_draw")
   check_bound_model(model)
-  check_all_params(model, params, "params")
-  check_count(n, "n")
-  UseMethod("gps_draw")
+  named <- align_params(model, params, "params")
+  params <- check_all_params(model, named, "params")
+  drawn <- method(model, params, check_count(n, "n"))
+  columns <- column_names(model, named)
+  if (!is.null(columns)) colnames(drawn$y) <- columns
+  drawn
 }
 
 #' @rdname gps_model
 #' @export
 gps_handcrafted <- function(model, params, y) {
+  method <- function(model, params, y) UseMethod("gps_handcrafted")
   check_bound_model(model)
-  check_all_params(model, params, "params")
+  params <- align_params(model, params, "params")
+  y <- pick_columns(plain_numbers(y), column_names(model, params), "y", "`params`")
+  params <- check_all_params(model, params, "params")
   check_rows(y, model)
-  UseMethod("gps_handcrafted")
+  method(model, params, y)
 }
 
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the

@@ -19,7 +19,7 @@ check_params <- function(model, params, arg = "start") {
   }
   unknown <- setdiff(names(params), names(model$params))
   if (length(unknown) > 0) {
-    gps_abort(sprintf("`%s` has no parameter %s; the model has %s.", arg, dQuote(unknown[1], FALSE),
+    gps_abort(sprintf("`%s` has no parameter %s; the model has %s.", arg, quoted(unknown[1]),
                       paste(names(model$params), collapse = ", ")))
   }
   dims <- resolve_dims(model$params, dimension_sizes(model))
@@ -56,6 +56,7 @@ check_stats <- function(model, stats) {
 }
 
 check_param <- function(x, arg, dim, range) {
+  x <- plain_numbers(x)
   given <- if (is.null(dim(x))) length(x) else dim(x)
   if (!is.numeric(x) || !identical(as.integer(given), dim)) {
     abort_value(x, arg, if (length(dim) == 1) {

@@ -114,6 +114,7 @@ pixel_offsets <- function(size, image_dim) {
 }
 
 check_image <- function(image, arg = "image") {
+  image <- plain_numbers(image)
   if (!(is.numeric(image) || is.logical(image)) || length(dim(image)) != 2 || length(image) == 0) {
     abort_value(image, arg, "a numeric matrix, height x width")
   }

@@ -107,6 +107,9 @@ draw_comparison <- function(fit, truth, beside) {
     get_components(truth, "truth")
   }
   reference <- reference[, seq_len(min(ncol(reference), most_shown)), drop = FALSE]
+  place <- match_columns(rownames(reference), fit$col_names, "truth", "the fit's data", "row")
+  if (!is.null(place)) reference <- reference[place, , drop = FALSE]
+  if (is.null(rownames(reference))) rownames(reference) <- fit$col_names
   args <- c("x", rep("beside", length(others)))
   panels <- Map(function(x, title, arg) c(list(title = title), align_components(x, reference, arg)),
                 fits, comparison_titles(fits), args)
@@ -156,6 +159,8 @@ selection_label <- function(selector) {
 align_components <- function(x, reference, arg) {
   components <- get_components(x, arg)
   match <- match_components(components, reference)
+  place <- match_columns(rownames(components), rownames(reference), arg, "the components", "row")
+  components <- unname(if (is.null(place)) components else components[place, , drop = FALSE])
   order <- match$permutation
   values <- matrix(0, nrow(reference), ncol(reference))
   values[, !is.na(order)] <- components[, order[!is.na(order)]]

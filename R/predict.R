@@ -13,8 +13,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
 #'   numeric matrix or data frame with D columns, a vector of length D for one point (D = 1: of any
 #'   length), images as `gps_fit()` takes them (also a single one), a [gps_source()] or a sparse
-#'   matrix. Named columns are matched by name where the fit's data had names; others are then
-#'   ignored.
+#'   matrix. Columns are matched by name, see [gps_fit()]; others are then ignored.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
 #' @param ... nothing; a misspelt name is an error.
@@ -304,7 +303,8 @@ block_affinity.gps_selector_trained <- function(selector, task, state, block, in
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
 read_newdata <- function(fit, newdata) {
-  newdata <- pick_columns(as_rows(newdata, fit), fit$col_names)
+  newdata <- as_rows(plain_numbers(newdata), fit)
+  newdata <- pick_columns(newdata, fit$col_names, "newdata", "the fit's data")
   data <- read_data(newdata, "newdata")
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
@@ -328,21 +328,4 @@ as_rows <- function(newdata, fit) {
   if (length(dim(newdata)) > 1 && !is_image) return(newdata)
   if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
-}
-
-# The columns that the fit's data had, by name where both have names and the fit's tell columns
-# apart.
-pick_columns <- function(newdata, wanted) {
-  given <- if (is_source(newdata)) newdata$names else
-    if (length(dim(newdata)) == 2) colnames(newdata)
-  if (is.null(given) || is.null(wanted) || anyDuplicated(wanted) > 0) return(newdata)
-  absent <- setdiff(wanted, given)
-  if (length(absent) > 0) {
-    gps_abort(sprintf(
-      "`newdata` must have the columns of the fit's data by name, but %s %s missing.",
-      paste(dQuote(utils::head(absent, 3), FALSE), collapse = ", "),
-      if (length(absent) == 1) "is" else sprintf("(%d in all) are", length(absent))
-    ))
-  }
-  if (is_source(newdata)) pick_dims(newdata, wanted) else newdata[, wanted, drop = FALSE]
 }

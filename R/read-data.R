@@ -4,11 +4,13 @@
 # list(y [D x n or a source], row_names, col_names, image_dim): from a matrix, data frame, array of
 # images, list of images, sparse matrix or source.
 read_data <- function(y, arg = "y") {
+  y <- plain_numbers(y)
   if (is_stored(y)) return(read_stored(y, arg))
   if (is.list(y) && !is.data.frame(y) && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
   if ((is.numeric(y) || is.logical(y)) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
+    tell_images_last(dim(y), arg)
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
   y <- check_matrix(y, arg)
@@ -25,11 +27,26 @@ images_to_array <- function(images, arg) {
   if (!any(is_odd)) is_odd <- !vapply(dims, identical, NA, dims[[1]])
   if (any(is_odd)) {
     odd <- which(is_odd)[1]
-    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.", arg,
-                      odd, describe_value(images[[odd]])))
+    is_column <- vapply(images, is.atomic, NA) & vapply(dims, is.null, NA)
+    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.%s", arg,
+                      odd, describe_value(images[[odd]]), if (all(is_column)) {
+                        " A list of columns: as.data.frame()."
+                      } else {
+                        ""
+                      }))
   }
   stacked <- vapply(images, function(image) as.double(image), numeric(prod(dims[[1]])))
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
+}
+
+# Other programs have the images along the last dimension: they would be few and far from square.
+tell_images_last <- function(dim, arg) {
+  n <- dim[length(dim)]
+  if (n <= 3 * max(dim[1:2])) return(invisible())
+  order <- c(length(dim), seq_len(length(dim) - 1))
+  gps_warn(sprintf(paste("`%s` is read as %d images of %s. If it is %d images of %s, give",
+                         "aperm(%s, c(%s)): images come first."), arg, dim[1], shown_dim(dim[-1]),
+                   n, shown_dim(dim[-length(dim)]), arg, paste(order, collapse = ", ")))
 }
 
 # Data that are not a matrix of doubles in memory.
@@ -37,6 +54,8 @@ is_stored <- function(y) is_source(y) || is_sparse_matrix(y)
 
 read_stored <- function(y, arg) {
   source <- if (is_source(y)) check_source(y, arg) else sparse_source(y, arg)
+  if (is_sparse_matrix(y)) check_names(rownames(y), "row", arg)
+  check_names(source$names, "column", arg)
   list(y = source, row_names = if (is_sparse_matrix(y)) rownames(y), col_names = source$names,
        image_dim = NULL)
 }

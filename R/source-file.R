@@ -39,7 +39,7 @@ gps_source_binary <- function(path, d,
     gps_abort(sprintf(paste(
       "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
       "data points of %d %ss, %.0f bytes each."
-    ), dQuote(path, FALSE), state$size, format(offset, scientific = FALSE), d, type, bytes))
+    ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes))
   }
   new_source("binary", as.integer(n), d, names, type = type, endian = endian, offset = offset,
              path = state$path, size = state$size, time = state$time)
@@ -63,7 +63,7 @@ file_state <- function(path) {
   }
   about <- file.info(path, extra_cols = FALSE)
   if (is.na(about$size) || about$isdir || file.access(path, 4) != 0) {
-    gps_abort(sprintf("`path`: there is no file %s that can be read.", dQuote(path, FALSE)))
+    gps_abort(sprintf("`path`: there is no file %s that can be read.", quoted(path)))
   }
   list(path = normalizePath(path), size = about$size, time = as.double(about$mtime))
 }
@@ -72,12 +72,12 @@ file_state <- function(path) {
 check_unchanged <- function(source) {
   about <- file.info(source$path, extra_cols = FALSE)
   if (is.na(about$size)) {
-    gps_abort(sprintf("The data file %s is not there any more.", dQuote(source$path, FALSE)),
+    gps_abort(sprintf("The data file %s is not there any more.", quoted(source$path)),
               "data")
   }
   if (about$size != source$size || as.double(about$mtime) != source$time) {
     gps_abort(sprintf("The data file %s has changed since its source was made.",
-                      dQuote(source$path, FALSE)), "data")
+                      quoted(source$path)), "data")
   }
 }
 
@@ -119,7 +119,7 @@ with_reader.gps_source_binary <- function(source, use) {
 
 open_binary <- function(source) {
   tryCatch(suppressWarnings(file(source$path, "rb")), error = function(condition) {
-    gps_abort(sprintf("The data file %s cannot be opened.", dQuote(source$path, FALSE)), "data",
+    gps_abort(sprintf("The data file %s cannot be opened.", quoted(source$path)), "data",
               parent = condition)
   })
 }
@@ -171,29 +171,29 @@ gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"),
 # closed by name: close_all() would collect garbage each time.
 with_dataset <- function(path, dataset, class, use) {
   file <- tryCatch(hdf5r::H5File$new(path, "r"), error = function(condition) {
-    gps_abort(sprintf("%s cannot be opened as an HDF5 file.", dQuote(path, FALSE)), class,
+    gps_abort(sprintf("%s cannot be opened as an HDF5 file.", quoted(path)), class,
               parent = condition)
   })
   on.exit(file$close())
   set <- tryCatch(file[[dataset]], error = function(condition) NULL)
   if (!is.null(set)) on.exit(set$close(), add = TRUE, after = FALSE)
   if (!inherits(set, "H5D")) {
-    gps_abort(sprintf("The HDF5 file %s has no dataset %s.", dQuote(path, FALSE),
-                      dQuote(dataset, FALSE)), class)
+    gps_abort(sprintf("The HDF5 file %s has no dataset %s.", quoted(path),
+                      quoted(dataset)), class)
   }
   use(set)
 }
 
 check_dataset <- function(set, dataset) {
   if (length(set$dims) != 2 || any(set$dims < 1)) {
-    gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", dQuote(dataset, FALSE),
+    gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", quoted(dataset),
                       if (length(set$dims) == 0) "none" else shown_dim(set$dims)))
   }
   type <- set$get_type()
   on.exit(type$close())
   kind <- as.character(type$get_class())
   if (!kind %in% c("H5T_INTEGER", "H5T_FLOAT")) {
-    gps_abort(sprintf("`dataset` must be numeric, but %s is of class %s.", dQuote(dataset, FALSE),
+    gps_abort(sprintf("`dataset` must be numeric, but %s is of class %s.", quoted(dataset),
                       kind))
   }
 }

@@ -235,6 +235,7 @@ call_reader <- function(source, from, to) {
     if (is_time_limit(condition)) stop(condition)
     abort_read(from, to, conditionMessage(condition), parent = condition)
   })
+  value <- plain_numbers(value)
   is_shaped <- (is.numeric(value) || is.logical(value)) && !is.factor(value) &&
     identical(as.double(dim(value)), as.double(c(to - from + 1, n_read(source))))
   if (!is_shaped) {
@@ -249,11 +250,9 @@ call_reader <- function(source, from, to) {
 # Dimensions of what is read, before some are picked.
 n_read <- function(source) if (is.null(source$n_columns)) source$d else source$n_columns
 
-# A source of some dimensions only, by name.
-pick_dims <- function(source, wanted) {
-  if (identical(source$names, wanted)) return(source)
+# A source of some dimensions only, by their numbers, with the names that they have then.
+pick_dims <- function(source, picked, wanted) {
   source$n_columns <- n_read(source)
-  picked <- match(wanted, source$names)
   source$pick <- if (is.null(source$pick)) picked else source$pick[picked]
   source[c("d", "names")] <- list(length(wanted), wanted)
   source

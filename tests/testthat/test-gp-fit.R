@@ -259,7 +259,7 @@ test_that("new points whose names are all foreign are refused, not taken by posi
   data <- smooth_toy(15, 2, 1)
   colnames(data$x) <- c("a", "b")
   fit <- gp_fit(data$x, data$targets, kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
-  expect_gps_error(predict(fit, data.frame(u = 1, v = 2)), "`newdata` lacks the column \"a\"")
+  expect_gps_error(predict(fit, data.frame(u = 1, v = 2)), "but \"a\", \"b\" are missing")
   expect_identical(predict(fit, data.frame(b = 2, a = 1, u = 3)), predict(fit, c(1, 2)))
 })
 

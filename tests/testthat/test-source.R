@@ -271,7 +271,7 @@ test_that("new data from a source are matched by name", {
   expect_identical(predict(fit, unnamed), expected)
   expect_gps_error(predict(fit, function_source(unname(more))),
                    "`newdata` must have 9 columns, not 10")
-  twice <- pick_dims(pick_dims(function_source(more), letters[1:9]), c("c", "b"))
+  twice <- pick_dims(pick_dims(function_source(more), 10:2, letters[1:9]), 3:2, c("c", "b"))
   expect_identical(rows_data(twice, 7:8), unname(t(y[7:8, c("c", "b")])))
 })
 

@@ -1,0 +1,125 @@
+# Columns that belong together: what was given first says in which order, what comes later is put
+# into it by name. One rule for data, parameters and components:
+#
+# * Where names tell the wanted columns apart (all there, none empty, no two alike) and each is once
+#   among the given ones, columns are matched by name; others among the given ones are left out.
+# * Else they are matched by position, unless a name says that this is wrong.
+
+# Places among the `given` names of the columns `wanted`, in their order; NULL: as they are. `arg`
+# and `of` say whose names they are, `what` is what they name.
+match_columns <- function(given, wanted, arg, of, what = "column") {
+  if (is.null(given) || is.null(wanted) || identical(given, wanted)) return(NULL)
+  is_named <- function(x) !is.na(x) & nzchar(x)
+  are_unique <- all(is_named(wanted)) && anyDuplicated(wanted) == 0
+  place <- match(wanted, given)
+  is_complete <- all(is_named(given))
+  if (are_unique && !anyNA(place)) {
+    twice <- wanted[wanted %in% given[duplicated(given)]]
+    if (length(twice) == 0) return(place)
+    gps_abort(sprintf("`%s` has two %ss %s: which is the one of %s?", arg, what, quoted(twice[1]),
+                      of))
+  }
+  if (are_unique && is_complete) abort_absent(wanted[is.na(place)], arg, of, what)
+  if (length(given) != length(wanted)) return(NULL)
+  clash <- which(is_named(given) & is_named(wanted) & given != wanted)
+  if (length(clash) == 0) return(NULL)
+  gps_abort(sprintf(paste(
+    "The %ss of `%s` and of %s have names that differ (%s %d is %s, not %s) and do not",
+    "tell all of them apart: give each %s a name of its own, or none."
+  ), what, arg, of, what, clash[1], quoted(given[clash[1]]), quoted(wanted[clash[1]]), what))
+}
+
+abort_absent <- function(absent, arg, of, what) {
+  gps_abort(sprintf(
+    "`%s` must have the %ss of %s by name, but %s %s missing.", arg, what, of,
+    paste(quoted(utils::head(absent, 3)), collapse = ", "),
+    if (length(absent) == 1) "is" else
+      if (length(absent) <= 3) "are" else sprintf("(%d in all) are", length(absent))
+  ))
+}
+
+# The columns of a table or source, as match_columns() finds them.
+pick_columns <- function(x, wanted, arg, of) {
+  given <- if (is_source(x)) x$names else if (length(dim(x)) == 2) colnames(x)
+  place <- match_columns(check_names(given, "column", arg), wanted, arg, of)
+  if (is.null(place)) return(x)
+  if (is_source(x)) return(pick_dims(x, place, wanted))
+  if (is.data.frame(x)) as_frame(unclass(x)[place], x, wanted) else x[, place, drop = FALSE]
+}
+
+# Columns as a data frame with the rows of another; base R would change their names or stop at them.
+as_frame <- function(columns, like, names) {
+  structure(columns, names = names, row.names = .row_names_info(like, 0L), class = "data.frame")
+}
+
+# Names on the axes of a parameter: a list, one element an axis.
+axis_names <- function(x) {
+  if (is.null(dim(x))) return(list(names(x)))
+  if (is.null(dimnames(x))) vector("list", length(dim(x))) else unname(dimnames(x))
+}
+
+# Axes whose entries have names of their own: columns of the data, and latents or components.
+named_axes <- c("dims", "latents", "components")
+
+# Parameters with all axes of a kind in one order: that of `columns` for the data's columns, else of
+# the first parameter that has names there. What is no parameter is left for check_params().
+align_params <- function(model, params, arg, columns = NULL, of = "`y`") {
+  if (!is.list(params) || is.null(names(params))) return(params)
+  known <- intersect(names(params), names(model$params))
+  for (axis in named_axes) {
+    wanted <- if (axis == "dims") columns
+    first <- of
+    for (name in known) {
+      for (at in which(model$params[[name]] == axis)) {
+        given <- param_names(params[[name]], model$params[[name]], at)
+        label <- sprintf("%s$%s", arg, name)
+        if (is.null(wanted) && !is.null(given)) {
+          wanted <- given
+          first <- sprintf("`%s`", label)
+        }
+        if (length(given) != length(wanted)) next
+        place <- match_columns(given, wanted, label, first)
+        if (!is.null(place)) params[[name]] <- take_along(params[[name]], at, place)
+      }
+    }
+  }
+  params
+}
+
+# Names of one axis of a parameter that has the axes it should have.
+param_names <- function(x, axes, at) {
+  if (!is.atomic(x) || max(1L, length(dim(x))) != length(axes)) return(NULL)
+  check_names(axis_names(x)[[at]], "entry", "start")
+}
+
+# x with the entries `place` along one axis.
+take_along <- function(x, axis, place) {
+  if (is.null(dim(x))) return(x[place])
+  index <- rep(list(quote(expr = )), length(dim(x)))
+  index[[axis]] <- place
+  do.call(`[`, c(list(x), index, drop = FALSE))
+}
+
+# The names that parameters have for the data's columns, or NULL.
+column_names <- function(model, params) {
+  for (name in intersect(names(params), names(model$params))) {
+    for (at in which(model$params[[name]] == "dims")) {
+      given <- param_names(params[[name]], model$params[[name]], at)
+      if (!is.null(given)) return(given)
+    }
+  }
+  NULL
+}
+
+# Parameters with the names that others have on their axes.
+copy_names <- function(params, named) {
+  for (name in intersect(names(params), names(named))) {
+    x <- named[[name]]
+    if (is.null(dim(x))) {
+      if (!is.null(names(x))) names(params[[name]]) <- names(x)
+    } else if (!is.null(dimnames(x))) {
+      dimnames(params[[name]]) <- dimnames(x)
+    }
+  }
+  params
+}
