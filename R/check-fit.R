@@ -249,7 +249,7 @@ check_fit_kernel_trace <- function(parts) {
                stats::setNames(rep(list(numeric()), length(names)), names))
   need_fit(is.null(trace) || has_columns(trace, columns) && nrow(trace) > 0 &&
              all(is.finite(exp(unlist(trace[names])))) &&
-             identical(unlist(trace[nrow(trace), names]), parts$kernel_theta),
+             identical(unlist(trace[nrow(trace), names, drop = FALSE]), parts$kernel_theta),
            "`kernel_trace` is not the way of its kernel")
 }
 

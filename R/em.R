@@ -31,6 +31,7 @@ em_update <- function(task, state) {
   state$events <- c(maximised$events, mended$events)
   state <- raise_noise(task, take_mended(state, mended))
   state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
+  state$events <- c(state$events, refit_skipped = sum(state$memory$skipped))
   state
 }
 

@@ -80,11 +80,11 @@ begin_memory.gps_selector_basis <- function(selector, task, state) {
 #' @export
 learn_selector.gps_selector_basis <- function(selector, task, state) {
   if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)
-  state$memory$refit <- FALSE
-  if (is_refit_due(selector, task, state$memory, state$iteration)) {
-    state$memory <- refit_memory(selector, task, state$memory, slot_targets(state), state)
-  }
-  memory <- regress_basis(selector, task, state)
+  memory <- learn_memory(selector, task, state$memory, slot_targets(state), state,
+                         function(memory) {
+                           state$memory <- memory
+                           regress_basis(selector, task, state)
+                         })
   if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
     memory$r2 <- basis_r2(selector, task, memory)
   }

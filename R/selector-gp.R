@@ -106,11 +106,9 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- begin_kernel(selector, task)
   targets <- state_targets(task, state, has_sparse_targets(selector, task))
-  memory$refit <- FALSE
-  if (is_refit_due(selector, task, memory, state$iteration)) {
-    memory <- refit_memory(selector, task, memory, targets, state)
-  }
-  memory <- regress_targets(selector, task, memory, targets)
+  memory <- learn_memory(selector, task, memory, targets, state, function(memory) {
+    regress_targets(selector, task, memory, targets)
+  })
   if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
     memory$r2 <- memory_r2(selector, task, memory, targets)
   }
@@ -204,6 +202,21 @@ trace_kernel <- function(memory) {
 is_refit_due <- function(selector, task, memory, iteration) {
   gap <- selector$refit_every * if (is.null(task$batch_scale)) 1 else 2^length(memory$refits)
   iteration - memory$last_refit >= gap && memory$r2 > least_signal
+}
+
+# The memory after a refit, if one is due, and what `regress` makes of it. Hyper-parameters that
+# nothing can be made of at these data are not worth the end of a fit: the old ones stay, and the
+# refit is counted as skipped.
+learn_memory <- function(selector, task, memory, targets, state, regress) {
+  memory[c("refit", "skipped")] <- list(FALSE, 0L)
+  if (!is_refit_due(selector, task, memory, state$iteration)) return(regress(memory))
+  skipped <- memory
+  skipped$last_refit <- state$iteration
+  skipped$skipped <- 1L
+  tryCatch({
+    refit <- refit_memory(selector, task, memory, targets, state)
+    regress(refit)
+  }, gps_error_numeric = function(condition) regress(skipped))
 }
 
 # Hyper-parameters by maximum marginal likelihood on sampled rows, from where they are. Smoothing

@@ -9,10 +9,11 @@
 #' `selector_gp()` is the paper's: a Gaussian process regresses the posterior means of the last
 #' iteration on the data, and its leave-one-out prediction is the affinity (equation 5). Its
 #' hyper-parameters are shared by all latents and learned by maximum marginal likelihood every
-#' `refit_every` iterations, as soon as the targets carry a signal. A kernel without a white term
-#' gets one, since the kernel matrix would be singular otherwise. For models whose latents lie on a
-#' grid, the variance of a linear term begins in units of the data's mean squared norm, and refits
-#' are to the smoothed expectations. `selector_handcrafted()` uses the
+#' `refit_every` iterations, as soon as the targets carry a signal; a refit that cannot begin is
+#' skipped and counted among the events of the trace ("refit_skipped"). A kernel without a white
+#' term gets one, since the kernel matrix would be singular otherwise. For models whose latents lie
+#' on a grid, the variance of a linear term begins in units of the data's mean squared norm, and
+#' refits are to the smoothed expectations. `selector_handcrafted()` uses the
 #' affinity that the model's author designed, `selector_full()` selects all latents (exact EM; an
 #' error for models whose latents lie on a grid, where a state holds one place of each component),
 #' `selector_random()` any (a control), and `selector_custom()` those with the largest values of a

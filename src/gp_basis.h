@@ -25,6 +25,8 @@ typedef struct {
   size_t n;
   const double *x, *shifted; /* [n_dims x n] */
   double *z, *sq, *tilt;     /* [n_dims x n], [n], [n] */
+  double *scale;             /* [n_dims] of the metric */
+  double *largest;           /* one number: kernel_largest() of sq */
 } gp_points;
 
 /* Storage of the coordinates of n points, which gp_points_at() deals out. */

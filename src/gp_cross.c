@@ -7,7 +7,7 @@
 /* Waking a thread costs more than a kernel's values of fewer pairs than this. */
 #define GRAIN ((size_t)1 << 14)
 
-size_t gp_points_scratch(size_t n_dims, size_t n) { return (n_dims + 2) * n; }
+size_t gp_points_scratch(size_t n_dims, size_t n) { return (n_dims + 2) * n + n_dims + 1; }
 
 gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *shifted,
                        double *scratch) {
@@ -16,22 +16,30 @@ gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *s
                      .shifted = shifted,
                      .z = scratch,
                      .sq = scratch + n_dims * n,
-                     .tilt = scratch + (n_dims + 1) * n};
+                     .tilt = scratch + (n_dims + 1) * n,
+                     .scale = scratch + (n_dims + 2) * n,
+                     .largest = scratch + (n_dims + 2) * n + n_dims};
 }
 
 static void embed(const gp_cross *cross, const kernel_metric *metric, const gp_points *p) {
   kernel_embed(metric, &cross->centre, p->n, p->x, p->shifted, p->z, p->sq, p->tilt);
+  kernel_coordinate_scales(metric, p->scale);
+  *p->largest = kernel_largest(p->n, p->sq);
 }
 
 /* Column b of the matrix: one point of `cols` against all of `rows`. */
-static kernel_pairs pairs_of(const gp_points *rows, const gp_points *cols, const double *gram,
-                             size_t b) {
+static kernel_pairs pairs_of(const kernel_metric *metric, const gp_points *rows,
+                             const gp_points *cols, const double *gram, size_t b) {
   return (kernel_pairs){.n = rows->n,
                         .gram = gram + b * rows->n,
                         .sq = rows->sq,
                         .tilt = rows->tilt,
                         .sq_at = cols->sq[b],
                         .tilt_at = cols->tilt[b],
+                        .largest = *rows->largest,
+                        .x = rows->x,
+                        .x_at = cols->x + b * metric->kernel->n_dims,
+                        .scale = metric->is_ard ? rows->scale : NULL,
                         .same = rows->x == cols->x ? b : SIZE_MAX};
 }
 
@@ -55,7 +63,7 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
     if (metric.needs_gram) inner_products(cross->kernel->n_dims, rows, cols, gram);
 #pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
     for (int b = 0; b < n_cols; b++) {
-      const kernel_pairs pairs = pairs_of(rows, cols, gram, (size_t)b);
+      const kernel_pairs pairs = pairs_of(&metric, rows, cols, gram, (size_t)b);
       double *column = k + (size_t)b * ld;
       if (which == 0) memset(column, 0, rows->n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
@@ -87,7 +95,7 @@ static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
   double total[KERNEL_N_SUMS] = {0};
 #pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
   for (int b = 0; b < n_cols; b++) {
-    const kernel_pairs pairs = pairs_of(rows, cols, w->gram, (size_t)b);
+    const kernel_pairs pairs = pairs_of(metric, rows, cols, w->gram, (size_t)b);
     const size_t at = (size_t)b * rows->n;
     double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
     memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
@@ -138,6 +146,27 @@ static void contract_distances(size_t n_dims, const gp_points *rows, const gp_po
   }
 }
 
+/* Where the form above would cancel: scales as there, unless NULL, and unless NULL inputs. */
+static void contract_differences(const kernel_metric *metric, const gp_points *rows,
+                                 const gp_points *cols, const double *slope, double *scales,
+                                 double *inputs) {
+  const size_t n_dims = metric->kernel->n_dims;
+  for (size_t d = 0; d < n_dims; d++) {
+    const double scale = rows->scale[d];
+    double sum = 0.0;
+    for (size_t b = 0; b < cols->n; b++) {
+      for (size_t i = 0; i < rows->n; i++) {
+        const double weight = slope[i + b * rows->n];
+        if (weight == 0.0) continue;
+        const double difference = (cols->x[d + b * n_dims] - rows->x[d + i * n_dims]) * scale;
+        sum += weight * difference * difference;
+        if (inputs) inputs[d + i * n_dims] += scale * weight * difference;
+      }
+    }
+    if (scales) scales[d] += sum;
+  }
+}
+
 static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
                             const gp_points *rows, const gp_points *cols, const double *weight,
                             const workspace *w, double *gradient, double *inputs) {
@@ -150,6 +179,10 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
   contract_pairs(cross, metric, rows, cols, weight, has_slope, w, gradient);
   if (!has_slope) return;
   double *first = gradient + cross->kernel->term[metric->term[0]].first;
+  if (has_distances && kernel_needs_differences(metric, *rows->largest + *cols->largest)) {
+    contract_differences(metric, rows, cols, w->gram, metric->is_ard ? first + 1 : NULL, inputs);
+    return;
+  }
   linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->z, n_dims, w->gram, rows->n, 0.0,
               w->product, n_dims);
   if (!has_distances) {
@@ -159,7 +192,7 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
   contract_distances(n_dims, rows, cols, w, metric->is_ard ? first + 1 : NULL);
   if (inputs == NULL) return;
   for (size_t d = 0; d < n_dims; d++) {
-    const double scale = kernel_coordinate_scale(metric, d);
+    const double scale = rows->scale[d];
     for (size_t i = 0; i < rows->n; i++) {
       const size_t at = d + i * n_dims;
       inputs[at] += scale * (w->product[at] - rows->z[at] * w->row_sums[i]);

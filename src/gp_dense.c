@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "vector_math.h"
+
 /* Columns of K treated at a time: their inner products stay in cache between the product and the
  * exponential. */
 #define PANEL 256
@@ -17,6 +19,8 @@
 
 typedef struct {
   double *z, *sq, *tilt, *row_sums, *panel, *product, *partial;
+  double *scale;  /* [n_dims] of the metric, once embedded; NULL: all 1 */
+  double largest; /* of sq, once embedded */
 } workspace;
 
 static workspace split_scratch(const gp_dense *gp) {
@@ -29,11 +33,12 @@ static workspace split_scratch(const gp_dense *gp) {
   w.panel = w.row_sums + n;
   w.product = w.panel + n * PANEL;
   w.partial = w.product + n_dims * PANEL;
+  w.scale = w.partial + KERNEL_N_SUMS * PANEL;
   return w;
 }
 
 size_t gp_dense_scratch(size_t n_dims, size_t n_points) {
-  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + KERNEL_N_SUMS);
+  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + KERNEL_N_SUMS) + n_dims;
 }
 
 double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
@@ -50,20 +55,26 @@ static int threads_for(const gp_dense *gp, size_t n_pairs) {
   return n_pairs < GRAIN ? 1 : gp->n_threads;
 }
 
-static void embed_points(const gp_dense *gp, const kernel_metric *metric, const workspace *w) {
+static void embed_points(const gp_dense *gp, const kernel_metric *metric, workspace *w) {
   kernel_embed(metric, &gp->centre, gp->n_points, gp->x, gp->shifted, w->z, w->sq, w->tilt);
+  kernel_coordinate_scales(metric, w->scale);
+  w->largest = kernel_largest(gp->n_points, w->sq);
 }
 
 /* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
-static kernel_pairs pairs_of(const gp_dense *gp, const workspace *w, const double *gram, size_t ld,
-                             size_t from, size_t b) {
-  const size_t j = from + b;
+static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
+                             const double *gram, size_t ld, size_t from, size_t b) {
+  const size_t j = from + b, at = j * gp->kernel->n_dims;
   return (kernel_pairs){.n = gp->n_points - j,
                         .gram = gram + b + b * ld,
                         .sq = w->sq + j,
                         .tilt = w->tilt + j,
                         .sq_at = w->sq[j],
                         .tilt_at = w->tilt[j],
+                        .largest = w->largest,
+                        .x = gp->x + at,
+                        .x_at = gp->x + at,
+                        .scale = metric->is_ard ? w->scale : NULL,
                         .same = 0};
 }
 
@@ -75,7 +86,7 @@ static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size
 }
 
 void gp_dense_gram(const gp_dense *gp, double *gram) {
-  const workspace w = split_scratch(gp);
+  workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, 0);
   if (!metric.needs_gram) return;
   embed_points(gp, &metric, &w);
@@ -84,7 +95,7 @@ void gp_dense_gram(const gp_dense *gp, double *gram) {
 }
 
 static void add_metric(const gp_dense *gp, int which, double *k) {
-  const workspace w = split_scratch(gp);
+  workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
   const size_t n = gp->n_points;
   const int is_cached = which == 0 && gp->gram != NULL;
@@ -96,7 +107,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
 #pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
     for (int b = 0; b < width; b++) {
-      const kernel_pairs pairs = pairs_of(gp, &w, gram, ld, from, (size_t)b);
+      const kernel_pairs pairs = pairs_of(gp, &metric, &w, gram, ld, from, (size_t)b);
       double *column = k + (from + (size_t)b) * (n + 1);
       if (which == 0) memset(column, 0, pairs.n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
@@ -134,6 +145,21 @@ gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) 
   }
 }
 
+/* out [n_dims] <- sum of weight (x_i - x_j)^2 scale^2 over the points from x_j = x on. */
+GPS_CLONES static void square_differences(size_t n_dims, size_t n, const double *x,
+                                          const double *scale, const double *weight, double *out) {
+  memset(out, 0, n_dims * sizeof *out);
+  for (size_t i = 1; i < n; i++) {
+    const double *other = x + i * n_dims, factor = weight[i];
+    if (factor == 0.0) continue;
+#pragma omp simd
+    for (size_t d = 0; d < n_dims; d++) {
+      const double difference = (other[d] - x[d]) * scale[d];
+      out[d] += factor * difference * difference;
+    }
+  }
+}
+
 /* A per-dimension metric's share of one panel: W holds the weights of the pairs. Squared
  * differences contract to z_i^2 and z_j^2 times the sums of W, minus twice z' W z; inner products
  * to z' W z alone. */
@@ -158,25 +184,42 @@ static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, 
   }
 }
 
+/* Whether the contraction by inner products would cancel. */
+static int has_far_points(const kernel_metric *metric, const workspace *w) {
+  return metric->is_ard && kernel_needs_differences(metric, 2.0 * w->largest);
+}
+
+static void add_differences(size_t n_dims, size_t width, const workspace *w, double *gradient) {
+  for (size_t b = 0; b < width; b++) {
+    for (size_t d = 0; d < n_dims; d++) gradient[d] += w->product[d + b * n_dims];
+  }
+}
+
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
-  const int is_dot = metric->is_raw;
+  const int is_dot = metric->is_raw, by_differences = has_far_points(metric, w);
+  const size_t n_dims = gp->kernel->n_dims;
   const size_t n_pairs = (gp->n_points - from) * (size_t)width;
 #pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
   for (int b = 0; b < width; b++) {
-    const kernel_pairs pairs = pairs_of(gp, w, gram, ld, from, (size_t)b);
+    const kernel_pairs pairs = pairs_of(gp, metric, w, gram, ld, from, (size_t)b);
     double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
     double *weights = w->panel + (size_t)b * ld;
     memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
     kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->n_points + 1), sums, weights + b);
     if (!metric->is_ard) continue;
+    if (by_differences) {
+      square_differences(n_dims, pairs.n, pairs.x, w->scale, weights + b,
+                         w->product + (size_t)b * n_dims);
+      continue;
+    }
     memset(weights, 0, (size_t)b * sizeof *weights);
     if (!is_dot) weights[b] = 0.0;
   }
 }
 
 static void contract_metric(const gp_dense *gp, int which, const double *a, double *gradient) {
-  const workspace w = split_scratch(gp);
+  workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
   const size_t n = gp->n_points, n_dims = gp->kernel->n_dims;
   const int is_cached = which == 0 && gp->gram != NULL, is_dot = metric.is_raw;
@@ -185,6 +228,7 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   double total[KERNEL_N_SUMS] = {0};
   if (metric.n_terms == 0) return;
   embed_points(gp, &metric, &w);
+  const int by_differences = has_far_points(&metric, &w);
   memset(w.row_sums, 0, n * sizeof *w.row_sums);
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
@@ -194,7 +238,12 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
     for (int b = 0; b < width; b++) {
       for (int s = 0; s < KERNEL_N_SUMS; s++) total[s] += w.partial[b * KERNEL_N_SUMS + s];
     }
-    if (metric.is_ard) contract_scales(gp, &w, is_dot, from, (size_t)width, scales);
+    if (!metric.is_ard) continue;
+    if (by_differences) {
+      add_differences(n_dims, (size_t)width, &w, scales);
+    } else {
+      contract_scales(gp, &w, is_dot, from, (size_t)width, scales);
+    }
   }
   for (int t = 0; t < metric.n_terms; t++) {
     const kernel_term *term = &gp->kernel->term[metric.term[t]];
@@ -203,7 +252,7 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
       gradient[term->first + 1] += total[2 * metric.term[t] + 1];
     }
   }
-  if (!metric.is_ard || is_dot) return;
+  if (!metric.is_ard || is_dot || by_differences) return;
   for (size_t i = 0; i < n; i++) {
     for (size_t d = 0; d < n_dims; d++) {
       scales[d] += w.z[d + i * n_dims] * w.z[d + i * n_dims] * w.row_sums[i];
@@ -286,7 +335,7 @@ size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {
 /* Columns of k(X, x_new) for a panel of new points. */
 static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, int is_first,
                          double *k, double *scratch) {
-  const workspace w = split_scratch(gp);
+  workspace w = split_scratch(gp);
   const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
   double *shifted = scratch, *z = shifted + PANEL * n_dims, *sq = z + PANEL * n_dims;
   double *tilt = sq + PANEL;
@@ -296,7 +345,11 @@ static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, 
   for (int which = 0; which < n_metrics; which++) {
     const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
     /* With one metric the training points stay embedded from panel to panel. */
-    if (is_first || n_metrics > 1) embed_points(gp, &metric, &w);
+    if (is_first || n_metrics > 1) {
+      embed_points(gp, &metric, &w);
+    } else {
+      w.largest = kernel_largest(n, w.sq);
+    }
     kernel_embed(&metric, &gp->centre, n_new, x_new, shifted, z, sq, tilt);
     linalg_gemm('T', 'N', n, n_new, n_dims, 1.0, w.z, n_dims, z, n_dims, 0.0, w.panel, n);
 #pragma omp parallel for num_threads(threads_for(gp, n *n_new)) schedule(static)
@@ -307,6 +360,10 @@ static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, 
                                   .tilt = w.tilt,
                                   .sq_at = sq[b],
                                   .tilt_at = tilt[b],
+                                  .largest = w.largest,
+                                  .x = gp->x,
+                                  .x_at = x_new + (size_t)b * n_dims,
+                                  .scale = metric.is_ard ? w.scale : NULL,
                                   .same = SIZE_MAX};
       kernel_add_values(&metric, &pairs, k + (size_t)b * n);
     }

@@ -27,6 +27,15 @@ static gps_status invert_safely(size_t n, double *a, double mean_diagonal) {
   return status;
 }
 
+/* Points at which the kernel is 0 explain nothing: their features are 0 whatever the factor. */
+static gps_status no_features(gp_inducing *basis) {
+  const size_t n = basis->n_inducing;
+  basis->relative_jitter = 0.0;
+  memset(basis->inverse, 0, n * n * sizeof *basis->inverse);
+  for (size_t i = 0; i < n; i++) basis->inverse[i * (n + 1)] = 1.0;
+  return GPS_OK;
+}
+
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
   const size_t n = basis->n_inducing;
   const gp_points z = gp_inducing_points(basis);
@@ -35,6 +44,7 @@ gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
     gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->inverse, n);
     for (size_t i = 0; i < n; i++) mean_diagonal += basis->inverse[i * (n + 1)] / (double)n;
     if (!isfinite(mean_diagonal)) return GPS_NOT_FINITE;
+    if (mean_diagonal == 0.0) return no_features(basis);
     const double relative = gp_jitter_step(step, n, 1.0);
     if (relative < 0.0) return GPS_NOT_POSDEF;
     basis->relative_jitter = relative;

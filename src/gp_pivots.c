@@ -259,6 +259,12 @@ gps_status gp_pivots_choose(gp_pivoting *job) {
   const double largest = w.left[first_largest(job->n_points, w.left)];
   w.smallest = (double)job->n_points * DBL_EPSILON * largest;
   int is_finished = !(largest > 0.0) || job->max_rank == 0;
+  if (is_finished && job->max_rank > 0) {
+    /* A kernel of zeros: any point stands for all. */
+    job->pivot[job->rank++] = 0;
+    job->trace[1] = 0.0;
+    memset(job->factor, 0, job->n_points * sizeof *job->factor);
+  }
   while (!is_finished) {
     const size_t left = job->max_rank - job->rank;
     const size_t n_next = foretell(job, &w, left < BATCH ? left : BATCH, next);

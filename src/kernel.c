@@ -164,31 +164,14 @@ kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, in
     const int is_stationary = term->type->kind == KERNEL_STATIONARY;
     const int is_scaled = metric.is_ard && !is_stationary;
     metric.variance[t] = is_scaled ? 1.0 : exp(theta[term->first]);
-    metric.inverse_l2[t] =
-        is_stationary && !metric.is_ard ? exp(-2.0 * theta[term->first + 1]) : 1.0;
+    const int is_divided = is_stationary && !metric.is_ard;
+    metric.inverse_l[t] =
+        is_divided ? fmin(exp(-theta[term->first + 1]), KERNEL_LARGEST_SCALE) : 1.0;
+    metric.inverse_l2[t] = is_divided ? fmin(exp(-2.0 * theta[term->first + 1]),
+                                             KERNEL_LARGEST_SCALE * KERNEL_LARGEST_SCALE)
+                                      : 1.0;
   }
   return metric;
-}
-
-/* r2 [n] of a chunk that starts at `from`, in units of the squared lengthscale. */
-GPS_CLONES static void scaled_distances(const kernel_pairs *pairs, size_t from, size_t n,
-                                        double inverse_l2, double *r2) {
-  const double *gram = pairs->gram + from, *sq = pairs->sq + from;
-  const double sq_at = pairs->sq_at;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    const double distance = (sq[i] + sq_at) - 2.0 * gram[i];
-    r2[i] = (distance > 0.0 ? distance : 0.0) * inverse_l2;
-  }
-  if (pairs->same >= from && pairs->same - from < n) r2[pairs->same - from] = 0.0;
-}
-
-GPS_CLONES static void raw_products(const kernel_pairs *pairs, size_t from, size_t n,
-                                    double *product) {
-  const double *gram = pairs->gram + from, *tilt = pairs->tilt + from;
-  const double tilt_at = pairs->tilt_at;
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) product[i] = gram[i] + (tilt[i] + tilt_at);
 }
 
 GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
@@ -211,9 +194,9 @@ void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, d
     for (size_t from = 0; from < pairs->n; from += CHUNK) {
       const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
       if (is_dot) {
-        raw_products(pairs, from, n, k);
+        kernel_products(metric, pairs, from, n, k);
       } else {
-        scaled_distances(pairs, from, n, metric->inverse_l2[t], r2);
+        kernel_distances(metric, t, pairs, from, n, r2);
         term->type->profile(n, r2, k, NULL);
       }
       add_scaled(n, metric->variance[t], k, out + from);
@@ -241,7 +224,7 @@ static void contract_stationary(const kernel_metric *metric, int t, const kernel
                                 double *slope) {
   double r2[CHUNK], k[CHUNK], w[CHUNK];
   const double variance = metric->variance[t], inverse_l2 = metric->inverse_l2[t];
-  scaled_distances(pairs, from, n, inverse_l2, r2);
+  kernel_distances(metric, t, pairs, from, n, r2);
   metric->kernel->term[metric->term[t]].type->profile(n, r2, k, w);
   sums[0] += variance * dot_of(n, a, k);
   if (!metric->is_ard) sums[1] += variance * triple_of(n, a, w, r2);
@@ -255,7 +238,7 @@ static void contract_dot(const kernel_metric *metric, int t, const kernel_pairs 
     memcpy(slope, a, n * sizeof *a);
     return;
   }
-  raw_products(pairs, from, n, product);
+  kernel_products(metric, pairs, from, n, product);
   sums[0] += metric->variance[t] * dot_of(n, a, product);
 }
 

@@ -11,6 +11,10 @@
 /* Sums of a gradient column: variance and lengthscale of each term. */
 #define KERNEL_N_SUMS (2 * KERNEL_MAX_TERMS)
 
+/* Coordinates are multiplied by no more, so that they stay finite: a shorter lengthscale tells no
+ * more points apart. */
+#define KERNEL_LARGEST_SCALE 1e150
+
 /* Function of the distance, of the inner product, of nothing, of the two points' indices. */
 typedef enum { KERNEL_STATIONARY, KERNEL_DOT, KERNEL_CONSTANT, KERNEL_INDEX } kernel_kind;
 
@@ -67,7 +71,7 @@ typedef struct {
   int is_raw;      /* inner products of raw points, not of shifted ones */
   double constant; /* sum of the bias variances */
   /* Of each term, [n_terms]; 1 where the scales are in the coordinates. */
-  double variance[KERNEL_MAX_TERMS], inverse_l2[KERNEL_MAX_TERMS];
+  double variance[KERNEL_MAX_TERMS], inverse_l[KERNEL_MAX_TERMS], inverse_l2[KERNEL_MAX_TERMS];
 } kernel_metric;
 
 /* Metric 0 holds the isotropic terms and constants (perhaps none); one more for each other term. */
@@ -79,13 +83,31 @@ kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, in
 void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
                   const double *x, const double *shifted, double *z, double *sq, double *tilt);
 
+/* The largest of |z|^2 [n]; infinite where one is not a finite number. */
+double kernel_largest(size_t n, const double *sq);
+
+/* Whether differences of coordinates have to take the place of inner products where squared
+ * differences are summed, for points whose |z|^2 is at most `largest_sum` for two together. */
+int kernel_needs_differences(const kernel_metric *metric, double largest_sum);
+
 /* One point against n others. */
 typedef struct {
   size_t n;
   const double *gram, *sq, *tilt; /* [n] */
   double sq_at, tilt_at;          /* of the one point */
+  double largest;                 /* of sq: kernel_largest() */
+  const double *x, *x_at;         /* [n_dims x n], [n_dims] the points as given */
+  const double *scale;            /* [n_dims] kernel_coordinate_scales(), NULL: all 1 */
   size_t same;                    /* which of the n it is itself; SIZE_MAX: none */
 } kernel_pairs;
+
+/* Of the n pairs from `from` on: r2 [n], squared distances in units of the squared lengthscale of
+ * the metric's term t, which are numbers however far the points; and inner products [n] of the
+ * points as given. */
+void kernel_distances(const kernel_metric *metric, int t, const kernel_pairs *pairs, size_t from,
+                      size_t n, double *r2);
+void kernel_products(const kernel_metric *metric, const kernel_pairs *pairs, size_t from, size_t n,
+                     double *product);
 
 /* out [n] += the metric's terms. */
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out);
@@ -113,7 +135,7 @@ void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, siz
 /* Factor of x_d z_d in the kernel. */
 double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t d);
 
-/* What dimension d is multiplied by when points are embedded in a metric. */
-double kernel_coordinate_scale(const kernel_metric *metric, size_t d);
+/* scale [n_dims]: what points are multiplied by when they are embedded in a metric. */
+void kernel_coordinate_scales(const kernel_metric *metric, double *scale);
 
 #endif

@@ -39,7 +39,7 @@ static double scale_of(const kernel_metric *metric, size_t d) {
   const kernel_term *term = &metric->kernel->term[metric->term[0]];
   if (!metric->is_ard) return 1.0;
   if (term->type->kind == KERNEL_DOT) return exp(0.5 * metric->theta[term->first + d]);
-  return exp(-metric->theta[term->first + 1 + d]);
+  return fmin(exp(-metric->theta[term->first + 1 + d]), KERNEL_LARGEST_SCALE);
 }
 
 /* z <- x times scale, and its square. */
@@ -82,6 +82,8 @@ void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size
   }
 }
 
-double kernel_coordinate_scale(const kernel_metric *metric, size_t d) {
-  return metric->n_terms > 0 ? scale_of(metric, d) : 1.0;
+void kernel_coordinate_scales(const kernel_metric *metric, double *scale) {
+  for (size_t d = 0; d < metric->kernel->n_dims; d++) {
+    scale[d] = metric->n_terms > 0 ? scale_of(metric, d) : 1.0;
+  }
 }

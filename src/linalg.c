@@ -174,17 +174,26 @@ void linalg_mirror(size_t n, double *a, size_t lda) {
   }
 }
 
+/* Beyond it the length of dsyevd's work array is no int, and dsyev does it, in linear space. */
+#define MOST_DIVIDED 32000
+
 /* dsyevd's two work arrays; the integers lie behind the doubles. */
-size_t linalg_eigen_sym_scratch(size_t n) { return 1 + 6 * n + 2 * n * n + (3 + 5 * n); }
+size_t linalg_eigen_sym_scratch(size_t n) {
+  return n > MOST_DIVIDED ? 3 * n : 1 + 6 * n + 2 * n * n + (3 + 5 * n);
+}
 
 gps_status linalg_eigen_sym(size_t n, double *a, double *values, double *scratch) {
-  const size_t n_work = 1 + 6 * n + 2 * n * n;
+  const size_t n_work = n > MOST_DIVIDED ? 3 * n : 1 + 6 * n + 2 * n * n;
   const int in = (int)n, lwork = (int)n_work, liwork = (int)(3 + 5 * n);
   int info = 0;
   for (size_t j = 0; j < n; j++) {
     for (size_t i = j; i < n; i++) {
       if (!isfinite(a[i + j * n])) return GPS_NOT_FINITE;
     }
+  }
+  if (n > MOST_DIVIDED) {
+    F77_CALL(dsyev)("V", "L", &in, a, &in, values, scratch, &lwork, &info FCONE FCONE);
+    return info == 0 ? GPS_OK : GPS_NOT_FINITE;
   }
   F77_CALL(dsyevd)
   ("V", "L", &in, a, &in, values, scratch, &lwork, (int *)(void *)(scratch + n_work), &liwork,

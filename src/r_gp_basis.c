@@ -54,7 +54,6 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
                      .scratch = alloc_doubles(gp_pivots_scratch(n_dims, n, most), 1)};
   const gps_status status = gp_pivots_choose(&job);
   if (status != GPS_OK) raise_status(status, "The choice of pivots", SIZE_MAX);
-  if (job.rank == 0) raise_error("numeric", "The kernel is 0 at all points: there are no pivots.");
   const SEXP result = PROTECT(new_named_list(3, names));
   int *pivots = hang_int_matrix(result, 0, (int)job.rank, 1);
   for (size_t i = 0; i < job.rank; i++) pivots[i] = (int)job.pivot[i] + 1;

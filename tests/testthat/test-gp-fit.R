@@ -2,7 +2,10 @@ test_that("a matrix that no jitter cures is an error, and in a search only a bad
   y <- matrix(c(0, 1e200, 2e200), 1)
   expect_error(gp_fit(t(y), 1:3), class = "gps_error_numeric")
   expect_error(gp_fit(t(y), 1:3, kernel_linear() + kernel_white()), class = "gps_error_numeric")
-  expect_error(gp_fit(t(y), 1:3, kernel_rbf(1, 1), optimise = FALSE), class = "gps_error_numeric")
+  expect_error(gp_fit(t(y), 1:3, kernel_linear(), optimise = FALSE), class = "gps_error_numeric")
+  # At a lengthscale that is given they are points that have nothing to do with each other.
+  apart <- gp_fit(t(y), 1:3, kernel_rbf(1, 1), optimise = FALSE)
+  expect_equal(apart$lml, sum(dnorm(1:3, log = TRUE)), tolerance = 1e-12)
 })
 
 test_that("ill-conditioned kernels give a warning", {

@@ -46,3 +46,65 @@ test_that("a kernel that nothing teaches has only a beginning; other selectors h
                   control = quick_control())
   expect_null(none$kernel_trace)
 })
+
+test_that("a refit that cannot begin is skipped and counted, and the fit goes on", {
+  y <- t(bars_data()$y)
+  for (method in c("exact", "ichol", "fourier", "divide")) {
+    selector <- selector_gp(kernel_rbf() + kernel_white(), method = method, refit_every = 4,
+                            rank = if (method != "exact") 40)
+    task <- new_task(y, model_binary_sparse(10), selector, 4, NULL, short_control(), c(1L, 2L))
+    state <- em_step(task, em_step(task, begin_state(task, 1)))
+    expect_identical(state$memory$skipped, 0L)
+    # What is prepared stays, so that only the refit meets a number that is none.
+    state$memory$theta[] <- NaN
+    state$memory[c("r2", "last_refit")] <- list(1, -Inf)
+    after <- em_step(task, state)
+    expect_identical(after$memory[c("skipped", "refit")], list(skipped = 1L, refit = FALSE),
+                     info = method)
+    expect_identical(after$memory$last_refit, after$iteration)
+    row <- after$trace[[length(after$trace)]]
+    expect_match(row$events, "refit_skipped 1", info = method)
+    expect_true(is.finite(em_step(task, after)$bound))
+  }
+})
+
+test_that("hyper-parameters that nothing can be made of are not taken", {
+  y <- t(bars_data()$y)
+  task <- new_task(y, model_binary_sparse(10), selector_gp(kernel_linear(), refit_every = 4), 4,
+                   NULL, short_control(), c(1L, 2L))
+  state <- em_step(task, begin_state(task, 1))
+  memory <- state$memory
+  memory[c("r2", "last_refit")] <- list(1, -Inf)
+  targets <- state_targets(task, state, FALSE)
+  regress <- function(memory) if (memory$refit) gps_abort("not finite", "numeric") else memory
+  learned <- learn_memory(task$selector, task, memory, targets, state, regress)
+  expect_identical(learned$skipped, 1L)
+  expect_identical(learned$theta, memory$theta)
+  expect_identical(learned$refits, memory$refits)
+  expect_identical(learn_memory(task$selector, task, memory, targets, state, identity)$skipped, 0L)
+})
+
+test_that("fits with a kernel of one hyper-parameter are fits like others", {
+  y <- bars_data()$y
+  for (kernel in list(kernel_white(), kernel_linear(), kernel_bias())) {
+    set.seed(4)
+    fit <- gps_fit(y, model_binary_sparse(6), selector_gp(kernel), n_selected = 3,
+                   control = quick_control())
+    expect_identical(unlist(fit$kernel_trace[nrow(fit$kernel_trace), -(1:2), drop = FALSE]),
+                     fit$kernel_theta)
+    file <- tempfile(fileext = ".rds")
+    saveRDS(fit, file)
+    back <- readRDS(file)
+    unlink(file)
+    for (each in list(fit, back)) {
+      expect_no_error(check_fit(each))
+      expect_output(print(each))
+      expect_output(print(summary(each)))
+      expect_identical(dim(predict(each, y[1:5, ])), c(5L, 6L))
+    }
+    grDevices::pdf(NULL)
+    plot(fit, "kernel")
+    grDevices::dev.off()
+    expect_s3_class(update(fit, start = fit, max_iter = 1), "gps_fit")
+  }
+})
