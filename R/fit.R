@@ -238,7 +238,8 @@ resume_state <- function(task, fit) {
     state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
     if (task$method == "gibbs") state["value"] <- fit["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
-          length(fit$kernel_theta) == length(gp_theta(task$selector$kernel, task$y))) {
+          length(fit$kernel_theta) ==
+            length(theta_names(task$selector$kernel, n_dims(task$y)))) {
       place <- match_columns(fit$col_names, task$columns, "start", "`y`")
       theta <- permute_theta(task$selector$kernel, fit$kernel_theta, place)
       state$memory <- new_gp_memory(task$selector, task$y, theta = theta)

@@ -92,7 +92,11 @@ testthat_slow() {
     Rscript --no-init-file tools/run-testthat.R "$part"
 }
 
+# Random fits, odd arguments and altered objects, in child processes.
+attack() { R_LIBS=$library OPENBLAS_NUM_THREADS=1 Rscript --no-init-file tools/attack.R; }
+
 case $part in
+  attack) attack ;;
   c-*) tests/c/run.sh "$part" ;;
   testthat-slow) testthat_slow ;;
   testthat-asan) testthat_asan ;;

@@ -106,7 +106,8 @@ else
   run_part check-alone check_alone
 fi
 if [ "$suite" = full ]; then
-  for part in testthat-slow c-asan c-tsan c-valgrind testthat-asan testthat-valgrind gctorture documents; do
+  for part in testthat-slow attack c-asan c-tsan c-valgrind testthat-asan testthat-valgrind gctorture \
+    documents; do
     run_part $part tools/run-heavy.sh $part
   done
   run_part check-online check_as_cran_online

@@ -92,6 +92,17 @@ test_that("steps refuse alike, and check what they do not use", {
   expect_gps_error(predict(fit, n_threads = "many"), "`n_threads` must be")
 })
 
+test_that("a fit of a source goes on, its kernel with it", {
+  set.seed(3)
+  source <- function_source(matrix(stats::rnorm(60), 20))
+  fit_from <- function(start, max_iter) {
+    gps_fit(source, model_binary_sparse(3), selector_gp(kernel_rbf()), 2, start = start,
+            control = short_control(max_iter = max_iter))
+  }
+  first <- fit_from(NULL, 2)
+  expect_identical(fit_from(first, 0)$kernel_theta, first$kernel_theta)
+})
+
 # Expectations for all points, in slots of distinct latents.
 ranking_state <- function(model, y, n_slots) {
   n <- nrow(y)
