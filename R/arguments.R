@@ -1,10 +1,12 @@
 # Checks of arguments and the package's conditions. Every message names the argument, what was given
 # and what is allowed.
 
-# Raises an error of class gps_error_<class> and gps_error. Further named values travel in the
-# condition.
-gps_abort <- function(message, class = c("argument", "model", "numeric", "data"), ...) {
-  class <- match.arg(class)
+error_classes <- c("argument", "model", "numeric", "data", "memory")
+
+# Raises an error of class gps_error_<class> (or of several classes) and gps_error. Further named
+# values travel in the condition.
+gps_abort <- function(message, class = "argument", ...) {
+  class <- match.arg(class, error_classes, several.ok = TRUE)
   stop(errorCondition(printable(message), ..., class = c(paste0("gps_error_", class), "gps_error"),
                       call = NULL))
 }
@@ -67,7 +69,8 @@ is_number <- function(x) is.numeric(x) && length(x) == 1 && is.null(dim(x)) && !
 check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
   x <- plain_numbers(x)
   if (!is_number(x) || x != round(x) || x < lower || x > upper) {
-    bounds <- if (upper == .Machine$integer.max) {
+    # Nobody needs to hear of the limit of integers but who is beyond it.
+    bounds <- if (upper == .Machine$integer.max && !isTRUE(is_number(x) && x > upper)) {
       sprintf("of at least %s", format(lower))
     } else {
       sprintf("between %s and %s", format(lower), format(upper))

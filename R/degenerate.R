@@ -184,7 +184,9 @@ narrow_columns <- function(k, model, params, total, flat) {
 # "column 2 (b) is", "columns 1, 2 and 3 are": at most six by name.
 column_words <- function(columns, names, verb = NULL) {
   label <- as.character(columns)
-  if (!is.null(names)) label <- sprintf("%s (%s)", label, dQuote(names[columns], FALSE))
+  if (is.null(names)) names <- character(max(columns))
+  is_named <- !is.na(names[columns]) & nzchar(names[columns])
+  label[is_named] <- sprintf("%s (%s)", label, quoted(names[columns]))[is_named]
   paste(c(listed(label, "column"), if (length(columns) == 1) verb[1] else verb[2]),
         collapse = " ")
 }

@@ -169,8 +169,9 @@ with_last_state <- function(where, state, code) {
   tryCatch(code, error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
     class <- sub("gps_error_", "", grep("^gps_error_", class(condition), value = TRUE))
+    if (is_memory_error(condition)) class <- "memory"
     gps_abort(sprintf("%s: %s", where, conditionMessage(condition)),
-              if (length(class) == 1) class else "model", state = state["params"],
+              if (length(class) > 0) class else "model", state = state["params"],
               parent = condition)
   })
 }

@@ -80,11 +80,11 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   n_threads <- resolve_threads(n_threads)
   blocks <- if (is_source(y)) split_blocks(n_points(y), point_doubles(model)) else
     list(new_block(0, n_points(y)))
-  result <- join_parts(map_blocks(list(y = y, blocks = blocks), function(task, block) {
+  result <- with_memory(join_parts(map_blocks(list(y = y, blocks = blocks), function(task, block) {
     if (!is.null(chain)) chain$value <- block_slots(chain$value, block)
     run_estep(model, block_inputs(model, params, task$y, block), task$y, block,
               block_slots(selected, block), states, n_threads, want, beta, chain = chain)
-  }))
+  })), "An E-step of %s", plural(n_points(y), "data point"))
   for (name in c("prob_on", "latent", "response", "prob", "value")) {
     if (!is.null(result[[name]])) result[[name]] <- t(result[[name]])
   }

@@ -78,7 +78,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
               "a selector, as made by a selector_*() function")
   check_class(control, "control", "gps_control", "made by gps_control()")
   tell_logical(y, "y")
-  data <- read_data(y)
+  data <- with_memory(read_data(y), "A copy of `y`")
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
   task <- new_task(data$y, model, selector, n_selected, max_active, control,
@@ -89,7 +89,9 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
   # complete.
   suspendInterrupts({
-    state <- first_state(task, start)
+    state <- with_memory(first_state(task, start), "A fit of %s with %s and %s", plural(
+      n_points(task$y), "data point"), plural(task$model$n_latents, "latent"), plural(
+      task$model$n_dims, "dimension"))
     if (!state$was_interrupted) state <- run_em(task, state)
     if (control$progress) cat("\n")
     fit <- new_fit(task, finish(task, state), data)

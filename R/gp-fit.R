@@ -138,7 +138,8 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   if (plan$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }
-  new_gp_fit(x, targets, kernel, plan, search)
+  with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
+              plural(nrow(x), "data point"))
 }
 
 # Which engine, with what: list(method, why, form, rank, objective, learn_inputs, cross). `size`: of

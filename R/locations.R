@@ -35,7 +35,9 @@ scatter_choices <- function(selected, values, model) {
 }
 
 component_probs <- function(fit) {
-  name_rows(scatter_choices(fit$selected, fit$prob_on, fit$model), fit$row_names)
+  with_memory(name_rows(scatter_choices(fit$selected, fit$prob_on, fit$model), fit$row_names),
+              "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
+              plural(fit$n_points, "data point"))
 }
 
 # Selected latents n x slots; with locations n x slots x (component, row, column).

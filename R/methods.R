@@ -280,11 +280,11 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   } else {
     structure(seed, kind = as.list(RNGkind()))
   }
-  drawn <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
+  drawn <- with_user_seed(seed, with_memory(lapply(seq_len(nsim), function(i) {
     data <- gps_draw(object$model, object$params, n)
     data$y <- shape_rows(data$y, object, NULL)
     data
-  }))
+  }), "`nsim` = %d data sets of `n` = %d points", nsim, n))
   structure(drawn, seed = repeats)
 }
 

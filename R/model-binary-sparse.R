@@ -71,7 +71,7 @@ init_linear <- function(model, y) {
   deviation <- mean(sqrt(colMeans(centred^2)))
   n_latents <- model$n_latents
   prob <- min(0.5, 1 / n_latents)
-  list(W = colMeans(y) + deviation / 4 * matrix(stats::rnorm(ncol(y) * n_latents), ncol(y)),
+  list(W = colMeans(y) + deviation / 4 * normal_matrix(ncol(y), n_latents),
        pi = rep(prob, model$sizes[["probs"]]),
        sigma2 = max(mean(centred^2), model$options$options[2]))
 }
@@ -79,14 +79,14 @@ init_linear <- function(model, y) {
 #' @export
 gps_draw.gps_binary_sparse <- function(model, params, n) {
   latents <- draw_on(params, n)
-  noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
+  noise <- sqrt(params$sigma2) * normal_matrix(n, nrow(params$W))
   list(y = latents %*% t(params$W) + noise, latents = latents)
 }
 
 # Which latents are on, n x H of 0 and 1.
 draw_on <- function(params, n) {
   n_latents <- ncol(params$W)
-  t(matrix(as.double(stats::runif(n * n_latents) < params$pi), n_latents))
+  t((uniform_matrix(n_latents, n) < params$pi) + 0)
 }
 
 #' @export

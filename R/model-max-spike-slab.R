@@ -111,7 +111,7 @@ gps_mend.gps_max_spike_slab <- function(model, params, stats, progress = NULL) s
 gps_draw.gps_max_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
   latents <- draw_on(params, n)
-  values <- t(matrix(stats::rnorm(n * n_latents, params$mu, sqrt(params$psi)), n_latents))
+  values <- t(params$mu + sqrt(params$psi) * normal_matrix(n_latents, n))
   mean <- max_superposition(latents * values, params$W)
   noise <- stats::rnorm(length(mean), sd = sqrt(params$sigma2))
   list(y = mean + noise, latents = latents, values = values)

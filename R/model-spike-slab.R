@@ -113,13 +113,13 @@ slab_variances <- function(psi) if (is.matrix(psi)) diag(psi) else psi
 gps_draw.gps_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
   latents <- draw_on(params, n)
-  unit <- matrix(stats::rnorm(n * n_latents), n_latents)
+  unit <- normal_matrix(n_latents, n)
   values <- t(params$mu + if (is.matrix(params$psi)) {
     crossprod(chol(params$psi), unit)
   } else {
     sqrt(params$psi) * unit
   })
-  noise <- matrix(stats::rnorm(n * nrow(params$W), sd = sqrt(params$sigma2)), n)
+  noise <- sqrt(params$sigma2) * normal_matrix(n, nrow(params$W))
   list(y = (latents * values) %*% t(params$W) + noise, latents = latents, values = values)
 }
 

@@ -91,7 +91,9 @@ gps_draw <- function(model, params, n) {
   check_bound_model(model)
   named <- align_params(model, params, "params")
   params <- check_all_params(model, named, "params")
-  drawn <- method(model, params, check_count(n, "n"))
+  n <- check_count(n, "n")
+  check_cells(n, max(model$n_dims, count_choices(model)), "`n` draws")
+  drawn <- with_memory(method(model, params, n), "`n` = %d draws", n)
   columns <- column_names(model, named)
   if (!is.null(columns)) colnames(drawn$y) <- columns
   drawn

@@ -128,11 +128,10 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
               "`n_draws` and `points`")
   task <- new_prediction_task(fit, rows_data(y, points), "state", is_new = FALSE)
   state <- stored_state(fit, points)
-  draws <- with_user_seed(seed, if (fit$method == "exact") {
-    draw_blocks(task, state, n_draws)
-  } else {
-    sample_blocks(task, state, n_draws)
-  })
+  sample <- if (fit$method == "exact") draw_blocks else sample_blocks
+  draws <- with_user_seed(seed, with_memory(sample(task, state, n_draws),
+                                            "`n_draws` = %d draws for %s", n_draws,
+                                            plural(length(points), "data point")))
   dimnames <- if (!is.null(fit$row_names)) list(NULL, fit$row_names[points], NULL)
   dimnames(draws) <- dimnames
   if (n_draws > 1) return(draws)
@@ -142,7 +141,8 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 # Whole numbers of data points; NULL: all.
 check_point_numbers <- function(points, n_points, arg = "points") {
   if (is.null(points)) return(seq_len(n_points))
-  is_valid <- is.numeric(points) && length(points) > 0 && all(points %in% seq_len(n_points))
+  is_valid <- is.numeric(points) && length(points) > 0 && !anyNA(points) &&
+    all(points >= 1 & points <= n_points & points == round(points))
   if (!is_valid) abort_value(points, arg, sprintf("whole numbers between 1 and %d", n_points))
   as.integer(points)
 }

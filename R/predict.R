@@ -86,7 +86,9 @@ predict.gps_fit <- function(object, newdata = NULL,
     state <- prediction_state(object)
   }
   if (type %in% names(scene_predictors)) return(scene_predictors[[type]](task, state, row_names))
-  result <- predict_blocks(task, state, predictors[[type]])
+  result <- with_memory(predict_blocks(task, state, predictors[[type]]),
+                        "A prediction of type \"%s\" for %s", type,
+                        plural(n_points(task$y), "data point"))
   if (type == "response") return(shape_rows(result, object, row_names))
   if (type == "loglik") return(stats::setNames(as.vector(result), row_names))
   if (type == "selected") return(shape_selected(result, object$model, row_names))

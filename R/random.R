@@ -1,6 +1,16 @@
 # Random numbers of a fit: one draw from the session's stream seeds everything that follows.
 # In C the seed is the key of counter-based streams; R code runs under with_seed().
 
+# Standard normal numbers, n_rows x n_cols. Their count is no integer where it is large.
+normal_matrix <- function(n_rows, n_cols) random_matrix(n_rows, n_cols, stats::rnorm)
+
+uniform_matrix <- function(n_rows, n_cols) random_matrix(n_rows, n_cols, stats::runif)
+
+random_matrix <- function(n_rows, n_cols, draw) {
+  with_memory(matrix(draw(as.double(n_rows) * n_cols), n_rows), "%s x %s random numbers",
+              format(n_rows), format(n_cols))
+}
+
 # Two 31-bit integers from R's own generator: the only draw a fit takes from the session's stream.
 stream_seed <- function() {
   as.integer(floor(stats::runif(2) * .Machine$integer.max))

@@ -77,7 +77,7 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
 random_values <- function(task, state) {
   n_latents <- task$model$n_latents
   with_seed(task$seed, state$start, {
-    matrix(stats::runif(n_latents * n_points(task$y)), n_latents)
+    uniform_matrix(n_latents, n_points(task$y))
   })
 }
 

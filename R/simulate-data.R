@@ -61,6 +61,12 @@ simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, valu
   mu <- check_each(mu, "mu", n_latents, "latent", lower = -1e150, upper = 1e150)
   psi <- check_each(psi, "psi", n_latents, "latent", lower = 0, upper = 1e300)
 
+  with_memory(simulated_bars(n, model, size, prob, value, sigma2, mu, psi),
+              "`n` = %d images of %d x %d pixels", n, size, size)
+}
+
+simulated_bars <- function(n, model, size, prob, value, sigma2, mu, psi) {
+  n_latents <- 2L * size
   components <- value * draw_bars(size)
   latents <- t(matrix(stats::rbinom(n * n_latents, 1, rep_len(prob, n_latents)), n_latents))
   truth <- list(W = components, latents = latents, pi = prob, sigma2 = sigma2)
@@ -98,14 +104,6 @@ check_each <- function(x, arg, n, noun, ...) {
     abort_value(x, arg, sprintf("one number, or %d of them (one for each %s)", n, noun))
   }
   vapply(x, check_number, 0, arg = arg, ..., USE.NAMES = FALSE)
-}
-
-# Refuses what could not be held, before anything is allocated. `args` names the arguments at fault.
-check_cells <- function(n_rows, n_cols, args) {
-  if (as.double(n_rows) * n_cols > .Machine$integer.max) {
-    gps_abort(sprintf("%s ask for %s x %s values; at most %d can be held at once.", args,
-                      format(n_rows), format(n_cols), .Machine$integer.max))
-  }
 }
 
 #' Points in spherical clusters
@@ -160,6 +158,12 @@ simulate_clusters <- function(n = 150, n_clusters = 3, n_dims = 2, layout = c("r
 
   place <- if (layout == "line") means_in_line else means_in_box
   mu <- sd * separation * place(n_clusters, n_dims)
+  with_memory(simulated_clusters(n, mu, sd), "`n` = %d points of %d dimensions", n, n_dims)
+}
+
+simulated_clusters <- function(n, mu, sd) {
+  n_dims <- nrow(mu)
+  n_clusters <- ncol(mu)
   cluster <- rep_len(seq_len(n_clusters), n)
   list(
     y = t(mu[, cluster, drop = FALSE]) + sd * stats::rnorm(n * n_dims),

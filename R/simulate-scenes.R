@@ -65,13 +65,21 @@ simulate_scenes <- function(objects = scene_objects(), n, size = c(30, 30), prob
   background <- rep_len(check_each(background, "background", n_channels, "channel",
                                    lower = -1e150, upper = 1e150), n_channels)
 
-  latents <- draw_places(n, prob, if (wrap) size else size - box + 1L)
+  scenes <- with_memory(
+    simulated_scenes(objects, n, size, prob, sigma, if (wrap) size else size - box + 1L,
+                     background),
+    "`n` = %d images of %s pixels", n, shown_dim(size)
+  )
+  c(scenes, list(objects = objects, pi = prob, sigma2 = sigma^2, background = background))
+}
+
+simulated_scenes <- function(objects, n, size, prob, sigma, n_places, background) {
+  latents <- draw_places(n, prob, n_places)
   painted <- paint_scenes(objects, latents, n, size, background)
   latents$visible <- painted$visible
   y <- painted$y + sigma * stats::rnorm(length(painted$y))
-  dim(y) <- c(n, size, if (n_channels > 1) n_channels)
-  list(y = y, latents = latents, objects = objects, pi = prob, sigma2 = sigma^2,
-       background = background)
+  dim(y) <- c(n, size, if (length(background) > 1) length(background))
+  list(y = y, latents = latents)
 }
 
 # Which objects are in which image, where (on a grid of `n_places` rows and columns), and how near.

@@ -35,7 +35,11 @@ gps_source_binary <- function(path, d,
   offset <- check_number(offset, "offset", 0)
   bytes <- as.double(binary_types[[type]]$size) * d
   n <- (state$size - offset) / bytes
-  if (offset != round(offset) || n < 1 || n != round(n) || n > .Machine$integer.max) {
+  if (n > .Machine$integer.max) {
+    gps_abort(sprintf("The file %s has %.0f data points; a source has at most %d.",
+                      dQuote(path, FALSE), n, .Machine$integer.max))
+  }
+  if (offset != round(offset) || n < 1 || n != round(n)) {
     gps_abort(sprintf(paste(
       "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
       "data points of %d %ss, %.0f bytes each."
@@ -159,7 +163,7 @@ gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"),
   points <- check_choice(points, "points", c("rows", "columns"))
   dims <- with_dataset(state$path, dataset, "argument", function(set) {
     check_dataset(set, dataset)
-    set$dims
+    as.double(set$dims)
   })
   if (points == "columns") dims <- rev(dims)
   new_source("hdf5", check_count(dims[1], "number of data points"),
