@@ -89,9 +89,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
   # complete.
   suspendInterrupts({
-    state <- with_memory(first_state(task, start), "A fit of %s with %s and %s", plural(
-      n_points(task$y), "data point"), plural(task$model$n_latents, "latent"), plural(
-      task$model$n_dims, "dimension"))
+    state <- with_memory(first_state(task, start), "A fit of %s", task_size(task))
     if (!state$was_interrupted) state <- run_em(task, state)
     if (control$progress) cat("\n")
     fit <- new_fit(task, finish(task, state), data)
@@ -101,6 +99,11 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   warn_degenerate(fit, is_said = is_constant(task))
   doubt_fit(fit$model, fit$params, facts)
   fit
+}
+
+task_size <- function(task) {
+  sprintf("%s with %s and %s", plural(n_points(task$y), "data point"),
+          plural(task$model$n_latents, "latent"), plural(task$model$n_dims, "dimension"))
 }
 
 # Everything that stays as it is during a fit.
