@@ -144,7 +144,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_control)))
+  refuse_unknown(list(...), setdiff(names(formals(gps_control)), c("cluster", "checkpoint")))
   refuse_unbuilt(list(cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
@@ -163,7 +163,10 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
     gps_abort("`step` is for minibatches: give a `batch_size`, too.")
   }
   if (!identical(time_limit, Inf)) {
-    time_limit <- check_number(time_limit, "time_limit", 0, open = TRUE)
+    if (!is_number(plain_numbers(time_limit)) || time_limit <= 0) {
+      abort_value(time_limit, "time_limit", "a number of seconds above 0, or Inf for none,")
+    }
+    time_limit <- as.double(plain_numbers(time_limit))
   }
   structure(
     list(max_iter = check_count(max_iter, "max_iter", 0),
@@ -205,16 +208,6 @@ refuse_monotone <- function() {
                   "its estimates are too noisy to compare selections point by point."))
 }
 
-# An error for arguments that fell into `...`, with the nearest valid name.
-refuse_unknown <- function(extra, valid) {
-  if (length(extra) == 0) return(invisible())
-  name <- if (is.null(names(extra)) || names(extra)[1] == "") "" else names(extra)[1]
-  hint <- nearest_name(name, setdiff(valid, "..."))
-  gps_abort(sprintf("Unknown argument %s.%s",
-                    if (name == "") "without a name" else sprintf("`%s`", name),
-                    if (is.null(hint)) "" else sprintf(" Did you mean `%s`?", hint)))
-}
-
 # Threads to use now: what was asked, else the option, else all processors; capped by what this
 # process may have.
 resolve_threads <- function(n_threads) {
@@ -227,6 +220,7 @@ resolve_threads <- function(n_threads) {
 
 #' @export
 print.gps_control <- function(x, ...) {
+  refuse_shown(list(...))
   shown <- x[!vapply(x, is.null, NA)]
   values <- vapply(shown, function(x) paste(format(x), collapse = ", "), "")
   cat(sprintf("%-10s %s", names(shown), values), sep = "\n")

@@ -48,7 +48,7 @@
 #' @param x a denoised image.
 #' @param clean NULL, or the image without noise.
 #' @param peak largest value that a pixel can have, above 0.
-#' @param ... not used.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a list of class `gps_denoised` with `image`, the denoised matrix; `noisy`, as given;
 #'   `sd`, `size`, `step`; and `fit`, the [gps_fit()] of the patches learned from, as images.
 #'
@@ -68,7 +68,8 @@
 gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted(FALSE), size = 8,
                         step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
                         control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
-                        remainder = TRUE, start = NULL) {
+                        remainder = TRUE, start = NULL, ...) {
+  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector"))
   noisy <- check_image(image)
   sd <- check_number(sd, "sd", 1e-150, 1e150)
   size <- check_patch_size(size, dim(noisy))
@@ -83,7 +84,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
   check_noise_model(model)
   if (inherits(start, "gps_fit")) check_fit(start)
-  if (is.null(n_selected)) n_selected <- min(8, model$n_latents)
+  if (is.null(n_selected)) n_selected <- default_slots(selector, model)
   if (is.null(max_active)) max_active <- min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
   fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
@@ -92,6 +93,10 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))
   structure(list(image = cleaned, noisy = noisy, sd = sd, size = size, step = step, fit = fit),
             class = "gps_denoised")
+}
+
+default_slots <- function(selector, model) {
+  if (inherits(selector, "gps_selector_full")) model$n_latents else min(8, model$n_latents)
 }
 
 # Noise has as many degrees of freedom in a patch as pixels, less one for the mean that was removed.
@@ -160,6 +165,7 @@ find_degenerate.gps_known_noise <- function(model, params, found) character()
 #' @rdname gps_denoise
 #' @export
 print.gps_denoised <- function(x, ...) {
+  refuse_shown(list(...))
   check_denoised(x)
   n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
   lines <- c(
@@ -177,6 +183,7 @@ print.gps_denoised <- function(x, ...) {
 #' @rdname gps_denoise
 #' @export
 plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
+  refuse_unknown(list(...), c("clean", "peak"))
   check_denoised(x)
   peak <- check_number(peak, "peak", 0, open = TRUE)
   limits <- widen(range(x$image))

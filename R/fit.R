@@ -15,12 +15,14 @@
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
-#'   whichever is more.
+#'   whichever is more. Beside [selector_full()], which selects all, another number is an error.
 #' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
+#'   In a mixture it is 1.
 #'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
 #' @param control see [gps_control()].
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
 #'   same model to go on from. With a start there are no short starts. Columns are matched by name.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @section Names of columns:
 #' A fit keeps the names of the data's columns, and its parameters have them. Where names tell all
@@ -72,7 +74,8 @@
 #' match_components(coef(fit)$W, bars$W)$matched
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
-                    control = gps_control(), start = NULL) {
+                    control = gps_control(), start = NULL, ...) {
+  check_call(if (missing(y)) NULL else list(y), missing(model), list(...))
   check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
   check_class(selector, "selector", "gps_selector",
               "a selector, as made by a selector_*() function")
@@ -104,6 +107,20 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
 task_size <- function(task) {
   sprintf("%s with %s and %s", plural(n_points(task$y), "data point"),
           plural(task$model$n_latents, "latent"), plural(task$model$n_dims, "dimension"))
+}
+
+# The calls that users of other packages try first; `y` in a list, or NULL where there is none.
+check_call <- function(y, lacks_model, extra) {
+  if (!is.null(y) && inherits(y[[1]], "formula")) {
+    gps_abort(paste("`y` must be data, not a formula: give the columns as a matrix or data frame,",
+                    "gps_fit(data[c(\"a\", \"b\")], model); model.matrix(formula, data)[, -1]",
+                    "makes columns of the terms of one."))
+  }
+  refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
+  if (is.null(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")
+  if (lacks_model) {
+    gps_abort("`model` is missing: model_gaussian_mixture(3), or another model_*() function.")
+  }
 }
 
 # Everything that stays as it is during a fit.

@@ -8,7 +8,7 @@
 #'   Missing: the data.
 #' @param n_threads See [gp_fit()].
 #' @param digits Number of significant digits to print.
-#' @param ... Not used.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the
 #'   function, without the noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`:
 #'   named vector of log parameters. `logLik()`: the log marginal likelihood of all targets, of the
@@ -62,6 +62,7 @@ align_newdata <- function(newdata, x) {
 #' @rdname gp_fit-methods
 #' @export
 fitted.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   mean <- stats::predict(object)$mean
   dimnames(mean) <- dimnames(object$targets)
   mean
@@ -70,12 +71,14 @@ fitted.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   object$targets - stats::fitted(object)
 }
 
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
   object$theta
 }
@@ -83,6 +86,7 @@ coef.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 logLik.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
   df <- length(object$theta) + if (has_learned_inputs(object)) length(object$basis$z) else 0L
   structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
@@ -92,6 +96,7 @@ logLik.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 nobs.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
   nrow(object$x)
 }
@@ -144,6 +149,7 @@ describe_gp_fit <- function(x, digits) {
 #' @rdname gp_fit-methods
 #' @export
 print.gp_fit <- function(x, digits = 5, ...) {
+  refuse_shown(list(...), "digits")
   check_gp_fit(x, "x")
   describe_gp_fit(x, digits)
   invisible(x)
@@ -152,6 +158,7 @@ print.gp_fit <- function(x, digits = 5, ...) {
 #' @rdname gp_fit-methods
 #' @export
 summary.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
   loo <- gp_loo(object)
   log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
@@ -168,6 +175,7 @@ summary.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 print.summary.gp_fit <- function(x, digits = 5, ...) {
+  refuse_shown(list(...), "digits")
   describe_gp_fit(x$fit, digits)
   cat("Parameters:\n")
   print(x$coefficients, digits = digits)

@@ -222,16 +222,18 @@ kernel_dims <- function(kernel) {
 }
 
 #' @param object,x A kernel.
-#' @param ... Not used.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @rdname kernels
 #' @export
 coef.gps_kernel <- function(object, ...) {
+  refuse_unknown(list(...), character())
   kernel_theta(object, kernel_dims(object))
 }
 
 #' @rdname kernels
 #' @export
 format.gps_kernel <- function(x, ...) {
+  refuse_shown(list(...))
   show <- function(value) {
     if (is.null(value)) return("median distance")
     shown <- format(utils::head(value, 4), digits = 3, trim = TRUE, decimal.mark = ".")
@@ -252,6 +254,7 @@ format.gps_kernel <- function(x, ...) {
 #' @rdname kernels
 #' @export
 print.gps_kernel <- function(x, ...) {
+  refuse_shown(list(...))
   lines <- format(x)
   cat(if (length(lines) > 1) "Sum of kernels\n" else "Kernel\n")
   cat(paste0("  ", lines, "\n"), sep = "")

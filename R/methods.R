@@ -55,6 +55,7 @@ NULL
 #' @rdname fit-methods
 #' @export
 print.gps_fit <- function(x, ...) {
+  refuse_shown(list(...))
   check_fit(x)
   cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x)), sep = "")
   invisible(x)
@@ -161,6 +162,7 @@ user_functions <- function(selector) {
 #' @rdname fit-methods
 #' @export
 coef.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   name_params(object$params, object$model, object$col_names)
 }
@@ -182,6 +184,7 @@ name_params <- function(params, model, col_names) {
 #' @rdname fit-methods
 #' @export
 logLik.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   structure(object$bound, df = count_free(object$model), nobs = object$n_points,
             error = if (object$method == "gibbs") object$bound_error,
@@ -210,6 +213,7 @@ said_reasons <- function(fit) {
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
+  refuse_shown(list(...), "digits")
   error <- attr(x, "error")
   cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %d)\n",
               format(c(x), digits = digits),
@@ -226,6 +230,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
 #' @rdname fit-methods
 #' @export
 nobs.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   object$n_points
 }
@@ -233,6 +238,7 @@ nobs.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 fitted.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   stats::predict(object, type = "response")
 }
@@ -240,6 +246,7 @@ fitted.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 residuals.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   y <- need_matrix(object, "residuals()")
   shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
@@ -271,6 +278,7 @@ shape_rows <- function(x, fit, row_names) {
 #' @rdname fit-methods
 #' @export
 simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
+  refuse_unknown(list(...), c("nsim", "seed", "n"))
   check_fit(object)
   nsim <- check_count(nsim, "nsim")
   n <- if (is.null(n)) object$n_points else check_count(n, "n")
@@ -309,11 +317,15 @@ update.gps_fit <- function(object, ...) {
   changes <- list(...)
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
-  refuse_unknown(changes[!names %in% known], known)
+  refuse_unknown(changes[!names %in% known], known, c("selector", "model"))
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,
                     n_selected = object$n_selected, max_active = given_max_active(object))
+  if (inherits(if (is.null(changes$selector)) object$selector else changes$selector,
+               "gps_selector_full")) {
+    arguments["n_selected"] <- list(NULL)
+  }
   arguments[names(changes)] <- changes
   arguments[of_control] <- NULL
   arguments$control <- change_control(control, changes[of_control])

@@ -30,12 +30,14 @@
 #'
 #' @param n_latents number of components H, a whole number of at least 1.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H) and
 #'   `sigma2`.
 #' @examples
 #' model_binary_sparse(10)
 #' @export
-model_binary_sparse <- function(n_latents, shared_prob = TRUE) {
+model_binary_sparse <- function(n_latents, shared_prob = TRUE, ...) {
+  refuse_unknown(list(...), names(formals(model_binary_sparse)))
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")
   new_native_model(

@@ -27,12 +27,15 @@
 #'
 #' @param n_components number of clusters C, a whole number of at least 1.
 #' @param covariance "full", "diagonal" or "spherical".
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C
 #'   or C) and `pi` (C).
 #' @examples
 #' model_gaussian_mixture(3, "diagonal")
 #' @export
-model_gaussian_mixture <- function(n_components, covariance = c("full", "diagonal", "spherical")) {
+model_gaussian_mixture <- function(n_components, covariance = c("full", "diagonal", "spherical"),
+                                   ...) {
+  refuse_unknown(list(...), names(formals(model_gaussian_mixture)))
   n_components <- check_count(n_components, "n_components")
   covariance <- check_choice(covariance, "covariance", c("full", "diagonal", "spherical"))
   shape <- function(first) {

@@ -60,6 +60,7 @@
 #' @param density density of these colours; NULL: that of a uniform distribution on the range of the
 #'   data in each channel.
 #' @param background colour of the background, one number or one a channel; NULL: it is learned.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `alpha` (K x height x width), `w` (K x
 #'   height x width x channels), `pi` (K), `background` (channels) and `sigma2`. `gps_draw()` gives
 #'   `latents` as a data frame of `point`, `component`, `row` and `column`, counted from 1.
@@ -71,7 +72,8 @@
 #' dim(params$alpha)
 #' @export
 model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, density = NULL,
-                            background = NULL) {
+                            background = NULL, ...) {
+  refuse_unknown(list(...), names(formals(model_occlusive)))
   n_components <- check_count(n_components, "n_components")
   size <- check_sizes(size, "size", 2, "c(height, width) of a component")
   if (!is.null(image)) image <- check_image_dim(image, size)

@@ -48,12 +48,15 @@
 #' @param covariance "diagonal": one variance for each intensity; "full": a covariance matrix of all
 #'   H.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
 #'   `mu` (H), `psi` (H, or H x H, positive definite) and `sigma2`.
 #' @examples
 #' model_spike_slab(10)
 #' @export
-model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"), shared_prob = TRUE) {
+model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
+                             shared_prob = TRUE, ...) {
+  refuse_unknown(list(...), names(formals(model_spike_slab)))
   n_latents <- check_count(n_latents, "n_latents")
   covariance <- check_choice(covariance, "covariance", c("diagonal", "full"))
   check_flag(shared_prob, "shared_prob")

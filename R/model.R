@@ -243,6 +243,7 @@ gps_mstep.gps_native_model <- function(model, params, stats) {
 
 #' @export
 print.gps_model <- function(x, ...) {
+  refuse_shown(list(...))
   cat(format_model(x), "\n", sep = "")
   invisible(x)
 }

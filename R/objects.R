@@ -16,6 +16,7 @@
 #' @param n Number of objects: whole number >= 1.
 #' @param size Height and width of an object: one whole number, or two, at least 6.
 #' @param channels Number of channels of the pictures: whole number >= 1; 3 for colour, 1 for grey.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @return A list of class "gps_objects" with
 #' * `image`: array n x height x width x channels, 0 outside the objects.
@@ -28,7 +29,8 @@
 #' objects
 #' plot(objects)
 #' @export
-scene_objects <- function(n = 16, size = c(10, 10), channels = 3) {
+scene_objects <- function(n = 16, size = c(10, 10), channels = 3, ...) {
+  refuse_unknown(list(...), names(formals(scene_objects)))
   n <- check_count(n, "n")
   size <- check_pair(size, "size")
   if (any(size < 6)) abort_value(min(size), "size", "at least 6 pixels")
@@ -178,6 +180,7 @@ check_objects <- function(x, arg, allow_empty = FALSE) {
 
 #' @export
 print.gps_objects <- function(x, ...) {
+  refuse_shown(list(...))
   x <- check_objects(x, "x")
   n_pixels <- rowSums(x$mask, dims = 1)
   dim <- dim(x$image)
@@ -194,13 +197,14 @@ print.gps_objects <- function(x, ...) {
 #' pale blue. Values are cut off below 0, and scaled to at most 1 where any is larger.
 #'
 #' @param x Objects, as made by [scene_objects()] or [read_objects()].
-#' @param ... Not used.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return The objects, invisibly.
 #' @examples
 #' set.seed(1)
 #' plot(scene_objects(8))
 #' @export
 plot.gps_objects <- function(x, ...) {
+  refuse_unknown(list(...), character())
   objects <- check_objects(x, "x")
   dim <- dim(objects$image)
   # Pixels in columns of objects, then channels.

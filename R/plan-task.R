@@ -11,7 +11,7 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   selector <- resolve_engine(selector, model, y, is_batched)
   selector <- resolve_selector(selector, model)
   check_learner(selector, model, y)
-  if (inherits(selector, "gps_selector_full")) n_selected <- count_choices(model)
+  if (inherits(selector, "gps_selector_full")) n_selected <- check_all_selected(n_selected, model)
   n_selected <- check_n_selected(n_selected, model)
   max_active <- check_max_active(max_active, model, n_selected)
   method <- resolve_method(control$method, model, n_selected, max_active)
@@ -45,6 +45,16 @@ check_full <- function(selector, model) {
     dQuote(model$name, FALSE), format_number(model$n_latents), count_choices(model),
     format_number(prod(model$grid)), count_choices(model)
   ))
+}
+
+# A number beside selector_full() that says the same, or none.
+check_all_selected <- function(n_selected, model) {
+  all <- count_choices(model)
+  if (is.null(n_selected) || check_n_selected(n_selected, model) == all) return(all)
+  gps_abort(sprintf(paste(
+    "selector_full() selects all %d %s, which `n_selected` = %d contradicts: leave `n_selected`",
+    "out, or choose another selector."
+  ), all, if (model$rule$min_active == 1) "clusters" else "latents", as.integer(n_selected)))
 }
 
 check_explore <- function(selector, n_selected) {

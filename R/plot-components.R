@@ -109,7 +109,9 @@ draw_comparison <- function(fit, truth, beside) {
   reference <- reference[, seq_len(min(ncol(reference), most_shown)), drop = FALSE]
   place <- match_columns(rownames(reference), fit$col_names, "truth", "the fit's data", "row")
   if (!is.null(place)) reference <- reference[place, , drop = FALSE]
-  if (is.null(rownames(reference))) rownames(reference) <- fit$col_names
+  if (is.null(rownames(reference)) && nrow(reference) == length(fit$col_names)) {
+    rownames(reference) <- fit$col_names
+  }
   args <- c("x", rep("beside", length(others)))
   panels <- Map(function(x, title, arg) c(list(title = title), align_components(x, reference, arg)),
                 fits, comparison_titles(fits), args)

@@ -37,9 +37,12 @@ fade_each <- function(colours, alpha) {
   vapply(known, fade, "", alpha = alpha)[match(colours, known)]
 }
 
-most_probable_cluster <- function(fit) {
-  slot <- max.col(t(fit$prob_on), ties.method = "first")
-  fit$selected[cbind(slot, seq_along(slot))]
+most_probable_cluster <- function(fit) likeliest_latent(fit$selected, fit$prob_on)
+
+# The selected latent with the largest probability, one a point, from slots x n.
+likeliest_latent <- function(selected, prob_on) {
+  slot <- max.col(t(prob_on), ties.method = "first")
+  selected[cbind(slot, seq_along(slot))]
 }
 
 # The two variables themselves, or the first two principal components of the data.

@@ -69,6 +69,7 @@ format.gps_places <- function(x, ...) {
 
 #' @export
 print.gps_places <- function(x, ...) {
+  refuse_shown(list(...))
   print(format(x), quote = FALSE)
   invisible(x)
 }

@@ -1,8 +1,9 @@
 # Predictions of a fit: the E-step at its parameters, for its own data with the stored slots, or for
 # new data with the selection that the selector makes of them.
 
+# Those of all models come first, then those where components have places, then those of mixtures.
 prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "objects",
-                      "segmentation")
+                      "segmentation", "class")
 
 #' Predictions of a fit
 #'
@@ -43,7 +44,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'   data were;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
 #'   sampling estimates, too small on average as the bound is, and not the same draws);
-#' * `"selected"`: integer matrix n x H', the selected latents in ascending order.
+#' * `"selected"`: integer matrix n x H', the selected latents in ascending order;
+#' * `"class"`, mixtures only: n integers, the number of the most probable cluster.
 #'
 #' Where components have places, as in [model_occlusive()], H columns of the first three types are
 #' components wherever they are; `"selected"` is an array n x H' x 3 of component, row and column
@@ -63,18 +65,16 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "loglik", "selected",
-                                     "objects", "segmentation"),
+                                     "objects", "segmentation", "class"),
                             n_threads = NULL, ...) {
   check_fit(object)
-  type <- check_choice(type, "type", prediction_types)
-  if (type %in% names(scene_predictors)) {
-    check_locations(object, sprintf("`type` = \"%s\"", type))
-  }
+  type <- check_type(type, object)
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (is.null(newdata)) {
     row_names <- object$row_names
     if (type == "prob") return(component_probs(object))
+    if (type == "class") return(stats::setNames(most_probable_cluster(object), row_names))
     if (type == "selected") return(shape_selected(t(object$selected), object$model, row_names))
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
@@ -90,9 +90,22 @@ predict.gps_fit <- function(object, newdata = NULL,
                         "A prediction of type \"%s\" for %s", type,
                         plural(n_points(task$y), "data point"))
   if (type == "response") return(shape_rows(result, object, row_names))
-  if (type == "loglik") return(stats::setNames(as.vector(result), row_names))
+  if (type %in% c("loglik", "class")) return(stats::setNames(as.vector(result), row_names))
   if (type == "selected") return(shape_selected(result, object$model, row_names))
   name_rows(result, row_names)
+}
+
+# A type that the fit's model has; words say of another model's that it is one.
+check_type <- function(type, fit) {
+  if (identical(type, prediction_types)) return(type[1])
+  scene <- names(scene_predictors)
+  if (isTRUE(type %in% scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
+  if (identical(type, "class") && !is_mixture(fit)) {
+    gps_abort(paste("`type` = \"class\" is for mixtures, in which one cluster is on: \"state\"",
+                    "says which latents are."))
+  }
+  others <- c(if (is.null(fit$model$grid)) scene, if (!is_mixture(fit)) "class")
+  check_choice(type, "type", setdiff(prediction_types, others))
 }
 
 # What each type asks of the E-step, how many columns it has, and how the E-step's result of a block
@@ -116,6 +129,8 @@ predictors <- list(
   ),
   loglik = list(want = character(), empty = 0, n_columns = function(task) 1L,
                 use = function(result, task) result$log_evidence),
+  class = list(want = character(), empty = 0L, n_columns = function(task) 1L,
+               use = function(result, task) likeliest_latent(result$selected, result$prob_on)),
   selected = list(want = NULL, empty = 0L, n_columns = function(task) task$n_selected,
                   use = function(result, task) t(result$selected))
 )

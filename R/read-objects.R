@@ -54,9 +54,11 @@ read_objects <- function(dir, size = c(10, 10), pattern = "[.]png$", threshold =
 
 # Paths of the files that match, numbers in their names in the order of numbers.
 find_pictures <- function(dir, pattern) {
-  is_text <- function(x) is.character(x) && length(x) == 1 && !is.na(x)
-  if (!is_text(dir) || !dir.exists(dir)) abort_value(dir, "dir", "a folder that exists")
-  if (!is_text(pattern)) abort_value(pattern, "pattern", "a regular expression")
+  is_word <- function(x) {
+    is.character(x) && length(x) == 1 && !is.na(x) && Encoding(x) != "bytes"
+  }
+  if (!is_word(dir) || !dir.exists(dir)) abort_value(dir, "dir", "a folder that exists")
+  if (!is_word(pattern)) abort_value(pattern, "pattern", "a regular expression")
   files <- tryCatch(suppressWarnings(list.files(dir, pattern, full.names = TRUE)), error = identity)
   if (inherits(files, "error")) abort_value(pattern, "pattern", "a valid regular expression")
   files <- files[!dir.exists(files)]

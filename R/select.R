@@ -45,13 +45,15 @@
 #'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
 #'   right. NULL: the model's default, 0.08 of the data's range for [model_occlusive()]. For models
 #'   on a grid; others are judged as they are, and so is every model once annealing is over.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
 #' @export
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
-                       conditional = NULL, temperature = NULL, guided = NULL) {
+                       conditional = NULL, temperature = NULL, guided = NULL, ...) {
+  refuse_unknown(list(...), names(formals(gps_screen)))
   conditional <- check_early_late(conditional, "conditional")
   guided <- check_early_late(guided, "guided")
   if (!check_flag(keep, "keep") && any(c(conditional, guided) > 0)) {

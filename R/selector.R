@@ -51,6 +51,7 @@
 #'   it gets the memory as third argument.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
 #'   posterior means; its value is the memory.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @section Many data points:
 #' "exact" takes time and memory that grow with the cube and the square of the number of points. The
@@ -83,7 +84,8 @@ selector_gp <- function(kernel = kernel_composition(),
                         rank = NULL, refit_every = 10, refit_evals = 20, refit_rows = 500,
                         explore = 0.1, smooth = NULL, screen = NULL,
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
-                        cross = TRUE) {
+                        cross = TRUE, ...) {
+  refuse_unknown(list(...), names(formals(selector_gp)))
   check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
@@ -105,21 +107,29 @@ selector_gp <- function(kernel = kernel_composition(),
 
 #' @rdname selector
 #' @export
-selector_handcrafted <- function(screen = NULL) {
+selector_handcrafted <- function(screen = NULL, ...) {
+  refuse_unknown(list(...), names(formals(selector_handcrafted)))
   new_selector("handcrafted", "hand-crafted", screen = screen)
 }
 
 #' @rdname selector
 #' @export
-selector_full <- function() new_selector("full", "all latents")
+selector_full <- function(...) {
+  refuse_unknown(list(...), character())
+  new_selector("full", "all latents")
+}
 
 #' @rdname selector
 #' @export
-selector_random <- function() new_selector("random", "random")
+selector_random <- function(...) {
+  refuse_unknown(list(...), character())
+  new_selector("random", "random")
+}
 
 #' @rdname selector
 #' @export
-selector_custom <- function(affinity, learn = NULL) {
+selector_custom <- function(affinity, learn = NULL, ...) {
+  refuse_unknown(list(...), names(formals(selector_custom)))
   if (!is.function(affinity)) abort_value(affinity, "affinity", "a function of (params, y)")
   if (!is.null(learn) && !is.function(learn)) {
     abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
@@ -129,6 +139,7 @@ selector_custom <- function(affinity, learn = NULL) {
 
 #' @export
 print.gps_selector <- function(x, ...) {
+  refuse_shown(list(...))
   cat(format_selector(x), "\n", sep = "")
   invisible(x)
 }

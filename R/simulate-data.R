@@ -31,6 +31,7 @@
 #' @param sigma2 Variance of the noise: number in \[0, 1e300\].
 #' @param mu,psi Mean and variance of the slabs (models B and C): a number, or H of them; `mu` in
 #'   \[-1e150, 1e150\], `psi` in \[0, 1e300\].
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @return A list with
 #' * `y`: data, n x D. Pixels are ordered as in `as.vector(image)`, column by column.
@@ -49,7 +50,8 @@
 #' matrix(bars$W[, 1], 5)
 #' @export
 simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, value = 10, sigma2 = 2,
-                          mu = 1, psi = 1) {
+                          mu = 1, psi = 1, ...) {
+  refuse_unknown(list(...), names(formals(simulate_bars)))
   n <- check_count(n, "n")
   model <- check_choice(model, "model", c("binary_sparse", "spike_slab", "max_spike_slab"))
   size <- check_count(size, "size", lower = 2)
@@ -132,6 +134,7 @@ check_each <- function(x, arg, n, noun, ...) {
 #' @param separation Smallest distance of two means (`"random"`) or length of a step (`"line"`), in
 #'   units of `sd`: number in \[1e-150, 1e150\].
 #' @param sd Standard deviation of every cluster in every dimension: number in \[1e-150, 1e150\].
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @return A list with
 #' * `y`: data, n x D.
@@ -147,7 +150,8 @@ check_each <- function(x, arg, n, noun, ...) {
 #' points(t(clusters$mu), pch = 3, cex = 2)
 #' @export
 simulate_clusters <- function(n = 150, n_clusters = 3, n_dims = 2, layout = c("random", "line"),
-                              separation = 6, sd = 1) {
+                              separation = 6, sd = 1, ...) {
+  refuse_unknown(list(...), names(formals(simulate_clusters)))
   n_clusters <- check_count(n_clusters, "n_clusters")
   n <- check_count(n, "n", lower = n_clusters)
   n_dims <- check_count(n_dims, "n_dims")

@@ -26,6 +26,7 @@
 #'   leaves an image on one side comes back on the other.
 #' @param background Colour of the background: a number in \[-1e150, 1e150\], or one for each
 #'   channel.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @return A list with
 #' * `y`: images, an array n x height x width x channels; without the last axis where there is one
@@ -46,7 +47,8 @@
 #' plot(grDevices::as.raster(pmin(pmax(scenes$y[1, , , ], 0), 1)), interpolate = FALSE)
 #' @export
 simulate_scenes <- function(objects = scene_objects(), n, size = c(30, 30), prob = 0.2,
-                            sigma = 0.03, wrap = FALSE, background = 0) {
+                            sigma = 0.03, wrap = FALSE, background = 0, ...) {
+  refuse_unknown(list(...), names(formals(simulate_scenes)))
   objects <- check_objects(objects, "objects")
   n_objects <- dim(objects$image)[1]
   box <- dim(objects$image)[2:3]

@@ -62,7 +62,7 @@ binary_types <- list(
 
 # list(path, size, time) of a file that is there.
 file_state <- function(path) {
-  if (!is.character(path) || length(path) != 1 || is.na(path)) {
+  if (!is.character(path) || length(path) != 1 || is.na(path) || Encoding(path) == "bytes") {
     abort_value(path, "path", "the name of a file")
   }
   about <- file.info(path, extra_cols = FALSE)

@@ -53,6 +53,7 @@ new_source <- function(kind, n, d, names = NULL, ...) {
   if (!is.null(names) && !(is.character(names) && length(names) == d && !anyNA(names))) {
     abort_value(names, "names", sprintf("NULL or %d names", d))
   }
+  check_names(names, "column", "names")
   structure(list(n = n, d = d, names = names, ...),
             class = c(paste0("gps_source_", kind), "gps_source"))
 }
@@ -62,6 +63,7 @@ is_source <- function(y) inherits(y, "gps_source")
 #' @rdname gps_source
 #' @export
 print.gps_source <- function(x, ...) {
+  refuse_shown(list(...))
   check_source(x, "x")
   cat(sprintf("Source of %d data point%s of %d dimension%s, from %s\n", x$n,
               if (x$n == 1) "" else "s", x$d, if (x$d == 1) "" else "s", describe_source(x)))

@@ -6,7 +6,7 @@
 #' @param object a fit, as made by [gps_fit()].
 #' @param x its summary.
 #' @param digits number of significant digits to print.
-#' @param ... not used.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a list of class `summary.gps_fit` with
 #' * `about`: what `print()` of the fit says, named character vector;
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
@@ -29,6 +29,7 @@
 #'                 control = gps_control(n_starts = 2)))
 #' @export
 summary.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
   check_fit(object)
   bound <- stats::logLik(object)
   usage <- component_usage(object)
@@ -147,6 +148,7 @@ exp_theta <- function(theta) {
 #' @rdname summary.gps_fit
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
+  refuse_shown(list(...), "digits")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
   cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),

@@ -210,11 +210,13 @@ test_that("two equal clusters share their points", {
   expect_identical(maximum$mu[, 1], maximum$mu[, 2])
 })
 
-test_that("max_active is 1 whatever is asked", {
+test_that("max_active is 1, and nothing else may be asked", {
   case <- draw_case(MODELS[[3]], 25)
   selected <- draw_selected(25, 4, 3)
-  expect_identical(gps_estep(case$model, case$params, case$y, selected, max_active = 3),
+  expect_identical(gps_estep(case$model, case$params, case$y, selected, max_active = 1),
                    gps_estep(case$model, case$params, case$y, selected))
+  expect_gps_error(gps_estep(case$model, case$params, case$y, selected, max_active = 3),
+                   "`max_active` must be 1, not 3: exactly one cluster is on.")
 })
 
 test_that("initial clusters stand on data points with variances between the floor and the data's", {

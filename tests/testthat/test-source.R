@@ -1,7 +1,8 @@
 # Data that are read in blocks: the same fits as from a matrix, and what is said where that fails.
 
 source_fit <- function(y, model = model_binary_sparse(6), selector = selector_handcrafted(),
-                       n_selected = 3, max_iter = 4, n_starts = 2, ...) {
+                       n_selected = if (!inherits(selector, "gps_selector_full")) 3,
+                       max_iter = 4, n_starts = 2, ...) {
   set.seed(71)
   gps_fit(y, model, selector, n_selected,
           control = gps_control(max_iter = max_iter, n_starts = n_starts, progress = FALSE, ...))
