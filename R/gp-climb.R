@@ -8,6 +8,7 @@
 # backs off. A step that improves the value by less than `gain` ends the search. Returns list(par,
 # value, values, found): all values in order, and what evaluate() said at the best.
 climb_objective <- function(evaluate, start, limits) {
+  evaluate <- hold_fixed(evaluate, limits)
   here <- evaluate(start)
   if (!is.finite(here$value) || !all(is.finite(here$gradient))) {
     gps_abort("The marginal likelihood at the start is not finite.", "numeric")
@@ -52,6 +53,18 @@ climb_objective <- function(evaluate, start, limits) {
        found = best$found)
 }
 
+# Parameters whose limits are equal are held: they have no slope.
+hold_fixed <- function(evaluate, limits) {
+  force(evaluate)
+  held <- limits$lower == limits$upper
+  if (!any(held)) return(evaluate)
+  function(par) {
+    found <- evaluate(par)
+    found$gradient[held] <- 0
+    found
+  }
+}
+
 # What cannot be computed is a bad value; any other error is one.
 evaluate_or_penalty <- function(evaluate, par, penalty, flat) {
   found <- tryCatch(evaluate(par), gps_error_numeric = function(e) NULL)
@@ -59,13 +72,12 @@ evaluate_or_penalty <- function(evaluate, par, penalty, flat) {
   if (is_sound) found else list(value = penalty, gradient = flat)
 }
 
-# As gp_refit(), for any evaluate(theta) = list(value, gradient, jitter). With `inputs` the search
-# moves these points (n_dims x n) as well, in units of the data's spread and within their box:
-# evaluate(theta, inputs), with their gradient as `inputs` of its result.
-climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, noise_floor,
-                        n_targets, inputs = NULL) {
-  limits <- gp_bounds(kernel, y, targets, noise_floor, n_targets)
-  start <- clamp_theta(theta, limits)
+# As gp_refit(), for any evaluate(theta) = list(value, gradient, jitter) and the `limits` of
+# search_limits(). With `inputs` the search moves these points (n_dims x n) as well, in units of the
+# spread of the data `y` and within their box: evaluate(theta, inputs), with their gradient as
+# `inputs` of its result.
+climb_theta <- function(evaluate, theta, limits, inputs = NULL, y = NULL) {
+  start <- limits$start
   n_hyper <- length(start)
   unit <- NULL
   if (!is.null(inputs)) {
@@ -76,8 +88,6 @@ climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, no
     # Inputs may be points of other rows than these, outside their box.
     start <- clamp_theta(c(start, inputs / unit), limits)
   }
-  limits$max_evals <- max_evals
-  limits$gain <- gain * as.double(n_targets) * ncol(targets)
   result <- climb_objective(function(par) {
     if (is.null(inputs)) return(evaluate(par))
     at <- split_inputs(par, n_hyper, unit)
@@ -89,10 +99,6 @@ climb_theta <- function(evaluate, kernel, theta, y, targets, max_evals, gain, no
   list(theta = best$theta, inputs = best$inputs, value = result$value,
        start_value = result$values[1], n_evals = length(result$values), values = result$values,
        jitter = result$found$jitter, moved = max(abs(best$theta - theta)))
-}
-
-clamp_theta <- function(theta, limits) {
-  stats::setNames(pmin(pmax(theta, limits$lower), limits$upper), names(theta))
 }
 
 # The data's box and spread, a number for each dimension; the box in units of the spread.
@@ -112,15 +118,14 @@ split_inputs <- function(par, n_hyper, unit) {
 # As gp_refit(), for a basis, which the search keeps fixed but for its inputs if these are learned.
 # What it returns besides is the `basis`.
 basis_refit <- function(basis, kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
-                        gain = 1e-4, noise_floor = 1e-4, n_targets = nrow(targets),
-                        learn_inputs = FALSE) {
+                        gain = 1e-4, box = NULL, n_targets = nrow(targets), learn_inputs = FALSE) {
   root <- .Call(C_gp_root, targets)
   evaluate <- function(theta, inputs = NULL) {
     if (learn_inputs) basis$z <- inputs
     basis_evaluate(basis, kernel, theta, y, root, n_targets, 0, n_threads, inputs = learn_inputs)
   }
-  result <- climb_theta(evaluate, kernel, theta, y, targets, max_evals, gain, noise_floor,
-                        n_targets, inputs = if (learn_inputs) basis$z)
+  limits <- search_limits(kernel, theta, y, targets, max_evals, gain, box, n_targets)
+  result <- climb_theta(evaluate, theta, limits, if (learn_inputs) basis$z, y)
   if (learn_inputs) {
     basis$z <- result$inputs
     basis["pivots"] <- list(NULL)

@@ -27,11 +27,11 @@ divide_evaluate <- function(divide, kernel, theta, y, root, n_targets = nrow(roo
 
 # As gp_refit().
 divide_refit <- function(divide, kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
-                         gain = 1e-4, noise_floor = 1e-4, n_targets = nrow(targets)) {
+                         gain = 1e-4, box = NULL, n_targets = nrow(targets)) {
   root <- .Call(C_gp_root, targets)
   evaluate <- function(theta) divide_evaluate(divide, kernel, theta, y, root, n_targets, n_threads)
-  result <- climb_theta(evaluate, kernel, theta, y, targets, max_evals, gain, noise_floor,
-                        n_targets)
+  limits <- search_limits(kernel, theta, y, targets, max_evals, gain, box, n_targets)
+  result <- climb_theta(evaluate, theta, limits)
   result[names(result) != "inputs"]
 }
 

@@ -69,91 +69,114 @@ check_basis_kernel <- function(kernel, method) {
   }
 }
 
-# Log parameters that maximise the marginal likelihood, or those given, in the form of gp_refit()
-# with the `engine` found: list(basis = ) or list(divide = ).
-learn_engine <- function(plan, kernel, theta, y, targets, search) {
-  learn <- switch(engine_kind(plan$method), exact = learn_exact, divide = learn_divide,
-                  basis = if (plan$method == "ichol") learn_ichol else learn_basis)
-  learn(plan, kernel, theta, y, targets, search)
-}
-
 # Calls a refit with what all of them take.
 refit_by <- function(refit, ..., search) {
   refit(..., max_evals = search$max_evals, n_threads = search$n_threads, gain = search$gain,
-        noise_floor = search$noise_floor)
+        box = search$box)
 }
 
 # An evaluation in the form of a refit that went nowhere.
-as_refit <- function(theta, found) {
-  list(theta = theta, value = found$value, values = found$value, jitter = found$jitter)
+as_refit <- function(theta, found, engine = list()) {
+  list(theta = theta, value = found$value, values = found$value, jitter = found$jitter,
+       engine = engine)
 }
 
-learn_exact <- function(plan, kernel, theta, y, targets, search) {
-  if (search$optimise) return(refit_by(gp_refit, kernel, theta, y, targets, search = search))
-  as_refit(theta, gp_evaluate(kernel, theta, y, targets, 0, search$n_threads))
+# The two steps of a search, whatever the engine: look(theta) evaluates once, climb(from, search)
+# goes on from what either step found. Both return the form of gp_refit() with the `engine`:
+# list(basis = ), list(divide = ) or nothing; and climb() may say whether it `converged`.
+engine_steps <- function(plan, kernel, y, targets, n_threads) {
+  steps <- switch(engine_kind(plan$method), exact = exact_steps, divide = divide_steps,
+                  basis = if (plan$method == "ichol") ichol_steps else basis_steps)
+  steps(plan, kernel, y, targets, n_threads)
 }
 
-learn_divide <- function(plan, kernel, theta, y, targets, search) {
+exact_steps <- function(plan, kernel, y, targets, n_threads) {
+  list(
+    look = function(theta) as_refit(theta, gp_evaluate(kernel, theta, y, targets, 0, n_threads)),
+    climb = function(from, search) {
+      c(refit_by(gp_refit, kernel, from$theta, y, targets, search = search), list(engine = list()))
+    }
+  )
+}
+
+divide_steps <- function(plan, kernel, y, targets, n_threads) {
   divide <- new_divide(ncol(y), plan$rank, plan$cross)
-  found <- if (search$optimise) {
-    refit_by(divide_refit, divide, kernel, theta, y, targets, search = search)
-  } else {
-    as_refit(theta, divide_evaluate(divide, kernel, theta, y, targets,
-                                    n_threads = search$n_threads))
-  }
-  c(found, list(engine = list(divide = divide)))
+  engine <- list(divide = divide)
+  list(
+    look = function(theta) {
+      as_refit(theta, divide_evaluate(divide, kernel, theta, y, targets, n_threads = n_threads),
+               engine)
+    },
+    climb = function(from, search) {
+      found <- refit_by(divide_refit, divide, kernel, from$theta, y, targets, search = search)
+      c(found, list(engine = engine))
+    }
+  )
 }
 
 # Share of the trace that pivots may leave. Less would be noise to a selection, but a regression has
 # less noise; inducing points are to be as many as asked for, but for those that repeat others.
 pivot_tol <- c(ichol = 1e-6, inducing = 1e-8, fourier = 0)
 
-plan_basis <- function(plan, kernel, theta, y, search) {
-  new_basis(plan$method, kernel, theta, y, plan$rank, plan$objective, pivot_tol[[plan$method]],
-            n_threads = search$n_threads)
+# Share of the trace of the kernel without noise that is not the same for all points: a high level
+# is no reason to leave more of a curve to the noise.
+varying_share <- function(kernel, theta, y) {
+  mean <- rowMeans(y)
+  parts <- vapply(kernel_with_theta(kernel, theta, nrow(y))$terms, function(term) {
+    switch(term$type,
+      white = c(0, 0), bias = c(0, term$variance),
+      linear = c(sum(term$variance * rowMeans((y - mean)^2)), sum(term$variance * rowMeans(y^2))),
+      c(term$variance, term$variance)
+    )
+  }, c(0, 0))
+  share <- sum(parts[1, ]) / sum(parts[2, ])
+  if (is.finite(share) && share > 0) max(share, 1e-10) else 1
 }
 
-evaluate_basis <- function(basis, kernel, theta, y, targets, search) {
-  basis_evaluate(basis, kernel, theta, y, .Call(C_gp_root, targets), nrow(targets), 0,
-                 search$n_threads)
+basis_steps <- function(plan, kernel, y, targets, n_threads) {
+  list(
+    look = function(theta) {
+      tol <- pivot_tol[[plan$method]] * varying_share(kernel, theta, y)
+      basis <- new_basis(plan$method, kernel, theta, y, plan$rank, plan$objective, tol,
+                         n_threads = n_threads)
+      found <- basis_evaluate(basis, kernel, theta, y, .Call(C_gp_root, targets), nrow(targets), 0,
+                              n_threads)
+      as_refit(theta, found, list(basis = basis))
+    },
+    climb = function(from, search) {
+      found <- refit_by(basis_refit, from$engine$basis, kernel, from$theta, y, targets,
+                        learn_inputs = plan$learn_inputs, search = search)
+      c(found[names(found) != "basis"], list(engine = list(basis = found$basis)))
+    }
+  )
 }
 
-learn_basis <- function(plan, kernel, theta, y, targets, search) {
-  basis <- plan_basis(plan, kernel, theta, y, search)
-  if (!search$optimise) {
-    found <- as_refit(theta, evaluate_basis(basis, kernel, theta, y, targets, search))
-    return(c(found, list(engine = list(basis = basis))))
-  }
-  found <- refit_by(basis_refit, basis, kernel, theta, y, targets,
-                    learn_inputs = plan$learn_inputs, search = search)
-  c(found, list(engine = list(basis = found$basis)))
-}
-
-# The objective jumps where pivots change: they are kept during a search and chosen anew after it.
-# Only values at a theta's own pivots are compared; the search goes on from there as long as these
+# The objective jumps where pivots change: they are kept during a climb and chosen anew after it.
+# Only values at a theta's own pivots are compared; the climb goes on from there as long as these
 # improve.
-learn_ichol <- function(plan, kernel, theta, y, targets, search, max_rounds = 5L) {
-  if (!search$optimise) return(learn_basis(plan, kernel, theta, y, targets, search))
-  limits <- gp_bounds(kernel, y, targets, search$noise_floor)
-  theta <- clamp_theta(theta, limits)
-  best <- NULL
+ichol_steps <- function(plan, kernel, y, targets, n_threads) {
+  steps <- basis_steps(plan, kernel, y, targets, n_threads)
+  climb_basis <- steps$climb
+  steps$climb <- function(from, search) {
+    climb_rounds(from, search, steps$look, climb_basis, search$gain * length(targets))
+  }
+  steps
+}
+
+climb_rounds <- function(from, search, look, climb, least_gain, max_rounds = 5L) {
+  best <- from
   values <- numeric()
   for (round in seq_len(max_rounds)) {
-    basis <- plan_basis(plan, kernel, theta, y, search)
-    here <- evaluate_basis(basis, kernel, theta, y, targets, search)
-    values <- c(values, here$value)
-    gain <- if (is.null(best)) Inf else here$value - best$value
-    if (gain > 0) {
-      best <- list(theta = theta, value = here$value, jitter = here$jitter,
-                   engine = list(basis = basis))
-    }
-    left <- search$max_evals - length(values)
-    if (gain <= search$gain * length(targets) || left < 2 || round == max_rounds) break
     # One evaluation is left for the new pivots.
-    found <- refit_by(basis_refit, basis, kernel, theta, y, targets,
-                      search = replace(search, "max_evals", left - 1L))
-    values <- c(values, found$values)
-    theta <- found$theta
+    left <- search$max_evals - length(values)
+    if (left < 2) break
+    found <- climb(best, replace(search, "max_evals", left - 1L))
+    here <- look(found$theta)
+    values <- c(values, found$values, here$value)
+    gain <- here$value - best$value
+    if (gain > 0) best <- here
+    if (gain <= least_gain) break
   }
-  c(best, list(values = values, converged = left >= 2))
+  best$values <- values
+  c(best, list(converged = left >= 2))
 }

@@ -19,13 +19,31 @@
 #' points everything is done in second moments, exactly, in time that grows linearly with n. Any
 #' other kernel needs matrices of n x n for the exact engine, and at most 20,000 points.
 #'
-#' The parameters are sought within wide bounds around the scales of the data: variances within
-#' `1e-6` to `1e3` of the mean square of the targets (white noise: at least `1e-6` of it),
-#' lengthscales within 0.02 to 50 of the median distance. The marginal likelihood can have several
-#' maxima; the search starts at the kernel's own values.
-#'
 #' Where the kernel matrix cannot be factorised, the smallest of a ladder of small numbers that
 #' helps is added to its diagonal and reported as `jitter`.
+#'
+#' @section The search:
+#' The marginal likelihood can have several maxima, such as a curve and all noise. The search looks
+#' at the kernel's own values, at lengthscales of 1, 0.3, 0.1, 0.03 and 0.01 times those that a
+#' kernel takes if they are left open (see [kernels]), and at five times the median distance to the
+#' nearest other point, with variances by the scales of the targets;
+#' it climbs a little from the kernel's own values and from the best of the others, `n_starts` in
+#' all, and goes on from the best. All this counts as evaluations; where `max_evals` leaves fewer
+#' than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values alone. No
+#' random numbers are drawn. The likelihood found is never below that of the kernel given, unless
+#' `lower` or `upper` exclude it.
+#'
+#' The parameters are sought within wide limits around the scales of the data: variances within
+#' 1e-6 to 1e3 of the mean square of the targets, noise at least 1e-8 of their variance about
+#' their means, lengthscales from a tenth of the distance of neighbours (at most 1e-3 of those left
+#' open) to 1e4 of those left open; with `ard` each column has its
+#' own limits, so that its unit does not matter. The variance of a linear term is in units of the
+#' inputs, and that of a bias term reaches as far as a line's level where all inputs are 0. What the
+#' kernel holds is always within, with a factor of 10 to go. `lower` and `upper` set other limits,
+#' `fixed` parameters stay. A parameter that ended at a limit is among the `limits` of the fit and
+#' printed; it is warned of where the likelihood still rises there by a nat or more for a factor of
+#' e, unless the limit is your own, or the noise is at its lowest: then the curve goes through all
+#' points.
 #'
 #' @section Which method when:
 #' With \eqn{K_0} the kernel without its white noise \eqn{\sigma^2}{s2}, all but `"divide"` replace
@@ -70,11 +88,13 @@
 #'
 #' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers.
 #'   Finite values.
-#' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values.
+#' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
+#'   logical ones count as 0 and 1.
 #' @param kernel A kernel, see [kernels].
 #' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"` or `"divide"`: see below.
 #' @param optimise `TRUE`: learn the kernel's parameters; `FALSE`: keep those of `kernel`.
-#' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood.
+#' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood,
+#'   by all starts together.
 #' @param n_threads number of threads, a whole number of at least 1, or `NULL`: see [gps_control()].
 #'   The result does not depend on it.
 #' @param rank Whole number of at least 1, or `NULL`: `"ichol"` and `"inducing"`, number of points
@@ -84,12 +104,20 @@
 #' @param learn_inputs `TRUE`: learn the inducing points as well, for `"inducing"`.
 #' @param cross `TRUE` or `FALSE`, for `"divide"`: whether leave-one-out asks all blocks, or a
 #'   point's own.
+#' @param n_starts Whole number of at least 1: how many starts the search climbs from, see below.
+#' @param fixed `NULL`, or names of parameters, as in `coef()`, that keep the kernel's own values. A
+#'   name without the number of a column (`"log_len"`) means the parameters of all columns.
+#' @param lower,upper `NULL`, or numbers with such names: limits of the logarithms. The search
+#'   starts from the nearest value within.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
 #'   likelihood, of the approximation if it is one), `jitter`, `method`, `why` (reason of `"auto"`,
 #'   else `NULL`), `form` (`"dense"`, `"features"`, `"basis"` or `"divide"`), `trace` (data frame of
-#'   the optimiser's evaluations: `evaluation`, `lml`), `converged` (`FALSE` if the cap on
-#'   evaluations ended the search, `NA` without a search), and what the engine keeps: `basis` and
+#'   the evaluations of the search: `evaluation`, `lml`, and which `start` they are of), `converged`
+#'   (`FALSE` if the cap on evaluations ended the search, `NA` without a search), `fixed` (names of
+#'   parameters that were not learned), `limits` (which of the others ended at a limit, and at
+#'   which: `"lower"` or `"upper"`, with their names), and what the engine keeps: `basis` and
 #'   `sums` over the data, or `divide`. It has methods for `predict()`, `fitted()`, `residuals()`,
 #'   `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives leave-one-out
 #'   predictions, [gp_gradient()] the gradient.
@@ -116,13 +144,20 @@
 #' fit
 #' predict(fit, c(1.5, 2.5))
 #' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), method = "ichol", rank = 10)
+#' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), fixed = "log_var_white",
+#'        upper = c(log_len = log(2)))
 #' @export
 gp_fit <- function(x, targets, kernel = kernel_composition(),
                    method = c("exact", "auto", "ichol", "inducing", "fourier", "divide"),
-                   optimise = TRUE, max_evals = 100, n_threads = NULL, rank = NULL,
-                   objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE) {
+                   optimise = TRUE, max_evals = 200, n_threads = NULL, rank = NULL,
+                   objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE,
+                   n_starts = 5, fixed = NULL, lower = NULL, upper = NULL, ...) {
+  refuse_formula(if (missing(x)) list(...)$formula else x)
+  refuse_unknown(list(...), names(formals(gp_fit)))
   tell_logical(x, "x")
+  tell_logical(targets, "targets")
   x <- check_points(x, "x")
+  is_logical <- is.logical(targets)
   targets <- check_points(targets, "targets")
   if (nrow(targets) != nrow(x)) {
     gps_abort(sprintf(
@@ -132,14 +167,17 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   check_kernel(kernel, "kernel")
   search <- list(
     optimise = check_flag(optimise, "optimise"), max_evals = check_count(max_evals, "max_evals"),
-    n_threads = resolve_threads(n_threads), gain = 1e-7, noise_floor = 1e-6
+    n_threads = resolve_threads(n_threads), gain = 1e-7,
+    n_starts = check_count(n_starts, "n_starts"), fixed = fixed, lower = lower, upper = upper
   )
   plan <- plan_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross)
   if (plan$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }
-  with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
-              plural(nrow(x), "data point"))
+  fit <- with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
+                     plural(nrow(x), "data point"))
+  fit["is_logical"] <- if (is_logical) TRUE
+  fit
 }
 
 # Which engine, with what: list(method, why, form, rank, objective, learn_inputs, cross). `size`: of
@@ -166,30 +204,58 @@ plan_engine <- function(kernel, size, method, rank, objective, learn_inputs, cro
 new_gp_fit <- function(x, targets, kernel, plan, search) {
   y <- t(x)
   goal <- t(targets)
-  found <- learn_engine(plan, kernel, gp_theta(kernel, y), y, goal, search)
+  found <- find_theta(kernel, y, goal, plan, search)
   basis <- found$engine$basis
   warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, basis$extra))
   fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
-  converged <- found$converged
-  if (is.null(converged)) converged <- length(found$values) < search$max_evals
   fit <- list(
     kernel = fitted, theta = found$theta, x = x, targets = targets,
     lml = found$value, jitter = found$jitter, method = plan$method, why = plan$why,
-    form = plan$form,
-    trace = data.frame(evaluation = seq_along(found$values), lml = found$values),
-    converged = if (search$optimise) converged else NA
+    form = plan$form, trace = found$trace,
+    converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
+    limits = found$limits
   )
   if (!is.null(basis)) {
     found$engine$sums <- basis_sums(basis, fitted, found$theta, y, goal, search$n_threads)
   }
-  structure(c(fit, found$engine), class = "gp_fit")
+  fit <- structure(c(fit, found$engine), class = "gp_fit")
+  if (length(fit$limits) > 0) {
+    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fit$theta)
+  }
+  fit
 }
 
-# A matrix with points in rows; a bare vector is one column.
-check_points <- function(x, arg) {
-  x <- plain_numbers(x)
-  if (is.numeric(x) && is.null(dim(x)) && !is.factor(x) && length(x) > 0) x <- matrix(x, ncol = 1)
-  check_matrix(x, arg)
+# Log parameters that maximise the marginal likelihood, or those of the kernel: what search_theta()
+# returns, with the names of those that were `fixed` and the `limits` that were met.
+find_theta <- function(kernel, y, targets, plan, search) {
+  theta <- gp_theta(kernel, y)
+  steps <- engine_steps(plan, kernel, y, targets, search$n_threads)
+  scales <- gp_scales(kernel, y, targets, wide = TRUE)
+  box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
+  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
+  if (!search$optimise) {
+    found <- steps$look(theta)
+    found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
+    return(c(found, list(fixed = names(theta), limits = character())))
+  }
+  search$box <- box
+  found <- search_theta(steps, search_starts(kernel, theta, scales, box), search)
+  c(found, list(fixed = names(theta)[box$fixed], limits = limits_met(found$theta, box), box = box))
+}
+
+refuse_formula <- function(x) {
+  if (!inherits(x, "formula")) return(invisible())
+  names <- all.vars(x)
+  gps_abort(sprintf(
+    paste("`x` must be the inputs, not a formula (%s): formulas are not taken yet. Give inputs and",
+          "targets as columns, for example gp_fit(data[%s], data[%s])."),
+    paste(deparse(x), collapse = " "), quote_names(names[-1]), quote_names(names[1])
+  ))
+}
+
+quote_names <- function(names) {
+  quoted <- paste(dQuote(names, FALSE), collapse = ", ")
+  if (length(names) == 1) quoted else sprintf("c(%s)", quoted)
 }
 
 # The error of what follows from the inverse is about the machine's precision times the condition

@@ -7,34 +7,70 @@
 #'   point, and with D = 1 a vector is m points. Columns are matched by name where both have names.
 #'   Missing: the data.
 #' @param n_threads See [gp_fit()].
+#' @param noise `TRUE`: `variance` is that of a new observation, the noise of the kernel's white
+#'   terms included; `FALSE`: of the function.
+#' @param interval `"none"`; `"confidence"`: limits for the function; `"prediction"`: for a new
+#'   observation.
+#' @param level Number between 0 and 1: probability of the interval.
+#' @param se.fit `TRUE`: standard deviations too.
 #' @param digits Number of significant digits to print.
 #' @param ... nothing; an unknown argument is an error that says which there are.
-#' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers: the variance of the
-#'   function, without the noise of an observation. `fitted()` and `residuals()`: n x H. `coef()`:
-#'   named vector of log parameters. `logLik()`: the log marginal likelihood of all targets, of the
-#'   approximation if it is one, with `df` the number of the kernel's parameters, and of coordinates
-#'   of inducing points if these were learned, and `nobs` the number of data points. `nobs()`: that
-#'   number. `summary()`: a list with the parameters, the log marginal likelihood and the share of
-#'   the targets' variance that leave-one-out prediction explains.
+#' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers, the same for all
+#'   targets: of the function, without the noise of an observation, or with it (`noise`). With an
+#'   `interval` also `lower` and `upper`, m x H: quantiles of a normal distribution of that mean.
+#'   With `se.fit` also `se.fit`, the root of `variance`. `fitted()` and `residuals()`: n x H.
+#'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
+#'   targets, of the approximation if it is one, with `df` the number of parameters that were
+#'   learned, coordinates of inducing points included, and `nobs` the number of data points.
+#'   `nobs()`: that number. `summary()`: a list with the parameters, the log marginal likelihood and
+#'   the share of the targets' variance that leave-one-out prediction explains.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
 #' predict(fit, 2.5)
+#' predict(fit, c(1, 2.5), interval = "prediction", level = 0.9)
 #' summary(fit)
 #' @name gp_fit-methods
 NULL
 
 #' @rdname gp_fit-methods
 #' @export
-predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, ...) {
+predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FALSE,
+                           interval = c("none", "confidence", "prediction"), level = 0.95,
+                           se.fit = FALSE, ...) {
   check_gp_fit(object, "object")
+  extra <- list(...)
+  refuse_columns(extra, colnames(object$x))
+  refuse_unknown(extra, setdiff(names(formals(predict.gp_fit)), "object"))
+  noise <- check_flag(noise, "noise")
+  interval <- check_choice(interval, "interval", c("none", "confidence", "prediction"))
+  if (!is_number(level) || level <= 0 || level >= 1) {
+    abort_value(level, "level", "a number between 0 and 1, exclusively")
+  }
+  se.fit <- check_flag(se.fit, "se.fit")
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
   moments <- fit_predict(object, t(newdata), resolve_threads(n_threads))
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
   if (is.null(rownames(newdata)) && is.null(colnames(object$targets))) dimnames(mean) <- NULL
-  list(mean = mean, variance = stats::setNames(moments$variance, rownames(newdata)))
+  variance <- stats::setNames(moments$variance, rownames(newdata))
+  observed <- variance + white_variance(object$kernel, object$theta, ncol(object$x))
+  result <- list(mean = mean, variance = if (noise) observed else variance)
+  if (se.fit) result$se.fit <- sqrt(result$variance)
+  if (interval == "none") return(result)
+  half <- stats::qnorm((1 + level) / 2) * sqrt(if (interval == "confidence") variance else observed)
+  c(result, list(lower = mean - half, upper = mean + half))
+}
+
+# A column of the data among the arguments of predict() is new data in the wrong place.
+refuse_columns <- function(extra, columns) {
+  name <- intersect(names(extra), columns)
+  if (length(name) == 0) return(invisible())
+  gps_abort(sprintf(
+    "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s = ...).",
+    printable(name[1]), printable(name[1])
+  ))
 }
 
 # Sums over points far out overflow; an infinite or undefined prediction is none.
@@ -48,7 +84,8 @@ check_moments <- function(moments) {
 # New points with the columns of the data the fit has seen, as match_columns() finds them.
 align_newdata <- function(newdata, x) {
   newdata <- plain_numbers(newdata)
-  if (is.numeric(newdata) && is.null(dim(newdata)) && !is.factor(newdata)) {
+  refuse_class(newdata, "newdata")
+  if (is.numeric(newdata) && is.null(dim(newdata))) {
     newdata <- if (ncol(x) == 1) {
       matrix(newdata, ncol = 1)
     } else {
@@ -88,7 +125,8 @@ coef.gp_fit <- function(object, ...) {
 logLik.gp_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
-  df <- length(object$theta) + if (has_learned_inputs(object)) length(object$basis$z) else 0L
+  inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
+  df <- length(object$theta) - length(object$fixed) + inputs
   structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
 }
 
@@ -96,7 +134,8 @@ logLik.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 nobs.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  extra <- list(...)
+  refuse_unknown(extra[!names(extra) %in% "use.fallback"], character())
   check_gp_fit(object, "object")
   nrow(object$x)
 }
@@ -143,7 +182,20 @@ describe_gp_fit <- function(x, digits) {
   if (isFALSE(x$converged)) {
     cat(sprintf("The search stopped at its limit of %s.\n", plural(nrow(x$trace), "evaluation")))
   }
+  describe_limits(x)
+  if (isTRUE(x$is_logical)) cat("The targets are logical: FALSE is 0, TRUE is 1.\n")
   if (x$jitter > 0) cat(sprintf("Added to the diagonal: %s\n", number(x$jitter)))
+}
+
+# Parameters that are where they are because of a limit, or because they were to stay.
+describe_limits <- function(x) {
+  for (side in unique(x$limits)) {
+    cat(sprintf("At the %s limit of the search, so no maximum: %s\n", side,
+                paste(names(x$limits)[x$limits == side], collapse = ", ")))
+  }
+  if (length(x$fixed) > 0 && !is.na(x$converged)) {
+    cat(sprintf("Fixed: %s\n", paste(x$fixed, collapse = ", ")))
+  }
 }
 
 #' @rdname gp_fit-methods

@@ -9,7 +9,10 @@
 #' @param x An object of class `gp_fit`.
 #' @param target Whole number between 1 and H, or the name of a target: which one to draw.
 #' @param n_grid Whole number of at least 2: grid points per axis.
-#' @param ... Further graphical parameters for [graphics::plot()] or [graphics::image()].
+#' @param ... Further graphical parameters for [graphics::plot()] or [graphics::image()]: `main`,
+#'   `sub`, `xlab`, `ylab`, `xlim`, `ylim`, `log`, `asp`, `axes`, `ann`, `bty`, `las` and other
+#'   parameters of [graphics::par()]; `col`, `lwd` and `lty` of the line or, as `col`, the colours
+#'   of the image, `pch` and `cex` of the points. What would have no effect is refused.
 #' @return Invisibly, a list of what was drawn: `grid` and `mean`, and with one input `lower` and
 #'   `upper`.
 #' @examples
@@ -18,10 +21,23 @@
 #' @export
 plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50, ...) {
   check_gp_fit(x, "x")
+  extra <- list(...)
+  refuse_unknown(extra[!names(extra) %in% graphical_names(ncol(x$x))],
+                 c("target", "n_grid", utils::head(graphical_names(ncol(x$x)), 10)))
   target <- check_target(target, x$targets)
   n_grid <- check_count(n_grid, "n_grid", lower = 2)
   switch(min(ncol(x$x), 3), plot_line(x, target, n_grid, ...), plot_image(x, target, n_grid, ...),
          plot_loo(x, target, ...))
+}
+
+# Graphical parameters that have an effect in the picture for so many inputs.
+graphical_names <- function(n_dims) {
+  common <- c("main", "sub", "xlab", "ylab", "xlim", "ylim", "col", "pch", "cex", "asp", "axes",
+              "ann", "frame.plot", "panel.first", "panel.last", "adj", "bg", "bty", "cex.axis",
+              "cex.lab", "cex.main", "cex.sub", "col.axis", "col.lab", "col.main", "col.sub",
+              "family", "fg", "font", "font.axis", "font.lab", "font.main", "font.sub", "lab",
+              "las", "mgp", "tck", "tcl", "xaxp", "xaxs", "xaxt", "xpd", "yaxp", "yaxs", "yaxt")
+  c(common, if (n_dims == 2) c("zlim", "breaks", "useRaster") else c("lwd", "lty", "log"))
 }
 
 check_target <- function(target, targets) {
@@ -48,7 +64,8 @@ target_label <- function(fit, target) {
 }
 
 plot_line <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x"),
-                      ylab = target_label(fit, target), ylim = NULL, ...) {
+                      ylab = target_label(fit, target), ylim = NULL, pch = 16, cex = 0.6,
+                      col = "steelblue", lwd = 2, lty = 1, ...) {
   limits <- spread_range(fit$x)
   grid <- seq(limits[1], limits[2], length.out = n_grid)
   found <- stats::predict(fit, grid)
@@ -57,15 +74,16 @@ plot_line <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x"),
   if (is.null(ylim)) ylim <- range(mean - band, mean + band, fit$targets[, target])
   graphics::plot(limits, ylim, type = "n", xlab = xlab, ylab = ylab, ...)
   graphics::polygon(c(grid, rev(grid)), c(mean - band, rev(mean + band)), border = NA,
-                    col = grDevices::adjustcolor("steelblue", 0.25))
-  graphics::points(fit$x[, 1], fit$targets[, target], pch = 16, cex = 0.6)
-  graphics::lines(grid, mean, col = "steelblue", lwd = 2)
+                    col = grDevices::adjustcolor(col, 0.25))
+  graphics::points(fit$x[, 1], fit$targets[, target], pch = pch, cex = cex)
+  graphics::lines(grid, mean, col = col, lwd = lwd, lty = lty)
   invisible(list(grid = grid, mean = mean, lower = mean - band, upper = mean + band))
 }
 
 plot_image <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x1"),
                        ylab = axis_label(fit$x, 2, "x2"), main = target_label(fit, target),
-                       col = grDevices::hcl.colors(64, "Blues 3", rev = TRUE), ...) {
+                       col = grDevices::hcl.colors(64, "Blues 3", rev = TRUE), pch = 16, cex = 0.5,
+                       ...) {
   axes <- lapply(1:2, function(i) {
     limits <- spread_range(fit$x[, i])
     seq(limits[1], limits[2], length.out = n_grid)
@@ -77,14 +95,15 @@ plot_image <- function(fit, target, n_grid, xlab = axis_label(fit$x, 1, "x1"),
   if (diff(range(mean)) > 0) {
     graphics::contour(axes[[1]], axes[[2]], mean, add = TRUE, col = "grey40")
   }
-  graphics::points(fit$x, pch = 16, cex = 0.5)
+  graphics::points(fit$x, pch = pch, cex = cex)
   invisible(list(grid = axes, mean = mean))
 }
 
 plot_loo <- function(fit, target, xlab = "leave-one-out prediction",
-                     ylab = target_label(fit, target), ...) {
+                     ylab = target_label(fit, target), pch = 16, cex = 0.6, col = "steelblue",
+                     lwd = 1, lty = 1, ...) {
   mean <- gp_loo(fit)$mean[, target]
-  graphics::plot(mean, fit$targets[, target], pch = 16, cex = 0.6, xlab = xlab, ylab = ylab, ...)
-  graphics::abline(0, 1, col = "steelblue")
+  graphics::plot(mean, fit$targets[, target], pch = pch, cex = cex, xlab = xlab, ylab = ylab, ...)
+  graphics::abline(0, 1, col = col, lwd = lwd, lty = lty)
   invisible(list(grid = NULL, mean = mean))
 }

@@ -23,31 +23,11 @@ uses_features <- function(kernel, n_dims, n_points) {
   all(types %in% c("linear", "bias", "white")) && "white" %in% types && n_dims + 1 < n_points
 }
 
-# Log parameters to start from; a lengthscale left open is the median distance.
+# Log parameters to start from; a lengthscale left open is the one that data suggest.
 gp_theta <- function(kernel, y) {
-  is_open <- vapply(kernel$terms, function(term) {
-    "lengthscale" %in% names(term) && is.null(term$lengthscale)
-  }, NA)
-  kernel_theta(kernel, nrow(y), if (any(is_open)) median_distance(y) else NA_real_)
-}
-
-# Median distance between at most `max_points` points, evenly spaced so that no random numbers are
-# needed. If most points coincide, the mean distance of those that do not; 1 if all do.
-median_distance <- function(y, max_points = 1000L) {
-  chosen <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), max_points))))
-  z <- y[, chosen, drop = FALSE] - y[, chosen[1]]
-  z <- z - rowMeans(z)
-  sq <- colSums(z^2)
-  if (!all(is.finite(sq))) {
-    gps_abort("The data are too large: squared distances between points overflow.", "numeric")
-  }
-  distance2 <- outer(sq, sq, "+") - 2 * crossprod(z)
-  distance2 <- distance2[lower.tri(distance2)]
-  distance2[distance2 < 1e-14 * max(sq)] <- 0
-  middle <- if (length(distance2) > 0) sqrt(stats::median(distance2)) else 0
-  if (middle > 0) return(middle)
-  positive <- distance2[distance2 > 0]
-  if (length(positive) > 0) mean(sqrt(positive)) else 1
+  is_open <- vapply(kernel$terms, function(term) is.null(term$lengthscale), NA)
+  if (!any(has_stationary(kernel) & is_open)) return(kernel_theta(kernel, nrow(y)))
+  kernel_theta(kernel, nrow(y), open_lengthscales(kernel, y))
 }
 
 # What leave-one-out needs for any targets at fixed parameters. Dense: `inverse` of the kernel
@@ -108,45 +88,16 @@ gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L,
   result
 }
 
-# Box in which the log parameters are sought, in units of the targets' mean square and the data's
-# median distance. Cheap insurance against the marginal likelihood's far ends: no signal at all, or
-# no noise at all.
-gp_bounds <- function(kernel, y, targets, noise_floor = 1e-4, n_targets = nrow(targets)) {
-  n_dims <- nrow(y)
-  scale <- mean(targets^2) * (nrow(targets) / n_targets)
-  if (!(scale > 0)) scale <- 1
-  dim_sq <- rowMeans(y^2)
-  or_one <- function(x) ifelse(x > 0, x, 1)
-  has_length <- vapply(kernel$terms, function(term) "lengthscale" %in% names(term), NA)
-  distance <- if (any(has_length)) median_distance(y) else 1
-  ranges <- lapply(kernel$terms, function(term) {
-    scales <- term_scales(term, n_dims)
-    unit <- scale
-    if (term$type == "linear") unit <- scale / or_one(if (term$ard) dim_sq else sum(dim_sq))
-    lowest <- if (term$type == "white") noise_floor else 1e-6
-    n_lengths <- length(scales$lengthscale)
-    rbind(
-      cbind(lowest * unit, 1e3 * unit),
-      cbind(rep(0.02 * distance, n_lengths), rep(50 * distance, n_lengths))
-    )
-  })
-  ranges <- log(do.call(rbind, ranges))
-  list(lower = ranges[, 1], upper = ranges[, 2])
-}
-
-# Maximises the log marginal likelihood from `theta` by L-BFGS-B within gp_bounds(): at most
+# Maximises the log marginal likelihood from `theta` by L-BFGS-B within search_limits(): at most
 # `max_evals` evaluations of value and gradient, the best one kept. Stops when a step gains less
 # than `gain` per target value. `n_targets` counts the targets that are 0 everywhere and not given.
 gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, gain = 1e-4,
-                     noise_floor = 1e-4, n_targets = nrow(targets)) {
+                     box = NULL, n_targets = nrow(targets)) {
   has_features <- uses_features(kernel, nrow(y), ncol(y))
   if (!has_features) check_dense_size(ncol(y))
-  limits <- gp_bounds(kernel, y, targets, noise_floor, n_targets)
-  start <- pmin(pmax(theta, limits$lower), limits$upper)
-  limits$max_evals <- as.integer(max_evals)
-  limits$gain <- gain * (as.double(n_targets) * ncol(targets))
+  limits <- search_limits(kernel, theta, y, targets, max_evals, gain, box, n_targets)
   result <- .Call(
-    C_gp_refit, gp_kernel_code(kernel), start, y, .Call(C_gp_root, targets), n_targets,
+    C_gp_refit, gp_kernel_code(kernel), limits$start, y, .Call(C_gp_root, targets), n_targets,
     has_features, limits, n_threads
   )
   list(
@@ -158,6 +109,16 @@ gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
     jitter = result$jitter,
     moved = max(abs(result$theta - theta))
   )
+}
+
+# What a search keeps to, list(lower, upper, start, max_evals, gain of all target values). `box`:
+# its limits, by default those of the learned selection, which contain `theta`.
+search_limits <- function(kernel, theta, y, targets, max_evals, gain, box, n_targets) {
+  if (is.null(box)) {
+    box <- contain_theta(gp_bounds(kernel, y, targets, narrow_reach, n_targets), theta)
+  }
+  list(lower = box$lower, upper = box$upper, start = clamp_theta(theta, box),
+       max_evals = as.integer(max_evals), gain = gain * (as.double(n_targets) * ncol(targets)))
 }
 
 # What prediction at new points needs besides the training points.

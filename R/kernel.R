@@ -3,9 +3,9 @@
 
 #' Covariance functions
 #'
-#' Kernels of a Gaussian process, and their sums with `+`. A kernel object holds starting values;
-#' [gp_fit()] and the learned selection maximise the marginal likelihood over the logarithms of all
-#' of them.
+#' Kernels of a Gaussian process, and their sums with `+` (products are an error). A kernel object
+#' holds starting values; [gp_fit()] and the learned selection maximise the marginal likelihood over
+#' the logarithms of all of them.
 #'
 #' With \eqn{r^2 = \sum_d (x_d - z_d)^2 / l_d^2}{r^2 = sum_d (x_d - z_d)^2 / l_d^2}:
 #' * `kernel_rbf()`: \eqn{s\,\exp(-r^2/2)}{s exp(-r^2 / 2)};
@@ -25,10 +25,15 @@
 #' @param variance Positive number: the value of the kernel at distance zero (linear: the factor of
 #'   the inner product; white: the noise variance). For `kernel_linear(ard = TRUE)` one number, or a
 #'   vector with one number per dimension.
-#' @param lengthscale `NULL` (the median distance between data points, taken when the kernel meets
-#'   data), a positive number, or with `ard = TRUE` a vector with one positive number per dimension.
+#' @param lengthscale `NULL`, a positive number, or with `ard = TRUE` a vector with one positive
+#'   number per dimension. `NULL` is the median distance between data points (of 1000 evenly spaced
+#'   rows if there are more), taken when the kernel meets data. With `ard = TRUE` it is one number
+#'   per dimension that does not depend on the others' units: the median distance of the column from
+#'   its median (of those points that differ from it, if most do not), times the median distance
+#'   between points whose columns have been divided by these.
 #' @param ard `TRUE` or `FALSE`: one lengthscale (linear: one variance) per dimension.
 #' @param nu 1.5 or 2.5: smoothness.
+#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return An object of class `gps_kernel`: a list with `terms`, a list of terms, each a list with
 #'   `type`, `ard`, `variance` and, where it has one, `lengthscale`. `coef()` gives the named vector
 #'   of log parameters, with `NA` for a lengthscale that waits for data.
@@ -42,38 +47,44 @@ NULL
 
 #' @rdname kernels
 #' @export
-kernel_rbf <- function(variance = 1, lengthscale = NULL, ard = FALSE) {
+kernel_rbf <- function(variance = 1, lengthscale = NULL, ard = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(kernel_rbf)))
   new_kernel(new_term("rbf", variance, lengthscale, ard))
 }
 
 #' @rdname kernels
 #' @export
-kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALSE) {
+kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(kernel_matern)))
   if (!is_number(nu) || !nu %in% c(1.5, 2.5)) abort_value(nu, "nu", "1.5 or 2.5")
   new_kernel(new_term(if (nu == 1.5) "matern32" else "matern52", variance, lengthscale, ard))
 }
 
 #' @rdname kernels
 #' @export
-kernel_linear <- function(variance = 1, ard = FALSE) {
+kernel_linear <- function(variance = 1, ard = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(kernel_linear)))
   new_kernel(new_term("linear", variance, ard = ard))
 }
 
 #' @rdname kernels
 #' @export
-kernel_bias <- function(variance = 1) {
+kernel_bias <- function(variance = 1, ...) {
+  refuse_unknown(list(...), names(formals(kernel_bias)))
   new_kernel(new_term("bias", variance))
 }
 
 #' @rdname kernels
 #' @export
-kernel_white <- function(variance = 0.1) {
+kernel_white <- function(variance = 0.1, ...) {
+  refuse_unknown(list(...), names(formals(kernel_white)))
   new_kernel(new_term("white", variance))
 }
 
 #' @rdname kernels
 #' @export
-kernel_composition <- function() {
+kernel_composition <- function(...) {
+  refuse_unknown(list(...), names(formals(kernel_composition)))
   kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
 }
 
@@ -85,6 +96,20 @@ kernel_composition <- function() {
   check_class(e1, "e1", "gps_kernel", "a kernel")
   check_class(e2, "e2", "gps_kernel", "a kernel")
   new_kernel(e1$terms, e2$terms)
+}
+
+# Products and the rest of arithmetic: not what a list makes of them.
+#' @export
+Ops.gps_kernel <- function(e1, e2) {
+  if (.Generic == "*") {
+    gps_abort(paste(
+      "Kernels can be added, not multiplied. To scale one, give it a variance: 2 * kernel_rbf() is",
+      "kernel_rbf(variance = 2)."
+    ))
+  }
+  cure <- if (.Generic %in% c("==", "!=")) " To compare two, use identical()." else ""
+  gps_abort(sprintf("`%s` is not defined for kernels: they can be added, as in %s.%s", .Generic,
+                    "kernel_rbf() + kernel_white()", cure))
 }
 
 # What each type of term is called in parameter names and in print, and which scales it has.
@@ -173,13 +198,15 @@ expand_scales <- function(x, n, arg) {
   x
 }
 
-# Log parameters; `lengthscale` stands in for those that wait for data.
-kernel_theta <- function(kernel, n_dims, lengthscale = NA_real_) {
+# Log parameters; `open` stands in for lengthscales that wait for data: list(one, each), for a term
+# with one of them and for one with one per dimension.
+kernel_theta <- function(kernel, n_dims, open = list(one = NA_real_, each = NA_real_)) {
   values <- lapply(kernel$terms, function(term) {
     scales <- term_scales(term, n_dims)
     variance <- expand_scales(term$variance, length(scales$variance), "variance")
     if (is.null(scales$lengthscale)) return(variance)
-    given <- if (is.null(term$lengthscale)) lengthscale else term$lengthscale
+    given <- term$lengthscale
+    if (is.null(given)) given <- if (term$ard) open$each else open$one
     c(variance, expand_scales(given, length(scales$lengthscale), "lengthscale"))
   })
   stats::setNames(log(unlist(values)), theta_names(kernel, n_dims))
@@ -222,7 +249,6 @@ kernel_dims <- function(kernel) {
 }
 
 #' @param object,x A kernel.
-#' @param ... nothing; an unknown argument is an error that says which there are.
 #' @rdname kernels
 #' @export
 coef.gps_kernel <- function(object, ...) {

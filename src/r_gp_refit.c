@@ -22,11 +22,12 @@ typedef struct refit {
   gp_targets targets;
   double *k, *alpha, *cross, target_sq;
   size_t n_hyper;
+  const double *lower, *upper; /* [n_hyper] parameters whose limits are equal are held */
   int n_evals, max_evals;
   double scale;             /* of the value, for the optimiser */
   double least;             /* the value at the start */
   double *theta, *gradient; /* [n_hyper] where it was evaluated last */
-  double value, best_value;
+  double value, best_value, best_jitter;
   double *best_theta, *values; /* [n_hyper], [max_evals] */
 } refit;
 
@@ -42,10 +43,16 @@ static gps_status evaluate_features(refit *fit, int climb, double *value, double
                               fit->target_sq, value, gradient);
 }
 
+/* What is held has no slope. */
+static double slope_of(const refit *fit, size_t h) {
+  return fit->lower[h] < fit->upper[h] ? fit->gradient[h] : 0.0;
+}
+
 static void keep_if_best(refit *fit) {
   fit->values[fit->n_evals++] = fit->value;
   if (fit->n_evals > 1 && !(fit->value > fit->best_value)) return;
   fit->best_value = fit->value;
+  fit->best_jitter = fit->evaluate == evaluate_dense ? fit->dense.jitter : fit->features.jitter;
   memcpy(fit->best_theta, fit->theta, fit->n_hyper * sizeof *fit->theta);
 }
 
@@ -79,12 +86,12 @@ static double scaled_value(int n, double *theta, void *data) {
 static void scaled_gradient(int n, double *theta, double *gradient, void *data) {
   refit *fit = data;
   evaluate_at(fit, theta);
-  for (int h = 0; h < n; h++) gradient[h] = -fit->gradient[h] / fit->scale;
+  for (int h = 0; h < n; h++) gradient[h] = -slope_of(fit, (size_t)h) / fit->scale;
 }
 
 /* Climbs from fit->theta. `gain` is the improvement of the log marginal likelihood that is not
  * worth another step. */
-static void climb(refit *fit, SEXP lower, SEXP upper, double gain) {
+static void climb(refit *fit, double gain) {
   const int n = (int)fit->n_hyper;
   double *theta = alloc_doubles(fit->n_hyper, 1), best = 0.0, steepest = 0.0;
   int *bounded = (int *)R_alloc(fit->n_hyper, sizeof(int));
@@ -96,16 +103,15 @@ static void climb(refit *fit, SEXP lower, SEXP upper, double gain) {
   for (int h = 0; h < n; h++) {
     bounded[h] = 2;
     theta[h] = fit->theta[h];
-    steepest = fmax(steepest, fabs(fit->gradient[h]));
+    steepest = fmax(steepest, fabs(slope_of(fit, (size_t)h)));
   }
   /* With the steepest slope 1 the first trial step moves no log parameter by more than 1. */
   fit->scale = steepest > 0.0 ? steepest : 1.0;
   fit->least = fit->value;
   const double relative = gain / fmax(fabs(fit->value), fit->scale);
-  lbfgsb(n, 5, theta, (double *)view_doubles(lower, n, "lower"),
-         (double *)view_doubles(upper, n, "upper"), bounded, &best, scaled_value, scaled_gradient,
-         &failed, fit, relative / DBL_EPSILON, 0.0, &n_values, &n_gradients, 10 * fit->max_evals,
-         message, 0, 10);
+  lbfgsb(n, 5, theta, (double *)fit->lower, (double *)fit->upper, bounded, &best, scaled_value,
+         scaled_gradient, &failed, fit, relative / DBL_EPSILON, 0.0, &n_values, &n_gradients,
+         10 * fit->max_evals, message, 0, 10);
 }
 
 static void prepare_features(refit *fit, const gps_kernel *kernel, SEXP y) {
@@ -140,7 +146,7 @@ static void prepare_dense(refit *fit, const gps_kernel *kernel, SEXP theta, SEXP
   fit->evaluate = evaluate_dense;
 }
 
-/* `limits`: list(lower, upper, max_evals, gain). */
+/* `limits`: list(lower, upper, max_evals, gain) and more. */
 SEXP r_gp_refit(SEXP code, SEXP theta, SEXP y, SEXP root, SEXP n_targets, SEXP use_features,
                 SEXP limits, SEXP n_threads) {
   static const char *const names[] = {"theta", "value", "values", "jitter"};
@@ -151,6 +157,8 @@ SEXP r_gp_refit(SEXP code, SEXP theta, SEXP y, SEXP root, SEXP n_targets, SEXP u
                              view_matrix(root, -1, n_cols_of(y), "root")};
   fit.max_evals = view_int(list_need(limits, "max_evals"), "max_evals");
   if (fit.max_evals < 1) raise_error("argument", "`max_evals` must be at least 1.");
+  fit.lower = view_doubles(list_need(limits, "lower"), (R_xlen_t)n_hyper, "lower");
+  fit.upper = view_doubles(list_need(limits, "upper"), (R_xlen_t)n_hyper, "upper");
   fit.theta = alloc_doubles(n_hyper, 1);
   memcpy(fit.theta, view_theta(theta, &kernel), n_hyper * sizeof(double));
   fit.gradient = alloc_doubles(n_hyper, 1);
@@ -161,14 +169,12 @@ SEXP r_gp_refit(SEXP code, SEXP theta, SEXP y, SEXP root, SEXP n_targets, SEXP u
   } else {
     prepare_dense(&fit, &kernel, theta, y, n_threads);
   }
-  climb(&fit, list_need(limits, "lower"), list_need(limits, "upper"),
-        view_number(list_need(limits, "gain"), "gain"));
+  climb(&fit, view_number(list_need(limits, "gain"), "gain"));
   const SEXP result = PROTECT(new_named_list(4, names));
   memcpy(hang_doubles(result, 0, (R_xlen_t)n_hyper), fit.best_theta, n_hyper * sizeof(double));
   hang_doubles(result, 1, 1)[0] = fit.best_value;
   memcpy(hang_doubles(result, 2, fit.n_evals), fit.values, (size_t)fit.n_evals * sizeof(double));
-  hang_doubles(result, 3, 1)[0] =
-      fit.evaluate == evaluate_dense ? fit.dense.jitter : fit.features.jitter;
+  hang_doubles(result, 3, 1)[0] = fit.best_jitter;
   UNPROTECT(1);
   return result;
 }

@@ -9,7 +9,8 @@ test_that("it takes the very steps of the exact engine's search", {
     evaluate <- function(theta) gp_evaluate(kernel, theta, y, goal)
     for (cap in c(1L, 2L, 7L, 60L)) {
       expected <- gp_refit(kernel, theta, y, goal, cap)
-      found <- climb_theta(evaluate, kernel, theta, y, goal, cap, 1e-4, 1e-4, nrow(goal))
+      limits <- search_limits(kernel, theta, y, goal, cap, 1e-4, NULL, nrow(goal))
+      found <- climb_theta(evaluate, theta, limits)
       expect_identical(found$n_evals, expected$n_evals)
       expect_equal(found$values, expected$values, tolerance = 1e-9)
       expect_equal(found$theta, expected$theta, tolerance = 1e-7)
@@ -79,7 +80,7 @@ test_that("points are moved along with the log parameters, within the box of the
   goal <- matrix(c(1, -1, 0.5), 1)
   kernel <- kernel_rbf(1, 1) + kernel_white()
   theta <- gp_theta(kernel, y)
-  limits <- gp_bounds(kernel, y, goal)
+  limits <- search_limits(kernel, theta, y, goal, 100L, 0, NULL, 1)
   middle <- (limits$lower + limits$upper) / 2
   # The second point would leave the box.
   wish <- cbind(c(0.2, 50, 7), c(0.3, 900, 7))
@@ -90,7 +91,7 @@ test_that("points are moved along with the log parameters, within the box of the
     list(value = -sum((theta - middle)^2) - sum(away^2), gradient = -2 * (theta - middle),
          inputs = -2 * away / unit, jitter = 0)
   }
-  found <- climb_theta(evaluate, kernel, theta, y, goal, 100L, 0, 1e-4, 1, inputs = y[, 1:2])
+  found <- climb_theta(evaluate, theta, limits, y[, 1:2], y)
   expect_equal(unname(found$theta), middle, tolerance = 1e-5)
   expect_identical(names(found$theta), names(theta))
   expect_equal(found$inputs, cbind(c(0.2, 50, 7), c(0.3, 500, 7)), tolerance = 1e-4)

@@ -101,8 +101,38 @@ test_that("an open lengthscale is the median distance, whatever the rows' order 
   expected <- median(stats::dist(x))
   expect_equal(median_distance(t(x)), expected)
   expect_equal(median_distance(t(x[sample(50), ] + 100)), expected)
-  expect_equal(exp(gp_theta(kernel_rbf(ard = TRUE), t(x)))[["log_len_2"]], expected)
   expect_identical(median_distance(t(x), 10), median_distance(t(x), 10))
+})
+
+test_that("one point far out hardly moves an open lengthscale", {
+  set.seed(5)
+  for (n in c(80, 300)) {
+    x <- matrix(runif(2 * n), n)
+    for (far in c(1e3, 1e6, 99999999, 1e9, 1e12)) {
+      y <- t(rbind(x, c(far, 0.5)))
+      expect_equal(median_distance(y), stats::median(stats::dist(t(y))), tolerance = 1e-12)
+      expect_equal(median_distance(y), median_distance(t(x)), tolerance = 0.05)
+      expect_equal(exp(gp_theta(kernel_rbf(ard = TRUE), y)), exp(gp_theta(kernel_rbf(ard = TRUE),
+                                                                        t(x))), tolerance = 0.1)
+    }
+  }
+})
+
+test_that("open lengthscales follow the units of data, to the bit for powers of two", {
+  set.seed(6)
+  y <- matrix(rnorm(120), 3) * c(1, 1e-3, 1e4)
+  for (unit in 2^c(-600, -30, 30, 400)) {
+    expect_identical(median_distance(y * unit), median_distance(y) * unit)
+    expect_identical(column_scales(y * unit), column_scales(y) * unit)
+  }
+  expect_identical(median_distance(y), median_distance(y[, sample(40)]))
+  each <- exp(gp_theta(kernel_rbf(ard = TRUE), y))[-1]
+  expect_equal(unname(each), column_scales(y) * median_distance(y / column_scales(y)))
+  # Groups far apart keep the digits of what is near: a year in seconds.
+  time <- c(1:30, 31536000 + 1:30) + 1.7e9
+  expect_identical(median_distance(matrix(time, 1)), stats::median(stats::dist(time)))
+  # A column of few values, and a constant one.
+  expect_identical(column_scales(rbind(c(rep(0, 9), 3), 7)), c(3, 1))
 })
 
 test_that("the median distance survives equal points", {

@@ -1,0 +1,191 @@
+# The box in which log parameters are sought, in units of the data and the targets, and where in it
+# a search ended.
+
+# What a refit of the learned selection keeps to: cheap insurance against the marginal likelihood's
+# far ends, no signal at all or no noise at all. Shares of the data's scales.
+narrow_reach <- list(noise = 1e-4, lengthscale = c(0.02, 50), wide = FALSE)
+
+# gp_fit() looks further: what the data can bear. Below a tenth of the distance of neighbours a
+# lengthscale is noise.
+wide_reach <- list(noise = 1e-8, lengthscale = c(0.1, 1e4), wide = TRUE)
+
+# The limits of log parameters, list(lower, upper). Variances are between 1e-6 and 1e3 of the mean
+# square of the targets; noise is at least a share of their spread about their means. Each column
+# has its own units where the kernel has a scale for it. `scales`: of gp_scales().
+gp_bounds <- function(kernel, y, targets, reach = narrow_reach, n_targets = nrow(targets),
+                      scales = gp_scales(kernel, y, targets, n_targets, reach$wide)) {
+  slope <- slope_units(y, scales, reach$wide)
+  ranges <- lapply(kernel$terms, function(term) {
+    variance <- switch(term$type,
+      linear = if (term$ard) slope$each else slope$one,
+      white = cbind(reach$noise * scales$spread, 1e3 * scales$level),
+      bias = cbind(1e-6 * scales$level, 1e3 * (scales$level + scales$spread * slope$origin)),
+      cbind(1e-6 * scales$level, 1e3 * scales$level)
+    )
+    if (!"lengthscale" %in% names(term)) return(variance)
+    kind <- if (term$ard) "each" else "one"
+    lengthscale <- scales$lengthscale[[kind]]
+    least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]], 0.01) else 1
+    rbind(variance, cbind(lengthscale * least, lengthscale * reach$lengthscale[2]))
+  })
+  ranges <- log(do.call(rbind, ranges))
+  list(lower = ranges[, 1], upper = ranges[, 2])
+}
+
+# Limits of the variances of slopes, for `each` column and for `one` that all share, and how far in
+# terms of spreads the `origin` of the data is, where a line's level is the bias. A column counts by
+# its spread where this allows more than its mean square: slopes are of differences. With `wide` one
+# variance has to do for the column of the smallest spread.
+slope_units <- function(y, scales, wide) {
+  or_one <- function(x) ifelse(x > 0, x, 1)
+  spread2 <- scales$spread2
+  if (wide) spread2 <- pmin(spread2, column_scales(y)^2 * (spread2 > 0))
+  least <- if (wide && any(spread2 > 0)) min(spread2[spread2 > 0]) else sum(spread2)
+  range_of <- function(square, spread2) {
+    square <- or_one(square)
+    low <- 1e-6 * scales$level / square
+    high <- 1e3 * scales$level / ifelse(spread2 > 0, pmin(spread2, square), square)
+    cbind(low, high)
+  }
+  list(each = range_of(scales$square, spread2), one = range_of(sum(scales$square), least),
+       origin = sum((scales$mean^2 / spread2)[spread2 > 0]))
+}
+
+# The box with `theta` in it: what the user gave is not moved. Where it lies outside, or close to a
+# limit, there is `room` beyond it.
+contain_theta <- function(box, theta, room = 0) {
+  box$lower <- pmin(box$lower, theta - room)
+  box$upper <- pmax(box$upper, theta + room)
+  box
+}
+
+clamp_theta <- function(theta, limits) {
+  stats::setNames(pmin(pmax(theta, limits$lower), limits$upper), names(theta))
+}
+
+# Positions of what `name` means among the log parameters: one of coef(), or all columns of a term
+# that has one for each ("log_len" for "log_len_1", "log_len_2", ...).
+find_parameters <- function(name, kernel, n_dims, arg) {
+  known <- theta_names(kernel, n_dims)
+  at <- which(known == name)
+  if (length(at) == 1) return(at)
+  if (length(at) > 1) {
+    gps_abort(sprintf("`%s` names %s, which two parameters of this kernel are called.", arg,
+                      dQuote(name, FALSE)))
+  }
+  groups <- theta_groups(kernel, n_dims)
+  at <- which(groups == name)
+  if (length(at) > 0) return(at)
+  hint <- nearest_name(name, c(known, unique(groups)))
+  gps_abort(sprintf(
+    "`%s` names %s, which the kernel does not have; its parameters are %s.%s", arg,
+    dQuote(name, FALSE), shorten(known),
+    if (is.null(hint)) "" else sprintf(" Did you mean %s?", dQuote(hint, FALSE))
+  ))
+}
+
+shorten <- function(names, most = 8L) {
+  shown <- paste(dQuote(utils::head(names, most), FALSE), collapse = ", ")
+  if (length(names) > most) paste0(shown, ", ...") else shown
+}
+
+# How many parameters each scale of each term has.
+theta_counts <- function(kernel, n_dims) {
+  unlist(lapply(kernel$terms, function(term) {
+    lengths(Filter(Negate(is.null), term_scales(term, n_dims)))
+  }))
+}
+
+# Of each parameter its name without the number of a column.
+theta_groups <- function(kernel, n_dims) {
+  counts <- theta_counts(kernel, n_dims)
+  kernel$terms <- lapply(kernel$terms, function(term) replace(term, "ard", list(FALSE)))
+  rep(theta_names(kernel, n_dims), counts)
+}
+
+# Of each parameter the column whose lengthscale it is, or 0.
+theta_columns <- function(kernel, n_dims) {
+  unlist(lapply(kernel$terms, function(term) {
+    scales <- term_scales(term, n_dims)
+    lengths <- seq_along(scales$lengthscale)
+    c(integer(length(scales$variance)), if (term$ard) lengths else 0L * lengths)
+  }))
+}
+
+# The box of gp_fit(): the data's, with what the kernel holds in it, or the user's `lower` and
+# `upper` where they are given; without room for what is `fixed`. list(lower, upper, fixed, given):
+# `fixed` and `given` are logical, the latter of 2 columns.
+user_box <- function(kernel, theta, box, n_dims, fixed, lower, upper) {
+  box <- contain_theta(box, theta, room = log(10))
+  given <- cbind(lower = rep(FALSE, length(theta)), upper = FALSE)
+  for (side in c("lower", "upper")) {
+    limit <- check_limits(if (side == "lower") lower else upper, side)
+    for (name in names(limit)) {
+      at <- find_parameters(name, kernel, n_dims, side)
+      box[[side]][at] <- limit[[name]]
+      given[at, side] <- TRUE
+    }
+  }
+  # A limit of the user's beyond the other side of the data's box moves that side.
+  beyond <- given[, "lower"] & !given[, "upper"] & box$lower >= box$upper
+  box$upper[beyond] <- box$lower[beyond] + log(1e3)
+  beyond <- given[, "upper"] & !given[, "lower"] & box$lower >= box$upper
+  box$lower[beyond] <- box$upper[beyond] - log(1e3)
+  if (any(box$lower > box$upper)) {
+    gps_abort(sprintf("`lower` is above `upper` for %s.",
+                      dQuote(names(theta)[box$lower > box$upper][1], FALSE)))
+  }
+  hold_parameters(box, kernel, theta, n_dims, fixed, given)
+}
+
+hold_parameters <- function(box, kernel, theta, n_dims, fixed, given) {
+  if (!is.null(fixed) && (!is.character(fixed) || anyNA(fixed))) {
+    abort_value(fixed, "fixed", "names of the kernel's parameters, as in coef()")
+  }
+  held <- unlist(lapply(fixed, find_parameters, kernel, n_dims, "fixed"))
+  if (any(given[held, ])) {
+    gps_abort(sprintf("%s is both `fixed` and bounded.", dQuote(names(theta)[held][1], FALSE)))
+  }
+  box$lower[held] <- box$upper[held] <- theta[held]
+  box$fixed <- box$lower == box$upper
+  box$given <- given
+  box
+}
+
+check_limits <- function(x, arg) {
+  if (is.null(x)) return(NULL)
+  names <- names(x)
+  has_names <- !is.null(names) && !any(names %in% c("", NA)) && anyDuplicated(names) == 0
+  if (!is.numeric(x) || !has_names || !is.null(dim(x)) || anyNA(x) || any(abs(x) > 700)) {
+    abort_value(x, arg, paste(
+      "logarithms with the names of the kernel's parameters, as in coef():", arg,
+      "= c(log_var_white = log(0.01))"
+    ))
+  }
+  x
+}
+
+# Which parameters a search left at a limit of its box, and which one: "lower" or "upper", named.
+limits_met <- function(theta, box) {
+  at_lower <- !box$fixed & theta <= box$lower + 1e-6
+  at_upper <- !box$fixed & theta >= box$upper - 1e-6
+  met <- at_lower | at_upper
+  stats::setNames(ifelse(at_lower, "lower", "upper"), names(theta))[met]
+}
+
+# Warns where the marginal likelihood still rises at a limit that the user has not set, by a nat or
+# more when a parameter is multiplied by e. Noise at its lower limit is a curve through all points,
+# and only told in print.
+warn_limits <- function(met, slope, box, theta) {
+  at <- match(names(met), names(theta))
+  own <- box$given[cbind(at, match(met, c("lower", "upper")))]
+  outward <- ifelse(met == "upper", slope[at], -slope[at])
+  is_noise <- startsWith(names(met), "log_var_white") & met == "lower"
+  bad <- which(!own & !is_noise & outward >= 1)
+  if (length(bad) == 0) return(invisible())
+  gps_warn(sprintf(
+    paste("The search ended at the %s limit of %s, where the likelihood still rises: this is no",
+          "maximum. Give the kernel a value beyond, or set `%s`."),
+    met[bad[1]], paste(dQuote(names(met)[bad], FALSE), collapse = ", "), met[bad[1]]
+  ))
+}

@@ -1,0 +1,30 @@
+# What goes into a Gaussian process: rows are data points.
+
+# A matrix with points in rows; a bare vector is one column. Logical values count as 0 and 1.
+check_points <- function(x, arg) {
+  refuse_class(x, arg)
+  x <- plain_numbers(x)
+  is_bare <- (is.numeric(x) || is.logical(x)) && is.null(dim(x)) && length(x) > 0
+  if (is_bare) {
+    names <- names(x)
+    x <- matrix(as.double(x), ncol = 1, dimnames = if (!is.null(names)) list(names, NULL))
+  }
+  check_matrix(x, arg)
+}
+
+# Ways to numbers, by class.
+number_ways <- c(
+  Date = "as.numeric() gives the number of days", POSIXct = "as.numeric() gives the seconds",
+  POSIXlt = "as.numeric(as.POSIXct()) gives the seconds",
+  difftime = "as.numeric(, units = ) gives the number in that unit",
+  factor = paste("as.integer() numbers levels that have an order, and model.matrix(~ 0 + f) makes a",
+                 "column of 0 and 1 of each")
+)
+
+# Vectors that only look like numbers are called by their class, with the way out.
+refuse_class <- function(x, arg) {
+  class <- intersect(class(x), names(number_ways))
+  if (length(class) == 0) return(invisible())
+  gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1],
+                    number_ways[[class[1]]]))
+}

@@ -1,0 +1,120 @@
+# The scales of a Gaussian process's data, in whose units log parameters start and are sought. y is
+# n_dims x n_points. Scales are medians where one point far out would spoil a mean.
+
+# Rows that stand for all: at most `max_points`, evenly spaced so that no random numbers are needed.
+spaced_points <- function(n_points, max_points = 1000L) {
+  unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
+}
+
+# Median distance between at most `max_points` points. If most coincide, the median distance of
+# those that do not; 1 if all do. Data times a power of two give the same bits, scaled.
+median_distance <- function(y, max_points = 1000L) {
+  y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
+  largest <- max(abs(y - y[, 1]))
+  if (!is.finite(largest) || nrow(y) * largest > sqrt(.Machine$double.xmax)) {
+    gps_abort("The data are too large: squared distances between points overflow.", "numeric")
+  }
+  if (largest == 0) return(1)
+  # A power of two changes no digit, and nothing overflows.
+  unit <- 2^floor(log2(largest))
+  unit * middle_distance(y / unit)
+}
+
+# Products are cheaper than differences, and good enough to find the pair in the middle unless a
+# point far out costs it its digits.
+middle_distance <- function(y) {
+  z <- y - rowMeans(y)
+  sq <- colSums(z^2)
+  pairs <- outer(sq, sq, "+") - 2 * crossprod(z)
+  pairs <- pairs[lower.tri(pairs)]
+  at <- unique(floor((length(pairs) + 1:2) / 2))
+  middle <- sort(pairs, partial = at)[at]
+  error <- 8 * nrow(y) * .Machine$double.eps * max(sq)
+  if (middle[1] > 1e7 * error) {
+    return(mean(mapply(exact_middle, at, middle, MoreArgs = list(y, pairs, error))))
+  }
+  distance <- as.vector(stats::dist(t(y)))
+  # Closer than what the data's last digits can say is equal.
+  digits <- 4 * .Machine$double.eps * stats::median(apply(abs(y), 2, max))
+  middle <- stats::median(distance)
+  if (middle > digits) middle else stats::median(distance[distance > digits])
+}
+
+# The distance at position `at` in the order of all, by differences, so that it does not depend on
+# the order of points. `pairs`: squared distances, column by column below the diagonal, to within
+# `error`; `value`: the one at that position.
+exact_middle <- function(at, value, y, pairs, error, most = 1e4) {
+  near <- which(abs(pairs - value) <= 2 * error)
+  if (length(near) > most) return(sqrt(value))
+  before <- cumsum(c(0, rev(seq_len(ncol(y) - 1))))
+  one <- findInterval(near, before, left.open = TRUE)
+  other <- one + near - before[one]
+  exact <- colSums((y[, one, drop = FALSE] - y[, other, drop = FALSE])^2)
+  sqrt(sort(exact)[at - sum(pairs < value - 2 * error)])
+}
+
+# A scale for each column, by itself, so that its unit does not matter: the median distance from its
+# median, of those points that differ from it if most do not. Constant columns: 1.
+column_scales <- function(y, max_points = 1000L) {
+  y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
+  apply(y, 1, function(column) {
+    away <- abs(column - stats::median(column))
+    middle <- stats::median(away)
+    if (middle > 0) return(middle)
+    if (any(away > 0)) stats::median(away[away > 0]) else 1
+  })
+}
+
+# Lengthscales that data suggest: `one` for all columns, the median distance, and one for `each`,
+# such that the median distance in these units is 1 and all columns have the same part in it. What
+# the kernel has no use for is NA.
+open_lengthscales <- function(kernel, y) {
+  has_length <- has_stationary(kernel)
+  is_ard <- vapply(kernel$terms, `[[`, NA, "ard")
+  scales <- if (any(has_length & is_ard)) column_scales(y)
+  list(
+    one = if (any(has_length & !is_ard)) median_distance(y) else NA_real_,
+    each = if (is.null(scales)) NA_real_ else scales * median_distance(y / scales)
+  )
+}
+
+# The typical distance to the nearest other point, in units of the lengthscales that data suggest:
+# list(one, each), as there.
+near_distances <- function(kernel, y, lengthscale) {
+  y <- y[, spaced_points(ncol(y)), drop = FALSE]
+  near <- function(z) {
+    distance <- as.matrix(stats::dist(t(z)))
+    distance[distance == 0] <- NA
+    nearest <- suppressWarnings(apply(distance, 1, min, na.rm = TRUE))
+    nearest <- nearest[is.finite(nearest)]
+    if (length(nearest) > 0) min(stats::median(nearest), 1) else 1
+  }
+  list(one = if (!anyNA(lengthscale$one)) near(y / lengthscale$one),
+       each = if (!anyNA(lengthscale$each)) near(y / lengthscale$each))
+}
+
+# All scales that the box and the starts of a search need. `level` and `spread`: of the targets,
+# their mean square and its part about their means; `square`, `spread2` (0 of a constant column),
+# `mean`: of each column of the data; `near`: of neighbours, if the search is `wide`. `n_targets`
+# counts the targets that are 0 everywhere and not given.
+gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
+  share <- nrow(targets) / n_targets
+  level <- mean(targets^2) * share
+  spread <- mean((targets - rowMeans(targets))^2) * share
+  if (!is.finite(level)) {
+    gps_abort("The targets are too large: their squares overflow.", "numeric")
+  }
+  if (!(level > 0)) level <- 1
+  # What differs by rounding only is constant.
+  if (!(spread > 1e-28 * level)) spread <- level
+  mean <- rowMeans(y)
+  square <- rowMeans(y^2)
+  if (!all(is.finite(square))) {
+    gps_abort("The data are too large: squared distances between points overflow.", "numeric")
+  }
+  spread2 <- rowMeans((y - mean)^2)
+  spread2[!(spread2 > 1e-28 * square)] <- 0
+  lengthscale <- open_lengthscales(kernel, y)
+  list(level = level, spread = spread, lengthscale = lengthscale, mean = mean, square = square,
+       spread2 = spread2, near = if (wide) near_distances(kernel, y, lengthscale))
+}

@@ -1,0 +1,150 @@
+# The search of gp_fit(): several starts, of which the best goes on. The marginal likelihood has
+# several maxima; typical ones are a curve that is all noise and a curve through every point.
+
+# Lengthscales of starts, in units of those that the data suggest, and signals, in units of the
+# targets' spread. Most functions vary faster than over the median distance; those that are nearly
+# polynomials are small parts of a large, slow signal. Of points in far groups the neighbours tell
+# the scale: below 0 is in units of their distance.
+start_ladder <- data.frame(lengthscale = c(1, 0.3, 0.1, 0.03, 0.01, 1, -5),
+                           signal = c(1, 1, 1, 1, 1, 100, 1))
+
+# Share of the targets' spread that starts call noise.
+start_noise <- 0.1
+
+# Log parameters to start from: `theta`, and points of a ladder of lengthscales with variances by
+# the scales of data and targets, within the box. Several terms with a lengthscale are given
+# different ones, in either order: equal terms would stay equal.
+search_starts <- function(kernel, theta, scales, box) {
+  count <- sum(has_stationary(kernel))
+  orders <- unique(list(seq_len(count), rev(seq_len(count))))
+  ladder <- list()
+  for (i in if (count > 0) seq_len(nrow(start_ladder)) else 1) {
+    for (order in orders) {
+      at <- scaled_theta(kernel, theta, scales, start_ladder$lengthscale[i] * 10^(1 - order),
+                         start_ladder$signal[i])
+      ladder[[length(ladder) + 1]] <- clamp_theta(at, box)
+    }
+  }
+  unique(c(list(clamp_theta(theta, box)), ladder))
+}
+
+# Log parameters by the scales of data and targets. `factors`: of the lengthscales, one for each
+# term that has one, below 0 of the distance of neighbours; `amplitude`: of these terms' variances.
+# A level is the bias' matter, if there is one; a line's lies at the origin. Lengthscales of columns
+# that are constant stay those of `theta`.
+scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
+  types <- vapply(kernel$terms, `[[`, "", "type")
+  n_signals <- max(1, sum(!types %in% c("bias", "white")))
+  spread <- scales$spread
+  signal <- if ("bias" %in% types) spread else scales$level
+  signal <- (1 - start_noise) * signal / n_signals
+  spread2 <- ifelse(scales$spread2 > 0, scales$spread2, ifelse(scales$square > 0, scales$square, 1))
+  slopes <- signal / (length(spread2) * spread2)
+  origin <- if ("linear" %in% types) spread * sum(scales$mean^2 / spread2) else 0
+  at <- 0
+  for (i in seq_along(kernel$terms)) {
+    term <- kernel$terms[[i]]
+    term$variance <- switch(term$type,
+      linear = if (term$ard) slopes else signal / sum(spread2),
+      bias = max(scales$level - spread, spread) + origin,
+      white = start_noise * spread / sum(types == "white"),
+      amplitude * signal
+    )
+    if ("lengthscale" %in% names(term)) {
+      at <- at + 1
+      kind <- if (term$ard) "each" else "one"
+      factor <- if (factors[at] > 0) factors[at] else -factors[at] * scales$near[[kind]]
+      term$lengthscale <- factor * scales$lengthscale[[kind]]
+    }
+    kernel$terms[[i]] <- term
+  }
+  found <- kernel_theta(kernel, length(spread2))
+  is_idle <- theta_columns(kernel, length(spread2)) %in% which(scales$spread2 == 0)
+  found[is_idle] <- theta[is_idle]
+  found
+}
+
+# Fewest evaluations of a start's climb.
+least_climb <- 8L
+
+# Looks at all starts, climbs a little from the first one and the best others, `n_starts` in all,
+# and goes on where it is best. With too few evaluations for that, or `n_starts` = 1, from the first
+# alone. `search`: list(max_evals, n_starts, gain, n_threads, box). Returns what the steps return,
+# with the `trace` of all evaluations and whether the last climb `converged`.
+search_theta <- function(steps, starts, search) {
+  is_single <- search$n_starts == 1 || length(starts) == 1 ||
+    length(starts) + search$n_starts * least_climb > search$max_evals
+  if (is_single) starts <- starts[1]
+  looks <- Map(function(theta, number) mark_start(attempt(steps$look(theta)), number), starts,
+               seq_along(starts))
+  trace <- looks
+  is_sound <- !vapply(looks, inherits, NA, "condition")
+  if (!any(is_sound)) stop(looks[[1]])
+  looks <- looks[is_sound]
+  left <- search$max_evals - length(starts)
+  cap <- if (is_single) left else max(least_climb, search$max_evals %/% 16L)
+  for (from in choose_looks(looks, search$n_starts)) {
+    runs <- climb_on(steps, from, search, min(cap, left))
+    trace <- c(trace, list(runs))
+    left <- search$max_evals - count_values(trace)
+  }
+  best <- best_value(trace)
+  if (!best$converged && left > 1 && !is_single) {
+    trace <- c(trace, list(climb_on(steps, best, search, left)))
+    best <- best_value(trace)
+  }
+  best$trace <- search_trace(trace)
+  best
+}
+
+attempt <- function(look) tryCatch(look, gps_error_numeric = identity)
+
+# A start that cannot be computed has no value.
+mark_start <- function(found, number) {
+  if (inherits(found, "condition")) return(structure(found, number = number))
+  found$start <- number
+  found$converged <- FALSE
+  found
+}
+
+count_values <- function(trace) {
+  sum(vapply(trace, function(found) {
+    if (inherits(found, "condition")) 1L else length(found$values)
+  }, 1L))
+}
+
+# The first start, and the best others.
+choose_looks <- function(looks, n_starts) {
+  value <- vapply(looks, `[[`, 0, "value")
+  is_first <- vapply(looks, function(found) found$start == 1L, NA)
+  looks[utils::head(order(!is_first, -value), n_starts)]
+}
+
+# One climb of at most `cap` evaluations. What failed has not moved.
+climb_on <- function(steps, from, search, cap) {
+  if (cap < 1) return(replace(from, "values", list(numeric())))
+  search$max_evals <- as.integer(cap)
+  found <- attempt(steps$climb(from, search))
+  if (inherits(found, "condition")) return(replace(from, "values", list(from$value)))
+  if (is.null(found$converged)) found$converged <- length(found$values) < cap
+  found$start <- from$start
+  found
+}
+
+# The last of the best: a climb that gained nothing more has converged where another stopped.
+best_value <- function(trace) {
+  sound <- rev(trace[!vapply(trace, inherits, NA, "condition")])
+  sound[[which.max(vapply(sound, `[[`, 0, "value"))]]
+}
+
+# All evaluations in order.
+search_trace <- function(trace) {
+  values <- lapply(trace, function(found) {
+    if (inherits(found, "condition")) NA_real_ else found$values
+  })
+  start <- vapply(trace, function(found) {
+    if (inherits(found, "condition")) attr(found, "number") else found$start
+  }, 1L)
+  data.frame(evaluation = seq_along(unlist(values)), lml = unlist(values),
+             start = rep(start, lengths(values)))
+}
