@@ -174,6 +174,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   if (plan$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }
+  if (!search$optimise && !is.null(c(fixed, lower, upper))) {
+    gps_abort("`fixed`, `lower` and `upper` belong to a search: `optimise` must be TRUE.")
+  }
   fit <- with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
                      plural(nrow(x), "data point"))
   fit["is_logical"] <- if (is_logical) TRUE
@@ -230,14 +233,14 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
 find_theta <- function(kernel, y, targets, plan, search) {
   theta <- gp_theta(kernel, y)
   steps <- engine_steps(plan, kernel, y, targets, search$n_threads)
-  scales <- gp_scales(kernel, y, targets, wide = TRUE)
-  box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
-  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
   if (!search$optimise) {
     found <- steps$look(theta)
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
     return(c(found, list(fixed = names(theta), limits = character())))
   }
+  scales <- gp_scales(kernel, y, targets, wide = TRUE)
+  box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
+  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
   search$box <- box
   found <- search_theta(steps, search_starts(kernel, theta, scales, box), search)
   c(found, list(fixed = names(theta)[box$fixed], limits = limits_met(found$theta, box), box = box))

@@ -17,8 +17,8 @@ number_ways <- c(
   Date = "as.numeric() gives the number of days", POSIXct = "as.numeric() gives the seconds",
   POSIXlt = "as.numeric(as.POSIXct()) gives the seconds",
   difftime = "as.numeric(, units = ) gives the number in that unit",
-  factor = paste("as.integer() numbers levels that have an order, and model.matrix(~ 0 + f) makes a",
-                 "column of 0 and 1 of each")
+  factor = paste("as.integer() numbers levels that have an order, and model.matrix(~ 0 + f)",
+                 "makes a column of 0 and 1 of each")
 )
 
 # Vectors that only look like numbers are called by their class, with the way out.

@@ -180,6 +180,7 @@ test_that("wrong names and numbers of what is fixed or bounded are told", {
     fit(upper = c(log_len = 1), lower = c(log_len = 2))
     fit(upper = c(log_len = 1), fixed = "log_len")
     fit(n_starts = 0)
+    fit(optimise = FALSE, fixed = "log_len")
   })
   twice <- kernel_rbf(ard = TRUE) + kernel_rbf() + kernel_white()
   expect_gps_error(gp_fit(matrix(1:12 / 3, 6), 1:6, twice, fixed = "log_len_2"),
