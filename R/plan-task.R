@@ -68,7 +68,7 @@ check_explore <- function(selector, n_selected) {
 # What a learned selector would find out when it first regresses.
 check_learner <- function(selector, model, y) {
   if (!inherits(selector, "gps_selector_gp")) return(invisible(selector))
-  kernel_theta(selector$kernel, n_dims(y), 1)
+  kernel_theta(selector$kernel, n_dims(y), list(one = 1, each = 1))
   switch(selector$method,
          exact = if (is_small_source(y) && needs_kernel_matrix(selector$kernel, y)) {
            check_dense_size(n_points(y))

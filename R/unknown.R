@@ -17,7 +17,7 @@ synonyms <- list(
   n_selected = c("selected", "h_prime", "H_prime"), selector = c("select", "selection"),
   start = c("init", "initial", "params", "inits"), nsim = c("n_sim", "times"),
   targets = c("y", "target", "response"), x = c("X", "inputs", "data"),
-  kernel = c("k", "kern", "cov", "covariance"), optimise = c("optimize", "optimizer", "learn"),
+  kernel = c("kern", "covfun"), optimise = c("optimize", "optimizer", "learn"),
   max_evals = c("max_iter", "maxit", "iter", "max_eval"),
   lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
   variance = c("sigma2", "sigma", "var", "noise", "amplitude"), ard = "ARD", nu = "smoothness"
