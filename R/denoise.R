@@ -114,7 +114,7 @@ check_patch_size <- function(size, image_dim) {
 
 check_contrast <- function(patches) {
   largest <- max(abs(patches))
-  if (largest > 1e150 || (largest > 0 && largest < 1e-150)) {
+  if (largest > largest_value || (largest > 0 && largest < 1e-150)) {
     gps_abort("`image` has differences that are too large or too small to square: rescale it.")
   }
 }

@@ -113,7 +113,10 @@ name_response <- function(response, named, given) {
 
 # Data with the model's dimensions, D x n or a source.
 read_rows <- function(y, model) {
-  if (!is_stored(y)) return(t(check_matrix(y, "y", n_cols = model$n_dims)))
+  if (!is_stored(y)) {
+    y <- check_matrix(y, "y", n_cols = model$n_dims)
+    return(t(refuse_large(y, points_in_rows = TRUE)))
+  }
   y <- read_data(y)$y
   check_columns(y, model)
   y

@@ -149,6 +149,7 @@ check_rows <- function(y, model = NULL) {
     gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
   }
   check_finite(y, "y")
+  refuse_large(y, points_in_rows = TRUE)
 }
 
 abort_no_method <- function(model, method) {

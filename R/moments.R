@@ -7,7 +7,10 @@
 data_moments <- function(y) {
   blocks <- split_blocks(n_points(y), n_dims(y))
   parts <- map_blocks(list(y = y, blocks = blocks), function(task, block) {
-    block_moments(block_data(task$y, block))
+    values <- block_data(task$y, block)
+    moments <- block_moments(values)
+    refuse_large(values, first_row = block$first_row, range = moments$range)
+    moments
   })
   moments <- Reduce(add_moments, parts)
   n <- moments$n_points

@@ -14,7 +14,25 @@ read_data <- function(y, arg = "y") {
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
   y <- check_matrix(y, arg)
+  refuse_large(y, arg, points_in_rows = TRUE)
   list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim)
+}
+
+# Values up to this have squares that can be added, multiplied by those of a few other numbers and
+# divided by small variances: far beyond, a fit would come to its end or not by chance.
+largest_value <- 1e140
+
+# D x n data, or points in rows, whose squares would overflow. `first_row` points came before.
+refuse_large <- function(y, arg = "y", first_row = 0, points_in_rows = FALSE,
+                         range = base::range(y)) {
+  if (max(abs(range)) <= largest_value) return(invisible(y))
+  place <- arrayInd(which(abs(y) > largest_value)[1], dim(y))
+  value <- y[place]
+  if (!points_in_rows) place <- rev(place)
+  gps_abort(sprintf(
+    "`%s` is too large to square: rescale it. Row %.0f, column %d is %s; at most %s is possible.",
+    arg, first_row + place[1], place[2], format(value, digits = 3), format(largest_value)
+  ))
 }
 
 # A list of equal images -> array n x height x width (x channels).
