@@ -57,6 +57,9 @@ read_model_oracle <- function(name) {
 # Control of a short fit without starts and progress.
 short_control <- function(...) gps_control(n_starts = 1, progress = FALSE, ...)
 
+# Without the word that the likelihood has no maximum, where that is no matter.
+quiet_degenerate <- function(code) suppressWarnings(code, classes = "gps_warning_degenerate")
+
 # print() without its output.
 print_quietly <- function(x) {
   utils::capture.output(result <- withVisible(print(x)))

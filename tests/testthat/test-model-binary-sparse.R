@@ -157,8 +157,11 @@ test_that("noise-free data take sigma2 to its floor with a finite bound", {
   w <- matrix(rnorm(15), 5)
   latents <- matrix(rbinom(120, 1, 0.4), 40)
   y <- latents %*% t(w)
-  fit <- gps_fit(y, model_binary_sparse(3), selector_full(), start = list(W = w + 0.01),
-                 control = short_control(max_iter = 60, tol = 0))
+  expect_warning(
+    fit <- gps_fit(y, model_binary_sparse(3), selector_full(), start = list(W = w + 0.01),
+                   control = short_control(max_iter = 60, tol = 0)),
+    "the noise variance is at its floor", class = "gps_warning_degenerate"
+  )
   floor <- 1e-6 * mean(apply(y, 2, function(x) mean((x - mean(x))^2)))
   expect_near(fit$params$sigma2, floor, 1e-12)
   expect_true(is.finite(fit$bound))
@@ -170,8 +173,8 @@ test_that("more latents than data points are fitted with a warning", {
   y <- matrix(rnorm(12), 3)
   set.seed(1)
   expect_warning(
-    fit <- gps_fit(y, model_binary_sparse(6), selector_handcrafted(), 3,
-                   control = short_control(max_iter = 10)),
+    fit <- quiet_degenerate(gps_fit(y, model_binary_sparse(6), selector_handcrafted(), 3,
+                                    control = short_control(max_iter = 10))),
     "more latents (6) than data points (3)", fixed = TRUE, class = "gps_warning"
   )
   expect_true(all(is.finite(unlist(fit$params))))

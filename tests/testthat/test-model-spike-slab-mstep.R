@@ -151,10 +151,13 @@ test_that("data without noise and intensities without spread reach the floors, t
     w <- matrix(rnorm(18), 6)
     y <- matrix(rbinom(180, 1, 0.4), 60) %*% t(w)
     psi <- rep(0.1, 3)
-    fit <- gps_fit(y, model_spike_slab(3, covariance), selector_full(),
-                   start = list(W = w + 0.01, mu = rep(1, 3),
-                                psi = if (covariance == "full") diag(psi) else psi),
-                   control = short_control(max_iter = 300, tol = 0))
+    expect_warning(
+      fit <- gps_fit(y, model_spike_slab(3, covariance), selector_full(),
+                     start = list(W = w + 0.01, mu = rep(1, 3),
+                                  psi = if (covariance == "full") diag(psi) else psi),
+                     control = short_control(max_iter = 300, tol = 0)),
+      "the noise variance is at its floor", class = "gps_warning_degenerate"
+    )
     expect_true(is.finite(fit$bound))
     expect_near(fit$params$sigma2, 1e-6 * mean_variance(y), 1e-15)
     expect_match(utils::tail(fit$trace$events, 1), "sigma2_floor 1", fixed = TRUE)
