@@ -86,8 +86,8 @@ test_that("one of everything works with every selector", {
   for (selector in selectors) {
     is_full <- inherits(selector, "gps_selector_full")
     for (model in models) {
-      one_dim <- quiet_degenerate(gps_fit(y[, 1, drop = FALSE], model, selector, if (!is_full) 2,
-                               control = short))
+      one_dim <- quiet_degenerate(gps_fit(y[, 1, drop = FALSE], model, selector,
+                                          if (!is_full) 2, control = short))
       expect_true(is.finite(one_dim$bound))
       expect_identical(dim(one_dim$y), c(1L, 10L))
       one_slot <- quiet_degenerate(gps_fit(y, model, selector, if (!is_full) 1, control = short))
