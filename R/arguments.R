@@ -65,6 +65,10 @@ abort_value <- function(x, arg, allowed) {
 
 is_number <- function(x) is.numeric(x) && length(x) == 1 && is.null(dim(x)) && !is.na(x)
 
+is_one_of <- function(x, choices) {
+  is.character(x) && length(x) == 1 && is.null(dim(x)) && x %in% choices
+}
+
 # A whole number in [lower, upper], returned as integer.
 check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
   x <- plain_numbers(x)

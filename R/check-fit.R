@@ -1,33 +1,37 @@
 # Is this a fit that gps_fit() made? Every method of a fit asks first, so that nothing cut, edited
-# or foreign reaches the numerics. Nothing stored is evaluated: a built-in model is made anew and
-# compared with the stored one.
+# or foreign reaches the numerics. Nothing stored is evaluated: models, selectors and controls are
+# made anew of their own parts.
 
 fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "control", "method",
                 "bound", "bound_error", "n_points", "n_iter", "status", "trace", "starts",
                 "kernel_theta", "memory", "selected", "prob_on", "value", "y", "image_dim",
                 "row_names", "col_names", "seed", "version")
 
-# The fit, or an error of class gps_error_argument that says what is wrong with it.
+# The fit in this version's form, or an error of class gps_error_argument that says what is wrong
+# with it. The cost does not depend on the number of data points: what there is one of a point has
+# its shape checked here, and its values by need_slots() and need_data() where they are used.
 check_fit <- function(fit) {
   if (!inherits(fit, "gps_fit") || !is.list(fit)) {
     abort_value(fit, "fit", "a fit, as made by gps_fit()")
   }
+  fit <- upgrade_fit(fit)
   parts <- unclass(fit)
   absent <- setdiff(fit_fields, names(parts))
   if (length(absent) > 0) abort_fit(sprintf("it has no `%s`", absent[1]))
   check_fit_version(parts$version)
   check_fit_counts(parts)
-  check_fit_model(parts)
+  parts$model <- check_fit_model(parts)
   check_all_params(parts$model, parts$params, "fit$params")
-  check_fit_slots(parts)
+  parts$selector <- check_fit_part(check_selector, parts$selector, "selector")
+  parts$control <- check_fit_part(check_control, parts$control, "control")
+  check_fit_shapes(parts)
   check_fit_method(parts)
-  check_fit_data(parts)
   check_fit_choices(parts)
-  invisible(fit)
+  invisible(structure(parts, class = class(fit)))
 }
 
-abort_fit <- function(reason) {
-  gps_abort(sprintf("`fit` is not as gps_fit() made it: %s.", reason))
+abort_fit <- function(reason, ...) {
+  gps_abort(sprintf("`fit` is not as gps_fit() made it: %s.", reason), ...)
 }
 
 need_fit <- function(is_true, reason) if (!isTRUE(is_true)) abort_fit(reason)
@@ -38,14 +42,20 @@ is_count <- function(x, lower = 1) {
 
 # Fits live as long as the major number.
 check_fit_version <- function(version) {
-  is_version <- inherits(version, "package_version") && is.list(version) && length(version) == 1
-  number <- if (is_version) unclass(version)[[1]]
-  need_fit(is.integer(number) && length(number) > 0, "its `version` is not a version")
-  current <- unclass(utils::packageVersion("gpselect"))[[1]]
+  number <- version_number(version)
+  need_fit(!is.null(number), "its `version` is not a version")
+  current <- this_number()
   if (number[1] != current[1]) {
     abort_fit(sprintf("it comes from version %s, and this is version %s",
                       paste(number, collapse = "."), paste(current, collapse = ".")))
   }
+}
+
+# The integers of a version, or NULL.
+version_number <- function(version) {
+  is_version <- inherits(version, "package_version") && is.list(version) && length(version) == 1
+  number <- if (is_version) unclass(version)[[1]]
+  if (is.integer(number) && length(number) > 0 && !anyNA(number)) number
 }
 
 check_fit_counts <- function(parts) {
@@ -57,42 +67,24 @@ check_fit_counts <- function(parts) {
   need_fit(parts$max_active <= parts$n_selected, "`max_active` is above `n_selected`")
 }
 
-# A built-in model is what its constructor and gps_bind() make of its settings and sizes. What of
-# its options depends on the data is told from what must be as it is by binding to two sets of data.
+# The model of a fit as this version makes it: no larger than its parameters say.
 check_fit_model <- function(parts) {
-  model <- unclass(parts$model)
-  class <- class(parts$model)
-  constructor <- get0(sub("^gps_", "model_", class[1]), asNamespace("gpselect"), mode = "function",
-                      inherits = FALSE)
-  need_fit(inherits(parts$model, "gps_model") && is.list(model) && !is.null(constructor),
-           sprintf("its model is of the unknown class %s", dQuote(class[1], FALSE)))
-  if (!inherits(parts$model, "gps_native_model")) return(invisible())
+  model <- parts$model
+  need_fit(inherits(model, "gps_model") && is.list(model) && !is.null(model_maker(model)),
+           sprintf("its model is of the unknown class %s", dQuote(class(model)[1], FALSE)))
   has_sizes <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(parts$params)
-  need_fit(has_sizes && is_model_small(model, parts$params),
+  need_fit(has_sizes && is_model_small(unclass(model), parts$params),
            "its model has no valid sizes and settings")
-  bound <- tryCatch({
-    unbound <- do.call(constructor, model_arguments(model, constructor))
-    n_rows <- if (is.null(model$grid)) model$n_latents else 1
-    lapply(c(0, 2), function(x) gps_bind(unbound, matrix(x, n_rows, model$n_dims)))
-  }, error = function(condition) NULL)
-  is_same <- !is.null(bound) && identical(class, class(bound[[1]])) &&
-    setequal(names(model), names(bound[[1]])) && has_options(model, bound[[1]], bound[[2]])
-  of_data <- names(bound[[1]])[!mapply(identical, unclass(bound[[1]]), unclass(bound[[2]]))]
-  of_data <- setdiff(of_data, "options")
-  same <- setdiff(names(bound[[1]]), c("options", of_data))
-  need_fit(is_same && identical(model[same], unclass(bound[[1]])[same]) &&
-             all(mapply(are_numbers_like, model[of_data], unclass(bound[[1]])[of_data])),
-           "its model was changed")
+  check_fit_part(check_bound_model, model, "model")
 }
 
-are_numbers_like <- function(x, like) {
-  is.double(x) && length(x) == length(like) && all(is.finite(x))
-}
-
-# What the constructor of a model is called with to make it anew.
-model_arguments <- function(model, constructor) {
-  if (is.null(model$grid)) return(c(list(model$n_latents), model$settings))
-  model[intersect(names(formals(constructor)), names(model))]
+# What `check` makes of a part of a fit, or an error that says that the part was changed.
+check_fit_part <- function(check, part, name) {
+  tryCatch(check(part, name), gps_error = function(condition) {
+    abort_fit(sprintf("its %s was changed: %s", name,
+                      sub("[.] Was it edited.*$", "", conditionMessage(condition))),
+              parent = condition)
+  })
 }
 
 # Whether making a model anew takes no more memory than its parameters do.
@@ -104,32 +96,47 @@ is_model_small <- function(model, params) {
     length(params$alpha) == as.double(model$n_components) * prod(model$size)
 }
 
-# Options shaped as in the two bound models, and equal to these where the two agree.
-has_options <- function(model, first, second) {
-  flat <- function(model) unlist(model$options)
-  if (!is.list(model$options) || !all(vapply(model$options, is.double, NA)) ||
-        !identical(lengths(model$options), lengths(first$options)) ||
-        !all(is.finite(flat(model)))) {
-    return(FALSE)
-  }
-  fixed <- flat(first) == flat(second)
-  identical(flat(model)[fixed], flat(first)[fixed])
+# Slots are there for all data points, or were not kept.
+check_fit_shapes <- function(parts) {
+  need_fit(parts$n_selected <= parts$model$n_latents, "`n_selected` is above the number of latents")
+  dim <- as.integer(c(parts$n_selected, parts$n_points))
+  is_kept <- !is.null(parts$selected) || isTRUE(parts$control$keep_slots)
+  need_fit(is_kept || is.null(parts$prob_on), "`prob_on` is of no `selected`")
+  need_fit(!is_kept || is.integer(parts$selected) && identical(dim(parts$selected), dim),
+           sprintf("`selected` is not %d x %d latents", dim[1], dim[2]))
+  need_fit(!is_kept || is.double(parts$prob_on) && identical(dim(parts$prob_on), dim),
+           sprintf("`prob_on` is not %d x %d probabilities", dim[1], dim[2]))
+  check_fit_data(parts)
 }
 
-check_fit_slots <- function(parts) {
-  n_latents <- parts$model$n_latents
-  need_fit(parts$n_selected <= n_latents, "`n_selected` is above the number of latents")
-  dim <- as.integer(c(parts$n_selected, parts$n_points))
-  selected <- parts$selected
-  need_fit(is.integer(selected) && identical(dim(selected), dim) && !anyNA(selected) &&
-             min(selected) >= 0 && max(selected) <= n_latents,
-           sprintf("`selected` is not %d x %d latents", dim[1], dim[2]))
+# The slots of some of a fit's data points, for `what` that uses them: list(selected, prob_on,
+# value).
+need_slots <- function(fit, what, points = NULL) {
+  if (is.null(fit$selected)) {
+    gps_abort(paste(what, "needs the selected latents of each data point, which this fit has not",
+                    "kept: refit with gps_control(keep_slots = TRUE)."))
+  }
+  slots <- unclass(fit)[c("selected", "prob_on", "value")]
+  if (!is.null(points)) {
+    slots <- lapply(slots, function(x) if (!is.null(x)) x[, points, drop = FALSE])
+  }
+  check_fit_slots(slots, fit$model$n_latents)
+  slots
+}
+
+check_fit_slots <- function(slots, n_latents) {
+  selected <- slots$selected
+  prob_on <- slots$prob_on
+  shown <- shown_dim(dim(selected))
+  need_fit(!anyNA(selected) && min(selected) >= 0 && max(selected) <= n_latents,
+           sprintf("`selected` is not %s latents", shown))
   number <- selected + (n_latents + 1) * (col(selected) - 1)
   need_fit(anyDuplicated(number[selected > 0]) == 0, "`selected` names a latent twice for a point")
-  prob_on <- parts$prob_on
-  need_fit(is.double(prob_on) && identical(dim(prob_on), dim) && !anyNA(prob_on) &&
-             min(prob_on) >= 0 && max(prob_on) <= 1 + 1e-8,
-           sprintf("`prob_on` is not %d x %d probabilities", dim[1], dim[2]))
+  need_fit(!anyNA(prob_on) && min(prob_on) >= 0 && max(prob_on) <= 1 + 1e-8,
+           sprintf("`prob_on` is not %s probabilities", shown))
+  value <- slots$value
+  need_fit(is.null(value) || all(is.finite(value)) && all(value[selected == 0] == 0),
+           sprintf("`value` is not %s states of chains", shown))
 }
 
 # How states were inferred, and the chains where they were sampled.
@@ -144,12 +151,12 @@ check_fit_method <- function(parts) {
            "`method` is not how its states can be inferred")
   value <- parts$value
   if (method == "exact") return(need_fit(is.null(value), "`value` belongs to no chain"))
-  need_fit(is.double(value) && identical(dim(value), dim(parts$selected)) &&
-             all(is.finite(value)) && all(value[parts$selected == 0] == 0),
-           sprintf("`value` is not %d x %d states of chains", nrow(parts$selected),
-                   ncol(parts$selected)))
+  need_fit(is.null(value) && is.null(parts$selected) ||
+             is.double(value) && identical(dim(value), dim(parts$selected)),
+           sprintf("`value` is not %d x %d states of chains", parts$n_selected, parts$n_points))
 }
 
+# Data may be kept, as a matrix or a source that is no function.
 check_fit_data <- function(parts) {
   n_dims <- parts$model$n_dims
   y <- parts$y
@@ -158,8 +165,8 @@ check_fit_data <- function(parts) {
                y$n == parts$n_points, "`y` is not the source of its data")
     y <- NULL
   }
-  need_fit(is.null(y) || is.double(y) && identical(dim(y), as.integer(c(n_dims, parts$n_points))) &&
-             !anyNA(y), sprintf("`y` is not %d x %d numbers", n_dims, parts$n_points))
+  need_fit(is.null(y) || is.double(y) && identical(dim(y), as.integer(c(n_dims, parts$n_points))),
+           sprintf("`y` is not %d x %d numbers", n_dims, parts$n_points))
   image_dim <- parts$image_dim
   need_fit(is.null(image_dim) || is.integer(image_dim) && length(image_dim) %in% 2:3 &&
              isTRUE(prod(image_dim) == n_dims), "`image_dim` is not the size of an image")
@@ -170,10 +177,8 @@ check_fit_data <- function(parts) {
   }
 }
 
-# Selector, control and what the fit says of itself.
+# What belongs to the selector, and what the fit says of itself.
 check_fit_choices <- function(parts) {
-  check_fit_selector(parts$selector)
-  need_fit(is_control(parts$control), "`control` is not made by gps_control()")
   if (inherits(parts$selector, "gps_selector_gp")) {
     check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
     check_fit_kernel_trace(parts)
@@ -181,12 +186,14 @@ check_fit_choices <- function(parts) {
   } else {
     need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
     need_fit(is.null(parts$kernel_trace), "`kernel_trace` belongs to no kernel")
+    need_fit(is.null(parts$gp), "`gp` belongs to no kernel")
   }
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
   need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
              sum(parts$starts$chosen) == 1, "`starts` is not its table of starts")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
-  need_fit(is.character(parts$status) && length(parts$status) == 1, "`status` is not a word")
+  need_fit(is.character(parts$status) && length(parts$status) == 1 && !is.na(parts$status),
+           "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
 }
@@ -195,13 +202,6 @@ check_fit_choices <- function(parts) {
 is_standing <- function(standing) {
   is.null(standing) || is.list(standing) && is.character(standing$degenerate) &&
     !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused)
-}
-
-is_control <- function(control) {
-  inherits(control, "gps_control") && is.list(control) &&
-    isTRUE(control$method %in% c("auto", "exact", "gibbs")) && is.integer(control$sweeps) &&
-    identical(tryCatch(check_sweeps(control$sweeps), gps_error = function(condition) NULL),
-              control$sweeps)
 }
 
 start_columns <- list(start = integer(), bound_per_point = numeric(), chosen = logical())
@@ -214,28 +214,7 @@ has_columns <- function(frame, columns) {
   }, unclass(frame)[names(columns)], columns))
 }
 
-# A selector, and its screen, are what their constructors make of their own parts.
-check_fit_selector <- function(selector) {
-  class <- class(selector)[1]
-  maker <- get0(sub("^gps_", "", class), asNamespace("gpselect"), mode = "function",
-                inherits = FALSE)
-  need_fit(inherits(selector, "gps_selector") && is.list(selector) && !is.null(maker),
-           sprintf("its selector is of the unknown class %s", dQuote(class, FALSE)))
-  screen <- selector$screen
-  is_screen <- is.null(screen) || identical(screen, FALSE) ||
-    inherits(screen, "gps_screen") && is_remade(screen, gps_screen)
-  need_fit(is_screen && is_remade(selector, maker), "its selector was changed")
-}
-
-is_remade <- function(x, maker) {
-  parts <- unclass(x)
-  given <- parts[intersect(names(parts), names(formals(maker)))]
-  made <- tryCatch(do.call(maker, given, quote = TRUE), error = function(condition) NULL)
-  !is.null(made) && identical(unclass(made)[names(parts)], parts[names(parts)])
-}
-
 check_fit_kernel <- function(kernel, theta, n_dims) {
-  need_fit(inherits(kernel, "gps_kernel") && is_kernel_sound(kernel), "its kernel was changed")
   need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
              length(theta) == length(theta_names(kernel, n_dims)),
            "`kernel_theta` are not the kernel's parameters")
@@ -256,7 +235,7 @@ check_fit_kernel_trace <- function(parts) {
 # What predicts by few basis functions: shapes that C relies on, and nothing that is not a number.
 check_fit_gp <- function(parts) {
   gp <- parts$gp
-  is_engine <- is.list(gp) && isTRUE(gp$method %in% setdiff(gp_methods, "auto")) &&
+  is_engine <- is.list(gp) && is_one_of(gp$method, setdiff(gp_methods, "auto")) &&
     (is.null(gp$rank) && gp$method == "exact" || is_count(gp$rank)) &&
     (isTRUE(gp$is_auto) || isFALSE(gp$is_auto))
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")

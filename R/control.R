@@ -41,6 +41,10 @@
 #' @param time_limit seconds after which the fit ends with what it has, above 0.
 #' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a
 #'   learned selector's `predict()` need.
+#' @param keep_slots TRUE: the fit holds the selected latents of each data point and their
+#'   probabilities, which `expectations()`, all that `predict()` says of the fit's own data, and
+#'   selection for new data by an exact learned selector need. With `keep_data = FALSE` and
+#'   `keep_slots = FALSE` the size of a fit does not depend on the number of data points.
 #' @param progress TRUE: one line on the console tells how far the fit is.
 #' @param trace TRUE: the trace has the iterations of all starts; FALSE: of the chosen one and the
 #'   main run.
@@ -143,7 +147,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         monotone = FALSE, polish = TRUE, method = c("auto", "exact", "gibbs"),
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
-                        progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL, ...) {
+                        progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
+                        keep_slots = TRUE, ...) {
   refuse_unknown(list(...), setdiff(names(formals(gps_control)), c("cluster", "checkpoint")))
   refuse_unbuilt(list(cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
@@ -179,7 +184,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
          time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
          progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),
-         mend = check_flag(mend, "mend")),
+         mend = check_flag(mend, "mend"), keep_slots = check_flag(keep_slots, "keep_slots")),
     class = "gps_control"
   )
 }
@@ -221,8 +226,10 @@ resolve_threads <- function(n_threads) {
 #' @export
 print.gps_control <- function(x, ...) {
   refuse_shown(list(...))
-  shown <- x[!vapply(x, is.null, NA)]
-  values <- vapply(shown, function(x) paste(format(x), collapse = ", "), "")
+  shown <- Filter(Negate(is.null), unclass(check_control(x, "x")))
+  values <- vapply(shown, function(x) {
+    if (is.function(x)) "a function" else paste(format(x), collapse = ", ")
+  }, "")
   cat(sprintf("%-10s %s", names(shown), values), sep = "\n")
   invisible(x)
 }

@@ -83,7 +83,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   train <- patches[sort(sample.int(length(centre), n_train)), , , drop = FALSE]
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))
   check_noise_model(model)
-  if (inherits(start, "gps_fit")) check_fit(start)
+  if (inherits(start, "gps_fit")) start <- check_fit(start)
   if (is.null(n_selected)) n_selected <- default_slots(selector, model)
   if (is.null(max_active)) max_active <- min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
@@ -120,7 +120,7 @@ check_contrast <- function(patches) {
 }
 
 check_noise_model <- function(model) {
-  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  check_model(model)
   if (!"sigma2" %in% names(model$params)) {
     gps_abort(sprintf("`model` must have a noise variance `sigma2`, which the model %s has not.",
                       dQuote(model$name, FALSE)))

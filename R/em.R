@@ -20,7 +20,7 @@ em_update <- function(task, state) {
   state <- set_schedule(task, state)
   result <- allowInterrupts(pass(task, state))
   state$running <- blend_stats(task, state, result$stats)
-  maximised <- gps_mstep(task$model, state$params, state$running)
+  maximised <- mstep_model(task$model, state$params, state$running)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }
@@ -46,7 +46,7 @@ mend_params <- function(task, state, stats, before) {
                         "notes")],
                 list(y = task$y, n_threads = task$n_threads, seed = task$seed,
                      is_monotone = task$control$monotone, before = before))
-  gps_mend(task$model, state$params, stats, progress)
+  mend_model(task$model, state$params, stats, progress)
 }
 
 take_mended <- function(state, mended) {

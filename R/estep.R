@@ -61,7 +61,7 @@ run_estep <- function(model, inputs, y, block, selected, states, n_threads, want
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
                       value = NULL) {
-  check_bound_model(model)
+  model <- check_bound_model(model)
   params <- align_params(model, params, "params")
   named <- column_names(model, params)
   given <- data_names(y)
@@ -131,11 +131,6 @@ check_want <- function(want, method) {
     abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
   }
   for (word in want) check_choice(word, "want", choices)
-}
-
-check_bound_model <- function(model) {
-  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
-  if (!is_bound(model)) gps_abort("`model` must have its sizes fixed: gps_bind(model, y).")
 }
 
 check_all_params <- function(model, params, arg) {

@@ -76,10 +76,9 @@
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                     control = gps_control(), start = NULL, ...) {
   check_call(if (missing(y)) NULL else list(y), missing(model), list(...))
-  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
-  check_class(selector, "selector", "gps_selector",
-              "a selector, as made by a selector_*() function")
-  check_class(control, "control", "gps_control", "made by gps_control()")
+  model <- check_model(model)
+  selector <- check_selector(selector)
+  control <- check_control(control)
   tell_logical(y, "y")
   data <- with_memory(read_data(y), "A copy of `y`")
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
@@ -250,15 +249,16 @@ inform_state <- function(task, state) {
 # Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
 # another size latents have other numbers, and rows of other names are other data.
 resume_state <- function(task, fit) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   params <- align_params(task$model, stats::coef(fit), "start", task$columns)
   state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
   state$was_interrupted <- FALSE
   is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
   if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
         identical(fit$model$grid, task$model$grid)) {
-    state[c("selected", "prob_on")] <- fit[c("selected", "prob_on")]
-    if (task$method == "gibbs") state["value"] <- fit["value"]
+    slots <- need_slots(fit, "`start`")
+    state[c("selected", "prob_on")] <- slots[c("selected", "prob_on")]
+    if (task$method == "gibbs") state["value"] <- slots["value"]
     if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
           length(fit$kernel_theta) ==
             length(theta_names(task$selector$kernel, n_dims(task$y)))) {
@@ -267,6 +267,8 @@ resume_state <- function(task, fit) {
       state$memory <- new_gp_memory(task$selector, task$y, theta = theta)
     }
     state$memory <- learn_selector(task$selector, task, state)
+  } else if (is.null(fit$selected)) {
+    state <- inform_state(task, state)
   }
   skip_annealing(task, state)
 }
@@ -294,6 +296,8 @@ finish <- function(task, state) {
 }
 
 new_fit <- function(task, state, data) {
+  control <- task$control
+  if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
   fit <- list(
     params = state$params, model = task$model, selector = task$given$selector,
     n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
@@ -302,8 +306,10 @@ new_fit <- function(task, state, data) {
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
     kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
-    prob_on = state$prob_on, value = state$value, y = if (task$control$keep_data) kept_data(data$y),
-    image_dim = data$image_dim, row_names = data$row_names, col_names = data$col_names,
+    prob_on = state$prob_on, value = state$value, y = if (control$keep_data) kept_data(data$y),
+    image_dim = data$image_dim,
+    row_names = if (control$keep_data || control$keep_slots) data$row_names,
+    col_names = data$col_names,
     standing = find_standing(task, state, data$col_names),
     seed = task$seed, version = utils::packageVersion("gpselect")
   )

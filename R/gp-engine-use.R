@@ -104,7 +104,7 @@ is_basis_sound <- function(basis, kernel, n_dims) {
   if (basis$extra < 0 || !is.finite(basis$extra)) return(FALSE)
   if (inherits(basis, "gps_basis_inducing")) {
     return(is_finite_matrix(basis$z, n_dims) && ncol(basis$z) > 0 &&
-             isTRUE(basis$objective %in% c("dtc", "vfe", "fitc")))
+             is_one_of(basis$objective, c("dtc", "vfe", "fitc")))
   }
   inherits(basis, "gps_basis_fourier") && is.list(basis$frequencies) &&
     length(basis$frequencies) == sum(has_stationary(kernel)) &&

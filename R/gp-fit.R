@@ -164,7 +164,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
       "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)
     ))
   }
-  check_kernel(kernel, "kernel")
+  kernel <- check_kernel(kernel, "kernel")
   search <- list(
     optimise = check_flag(optimise, "optimise"), max_evals = check_count(max_evals, "max_evals"),
     n_threads = resolve_threads(n_threads), gain = 1e-7,
@@ -336,13 +336,6 @@ check_gp_fit <- function(fit, arg) {
     length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) && is_engine_sound(fit)
   if (!is_sound) gps_abort(sprintf("`%s` is damaged: it does not hold what gp_fit() makes.", arg))
   invisible(fit)
-}
-
-check_kernel <- function(kernel, arg) {
-  check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
-  if (!is_kernel_sound(kernel)) {
-    gps_abort(sprintf("`%s` is damaged: it does not hold what a kernel_*() function makes.", arg))
-  }
 }
 
 is_kernel_sound <- function(kernel) {

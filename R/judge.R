@@ -86,9 +86,10 @@ assign_components <- function(cosine, threshold) {
 #' selection_recall(fit, bars$latents, truth = bars)
 #' @export
 selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   within <- check_number(within, "within", lower = 0)
   all_objects <- check_flag(all_objects, "all_objects")
+  need_slots(fit, "selection_recall()")
   if (!is.null(fit$model$grid)) return(scene_recall(fit, latents, within, truth, all_objects))
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
   latents <- align_latents(check_matrix(latents, "latents"), fit, truth)

@@ -95,7 +95,7 @@ kernel_composition <- function(...) {
   if (missing(e2)) return(e1)
   check_class(e1, "e1", "gps_kernel", "a kernel")
   check_class(e2, "e2", "gps_kernel", "a kernel")
-  new_kernel(e1$terms, e2$terms)
+  new_kernel(check_kernel(e1, "e1")$terms, check_kernel(e2, "e2")$terms)
 }
 
 # Products and the rest of arithmetic: not what a list makes of them.
@@ -253,6 +253,7 @@ kernel_dims <- function(kernel) {
 #' @export
 coef.gps_kernel <- function(object, ...) {
   refuse_unknown(list(...), character())
+  object <- check_kernel(object, "object")
   kernel_theta(object, kernel_dims(object))
 }
 
@@ -260,6 +261,7 @@ coef.gps_kernel <- function(object, ...) {
 #' @export
 format.gps_kernel <- function(x, ...) {
   refuse_shown(list(...))
+  x <- check_kernel(x, "x")
   show <- function(value) {
     if (is.null(value)) return("median distance")
     shown <- format(utils::head(value, 4), digits = 3, trim = TRUE, decimal.mark = ".")

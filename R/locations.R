@@ -35,7 +35,8 @@ scatter_choices <- function(selected, values, model) {
 }
 
 component_probs <- function(fit) {
-  with_memory(name_rows(scatter_choices(fit$selected, fit$prob_on, fit$model), fit$row_names),
+  slots <- need_slots(fit, "The probabilities of the fit's own data points")
+  with_memory(name_rows(scatter_choices(slots$selected, slots$prob_on, fit$model), fit$row_names),
               "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
               plural(fit$n_points, "data point"))
 }

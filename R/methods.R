@@ -56,7 +56,7 @@ NULL
 #' @export
 print.gps_fit <- function(x, ...) {
   refuse_shown(list(...))
-  check_fit(x)
+  x <- check_fit(x)
   cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x)), sep = "")
   invisible(x)
 }
@@ -71,9 +71,10 @@ describe_fit <- function(fit) {
     Model = format_model(model),
     Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
     Selector = describe_selector(fitted_selector(fit)),
-    Selected = sprintf("%d of %s, at most %d on: %s states a point", fit$n_selected,
+    Selected = sprintf("%d of %s, at most %d on: %s states a point%s", fit$n_selected,
                        describe_choices(model), fit$max_active,
-                       format_number(count_states(model$rule, fit$n_selected, fit$max_active))),
+                       format_number(count_states(model$rule, fit$n_selected, fit$max_active)),
+                       if (is.null(fit$selected)) ", not kept" else ""),
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
                            plain_number(fit$bound / fit$n_points)), describe_error(fit)),
@@ -163,7 +164,7 @@ user_functions <- function(selector) {
 #' @export
 coef.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   name_params(object$params, object$model, object$col_names)
 }
 
@@ -185,7 +186,7 @@ name_params <- function(params, model, col_names) {
 #' @export
 logLik.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   structure(object$bound, df = count_free(object$model), nobs = object$n_points,
             error = if (object$method == "gibbs") object$bound_error,
             degenerate = said_reasons(object),
@@ -231,7 +232,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
 #' @export
 nobs.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   object$n_points
 }
 
@@ -239,7 +240,7 @@ nobs.gps_fit <- function(object, ...) {
 #' @export
 fitted.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   stats::predict(object, type = "response")
 }
 
@@ -247,7 +248,7 @@ fitted.gps_fit <- function(object, ...) {
 #' @export
 residuals.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   y <- need_matrix(object, "residuals()")
   shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
 }
@@ -258,6 +259,8 @@ need_data <- function(fit, what) {
     gps_abort(paste(what, "needs the data, which this fit has not kept:",
                     "refit with gps_control(keep_data = TRUE)."))
   }
+  is_sound <- if (is_source(fit$y)) is_source_whole(fit$y) else !anyNA(fit$y)
+  need_fit(is_sound, "`y` is not its data")
   fit$y
 }
 
@@ -279,7 +282,7 @@ shape_rows <- function(x, fit, row_names) {
 #' @export
 simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   refuse_unknown(list(...), c("nsim", "seed", "n"))
-  check_fit(object)
+  object <- check_fit(object)
   nsim <- check_count(nsim, "nsim")
   n <- if (is.null(n)) object$n_points else check_count(n, "n")
   if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
@@ -313,7 +316,7 @@ with_user_seed <- function(seed, code) {
 #' @rdname fit-methods
 #' @export
 update.gps_fit <- function(object, ...) {
-  check_fit(object)
+  object <- check_fit(object)
   changes <- list(...)
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
@@ -342,8 +345,7 @@ given_max_active <- function(fit) {
 }
 
 change_control <- function(control, changes) {
-  check_class(control, "control", "gps_control", "made by gps_control()")
-  values <- unclass(control)
+  values <- unclass(check_control(control))
   values[names(changes)] <- changes
   do.call(gps_control, values, quote = TRUE)
 }
@@ -351,7 +353,7 @@ change_control <- function(control, changes) {
 #' @rdname fit-methods
 #' @export
 expectations <- function(fit) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   component_probs(fit)
 }
 

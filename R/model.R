@@ -39,7 +39,7 @@ NULL
 #' @export
 gps_init <- function(model, y) {
   method <- function(model, y) UseMethod("gps_init")
-  check_bound_model(model)
+  model <- check_bound_model(model)
   y <- plain_numbers(y)
   if (is_stored(y)) return(name_params(init_stored(model, read_data(y)$y), model, data_names(y)))
   check_rows(y, model)
@@ -50,7 +50,7 @@ gps_init <- function(model, y) {
 #' @export
 gps_bind <- function(model, y) {
   method <- function(model, y) UseMethod("gps_bind")
-  check_class(model, "model", "gps_model", "a model, as made by a model_*() function")
+  model <- check_model(model)
   y <- plain_numbers(y)
   if (is_stored(y)) return(bind_data(model, read_data(y)$y))
   if (!inherits(y, "gps_moments")) check_rows(y)
@@ -61,7 +61,7 @@ gps_bind <- function(model, y) {
 #' @export
 gps_mstep <- function(model, params, stats) {
   method <- function(model, params, stats) UseMethod("gps_mstep")
-  check_bound_model(model)
+  model <- check_bound_model(model)
   named <- align_params(model, params, "params")
   if (!are_params_plain(model, named)) params <- check_all_params(model, named, "params")
   result <- method(model, params, stats)
@@ -80,15 +80,15 @@ are_params_plain <- function(model, params) {
 #' @rdname gps_model
 #' @export
 gps_mend <- function(model, params, stats, progress = NULL) {
-  check_bound_model(model)
-  UseMethod("gps_mend")
+  method <- function(model, params, stats, progress) UseMethod("gps_mend")
+  method(check_bound_model(model), params, stats, progress)
 }
 
 #' @rdname gps_model
 #' @export
 gps_draw <- function(model, params, n) {
   method <- function(model, params, n) UseMethod("gps_draw")
-  check_bound_model(model)
+  model <- check_bound_model(model)
   named <- align_params(model, params, "params")
   params <- check_all_params(model, named, "params")
   n <- check_count(n, "n")
@@ -103,7 +103,7 @@ gps_draw <- function(model, params, n) {
 #' @export
 gps_handcrafted <- function(model, params, y) {
   method <- function(model, params, y) UseMethod("gps_handcrafted")
-  check_bound_model(model)
+  model <- check_bound_model(model)
   params <- align_params(model, params, "params")
   y <- pick_columns(plain_numbers(y), column_names(model, params), "y", "`params`")
   params <- check_all_params(model, params, "params")
@@ -111,11 +111,16 @@ gps_handcrafted <- function(model, params, y) {
   method(model, params, y)
 }
 
+# The generics without their checks, for loops whose model was checked where it entered.
+bind_model <- function(model, y) UseMethod("gps_bind")
+mstep_model <- function(model, params, stats) UseMethod("gps_mstep")
+mend_model <- function(model, params, stats, progress) UseMethod("gps_mend")
+
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y)) {
-  if (identical(model$native$package, "gpselect")) return(gps_bind(model, moments))
-  gps_bind(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
+  if (identical(model$native$package, "gpselect")) return(bind_model(model, moments))
+  bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
 }
 
 # Evenly spaced rows of a source, at most as many as a start looks at.
@@ -213,7 +218,7 @@ new_native_model <- function(class, name, n_latents, params, ranges, prepared, s
     list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
          prepared = prepared, stats = stats, events = events, rule = rule,
          exact_active = exact_active, gauge = gauge, defaults = defaults, grid = NULL,
-         native = list(package = package, symbol = symbol)),
+         native = list(package = package, symbol = symbol), version = this_version()),
     class = c(class, "gps_native_model", "gps_model")
   )
 }
@@ -245,7 +250,7 @@ gps_mstep.gps_native_model <- function(model, params, stats) {
 #' @export
 print.gps_model <- function(x, ...) {
   refuse_shown(list(...))
-  cat(format_model(x), "\n", sep = "")
+  cat(format_model(check_model(x, "x")), "\n", sep = "")
   invisible(x)
 }
 

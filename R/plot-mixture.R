@@ -37,7 +37,10 @@ fade_each <- function(colours, alpha) {
   vapply(known, fade, "", alpha = alpha)[match(colours, known)]
 }
 
-most_probable_cluster <- function(fit) likeliest_latent(fit$selected, fit$prob_on)
+most_probable_cluster <- function(fit) {
+  slots <- need_slots(fit, "The most probable cluster of each data point")
+  likeliest_latent(slots$selected, slots$prob_on)
+}
 
 # The selected latent with the largest probability, one a point, from slots x n.
 likeliest_latent <- function(selected, prob_on) {

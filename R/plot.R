@@ -73,7 +73,8 @@
 #' @export
 plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, ...) {
   refuse_unknown(list(...), c("which", "truth", "beside", "point"))
-  check_fit(x)
+  x <- check_fit(x)
+  if (!is.null(x$selected)) need_slots(x, "plot()")
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
   is_compared <- !is.null(truth) || !is.null(beside)
   if (is.null(which)) which <- if (is_plane && !is_compared) "clusters" else "components"

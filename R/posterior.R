@@ -40,7 +40,7 @@ NULL
 #' @rdname posterior
 #' @export
 posterior_states <- function(fit, n, top = 10) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
   states <- states_of_point(fit, n, "posterior_states()")
@@ -121,7 +121,7 @@ joint_of_states <- function(task, fit, selected, on) {
 #' @rdname posterior
 #' @export
 posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")
   points <- check_point_numbers(points, fit$n_points)

@@ -67,7 +67,7 @@ predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "loglik", "selected",
                                      "objects", "segmentation", "class"),
                             n_threads = NULL, ...) {
-  check_fit(object)
+  object <- check_fit(object)
   type <- check_type(type, object)
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
@@ -75,7 +75,10 @@ predict.gps_fit <- function(object, newdata = NULL,
     row_names <- object$row_names
     if (type == "prob") return(component_probs(object))
     if (type == "class") return(stats::setNames(most_probable_cluster(object), row_names))
-    if (type == "selected") return(shape_selected(t(object$selected), object$model, row_names))
+    if (type == "selected") {
+      selected <- need_slots(object, "predict() without `newdata`")$selected
+      return(shape_selected(t(selected), object$model, row_names))
+    }
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
     state <- stored_state(object)
@@ -265,8 +268,10 @@ prediction_state <- function(fit) {
 # The same with the slots of the fit's own data points, or of some.
 stored_state <- function(fit, points = seq_len(fit$n_points)) {
   state <- prediction_state(fit)
-  state$selected <- fit$selected[, points, drop = FALSE]
-  if (!is.null(fit$value)) state$value <- fit$value[, points, drop = FALSE]
+  slots <- need_slots(fit, "The posterior of the fit's own data points",
+                      if (length(points) < fit$n_points) points)
+  state$selected <- slots$selected
+  if (!is.null(slots$value)) state$value <- slots$value
   state
 }
 
@@ -281,7 +286,9 @@ train_selector <- function(fit, task) {
     class(selector) <- c("gps_selector_trained", "gps_selector")
     return(selector)
   }
-  y <- need_matrix(fit, "Selection for new data by a learned selector")
+  what <- "Selection for new data by a learned selector"
+  y <- need_matrix(fit, what)
+  need_slots(fit, what)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
   trained <- train_kernel(selector, fit, theta, y, task$n_threads)

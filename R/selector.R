@@ -71,9 +71,7 @@
 NULL
 
 new_selector <- function(kind, label, explore = 0, screen = FALSE, ...) {
-  is_named <- !is.null(screen) && !identical(screen, FALSE)
-  if (is_named) check_class(screen, "screen", "gps_screen", "NULL, FALSE or a gps_screen()")
-  structure(list(label = label, explore = explore, screen = screen, ...),
+  structure(list(label = label, explore = explore, screen = check_screen(screen), ...),
             class = c(paste0("gps_selector_", kind), "gps_selector"))
 }
 
@@ -86,7 +84,7 @@ selector_gp <- function(kernel = kernel_composition(),
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                         cross = TRUE, ...) {
   refuse_unknown(list(...), names(formals(selector_gp)))
-  check_kernel(kernel, "kernel")
+  kernel <- check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
   objective <- check_choice(objective, "objective", c("vfe", "fitc", "dtc"))
@@ -140,7 +138,7 @@ selector_custom <- function(affinity, learn = NULL, ...) {
 #' @export
 print.gps_selector <- function(x, ...) {
   refuse_shown(list(...))
-  cat(format_selector(x), "\n", sep = "")
+  cat(format_selector(check_selector(x, "x")), "\n", sep = "")
   invisible(x)
 }
 

@@ -92,8 +92,8 @@ is_file_sound <- function(source) {
 
 #' @export
 is_kind_sound.gps_source_binary <- function(source) {
-  is_file_sound(source) && isTRUE(source$type %in% names(binary_types)) &&
-    isTRUE(source$endian %in% c("little", "big")) && is_number(source$offset) && source$offset >= 0
+  is_file_sound(source) && is_one_of(source$type, names(binary_types)) &&
+    is_one_of(source$endian, c("little", "big")) && is_number(source$offset) && source$offset >= 0
 }
 
 #' @export
@@ -205,7 +205,7 @@ check_dataset <- function(set, dataset) {
 #' @export
 is_kind_sound.gps_source_hdf5 <- function(source) {
   is_file_sound(source) && is.character(source$dataset) && length(source$dataset) == 1 &&
-    isTRUE(source$points %in% c("rows", "columns"))
+    is_one_of(source$points, c("rows", "columns"))
 }
 
 #' @export

@@ -26,8 +26,12 @@ sparse_source <- function(y, arg) {
 #' @export
 is_kind_sound.gps_source_sparse <- function(source) {
   is.integer(source$row) && is.double(source$value) && is.integer(source$start) &&
-    length(source$start) == source$n + 1 && length(source$row) == length(source$value) &&
-    !anyNA(source$row) && !anyNA(source$start) && all(source$row >= 0 & source$row < source$d) &&
+    length(source$start) == source$n + 1 && length(source$row) == length(source$value)
+}
+
+#' @export
+is_content_sound.gps_source_sparse <- function(source) {
+  !anyNA(source$row) && !anyNA(source$start) && all(source$row >= 0 & source$row < source$d) &&
     source$start[1] == 0 && all(diff(source$start) >= 0) &&
     source$start[source$n + 1] == length(source$row) && all(is.finite(source$value))
 }

@@ -80,16 +80,35 @@ describe_source.default <- function(source) {
 
 # A source as a constructor made it, or an error.
 check_source <- function(source, arg) {
-  if (!is_source_sound(source)) abort_value(source, arg, "a source, as made by gps_source()")
+  if (!is_source_whole(source)) abort_value(source, arg, "a source, as made by gps_source()")
   invisible(source)
 }
 
+# At a cost that does not depend on the number of data points.
 is_source_sound <- function(source) {
   parts <- unclass(source)
   is_source(source) && is.list(parts) && is_count(parts$n) && is_count(parts$d) &&
-    (is.null(parts$names) || is.character(parts$names) && length(parts$names) == parts$d) &&
-    is_kind_sound(source)
+    is_names_sound(parts$names, parts$d) && is_pick_sound(parts) && isTRUE(is_kind_sound(source))
 }
+
+is_names_sound <- function(names, n) {
+  is.null(names) || is.character(names) && length(names) == n && !anyNA(names)
+}
+
+# Dimensions that were picked from those that are read.
+is_pick_sound <- function(parts) {
+  if (is.null(parts$pick)) return(is.null(parts$n_columns))
+  is.integer(parts$pick) && length(parts$pick) == parts$d && is_count(parts$n_columns) &&
+    all(parts$pick %in% seq_len(parts$n_columns))
+}
+
+# The same with all that it holds.
+is_source_whole <- function(source) is_source_sound(source) && is_content_sound(source)
+
+is_content_sound <- function(source) UseMethod("is_content_sound")
+
+#' @export
+is_content_sound.default <- function(source) TRUE
 
 # Whether what only this kind of source has is as it must be.
 is_kind_sound <- function(source) UseMethod("is_kind_sound")

@@ -98,11 +98,10 @@ gps_learn <- function(selector, state, y) {
 
 # list(task, state, row_names) inside the package's shapes, from what a user gives.
 read_step <- function(selector, state, y) {
-  check_class(selector, "selector", "gps_selector",
-              "a selector, as made by a selector_*() function")
+  selector <- check_selector(selector)
   if (inherits(state, "gps_fit")) return(fit_step(selector, state, y))
   if (!is.list(state)) abort_value(state, "state", "a fit or a list with `model` and `params`")
-  check_bound_model(state$model)
+  state$model <- check_bound_model(state$model, "state$model")
   params <- align_params(state$model, state$params, "state$params")
   named <- column_names(state$model, params)
   data <- read_data(pick_columns(plain_numbers(y), named, "y", "`state$params`"))
@@ -143,7 +142,7 @@ read_memory <- function(selector, memory) {
 
 # A fit's slots, and its kernel for a selector of the same form.
 fit_step <- function(selector, fit, y) {
-  check_fit(fit)
+  fit <- check_fit(fit)
   data <- read_newdata(fit, y)
   if (n_points(data$y) != fit$n_points) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,

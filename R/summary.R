@@ -30,7 +30,7 @@
 #' @export
 summary.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_fit(object)
+  object <- check_fit(object)
   bound <- stats::logLik(object)
   usage <- component_usage(object)
   structure(
@@ -47,8 +47,9 @@ summary.gps_fit <- function(object, ...) {
 
 # Expected number of data points in which each latent (wherever it is) is on, from the slots.
 component_usage <- function(fit) {
-  held <- fit$selected > 0
-  sums <- rowsum(fit$prob_on[held], choice_of(fit$model, fit$selected[held]))
+  slots <- need_slots(fit, "How much each component is used")
+  held <- slots$selected > 0
+  sums <- rowsum(slots$prob_on[held], choice_of(fit$model, slots$selected[held]))
   usage <- numeric(count_choices(fit$model))
   usage[as.integer(rownames(sums))] <- sums
   usage

@@ -115,3 +115,10 @@ within_list <- function(x, ...) {
   x[names(changes)] <- changes
   x
 }
+
+# All that a method may look at: what is checked at once, and what where it is used.
+check_whole <- function(fit) {
+  fit <- check_fit(fit)
+  need_slots(fit, "this")
+  need_data(fit, "this")
+}

@@ -87,7 +87,8 @@ test_that("a fit with anything tampered is refused", {
     function(fit) within_list(fit, params = within_list(fit$params, pi = 2))
   )
   for (i in seq_along(tamper)) {
-    expect_error(check_fit(tamper[[i]](fit)), class = "gps_error_argument", info = paste("case", i))
+    expect_error(check_whole(tamper[[i]](fit)), class = "gps_error_argument",
+                 info = paste("case", i))
   }
 })
 
@@ -150,7 +151,7 @@ test_that("a changed selector or screen never reaches the numerics", {
   for (propose in c(0L, -5L)) {
     broken$screen$propose <- propose
     expect_error(gps_fit(bars_data()$y, model_binary_sparse(10), broken, n_selected = 4),
-                 "A screen may propose", class = "gps_error_argument")
+                 "`propose` must be a whole number", class = "gps_error_argument")
   }
   custom <- a_fit("learner")
   custom$selector$learn <- 3

@@ -322,6 +322,6 @@ test_that("a tampered chain is refused", {
     within_list(a_fit("mixture"), method = "gibbs")
   )
   for (i in seq_along(odd)) {
-    expect_error(check_fit(odd[[i]]), class = "gps_error_argument", info = paste("case", i))
+    expect_error(check_whole(odd[[i]]), class = "gps_error_argument", info = paste("case", i))
   }
 })

@@ -247,8 +247,8 @@ test_that("a damaged kernel is refused before it meets data", {
   for (kernel in list(change(type = "foo"), change(variance = "a"), change(variance = NA_real_),
                       change(lengthscale = "a"), change(ard = NA), no_terms,
                       structure(1, class = "gps_kernel"))) {
-    expect_gps_error(gp_fit(data$x, data$targets, kernel), "`kernel` is damaged")
-    expect_gps_error(selector_gp(kernel), "`kernel` is damaged")
+    expect_gps_error(gp_fit(data$x, data$targets, kernel), "is not as kernel_*() makes it")
+    expect_gps_error(selector_gp(kernel), "is not as kernel_*() makes it")
   }
 })
 

@@ -17,6 +17,7 @@ toy_model <- function(toy, smooth = 0) {
   model <- gps_bind(model_binary_sparse(toy$n_latents), t(toy$y))
   model$grid <- toy$grid
   model$defaults <- list(smooth = smooth)
+  class(model) <- c("toy_grid", class(model))
   model
 }
 
@@ -288,6 +289,7 @@ ring_model <- function(envir = parent.frame()) {
     class(model) <- setdiff(class(model), "toy_ring")
     model <- gps_bind(model, y)
     model$grid <- c(5L, 1L)
+    class(model) <- c("toy_ring", class(model))
     model
   }
   registerS3method("gps_bind", "toy_ring", bind_ring, envir = asNamespace("gpselect"))

@@ -130,7 +130,7 @@ test_that("a fit of a sparse matrix predicts, also of sparse new data", {
   expect_near(further$bound, update(fit, y = y, max_iter = 1, start = fit)$bound, 1e-9)
   odd <- fit
   odd$y$row[3] <- 99L
-  expect_gps_error(print(odd), "`y` is not the source of its data")
+  expect_gps_error(predict(odd, type = "response"), "`y` is not its data")
 })
 
 test_that("the steps take sparse matrices", {

@@ -110,7 +110,7 @@ test_that("states and points that do not fit are refused", {
   }
   refused(gps_affinity(1, state, y), "`selector`")
   refused(gps_affinity(selector_full(), 1, y), "`state`")
-  refused(gps_affinity(selector_full(), state["params"], y), "`model`")
+  refused(gps_affinity(selector_full(), state["params"], y), "`state$model`")
   refused(gps_affinity(selector_full(), state, y[, -1]), "must have 25 columns, not 24")
   refused(gps_affinity(selector_full(), state, y, 121), "`points`")
   refused(gps_learn(selector_full(), state[c("model", "params")], y), "`selected`")

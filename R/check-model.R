@@ -1,0 +1,163 @@
+# Is this a model that its constructor and gps_bind() made? The numerics trust its shapes, so every
+# model that enters is made anew of its settings and sizes and compared with what was given.
+
+# The model, in this version's form; or an error that names the part that was changed.
+check_model <- function(model, arg = "model") {
+  check_class(model, arg, "gps_model", "a model, as made by a model_*() function")
+  if (identical(model, sound$model)) return(model)
+  maker <- model_maker(model)
+  parts <- named_parts(model, arg, if (is.null(maker)) "model_*" else maker)
+  if (is.null(maker)) return(check_foreign(model, arg))
+  made <- make_model(model, parts, arg, maker)
+  part <- altered_part(parts, made, is_derived = class(model)[1] != class(made[[1]])[1])
+  if (is.null(part) && has_own_class(model, made[[1]])) {
+    sound$model <- model
+    return(model)
+  }
+  if (is_older(model$version)) return(upgrade_model(model, made, arg, maker))
+  if (is_newer(model$version)) {
+    abort_altered(arg, maker, sprintf("version %s made it, and this is version %s", model$version,
+                                      this_version()))
+  }
+  if (is.null(part)) abort_altered(arg, maker, "its class is another one")
+  abort_part(arg, maker, part)
+}
+
+# The model that was found sound last: in a loop of steps it is the same one again.
+sound <- new.env(parent = emptyenv())
+
+# The same for a model whose sizes are fixed by data.
+check_bound_model <- function(model, arg = "model") {
+  checked <- check_model(model, arg)
+  if (!is_bound(checked)) gps_abort(sprintf("`%s` must have its sizes fixed: gps_bind(model, y).",
+                                            arg))
+  checked
+}
+
+this_version <- function() unname(getNamespaceVersion("gpselect"))
+
+this_number <- function() as.integer(strsplit(this_version(), "[.-]")[[1]])
+
+# Models of 0.1.0 do not say who made them.
+is_older <- function(version) {
+  is.null(version) || compare_with_this(version) < 0
+}
+
+is_newer <- function(version) !is.null(version) && compare_with_this(version) > 0
+
+# -1, 0 or 1; 0 of what is no version.
+compare_with_this <- function(version) {
+  is_version <- is.character(version) && length(version) == 1 &&
+    grepl("^[0-9]{1,8}([.-][0-9]{1,8})+$", version)
+  if (is_version) utils::compareVersion(version, this_version()) else 0
+}
+
+# The constructor's name, by the first class that has one; classes before it are from elsewhere.
+model_maker <- function(model) {
+  makers <- sub("^gps_", "model_", class(model))
+  is_known <- startsWith(makers, "model_") & vapply(makers, is_exported, NA)
+  if (any(is_known)) makers[is_known][1]
+}
+
+has_own_class <- function(model, made) {
+  identical(utils::tail(class(model), length(class(made))), class(made))
+}
+
+# A model of another package has numerics of its own.
+check_foreign <- function(model, arg) {
+  native <- model$native
+  is_elsewhere <- is.null(native) || is.list(native) && is.character(native$package) &&
+    length(native$package) == 1 && !identical(native$package, "gpselect")
+  if (is_elsewhere) return(model)
+  abort_altered(arg, "model_*", sprintf("it is of the unknown class %s",
+                                        dQuote(class(model)[1], FALSE)))
+}
+
+# What the constructor of a model is called with to make it anew.
+model_arguments <- function(parts, make) {
+  names <- intersect(names(formals(make)), names(parts))
+  if ("n_components" %in% names) return(parts[names])
+  settings <- parts$settings
+  c(list(parts$n_latents), if (is.list(settings)) settings[names(settings) %in%
+                                                             names(formals(make))])
+}
+
+# The model made anew, twice: what of a bound model depends on the data is told from what must be as
+# it is by binding to two kinds of data.
+make_model <- function(model, parts, arg, maker) {
+  make <- get(maker, envir = topenv(), mode = "function")
+  made <- make_of(make, model_arguments(parts, make), arg, maker)
+  if (is.null(parts$n_dims)) return(list(made, made))
+  is_sized <- is_count(parts$n_dims, 1) && parts$n_dims <= most_dims &&
+    is_count(parts$n_latents) &&
+    identical(parts$shape, c(parts$n_dims, parts$n_latents))
+  if (!is_sized) abort_part(arg, maker, "shape")
+  make_of(function() {
+    suppressWarnings(lapply(c(0, 2), function(value) {
+      bind_model(made, constant_moments(parts$n_latents, parts$n_dims, value))
+    }))
+  }, list(), arg, maker)
+}
+
+# A gigabyte of column means: no data have more.
+most_dims <- 2^27
+
+# Moments of data that have one value everywhere.
+constant_moments <- function(n_points, n_dims, value) {
+  moments <- data_moments(matrix(value, n_dims, 1))
+  moments$n_points <- n_points
+  moments
+}
+
+# The name of the first part that its maker would not have made, or NULL. A class from elsewhere may
+# have laid a grid, and added parts.
+altered_part <- function(parts, made, is_derived) {
+  first <- unclass(made[[1]])
+  second <- unclass(made[[2]])
+  names <- if (is_derived) setdiff(names(first), c("grid", "defaults")) else
+    union(names(first), names(parts))
+  for (name in setdiff(names, "version")) {
+    if (!is_part_like(parts[[name]], first[[name]], second[[name]])) return(name)
+  }
+  NULL
+}
+
+# Equal to `first` where that is equal to `second`; else finite numbers shaped alike, above 0 where
+# both are.
+is_part_like <- function(x, first, second) {
+  if (identical(first, second)) return(identical(x, first))
+  if (is.list(first)) {
+    return(is.list(x) && identical(names(x), names(first)) &&
+             all(mapply(is_part_like, x, first, second)))
+  }
+  if (!is.double(x) || !identical(attributes(x), attributes(first)) ||
+        length(x) != length(first) || !all(is.finite(x))) {
+    return(FALSE)
+  }
+  fixed <- first == second
+  all(x[fixed] == first[fixed]) && all(x[first > 0 & second > 0] > 0)
+}
+
+# A model of an earlier version as this one makes it, with what the data have told it.
+upgrade_model <- function(model, made, arg, maker) {
+  new <- made[[1]]
+  for (name in setdiff(names(new), "options")) {
+    is_of_data <- !identical(new[[name]], made[[2]][[name]])
+    if (!is_of_data) next
+    if (!is_part_like(model[[name]], new[[name]], made[[2]][[name]])) abort_part(arg, maker, name)
+    new[[name]] <- model[[name]]
+  }
+  if (!is.null(new$options)) {
+    new$options <- upgrade_options(new, model$options)
+    if (!is_part_like(new$options, made[[1]]$options, made[[2]]$options)) {
+      abort_part(arg, maker, "options")
+    }
+  }
+  new
+}
+
+# Options of a bound model of an earlier version in the form of `model`, which is bound by this one.
+upgrade_options <- function(model, options) UseMethod("upgrade_options")
+
+#' @export
+upgrade_options.default <- function(model, options) options

@@ -1,0 +1,219 @@
+# Models, selectors, kernels, screens, controls and sources whose parts were edited: each use works
+# or refuses in the package's own class of error. All parts x junk x uses; quickly a sample of them.
+
+junk <- list(NULL, NA, NA_real_, "a", numeric(), list(), quote(x), -1, 50, Inf, TRUE, c(1, 2, 3),
+             matrix(1, 2, 2), function(...) 1, NA_character_, structure(list(), class = "foo"))
+
+# Paths to all parts of a list, at most three deep.
+paths_of <- function(x, deep = 3) {
+  unlist(lapply(seq_along(x), function(i) {
+    inner <- if (deep > 1 && is.list(x[[i]])) paths_of(x[[i]], deep - 1)
+    c(list(i), lapply(inner, function(path) c(i, path)))
+  }), recursive = FALSE)
+}
+
+# Ways to change a part: junk, and what of the part itself is gone, cut, longer, larger or of other
+# sign.
+changes_of <- function(part, more) {
+  if (is.function(part)) return(junk)
+  own <- list(part[0], part[1], if (is.numeric(part)) -part, if (is.numeric(part)) part + more,
+              if (is.list(part)) list(part, part), if (is.atomic(part)) rep(part, 2))
+  c(junk, own)
+}
+
+# The error of a use, unless it is none or of the package.
+odd_error <- function(use, x) {
+  condition <- tryCatch({
+    setTimeLimit(elapsed = 30, transient = TRUE)
+    suppressWarnings(utils::capture.output(use(x)))
+    NULL
+  }, error = identity)
+  setTimeLimit()
+  if (!is.null(condition) && !inherits(condition, "gps_error")) conditionMessage(condition)
+}
+
+# Every part of `x` x ways to change it x `uses`; a `share` of them. What stays valid must not run
+# long: `more` is added to numbers.
+sweep_parts <- function(name, x, uses, share, more = 4000) {
+  for (path in paths_of(x)) {
+    changes <- changes_of(x[[path]], more)
+    for (i in which(runif(length(changes)) < share)) {
+      changed <- tryCatch({
+        y <- x
+        if (is.null(changes[[i]])) y[[path]] <- NULL else y[[path]] <- changes[[i]]
+        y
+      }, error = function(condition) NULL)
+      if (is.null(changed)) next
+      use <- if (share < 1) sample(names(uses), 1) else names(uses)
+      for (word in use) {
+        message <- odd_error(uses[[word]], changed)
+        expect(is.null(message), sprintf("%s %s [%s] change %d: %s", name, word,
+                                         paste(path, collapse = ","), i, message))
+      }
+    }
+  }
+}
+
+is_full <- function() identical(Sys.getenv("GPS_TEST_FULL"), "true")
+
+one_iteration <- function() gps_control(max_iter = 1, n_starts = 1, progress = FALSE, n_threads = 1)
+
+# Models of every kind, with data, parameters, selected latents and statistics.
+model_cases <- function() {
+  y <- abs(matrix(rnorm(60), 20))
+  images <- matrix(runif(8 * 30), 8)
+  models <- list(model_binary_sparse(3), model_binary_sparse(3, shared_prob = FALSE),
+                 model_spike_slab(3), model_spike_slab(3, "full"), model_max_spike_slab(3),
+                 model_gaussian_mixture(3), model_gaussian_mixture(3, "diagonal"),
+                 model_gaussian_mixture(3, "spherical"), model_occlusive(2, c(2, 3), c(5, 6)))
+  lapply(models, function(model) {
+    y <- if (inherits(model, "gps_occlusive")) images else y
+    bound <- gps_bind(model, y)
+    params <- gps_init(bound, y)
+    attr(params, "labels") <- NULL
+    selected <- matrix(1:3, nrow(y), 3, byrow = TRUE)
+    if (inherits(model, "gps_occlusive")) selected <- cbind(rep(4L, nrow(y)), 33L)
+    list(model = model, bound = bound, y = y, params = params, selected = selected,
+         stats = gps_estep(bound, params, y, selected, max_active = 1)$stats)
+  })
+}
+
+bound_uses <- function(case) {
+  state <- case[c("params", "selected")]
+  state$prob_on <- 0 * case$selected
+  list(
+    exact = function(m) gps_estep(m, case$params, case$y, case$selected, 1),
+    gibbs = function(m) gps_estep(m, case$params, case$y, case$selected, method = "gibbs"),
+    mstep = function(m) gps_mstep(m, case$params, case$stats),
+    mend = function(m) gps_mend(m, case$params, case$stats),
+    init = function(m) gps_init(m, case$y), draw = function(m) gps_draw(m, case$params, 3),
+    handcrafted = function(m) gps_handcrafted(m, case$params, case$y),
+    affinity = function(m) {
+      gps_affinity(selector_handcrafted(), c(list(model = m), state), case$y)
+    },
+    learn = function(m) gps_learn(selector_gp(), c(list(model = m), state), case$y),
+    bind = function(m) gps_bind(m, case$y), print = print,
+    fit = function(m) gps_fit(case$y, m, selector_random(), 2, control = one_iteration())
+  )
+}
+
+test_that("a model with any part changed is refused by name or makes no difference", {
+  set.seed(1)
+  for (case in model_cases()) {
+    name <- class(case$model)[1]
+    share <- if (is_full()) 1 else 0.06
+    sweep_parts(paste("bound", name), case$bound, bound_uses(case), share)
+    uses <- bound_uses(case)[c("bind", "print", "fit")]
+    sweep_parts(name, case$model, uses, if (is_full()) 1 else 0.06)
+  }
+})
+
+test_that("an edited selector, kernel, screen, control or source works or is refused by name", {
+  set.seed(2)
+  y <- simulate_bars(16, size = 3)$y
+  fit_with <- function(selector = selector_handcrafted(), control = one_iteration(), data = y) {
+    gps_fit(data, model_binary_sparse(6), selector, n_selected = 3, control = control)
+  }
+  state <- list(model = gps_bind(model_binary_sparse(6), y))
+  state$params <- gps_init(state$model, y)
+  selector_uses <- list(fit = fit_with, print = print,
+                        affinity = function(x) gps_affinity(x, c(state, list(memory = NULL)), y))
+  kernel_uses <- list(gp = function(k) gp_fit(y, y[, 1:2], k, max_evals = 2), print = print,
+                      coef = coef, sum = function(k) k + kernel_bias() + k,
+                      selector = function(k) selector_gp(k))
+  whole <- gps_source(16, 9, function(from, to) y[from:to, , drop = FALSE])
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeBin(as.double(t(y)), file)
+  source_uses <- list(print = print, fit = function(x) fit_with(data = x),
+                      bind = function(x) gps_bind(model_binary_sparse(6), x))
+  things <- list(
+    gp = list(selector_gp(kernel_rbf(1, 2)), selector_uses),
+    basis = list(selector_gp(method = "inducing", rank = 4), selector_uses),
+    hand = list(selector_handcrafted(gps_screen()), selector_uses),
+    full = list(selector_full(), selector_uses), random = list(selector_random(), selector_uses),
+    custom = list(selector_custom(first_bars), selector_uses),
+    screen = list(gps_screen(), list(fit = function(x) fit_with(selector_handcrafted(x)))),
+    kernel = list(kernel_rbf(ard = TRUE) + kernel_linear() + kernel_white(), kernel_uses),
+    control = list(one_iteration(), list(fit = function(x) fit_with(control = x), print = print)),
+    sampler = list(gps_control(max_iter = 1, n_starts = 1, batch_size = 5, progress = FALSE),
+                   list(fit = function(x) fit_with(control = x))),
+    source = list(whole, source_uses), file = list(gps_source_binary(file, 9), source_uses)
+  )
+  for (name in names(things)) {
+    sweep_parts(name, things[[name]][[1]], things[[name]][[2]], if (is_full()) 1 else 0.2,
+                more = 10)
+  }
+})
+
+test_that("a part that was changed is named, with its argument", {
+  y <- bars_data()$y
+  model <- model_binary_sparse(3)
+  change <- function(x, part, value) {
+    x[part] <- list(value)
+    x
+  }
+  expect_gps_error(gps_fit(y, change(model, "prepared", NULL), selector_full()),
+                   "`model` is not as model_binary_sparse() makes it: its part `prepared` was")
+  bound <- gps_bind(model, y)
+  params <- gps_init(bound, y)
+  selected <- matrix(1:3, 120, 3, byrow = TRUE)
+  odd <- bound
+  odd$options$options <- -odd$options$options
+  expect_gps_error(gps_estep(odd, params, y, selected), "its part `options` was changed")
+  odd <- change(bound, "native", list(package = "stats", symbol = "optif9"))
+  expect_gps_error(gps_mstep(odd, params, list()), "its part `native` was changed")
+  odd <- change(bound, "shape", c(25L, 4000L))
+  expect_gps_error(gps_draw(odd, params, 2), "`shape` was changed")
+  expect_gps_error(gps_bind(change(model, "n_latents", -3), y), "`n_latents` must be")
+  class(odd) <- c("gps_unheard_of", "gps_native_model", "gps_model")
+  odd$native$package <- "gpselect"
+  expect_gps_error(print(odd), "unknown class \"gps_unheard_of\"")
+  control <- change(gps_control(), "batch_size", NA)
+  expect_gps_error(gps_fit(y, model, selector_full(), control = control),
+                   "`control` is not as gps_control() makes it: `batch_size` must be")
+  expect_gps_error(print(change(gps_control(), "sedd", 1)), "its part `sedd` was changed")
+  odd <- selector_handcrafted(gps_screen())
+  odd$screen$propose <- 0
+  expect_gps_error(gps_fit(y, model, odd), "`propose` must be a whole number")
+  expect_gps_error(gps_affinity(change(odd, "label", 1), list(), y), "`selector` is not as")
+  odd <- kernel_rbf() + kernel_white()
+  odd$terms[[2]]$variance <- -1
+  expect_gps_error(odd + kernel_bias(), "`e1$terms[[2]]` is not as kernel_*() makes it: `variance`")
+  expect_gps_error(gp_fit(1:5, 1:5, odd), "`kernel$terms[[2]]`")
+})
+
+test_that("what an edit leaves valid is used", {
+  y <- bars_data()$y
+  control <- one_iteration()
+  control$max_iter <- 3
+  control$keep_data <- NULL
+  selector <- selector_random()
+  selector$screen <- NULL
+  set.seed(3)
+  fit <- gps_fit(y, model_binary_sparse(4), selector, 2, control = control)
+  set.seed(3)
+  like <- gps_fit(y, model_binary_sparse(4), selector_random(), 2,
+                  control = change_control(one_iteration(), list(max_iter = 3L)))
+  expect_identical(coef(fit), coef(like))
+  expect_identical(fit$control, like$control)
+})
+
+test_that("a model of another version is brought up to date, or its version is said", {
+  y <- bars_data()$y
+  old <- unclass(gps_bind(model_binary_sparse(3), y))
+  class_of <- class(gps_bind(model_binary_sparse(3), y))
+  old$version <- NULL
+  old$events <- "other"
+  old <- structure(old, class = class_of)
+  new <- gps_bind(model_binary_sparse(3), y)
+  expect_identical(check_model(old), new)
+  params <- gps_init(old, y)
+  selected <- matrix(1:3, 120, 3, byrow = TRUE)
+  expect_identical(gps_estep(old, params, y, selected), gps_estep(new, params, y, selected))
+  expect_named(gps_mstep(old, params, gps_estep(old, params, y, selected)$stats)$events, new$events)
+  old$version <- "0.999.1"
+  expect_gps_error(gps_init(old, y), "version 0.999.1 made it")
+  old$events <- new$events
+  expect_identical(check_model(old), old)
+})
