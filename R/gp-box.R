@@ -174,18 +174,20 @@ limits_met <- function(theta, box) {
 }
 
 # Warns where the marginal likelihood still rises at a limit that the user has not set, by a nat or
-# more when a parameter is multiplied by e. Noise at its lower limit is a curve through all points,
-# and only told in print.
-warn_limits <- function(met, slope, box, theta) {
-  at <- match(names(met), names(theta))
+# more when a parameter is multiplied by e. Two limits are only told in print: noise at its lowest
+# is a curve through all points, a column's lengthscale at its largest a column that does not
+# matter.
+warn_limits <- function(met, slope, box, kernel, n_dims) {
+  at <- match(names(met), theta_names(kernel, n_dims))
   own <- box$given[cbind(at, match(met, c("lower", "upper")))]
   outward <- ifelse(met == "upper", slope[at], -slope[at])
-  is_noise <- startsWith(names(met), "log_var_white") & met == "lower"
-  bad <- which(!own & !is_noise & outward >= 1)
+  is_noise <- startsWith(names(met), kernel_types$white$variance) & met == "lower"
+  is_idle <- theta_columns(kernel, n_dims)[at] > 0 & met == "upper"
+  bad <- which(!own & !is_noise & !is_idle & outward >= 1)
   if (length(bad) == 0) return(invisible())
   gps_warn(sprintf(
     paste("The search ended at the %s limit of %s, where the likelihood still rises: this is no",
           "maximum. Give the kernel a value beyond, or set `%s`."),
-    met[bad[1]], paste(dQuote(names(met)[bad], FALSE), collapse = ", "), met[bad[1]]
+    met[bad[1]], dQuote(names(met)[bad[1]], FALSE), met[bad[1]]
   ))
 }

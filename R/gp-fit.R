@@ -42,8 +42,8 @@
 #' kernel holds is always within, with a factor of 10 to go. `lower` and `upper` set other limits,
 #' `fixed` parameters stay. A parameter that ended at a limit is among the `limits` of the fit and
 #' printed; it is warned of where the likelihood still rises there by a nat or more for a factor of
-#' e, unless the limit is your own, or the noise is at its lowest: then the curve goes through all
-#' points.
+#' e, unless the limit is your own, the noise is at its lowest (the curve goes through all points)
+#' or the lengthscale of a column at its largest (nothing depends on that column).
 #'
 #' @section Which method when:
 #' With \eqn{K_0} the kernel without its white noise \eqn{\sigma^2}{s2}, all but `"divide"` replace
@@ -223,7 +223,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
   }
   fit <- structure(c(fit, found$engine), class = "gp_fit")
   if (length(fit$limits) > 0) {
-    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fit$theta)
+    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fitted, ncol(x))
   }
   fit
 }
@@ -249,6 +249,8 @@ find_theta <- function(kernel, y, targets, plan, search) {
 refuse_formula <- function(x) {
   if (!inherits(x, "formula")) return(invisible())
   names <- all.vars(x)
+  # Terms that are not all named say less than an example.
+  if (length(x) < 3 || length(names) < 2 || "." %in% names) names <- c("y", "a", "b")
   gps_abort(sprintf(
     paste("`x` must be the inputs, not a formula (%s): formulas are not taken yet. Give inputs and",
           "targets as columns, for example gp_fit(data[%s], data[%s])."),
@@ -257,8 +259,8 @@ refuse_formula <- function(x) {
 }
 
 quote_names <- function(names) {
-  quoted <- paste(dQuote(names, FALSE), collapse = ", ")
-  if (length(names) == 1) quoted else sprintf("c(%s)", quoted)
+  shown <- paste(quoted(names), collapse = ", ")
+  if (length(names) == 1) shown else sprintf("c(%s)", shown)
 }
 
 # The error of what follows from the inverse is about the machine's precision times the condition

@@ -193,9 +193,24 @@ describe_limits <- function(x) {
     cat(sprintf("At the %s limit of the search, so no maximum: %s\n", side,
                 paste(names(x$limits)[x$limits == side], collapse = ", ")))
   }
+  idle <- idle_columns(x$kernel, x$x)
+  if (length(idle) > 0) {
+    cat(sprintf("Lengthscales far beyond the data, so that nothing depends on: %s\n",
+                paste(if (is.null(colnames(x$x))) idle else colnames(x$x)[idle], collapse = ", ")))
+  }
   if (length(x$fixed) > 0 && !is.na(x$converged)) {
     cat(sprintf("Fixed: %s\n", paste(x$fixed, collapse = ", ")))
   }
+}
+
+# Columns across whose range no term changes by a share of 1e-4.
+idle_columns <- function(kernel, x) {
+  types <- vapply(kernel$terms, `[[`, "", "type")
+  terms <- kernel$terms[!types %in% c("bias", "white")]
+  ard <- vapply(terms, `[[`, NA, "ard")
+  if (!all(ard) || length(terms) == 0 || "linear" %in% types) return(integer())
+  lengths <- do.call(pmin, lapply(terms, `[[`, "lengthscale"))
+  which(apply(x, 2, function(column) diff(range(column))) < 0.01 * lengths)
 }
 
 #' @rdname gp_fit-methods

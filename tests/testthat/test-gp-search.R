@@ -197,13 +197,28 @@ test_that("a search that ends at a limit says so, and warns where more was to be
   x <- seq(0, 5, length.out = 60)
   set.seed(1)
   line <- (x - 2) / 3 + rnorm(60, sd = 1e-4)
-  expect_warning(fit <- gp_fit(x, line, kernel_rbf() + kernel_white()),
-                 "upper limit of \"log_var_rbf\"", class = "gps_warning")
+  expect_warning(
+    expect_warning(fit <- gp_fit(x, line, kernel_rbf() + kernel_white()),
+                   "upper limit of \"log_var_rbf\"", class = "gps_warning"),
+    "nearly singular", class = "gps_warning"
+  )
   expect_identical(fit$limits[["log_var_rbf"]], "upper")
   # The user's own limit is no surprise.
   expect_no_warning(fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01),
                                   upper = c(log_len = 0)))
   expect_true("log_len" %in% names(fit$limits))
+})
+
+test_that("a column that nothing depends on is said, and costs no likelihood", {
+  data <- search_data()
+  x <- cbind(a = data$x[, 1], b = data$x[, 2], idle = 100 * rnorm(60), flat = 3)
+  fit <- gp_fit(x, data$targets, kernel_rbf(ard = TRUE) + kernel_white())
+  without <- gp_fit(x[, 1:2], data$targets, kernel_rbf(ard = TRUE) + kernel_white())
+  expect_gt(fit$lml, without$lml - 0.01)
+  expect_output(print(fit), "nothing depends on: .*flat")
+  expect_output(print(gp_fit(x[, c(1, 3)], sin(x[, 1]), kernel_rbf(ard = TRUE) + kernel_white())),
+                "nothing depends on: idle", fixed = TRUE)
+  expect_output(print(without), "white: variance [0-9.e-]+\nLog")
 })
 
 test_that("groups of points far apart, and a point far out, do not hide the scale of a curve", {

@@ -1,0 +1,111 @@
+# What predict() and the other methods of a gp_fit say of noise, intervals and arguments.
+
+noisy_fit <- function(...) {
+  set.seed(21)
+  x <- matrix(runif(40, 0, 6), dimnames = list(NULL, "wt"))
+  targets <- cbind(a = sin(x[, 1]), b = cos(x[, 1])) + rnorm(80, sd = 0.2)
+  gp_fit(x, targets, kernel_rbf(1, 1) + kernel_white(0.04) + kernel_white(0.01),
+         optimise = FALSE, ...)
+}
+
+test_that("intervals are quantiles of the function or of a new observation, by every method", {
+  new <- matrix(c(0.5, 3, 9), dimnames = list(c("p", "q", "r"), "wt"))
+  engines <- list(list(), list(method = "ichol", rank = 5), list(method = "divide", rank = 20),
+                  list(method = "inducing", rank = 5, objective = "fitc"),
+                  list(method = "fourier", rank = 20))
+  for (engine in engines) {
+    fit <- do.call(noisy_fit, engine)
+    plain <- predict(fit, new)
+    expect_named(plain, c("mean", "variance"))
+    noisy <- predict(fit, new, noise = TRUE)
+    expect_identical(noisy$mean, plain$mean)
+    expect_equal(noisy$variance, plain$variance + 0.05)
+    for (level in c(0.5, 0.95)) {
+      curve <- predict(fit, new, interval = "confidence", level = level)
+      seen <- predict(fit, new, interval = "prediction", level = level, se.fit = TRUE)
+      wide <- stats::qnorm(0.5 + level / 2)
+      expect_equal(curve$upper - curve$mean, wide * sqrt(cbind(a = plain$variance,
+                                                               b = plain$variance)))
+      expect_equal(seen$mean - seen$lower, wide * sqrt(cbind(a = noisy$variance,
+                                                             b = noisy$variance)))
+      expect_identical(dimnames(seen$lower), list(c("p", "q", "r"), c("a", "b")))
+      expect_identical(seen$se.fit, sqrt(plain$variance))
+    }
+  }
+})
+
+test_that("nine of ten new observations lie in a 90 % interval", {
+  set.seed(22)
+  x <- runif(150, 0, 6)
+  fit <- gp_fit(x, sin(x) + rnorm(150, sd = 0.3), kernel_rbf() + kernel_white())
+  new <- runif(2000, 0, 6)
+  found <- predict(fit, new, interval = "prediction", level = 0.9)
+  seen <- sin(new) + rnorm(2000, sd = 0.3)
+  inside <- mean(seen > found$lower & seen < found$upper)
+  expect_gt(inside, 0.85)
+  expect_lt(inside, 0.95)
+})
+
+test_that("no method does as if an argument had not been given", {
+  fit <- noisy_fit()
+  expect_snapshot(error = TRUE, {
+    predict(fit, wt = 2)
+    predict(fit, newdta = 2)
+    predict(fit, 2, interval = "tolerance")
+    predict(fit, 2, interval = "confidence", level = 95)
+    predict(fit, 2, se.fit = 1)
+    predict(fit, 2, noise = NULL)
+    fitted(fit, newdata = 2)
+    plot(fit, type = "l")
+    plot(fit, nonsense = 1)
+    gp_fit(1:6, 1:6, optimize = FALSE)
+    gp_fit(1:6, y = 1:6)
+    gp_fit(mpg ~ wt + hp, mtcars)
+    gp_fit(formula = mpg ~ wt, data = mtcars)
+    gp_fit(Sys.Date() + 1:6, 1:6)
+    gp_fit(as.POSIXct("2026-01-01", "UTC") + 1:6, 1:6)
+    gp_fit(as.difftime(1:6, units = "hours"), 1:6)
+    gp_fit(1:6, factor(1:6))
+    predict(fit, Sys.Date())
+    kernel_rbf(ls = 2)
+    kernel_matern(smoothness = 1.5)
+    kernel_composition(TRUE)
+    kernel_rbf() * kernel_rbf()
+    2 * kernel_rbf()
+    -kernel_rbf()
+    kernel_rbf() == kernel_rbf()
+  })
+  for (method in list(coef, residuals, logLik, nobs, summary, fitted, predict, plot)) {
+    expect_error(method(fit, nonsense = 1), "Unknown argument `nonsense`",
+                 class = "gps_error_argument")
+  }
+})
+
+test_that("logical targets are 0 and 1, and the fit says so", {
+  x <- 1:12
+  targets <- x > 6
+  kernel <- kernel_rbf() + kernel_white()
+  fit <- gp_fit(x, targets, kernel)
+  numbers <- gp_fit(x, as.numeric(targets), kernel)
+  expect_identical(coef(fit), coef(numbers))
+  expect_identical(fit$targets, numbers$targets)
+  expect_output(print(fit), "The targets are logical: FALSE is 0, TRUE is 1.", fixed = TRUE)
+  expect_warning(gp_fit(x, data.frame(late = targets), kernel), "read as 1 and 0",
+                 class = "gps_warning")
+})
+
+test_that("pictures take what graphics take", {
+  file <- tempfile(fileext = ".pdf")
+  grDevices::pdf(file)
+  on.exit({
+    grDevices::dev.off()
+    unlink(file)
+  })
+  data <- smooth_toy(15, 3, 1)
+  for (n_dims in 1:3) {
+    fit <- gp_fit(data$x[, seq_len(n_dims), drop = FALSE], data$targets,
+                  kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+    expect_no_warning(plot(fit, main = "m", xlab = "x", ylim = c(-1, 1), pch = 3, cex = 2,
+                           col = "red", las = 1))
+  }
+})
