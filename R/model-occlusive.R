@@ -115,11 +115,21 @@ check_clutter <- function(clutter) {
   as.double(clutter)
 }
 
+# Of an image's height or width.
+most_pixels <- 100000L
+
 # Whole numbers of at least 1, `n` of them (or one of several n).
 check_sizes <- function(x, arg, n, what) {
   is_sound <- is.numeric(x) && is.null(dim(x)) && length(x) %in% n && all(is.finite(x)) &&
-    all(x == round(x)) && all(x >= 1) && all(x <= 1e5)
-  if (!is_sound) abort_value(x, arg, paste("whole numbers of at least 1,", what))
+    all(x == round(x)) && all(x >= 1) && all(x <= most_pixels)
+  if (!is_sound) {
+    most <- if (is.numeric(x) && isTRUE(any(x > most_pixels))) {
+      sprintf("between 1 and %d", most_pixels)
+    } else {
+      "of at least 1"
+    }
+    abort_value(x, arg, sprintf("whole numbers %s, %s", most, what))
+  }
   as.integer(x)
 }
 
