@@ -297,6 +297,7 @@ finish <- function(task, state) {
 
 new_fit <- function(task, state, data) {
   control <- task$control
+  standing <- find_standing(task, state, data$col_names)
   if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
   fit <- list(
     params = state$params, model = task$model, selector = task$given$selector,
@@ -309,8 +310,7 @@ new_fit <- function(task, state, data) {
     prob_on = state$prob_on, value = state$value, y = if (control$keep_data) kept_data(data$y),
     image_dim = data$image_dim,
     row_names = if (control$keep_data || control$keep_slots) data$row_names,
-    col_names = data$col_names,
-    standing = find_standing(task, state, data$col_names),
+    col_names = data$col_names, standing = standing,
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")

@@ -166,6 +166,18 @@ test_that("components that nobody uses are named", {
                all = FALSE)
 })
 
+test_that("a fit that keeps neither data nor slots says what one that keeps them says", {
+  y <- cbind(flowers, k = 7)
+  fit_with <- function(...) {
+    set.seed(1)
+    quiet_degenerate(gps_fit(y, model_gaussian_mixture(3), selector_handcrafted(), 2,
+                             control = short_control(max_iter = 10, ...)))
+  }
+  lean <- fit_with(keep_data = FALSE, keep_slots = FALSE)
+  expect_identical(lean$standing, fit_with()$standing)
+  expect_output(print(lean), "column 5 \\(\"k\"\\) has no spread")
+})
+
 test_that("a fit without its standing is an older one, and a wrong one is refused", {
   fit <- exact_fit(faithful, model_gaussian_mixture(2))
   fit$standing <- NULL

@@ -11,7 +11,7 @@ test_that("counts beyond the limit of integers are refused with the limit", {
     expect_gps_error(model_binary_sparse(bad), "between 1 and 2147483647")
     expect_gps_error(simulate_bars(bad), "between 1 and 2147483647")
   }
-  expect_gps_error(model_occlusive(1, c(3e9, 2)), "`size` must be whole numbers between 1 and 100000")
+  expect_gps_error(model_occlusive(1, c(3e9, 2)), "must be whole numbers between 1 and 100000")
   expect_gps_error(gps_control(sweeps = c(1, 3e9)), "`sweeps[2]` must be a whole number between 1")
   for (bad in list(0, 2.5, -3e9, NA, "5")) {
     expect_gps_error(gps_source(bad, 2, read), "`n` must be a whole number of at least 1")
