@@ -15,7 +15,13 @@ check_fit <- function(fit) {
     abort_value(fit, "fit", "a fit, as made by gps_fit()")
   }
   fit <- upgrade_fit(fit)
-  parts <- unclass(fit)
+  parts <- tryCatch(check_parts(unclass(fit)), gps_error = function(condition) {
+    stop(say_newer(condition, unclass(fit)$version))
+  })
+  invisible(structure(parts, class = class(fit)))
+}
+
+check_parts <- function(parts) {
   absent <- setdiff(fit_fields, names(parts))
   if (length(absent) > 0) abort_fit(sprintf("it has no `%s`", absent[1]))
   check_fit_version(parts$version)
@@ -27,7 +33,17 @@ check_fit <- function(fit) {
   check_fit_shapes(parts)
   check_fit_method(parts)
   check_fit_choices(parts)
-  invisible(structure(parts, class = class(fit)))
+  parts
+}
+
+# A condition that says, of a fit that a newer version made, that this may be the reason.
+say_newer <- function(condition, version) {
+  number <- paste(version_number(version), collapse = ".")
+  if (is_newer(number) && !grepl("comes from version", conditionMessage(condition))) {
+    condition$message <- sprintf("%s It comes from version %s, and this is version %s.",
+                                 conditionMessage(condition), number, this_version())
+  }
+  condition
 }
 
 abort_fit <- function(reason, ...) {

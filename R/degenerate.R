@@ -6,8 +6,7 @@
 # and the numbers of latents (components, where they have places) that are on in less than one
 # point.
 find_standing <- function(task, state, col_names) {
-  slots <- list(model = task$model, selected = state$selected, prob_on = state$prob_on)
-  usage <- component_usage(slots)
+  usage <- slot_usage(task$model, state$selected, state$prob_on)
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
   list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
        unused = which(usage < 1))

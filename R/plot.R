@@ -75,7 +75,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   refuse_unknown(list(...), c("which", "truth", "beside", "point"))
   x <- check_fit(x)
   if (!is.null(x$selected)) need_slots(x, "plot()")
-  is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y)
+  is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y) && !is.null(x$selected)
   is_compared <- !is.null(truth) || !is.null(beside)
   if (is.null(which)) which <- if (is_plane && !is_compared) "clusters" else "components"
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
@@ -320,6 +320,7 @@ draw_pairs <- function(affinity, posterior) {
 }
 
 draw_selection <- function(fit) {
+  need_slots(fit, "The figure \"selection\"")
   n_latents <- count_choices(fit$model)
   on <- component_usage(fit) / fit$n_points
   held <- fit$selected[fit$selected > 0]

@@ -40,17 +40,26 @@ summary.gps_fit <- function(object, ...) {
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
          nobs = object$n_points, aic = stats::AIC(bound),
-         bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points),
+         bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points,
+         by_prior = is.null(object$selected)),
     class = "summary.gps_fit"
   )
 }
 
-# Expected number of data points in which each latent (wherever it is) is on, from the slots.
+# Expected number of data points in which each latent (wherever it is) is on, from the slots; by
+# the prior probability where a fit has not kept them.
 component_usage <- function(fit) {
+  if (is.null(fit$selected)) {
+    return(fit$n_points * rep_len(fit$params$pi, count_choices(fit$model)))
+  }
   slots <- need_slots(fit, "How much each component is used")
-  held <- slots$selected > 0
-  sums <- rowsum(slots$prob_on[held], choice_of(fit$model, slots$selected[held]))
-  usage <- numeric(count_choices(fit$model))
+  slot_usage(fit$model, slots$selected, slots$prob_on)
+}
+
+slot_usage <- function(model, selected, prob_on) {
+  held <- selected > 0
+  sums <- rowsum(prob_on[held], choice_of(model, selected[held]))
+  usage <- numeric(count_choices(model))
   usage[as.integer(rownames(sums))] <- sums
   usage
 }
@@ -156,8 +165,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
               show(x$aic), show(x$bic)))
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
-  cat(sprintf("\nExpected number of points in which each component is on (%s a point)\n",
-              show(x$mean_active)))
+  cat(sprintf("\nExpected number of points in which each component is on (%s a point%s)\n",
+              show(x$mean_active), if (x$by_prior) ", by `pi`" else ""))
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
   if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
   print(stats::setNames(round(x$usage[shown], 1), shown))
