@@ -12,6 +12,14 @@ find_standing <- function(task, state, col_names) {
        unused = which(usage < 1))
 }
 
+# A fit that was cut short is not kept waiting for it: NULL where it takes long.
+standing_in_time <- function(task, state, col_names) {
+  is_cut_short <- state$status %in% c("interrupted", "time_limit")
+  deadline <- if (is_cut_short) elapsed() + 0.5 else Inf
+  found <- until_cut(deadline, TRUE, find_standing(task, state, col_names))
+  if (!is_cut(found)) found
+}
+
 # Sentences on why the likelihood has no maximum, named by their kinds; character() where it has
 # one. `found` has the number of points, in how many each latent is on, and the columns' names.
 find_degenerate <- function(model, params, found) UseMethod("find_degenerate")
@@ -90,6 +98,7 @@ total_width <- function(model, params) {
 # Directions in which a covariance has less than `at_floor` floors: D x k. The factorisation is
 # cheap and tells whether there are any.
 low_directions <- function(sigma, floors) {
+  check_deadline()
   unit <- sqrt(floors)
   scaled <- sigma / unit / rep(unit, each = length(unit))
   raised <- scaled

@@ -2,36 +2,54 @@
 
 # One iteration: an update from all data points, or one from each batch of them.
 em_step <- function(task, state) {
-  began <- proc.time()[["elapsed"]]
+  began <- elapsed()
   iteration <- state$iteration
   state <- if (is.null(task$batches)) em_update(task, state) else em_epoch(task, state)
   # A pass that was cut short before its first update.
   if (state$iteration == iteration) return(state)
+  end_step(task, state, began)
+}
+
+end_step <- function(task, state, began) {
   state$bounds <- c(state$bounds, state$bound)
-  row <- trace_row(task, state, proc.time()[["elapsed"]] - began)
+  row <- trace_row(task, state, elapsed() - began)
   state$trace[[length(state$trace) + 1]] <- row
   state
 }
 
-# Select and infer (one pass over the task's data), maximise, mend, learn the selection for the next
-# update.
-em_update <- function(task, state) {
+em_update <- function(task, state) maximise(task, infer(task, state))
+
+# Select and infer: one pass over the task's data. What belongs together from here on, whatever cuts
+# the fit short, is `complete`.
+infer <- function(task, state) {
   state$iteration <- state$iteration + 1L
   state <- set_schedule(task, state)
-  result <- allowInterrupts(pass(task, state))
-  state$running <- blend_stats(task, state, result$stats)
-  maximised <- mstep_model(task$model, state$params, state$running)
+  result <- pass(task, state)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }
   state[inferred] <- result[inferred]
+  state$stats <- result$stats
+  state["events"] <- list(NULL)
+  state$complete <- c(state[inferred], list(params = state$params, memory = state$memory))
+  state
+}
+
+# Maximise, mend, learn the selection for the next update.
+maximise <- function(task, state) {
+  state$running <- blend_stats(task, state, state$stats)
+  state["stats"] <- list(NULL)
+  maximised <- mstep_model(task$model, state$params, state$running)
   before <- state$params
   state$params <- maximised$params
   mended <- mend_params(task, state, state$running, before)
   state$events <- c(maximised$events, mended$events)
   state <- raise_noise(task, take_mended(state, mended))
-  state$memory <- allowInterrupts(learn_selector(task$selector, task, state))
+  state$memory <- learn_selector(task$selector, task, state)
   state$events <- c(state$events, refit_skipped = sum(state$memory$skipped))
+  # What was learned from the E-step belongs to it; its sums are in there.
+  state$complete["memory"] <- list(state$memory)
+  state$complete["sums"] <- list(NULL)
   state
 }
 
@@ -115,19 +133,14 @@ run_em <- function(task, state) {
   state$status <- "max_iter"
   control <- task$control
   while (state$iteration < task$max_iter) {
-    step <- try_step(task, state)
-    if (is.null(step)) {
-      state$status <- "interrupted"
-      break
-    }
-    state <- step
+    state <- try_step(task, state)
     show_progress(task, state)
-    if (proc.time()[["elapsed"]] > task$deadline) {
-      state$status <- "time_limit"
+    if (!is.null(state$cut)) {
+      state$status <- state$cut$status
       break
     }
-    if (isTRUE(state$is_cut)) {
-      state$status <- "interrupted"
+    if (elapsed() > task$deadline) {
+      state$status <- "time_limit"
       break
     }
     if (is_cold(state) && has_come_to_rest(task, state)) {
@@ -153,15 +166,24 @@ has_to_polish <- function(task, state) {
   !state$is_polishing && (state$explore > 0 || !is.null(task$noise))
 }
 
-# A step and what mending made of it, NULL on an interrupt or where R's own time limit is reached,
-# or an error that says where the fit was and carries the last good state.
+# A step and what mending made of it, or as much of that as was complete when it was cut short; or
+# an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
   where <- sprintf("Iteration %d of %s", state$iteration + 1L, phase_name(state))
-  tryCatch(
-    with_last_state(where, state, mend(task, em_step(task, state))),
-    interrupt = function(condition) NULL,
-    error = function(condition) if (is_time_limit(condition)) NULL else stop(condition)
-  )
+  step <- if (is.null(task$batches)) step_in_parts else em_step
+  with_last_state(where, state, step(task, state))
+}
+
+step_in_parts <- function(task, state) {
+  began <- elapsed()
+  expected <- until_cut(deadline_of(task, state), has_fit(task, state), infer(task, state))
+  if (is_cut(expected)) return(cut_state(state, expected))
+  is_safe <- has_fit(task, expected)
+  stepped <- until_cut(task$deadline, is_safe, maximise(task, expected))
+  if (is_cut(stepped)) return(cut_state(end_step(task, expected, began), stepped))
+  stepped <- end_step(task, stepped, began)
+  mended <- until_cut(task$deadline, is_safe, mend(task, stepped))
+  if (is_cut(mended)) cut_state(stepped, mended) else mended
 }
 
 # Evaluates `code`; an error says where the fit was and carries the last good state.
@@ -174,13 +196,6 @@ with_last_state <- function(where, state, code) {
               if (length(class) > 0) class else "model", state = state["params"],
               parent = condition)
   })
-}
-
-# setTimeLimit() raises a plain error, which only its message tells from others.
-is_time_limit <- function(condition) {
-  messages <- c("reached elapsed time limit", "reached CPU time limit",
-                "reached session elapsed time limit", "reached session CPU time limit")
-  conditionMessage(condition) %in% gettext(messages, domain = "R")
 }
 
 phase_name <- function(state) {

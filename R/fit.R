@@ -44,6 +44,18 @@
 #' cluster that has shrunk onto repeated rows or onto one value of a discrete column; a noise
 #' variance at its floor.
 #'
+#' @section Interrupts and time limits:
+#' An interrupt (Ctrl-C, Esc) is answered within about a second, one call of BLAS or LAPACK apart.
+#' The fit then returns what its last complete E-step had, of status "interrupted": the parameters
+#' under which it ran, its slots and its bound, explorers and temperature of that iteration
+#' included; no further pass over the data is made. In short starts on all data points that is the
+#' best start. Before there is a complete E-step of all data points there is no fit, and the
+#' interrupt goes on as any. In minibatches slots and bound are those of each batch's last update.
+#' A warning tells, which carries the fit as `fit`; where warnings are errors (`options(warn = 2)`)
+#' it is a message, so that the fit is not lost. [setTimeLimit()] does the same, and so does
+#' `time_limit` of [gps_control()] without a warning and of status "time_limit", but that a first
+#' E-step is always completed.
+#'
 #' @section Reproducibility:
 #' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same
 #' data, seed, model, version and BLAS give the same bits for any number of threads. Another BLAS,
@@ -61,8 +73,8 @@
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
 #'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`), and
-#'   where that was by few basis functions it holds all that predicting needs. An interrupt gives
-#'   the best state so far with a warning. `standing` says what the end of the fit stands on:
+#'   where that was by few basis functions it holds all that predicting needs. `standing` says
+#'   what the end of the fit stands on:
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
@@ -88,18 +100,18 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   task$columns <- data$col_names
   task$rows <- data$row_names
   facts <- warn_data(task)
-  # Interrupts arrive inside em_step(), where run_em() awaits them; one that is late finds the fit
-  # complete.
+  # Interrupts arrive in until_cut(), which awaits them; one that is late finds the fit complete.
   suspendInterrupts({
     state <- with_memory(first_state(task, start), "A fit of %s", task_size(task))
-    if (!state$was_interrupted) state <- run_em(task, state)
+    state <- finish(task, if (is.null(state$cut)) run_em(task, state) else state)
     if (control$progress) cat("\n")
-    fit <- new_fit(task, finish(task, state), data)
-    tryCatch(allowInterrupts(Sys.sleep(0)),
-             interrupt = function(condition) gps_warn("The fit was complete when interrupted."))
+    fit <- new_fit(task, state, data)
+    late <- until_cut(Inf, TRUE, Sys.sleep(0))
+    say_of_fit(fit, is_late = is_cut(late), {
+      warn_degenerate(fit, is_said = is_constant(task))
+      doubt_fit(fit$model, fit$params, facts)
+    })
   })
-  warn_degenerate(fit, is_said = is_constant(task))
-  doubt_fit(fit$model, fit$params, facts)
   fit
 }
 
@@ -122,6 +134,24 @@ check_call <- function(y, lacks_model, extra) {
   }
 }
 
+# What is to be said of a fit, and the warnings of `code`. One that was cut short must not be lost
+# to them: it travels in the first, and where warnings are errors all are messages.
+say_of_fit <- function(fit, is_late, code) {
+  is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
+  withCallingHandlers({
+    if (fit$status == "interrupted") {
+      gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit)
+    } else if (is_late) {
+      gps_warn("The fit was complete when interrupted.", fit = fit)
+    }
+    code
+  }, gps_warning = function(condition) {
+    if (!is_cut_short || !isTRUE(getOption("warn") >= 2)) return()
+    message(conditionMessage(condition))
+    invokeRestart("muffleWarning")
+  })
+}
+
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL) {
@@ -142,7 +172,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
          n_threads = resolve_threads(control$n_threads),
          explore = if (may_explore) plan$selector$explore else 0,
          max_iter = as.double(n_updates) * control$max_iter,
-         deadline = proc.time()[["elapsed"]] + control$time_limit),
+         deadline = elapsed() + control$time_limit),
     plan[c("selector", "n_selected", "max_active", "method", "control")],
     annealing_of(model, control, n_updates))
 }
@@ -214,9 +244,17 @@ doubt_fit.default <- function(model, params, facts) invisible()
 
 # Short starts, the one start of the paper's algorithm, or where the user says.
 first_state <- function(task, start) {
-  if (inherits(start, "gps_fit")) return(resume_state(task, start))
   if (is.null(start) && grows(task)) return(grow_start(task))
   if (is.null(start) && task$control$n_starts > 1) return(choose_start(task))
+  allowInterrupts(if (inherits(start, "gps_fit")) {
+    resume_state(task, start)
+  } else {
+    given_state(task, start)
+  })
+}
+
+# The one start of the paper's algorithm, or where the user says.
+given_state <- function(task, start) {
   state <- begin_state(task, 1)
   if (!is.null(start)) {
     start <- check_params(task$model, start)
@@ -224,7 +262,6 @@ first_state <- function(task, start) {
     state <- skip_annealing(task, inform_state(task, state))
   }
   state$start <- 0L
-  state$was_interrupted <- FALSE
   state
 }
 
@@ -252,7 +289,6 @@ resume_state <- function(task, fit) {
   fit <- check_fit(fit)
   params <- align_params(task$model, stats::coef(fit), "start", task$columns)
   state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
-  state$was_interrupted <- FALSE
   is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
   if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
         identical(fit$model$grid, task$model$grid)) {
@@ -273,37 +309,48 @@ resume_state <- function(task, fit) {
   skip_annealing(task, state)
 }
 
-# One last pass without explorers, so that slots, bound and parameters belong together.
+# One last pass without explorers, so that slots, bound and parameters belong together. A fit that
+# was cut short, before or in here, ends with its last complete E-step instead.
 finish <- function(task, state) {
-  state$explore <- 0
-  state$beta <- 1
-  state$iteration <- state$iteration + 1L
-  result <- with_last_state("The last pass", state, if (is.null(state$batches)) {
-    pass(task, state, want = character())
-  } else {
-    pass_batches(task, state)
-  })
+  complete <- complete_batches(state)
+  if (!is.null(complete)) state$complete <- complete
+  is_cut_short <- state$status %in% c("interrupted", "time_limit")
+  if (is_cut_short && !is.null(state$complete)) return(take_complete(state))
+  result <- try_last_pass(task, state)
+  if (is_cut(result)) {
+    state$status <- result$status
+    return(take_complete(state))
+  }
   state[inferred] <- result[inferred]
   # The sums of all points predict; what the batches have left of them was for the next update.
   if (!is.null(state$batches) && !is.null(result$sums$gram)) {
     state$memory <- prepare_basis(task$selector, state$memory, result$sums)
   }
-  if (identical(state$status, "interrupted") || state$was_interrupted) {
-    state$status <- "interrupted"
-    gps_warn("The fit was interrupted: this is the last complete state.")
-  }
   state
+}
+
+try_last_pass <- function(task, state) {
+  deadline <- deadline_of(task, state)
+  is_safe <- has_fit(task, state)
+  state$explore <- 0
+  state$beta <- 1
+  state$iteration <- state$iteration + 1L
+  with_last_state("The last pass", state, until_cut(deadline, is_safe, if (is.null(state$batches)) {
+    pass(task, state, want = character())
+  } else {
+    pass_batches(task, state)
+  }))
 }
 
 new_fit <- function(task, state, data) {
   control <- task$control
-  standing <- find_standing(task, state, data$col_names)
+  standing <- standing_in_time(task, state, data$col_names)
   if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
   fit <- list(
     params = state$params, model = task$model, selector = task$given$selector,
     n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
     method = task$method, bound = state$bound, bound_error = state$bound_error,
-    n_points = n_points(task$y), n_iter = state$iteration - 1L, status = state$status,
+    n_points = n_points(task$y), n_iter = state$iteration, status = state$status,
     trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
     kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,

@@ -35,13 +35,13 @@ mend <- function(task, state) {
     state$is_mended <- TRUE
     return(state)
   }
-  began <- proc.time()[["elapsed"]]
+  began <- elapsed()
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
   trial <- best_trial(short, restrict_state(short, state, rows), task$deadline)
   if (!is.null(trial) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
   if (!is.null(trial)) {
-    return(accept_trial(task, state, trial, proc.time()[["elapsed"]] - began))
+    return(accept_trial(task, state, trial, elapsed() - began))
   }
   state$is_mended <- TRUE
   state
@@ -80,7 +80,7 @@ best_trial <- function(task, state, deadline) {
   if (length(moves) == 0) return(NULL)
   rival <- continue_trial(task, state, trial_iterations)
   for (move in moves) {
-    if (proc.time()[["elapsed"]] > deadline) break
+    if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
     if (!is.null(trial) && exceeds(trial, rival, least_gain * abs(rival$bound))) {
       return(list(move = move, state = trial))

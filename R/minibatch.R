@@ -100,7 +100,7 @@ batch_state <- function(task, state, batch,
 # The state after an update by the batch `k`.
 take_batch <- function(state, updated, k) {
   batch <- state$batches[[k]]
-  batch[per_point] <- updated[per_point]
+  batch[c(per_point, "bound", "bound_error")] <- updated[c(per_point, "bound", "bound_error")]
   updated$n_updates <- state$n_updates + 1L
   if (isTRUE(updated$memory$is_new)) {
     updated$generation <- state$generation + 1L
@@ -112,6 +112,8 @@ take_batch <- function(state, updated, k) {
   batch[c("clock", "generation")] <- updated[c("clock", "generation")]
   updated$batches[[k]] <- batch
   updated[c(per_point, "sums")] <- list(NULL)
+  # Of one batch.
+  updated["complete"] <- list(state$complete)
   updated
 }
 
@@ -151,14 +153,14 @@ em_epoch <- function(task, state) {
   n_refits <- length(state$memory$refits)
   for (k in order) {
     updated <- try_batch(task, state, k)
-    if (is.null(updated)) {
-      state$is_cut <- TRUE
+    if (is_cut(updated)) {
+      state <- cut_state(state, updated)
       break
     }
     state <- take_batch(state, updated, k)
     visited <- visited + length(state$batches[[k]]$rows)
     totals <- totals + c(state$bound, state$bound_error^2, state$evaluations)
-    if (proc.time()[["elapsed"]] > task$deadline) break
+    if (elapsed() > task$deadline) break
   }
   if (visited == 0) return(state)
   # As if all batches had been visited.
@@ -170,14 +172,29 @@ em_epoch <- function(task, state) {
   state
 }
 
-# An update, or NULL where the user or a time limit cuts it short: those before it count.
+# An update, or what cut it short: those before it count.
 try_batch <- function(task, state, k) {
   batch <- state$batches[[k]]
-  tryCatch(
-    em_update(batch_task(task, batch), batch_state(task, state, batch)),
-    interrupt = function(condition) NULL,
-    error = function(condition) if (is_time_limit(condition)) NULL else stop(condition)
-  )
+  deadline <- if (state$n_updates > 0) task$deadline else Inf
+  is_safe <- has_fit(task, state) || has_all_batches(state)
+  until_cut(deadline, is_safe, em_update(batch_task(task, batch), batch_state(task, state, batch)))
+}
+
+has_all_batches <- function(state) {
+  length(state$batches) > 0 && !any(vapply(state$batches, function(x) is.null(x$bound), NA))
+}
+
+# What a fit in batches has when it is cut short: of each batch the slots and the bound of its last
+# update. NULL where a batch had none yet, or there are none.
+complete_batches <- function(state) {
+  if (!has_all_batches(state)) return(NULL)
+  numbers <- function(name) vapply(state$batches, `[[`, 1, name)
+  slots <- lapply(stats::setNames(nm = per_point), function(name) {
+    do.call(cbind, lapply(state$batches, `[[`, name))
+  })
+  c(cut_points(slots, order(unlist(lapply(state$batches, `[[`, "rows")))),
+    list(params = state$params, bound = sum(numbers("bound")),
+         bound_error = sqrt(sum(numbers("bound_error")^2))))
 }
 
 # One pass at fixed parameters, batch by batch, as pass() gives it: an update less, so that no step

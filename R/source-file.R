@@ -225,6 +225,7 @@ with_reader.gps_source_hdf5 <- function(source, use) {
         if (is_rows) set[from:to, , drop = FALSE] else set[, from:to, drop = FALSE]
       }
       values <- tryCatch(read(), error = function(condition) {
+        if (is_time_limit(condition)) stop(condition)
         abort_read(from, to, conditionMessage(condition), parent = condition)
       })
       if (is_rows) values <- t(values)

@@ -156,6 +156,7 @@ open_block <- function(task, block) {
 # The values of `use(task, block)` for all opened blocks.
 map_blocks <- function(task, use) {
   lapply(task$blocks, function(block) {
+    check_deadline()
     open <- open_block(task, block)
     use(open$task, open$block)
   })

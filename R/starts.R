@@ -11,21 +11,36 @@ choose_start <- function(task) {
   short <- restrict_task(task, rows)
   states <- vector("list", task$control$n_starts)
   memory <- NULL
+  cut <- NULL
   for (number in seq_along(states)) {
-    states[[number]] <- run_em(short, begin_state(short, number, memory))
-    memory <- share_memory(states[[number]]$memory)
-    if (states[[number]]$status %in% c("interrupted", "time_limit")) break
+    state <- until_cut(Inf, has_fit(short), begin_state(short, number, memory))
+    if (!is_cut(state)) state <- run_em(short, state)
+    cut <- if (is_cut(state)) state else state$cut
+    if (!is.null(state$complete)) states[[number]] <- state
+    if (!is.null(cut) || elapsed() > task$deadline) break
+    # What an interrupt in the next one leaves is this one.
+    short$has_fit <- !isTRUE(short$is_part)
+    memory <- share_memory(state$memory)
   }
   states <- states[!vapply(states, is.null, NA)]
   bounds <- vapply(states, function(state) state$bound / n_points(short$y), 1)
   best <- which.max(bounds)
-  state <- continue_state(task, short, states[[best]])
+  state <- start_from(task, short, states[[best]], cut)
   state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds,
                              chosen = seq_along(states) == best)
   kept <- if (task$control$trace) states else states[best]
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
-  state$was_interrupted <- states[[length(states)]]$status == "interrupted"
   state
+}
+
+# The state that the main run begins with, after a short start. Where the starts were cut short it
+# is the end of the fit if it has a complete E-step of all data points; else there is still one to
+# make.
+start_from <- function(task, short, chosen, cut) {
+  state <- allowInterrupts(continue_state(task, short, chosen))
+  if (is.null(cut) || is.null(state$complete)) return(state)
+  state$status <- cut$status
+  cut_state(state, cut)
 }
 
 # Parameters drawn for one start from the model's own initialisation, and the first expectations:
@@ -58,6 +73,7 @@ sample_rows <- function(task) {
 restrict_task <- function(task, rows) {
   if (is.null(rows) && is_source(task$y)) rows <- seq_len(n_points(task$y))
   if (!is.null(rows)) {
+    task$is_part <- length(rows) < n_points(task$y)
     task$y <- rows_data(task$y, rows)
     task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model))
   }
@@ -79,12 +95,11 @@ grow_start <- function(task) {
   rows <- with_seed(task$seed, 0, sort(sample.int(n_points(task$y), task$control$grow)))
   short <- restrict_task(task, rows)
   short$control$hold <- short$max_iter <- grow_iterations
-  chosen <- run_em(short, begin_state(short, 1L))
-  state <- continue_state(task, short, chosen)
+  chosen <- run_em(short, allowInterrupts(begin_state(short, 1L)))
+  state <- start_from(task, short, chosen, chosen$cut)
   state$held <- 0L
   state$notes <- chosen$notes
   state$trace <- chosen$trace
-  state$was_interrupted <- chosen$status == "interrupted"
   state
 }
 
@@ -103,7 +118,7 @@ continue_state <- function(task, short, chosen) {
   state <- new_state(chosen$params, 0L, task$explore,
                      is_early = task$explore > 0 || !is.null(task$noise))
   if (n_points(short$y) == n_points(task$y)) {
-    kept <- c(inferred, "memory")
+    kept <- c(inferred, "memory", "complete")
     state[kept] <- chosen[kept]
     if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
   } else {

@@ -30,6 +30,7 @@ typedef struct {
   const double
       *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
   int n_threads;
+  const gps_watch *watch; /* or NULL */
   double *scratch; /* [gp_dense_scratch()] */
 } gp_dense;
 
@@ -81,6 +82,7 @@ typedef struct {
   size_t n_points;
   const double *moment; /* [n_features x n_features] [x; 1][x; 1]', lower triangle */
   double *scratch;      /* [gp_features_scratch()] */
+  const gps_watch *watch; /* or NULL */
 } gp_features;
 
 /* Whether a kernel has this form: noise, and no other terms than linear and bias. */

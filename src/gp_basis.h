@@ -18,6 +18,7 @@ typedef struct {
   const double *theta; /* [n_hyper] */
   kernel_centre centre;
   int n_threads;
+  const gps_watch *watch; /* or NULL */
 } gp_cross;
 
 /* Points and, once embedded, their coordinates in one metric. */
@@ -74,7 +75,7 @@ gps_status gp_pivots_choose(gp_pivoting *job);
  * is left in `jitter`. */
 size_t gp_transform_scratch(size_t n_features);
 gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
-                        double *jitter, double *scratch);
+                        double *jitter, double *scratch, const gps_watch *watch);
 
 /* Sums of squares of each column. */
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);
@@ -102,6 +103,7 @@ typedef struct {
   const double *features;  /* [n_features x n_points] */
   const double *scale;     /* [n_points], NULL: all 1 */
   double weight;
+  const gps_watch *watch; /* or NULL */
 } gp_affinity_job;
 
 /* leverage [n_points] q = u'u of u = T f, and mean [n_targets x n_points] = scale u'P / (1 - weight

@@ -104,6 +104,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
     const int width = min_int(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
     const size_t ld = is_cached ? n : n - from;
+    if (gps_must_stop(gp->watch)) return;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
 #pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
     for (int b = 0; b < width; b++) {
@@ -132,12 +133,13 @@ gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) 
   const size_t n = gp->n_points;
   for (int step = 0;; step++) {
     gp_dense_kernel(gp, k);
+    if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
     const double diagonal = mean_diagonal(n, k);
     if (!isfinite(diagonal)) return GPS_NOT_FINITE;
     const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
     /* The largest eigenvalue is at most the trace, the smallest at least the noise. */
     const double condition = diagonal * (double)n / noise;
-    const gps_status status = linalg_factor_inverse(n, k, n, condition, log_det);
+    const gps_status status = linalg_factor_inverse(n, k, n, condition, log_det, gp->watch);
     if (status != GPS_NOT_POSDEF || !climb) return status;
     const double jitter = gp_jitter_step(step + 1, n, diagonal - gp->jitter);
     if (jitter < 0.0) return status;
@@ -233,6 +235,7 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
+    if (gps_must_stop(gp->watch)) return;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
     contract_panel(gp, &metric, &w, gram, is_cached ? n : n - from, from, width, a);
     for (int b = 0; b < width; b++) {
@@ -291,9 +294,11 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
   if (*value < least) return GPS_OK;
   /* A = alpha'alpha - H K^-1 takes the place of K^-1. */
   linalg_trmm('R', 'N', rank, n, k, n, alpha, rank);
-  linalg_lower_gram(n, k, n);
+  linalg_lower_gram(n, k, n, gp->watch);
+  if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
   linalg_syrk('T', n, rank, 1.0, alpha, rank, -n_targets, k, n);
   contract_kernel(gp, k, gradient);
+  if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
   for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
     if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
   }
@@ -378,6 +383,7 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
   if (variance) kernel_diagonal(gp->kernel, gp->theta, n_new, x_new, variance);
   for (size_t from = 0; from < n_new; from += PANEL) {
     const size_t width = (size_t)min_int(PANEL, n_new - from);
+    if (gps_must_stop(gp->watch)) return;
     cross_kernel(gp, width, x_new + from * n_dims, from == 0, k, rest);
     linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
                 mean + from * n_targets, n_targets);

@@ -116,8 +116,8 @@ static void gradient_from(const gp_features *gp, const gp_targets *targets, doub
   const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
   double inverse_trace = 0.0;
   linalg_trsm('L', 'T', q, targets->rank, factor, q, weights, q);
-  linalg_invert_lower(q, factor, q);
-  linalg_lower_gram(q, factor, q);
+  linalg_invert_lower(q, factor, q, gp->watch);
+  linalg_lower_gram(q, factor, q, gp->watch);
   for (size_t d = 0; d < q; d++) {
     const double inverse = factor[d * (q + 1)];
     inverse_trace += inverse;

@@ -162,6 +162,7 @@ void gp_fourier_features(const gp_fourier *gp, double *features, double *scratch
   for (size_t from = 0; from < n; from += PANEL) {
     const size_t width = n - from < PANEL ? n - from : PANEL;
     const double *frequency = scaled;
+    if (gps_must_stop(gp->watch)) return;
     double *out = features + from * q;
     centre_points(gp, from, width, centred);
     for (int t = 0; t < gp->kernel->n_terms; t++) {
@@ -244,8 +245,8 @@ static gps_status solve_weights(const gp_fourier *gp, const gp_targets *targets,
   linalg_gemm('N', 'T', q, w->rank, gp->n_points, 1.0, features, q, targets->root, w->rank, 0.0,
               w->weights, q);
   linalg_cholesky_solve(q, w->inverse, q, w->rank, w->weights, q);
-  status = linalg_invert_lower(q, w->inverse, q);
-  linalg_lower_gram(q, w->inverse, q);
+  status = linalg_invert_lower(q, w->inverse, q, gp->watch);
+  linalg_lower_gram(q, w->inverse, q, gp->watch);
   linalg_mirror(q, w->inverse, q);
   return status;
 }
@@ -292,6 +293,7 @@ static void pass_points(const gp_fourier *gp, const gp_targets *targets, const d
   for (size_t from = 0; from < n; from += PANEL) {
     const size_t width = n - from < PANEL ? n - from : PANEL;
     const double *panel = features + from * w->q;
+    if (gps_must_stop(gp->watch)) return;
     memcpy(w->alpha, targets->root + from * rank, rank * width * sizeof *w->alpha);
     linalg_gemm('T', 'N', rank, width, w->q, -1.0, w->weights, w->q, panel, w->q, 1.0, w->alpha,
                 rank);
@@ -345,6 +347,7 @@ gps_status gp_fourier_evaluate(const gp_fourier *gp, const gp_targets *targets,
   if (status != GPS_OK) return status;
   scale_frequencies(gp, w.scaled);
   pass_points(gp, targets, features, &w);
+  if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
   /* T'K^-1 T as the minimum that W is: its error is of second order in that of W. */
   const double fit = w.error_sq / w.noise + dot_of(w.q * w.rank, w.weights, w.weights);
   const double log_det = w.log_det + (n - (double)w.q) * log(w.noise);

@@ -17,6 +17,7 @@ typedef struct {
   size_t n_points;
   const double *x; /* [n_dims x n_points] */
   int n_threads;
+  const gps_watch *watch; /* or NULL */
 } gp_fourier;
 
 size_t gp_fourier_n_features(const gp_fourier *gp);

@@ -17,9 +17,10 @@ gp_points gp_inducing_points(const gp_inducing *basis) {
 
 /* a -> inverse of its Cholesky factor. LAPACK may find one where rounding alone kept a pivot above
  * 0. */
-static gps_status invert_safely(size_t n, double *a, double mean_diagonal) {
+static gps_status invert_safely(size_t n, double *a, double mean_diagonal,
+                                const gps_watch *watch) {
   double log_det;
-  const gps_status status = linalg_factor_inverse(n, a, n, HUGE_VAL, &log_det);
+  const gps_status status = linalg_factor_inverse(n, a, n, HUGE_VAL, &log_det, watch);
   const double least = SINGULAR * DBL_EPSILON * (double)n * mean_diagonal;
   for (size_t i = 0; status == GPS_OK && i < n; i++) {
     if (!(a[i * (n + 1)] * a[i * (n + 1)] * least < 1.0)) return GPS_NOT_POSDEF;
@@ -49,7 +50,7 @@ gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
     if (relative < 0.0) return GPS_NOT_POSDEF;
     basis->relative_jitter = relative;
     for (size_t i = 0; i < n; i++) basis->inverse[i * (n + 1)] += relative * mean_diagonal;
-    const gps_status status = invert_safely(n, basis->inverse, mean_diagonal);
+    const gps_status status = invert_safely(n, basis->inverse, mean_diagonal, basis->cross->watch);
     if (status != GPS_NOT_POSDEF) return status;
   }
 }

@@ -85,6 +85,7 @@ static void sum_moments(const gp_inducing_job *job, const workspace *w) {
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = panel_width(n, from);
     const double beta = from > 0;
+    if (gps_must_stop(job->basis->cross->watch)) return;
     double *v = w->v + from * q, *y = w->error + from * rank, *sd = w->sd + from;
     gp_inducing_features(job->basis, width, job->x + from * n_dims, from > 0, v, w->residual + from,
                          w->panel);
@@ -108,9 +109,10 @@ static gps_status factor_moments(gp_inducing_job *job, const workspace *w, doubl
     if (noise_of(job) > 0.0) {
       double trace = 0.0;
       sum_moments(job, w);
+      if (gps_must_stop(cross->watch)) return GPS_INTERRUPTED;
       for (size_t i = 0; i < q; i++) trace += w->b[i * (q + 1)];
       memcpy(w->left, w->b, q * q * sizeof *w->left);
-      status = linalg_factor_inverse(q, w->left, q, trace, log_det);
+      status = linalg_factor_inverse(q, w->left, q, trace, log_det, cross->watch);
     }
     if (status != GPS_NOT_POSDEF) return status;
     kernel_diagonal(cross->kernel, cross->theta, n, job->x, w->slack);
@@ -217,6 +219,7 @@ static double contract_points(const gp_inducing_job *job, const workspace *w, do
     const size_t width = panel_width(n, from);
     const double *x = job->x + from * n_dims;
     const gp_points points = gp_points_at(n_dims, width, x, shifted, coordinates);
+    if (gps_must_stop(cross->watch)) break;
     if (job->objective == GP_FITC) {
       total += pull_panel_fitc(job, w, from, width);
     } else {
@@ -249,7 +252,7 @@ static void differentiate(const gp_inducing_job *job, const workspace *w, double
   memset(gradient, 0, kernel->n_hyper * sizeof *gradient);
   if (inputs) memset(inputs, 0, kernel->n_dims * q * sizeof *inputs);
   memcpy(w->b_inverse, w->left, q * q * sizeof *w->left);
-  linalg_lower_gram(q, w->b_inverse, q);
+  linalg_lower_gram(q, w->b_inverse, q, job->basis->cross->watch);
   linalg_mirror(q, w->b_inverse, q);
   double by_noise = job->objective == GP_FITC ? 0.0 : pull_of_noise(job, w);
   by_noise += contract_points(job, w, gradient, inputs);
@@ -276,6 +279,7 @@ gps_status gp_inducing_evaluate(gp_inducing_job *job, double *value, double *gra
   if (job->objective == GP_VFE) *value -= 0.5 * n_targets * sum_of(n, w.residual) / noise_of(job);
   if (!isfinite(*value)) return GPS_NOT_FINITE;
   differentiate(job, &w, gradient, inputs);
+  if (gps_must_stop(job->basis->cross->watch)) return GPS_INTERRUPTED;
   for (size_t h = 0; h < job->basis->cross->kernel->n_hyper; h++) {
     if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
   }

@@ -11,7 +11,7 @@
 size_t gp_transform_scratch(size_t n_features) { return n_features * n_features; }
 
 gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
-                        double *jitter, double *scratch) {
+                        double *jitter, double *scratch, const gps_watch *watch) {
   const size_t n = n_features;
   double trace = 0.0, log_det;
   for (size_t i = 0; i < n; i++) trace += transform[i * (n + 1)];
@@ -22,7 +22,7 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, double
     const double added = noise + *jitter;
     for (size_t i = 0; i < n; i++) transform[i * (n + 1)] += added;
     const gps_status status =
-        added > 0.0 ? linalg_factor_inverse(n, transform, n, 1.0 + trace / added, &log_det)
+        added > 0.0 ? linalg_factor_inverse(n, transform, n, 1.0 + trace / added, &log_det, watch)
                     : GPS_NOT_POSDEF;
     if (status != GPS_NOT_POSDEF) return status;
     *jitter = gp_jitter_step(step, n_points, trace / (double)n_points);
@@ -78,6 +78,7 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
   linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    if (gps_must_stop(job->watch)) return;
     memcpy(rotated, job->features + from * q, q * width * sizeof *rotated);
     linalg_trmm('L', 'N', q, width, job->transform, q, rotated, q);
     gp_column_squares(q, width, rotated, leverage + from);

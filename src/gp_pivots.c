@@ -267,6 +267,7 @@ gps_status gp_pivots_choose(gp_pivoting *job) {
   }
   while (!is_finished) {
     const size_t left = job->max_rank - job->rank;
+    if (gps_must_stop(job->cross->watch)) return GPS_INTERRUPTED;
     const size_t n_next = foretell(job, &w, left < BATCH ? left : BATCH, next);
     const size_t made = make_columns(job, &w, n_next, next);
     is_finished = made == 0 || take_pivots(job, &w, made, next);

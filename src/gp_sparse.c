@@ -179,6 +179,7 @@ void gp_spread(const gp_spread_job *job, int n_threads, double *affinity, double
   for (int t = 0; t < n_threads; t++) {
     const size_t end = n_panels * (size_t)(t + 1) / (size_t)n_threads;
     for (size_t p = n_panels * (size_t)t / (size_t)n_threads; p < end; p++) {
+      if (gps_must_stop(job->watch)) break;
       spread_points(job, p * LANES, affinity, scratch + room * (size_t)t);
     }
   }

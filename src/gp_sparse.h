@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "gpselect/watch.h"
+
 /* Targets by latent: those of latent l are the entries first[l] .. first[l + 1] - 1. */
 typedef struct {
   size_t n_latents;
@@ -46,6 +48,7 @@ typedef struct {
   const size_t *column;
   const double *scale;
   const int *left_out;
+  const gps_watch *watch; /* or NULL */
 } gp_spread_job;
 
 /* Doubles of scratch for each thread. */

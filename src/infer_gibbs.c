@@ -25,6 +25,7 @@ typedef struct {
   double *draws;                   /* [n_slots x n_drawn] */
   double *log_density, *weight;    /* [n_drawn] */
   double *scratch;                 /* the model's */
+  size_t every, n_sweeps;          /* the watch is asked once for `every` sweeps */
 } gibbs_walk;
 
 /* Draws that are made: a second one where one is kept. Also the states of the largest template. */
@@ -66,6 +67,7 @@ static gibbs_walk new_walk(const gps_model *model, const gps_problem *problem,
   walk.n_active = walk.given + max_active + 1;
   walk.parent = walk.n_active + n_drawn;
   walk.active = walk.parent + n_drawn;
+  walk.every = 1 + 65536 / (n_slots * (size_t)problem->shape.n_dims + 1);
   return walk;
 }
 
@@ -186,6 +188,8 @@ static gps_status visit(gibbs_walk *walk, int slot, gps_rng *rng, gps_step *step
 /* Draws all slots, in ascending order or in reverse; prob_on [n_slots] grows by p(on | rest). */
 static gps_status sweep(gibbs_walk *walk, int is_reverse, gps_rng *rng, double *prob_on) {
   const int n_slots = walk->states->n_slots;
+  if (gps_must_stop_each(walk->problem->watch, walk->every, &walk->n_sweeps))
+    return GPS_INTERRUPTED;
   for (int i = 0; i < n_slots; i++) {
     const int slot = is_reverse ? n_slots - 1 - i : i;
     gps_step step = {0, 0, 0};
@@ -199,6 +203,8 @@ static gps_status sweep(gibbs_walk *walk, int is_reverse, gps_rng *rng, double *
 /* Log density of the ascending sweep that leads from one state to another. */
 static gps_status log_transition(gibbs_walk *walk, const double *from, const double *to,
                                  double *log_density) {
+  if (gps_must_stop_each(walk->problem->watch, walk->every, &walk->n_sweeps))
+    return GPS_INTERRUPTED;
   load_state(walk, from);
   *log_density = 0;
   for (int slot = 0; slot < walk->states->n_slots; slot++) {

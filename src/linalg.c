@@ -98,66 +98,70 @@ static void join_inverses(size_t n1, size_t n2, double *l, size_t ldl) {
   scaled_trmm('R', 'N', n2, n1, 1.0, l, ldl, l + n1, ldl);
 }
 
-gps_status linalg_invert_lower(size_t n, double *l, size_t ldl) {
+gps_status linalg_invert_lower(size_t n, double *l, size_t ldl, const gps_watch *watch) {
   if (n <= LEAF) {
     const int in = (int)n, il = (int)ldl;
     int info = 0;
     F77_CALL(dtrtri)("L", "N", &in, l, &il, &info FCONE FCONE);
     return info == 0 ? GPS_OK : GPS_NOT_POSDEF;
   }
+  if (gps_must_stop(watch)) return GPS_INTERRUPTED;
   const size_t n1 = split(n), n2 = n - n1;
-  gps_status status = linalg_invert_lower(n1, l, ldl);
-  if (status == GPS_OK) status = linalg_invert_lower(n2, l + n1 + n1 * ldl, ldl);
+  gps_status status = linalg_invert_lower(n1, l, ldl, watch);
+  if (status == GPS_OK) status = linalg_invert_lower(n2, l + n1 + n1 * ldl, ldl, watch);
   if (status != GPS_OK) return status;
   join_inverses(n1, n2, l, ldl);
   return GPS_OK;
 }
 
-void linalg_lower_gram(size_t n, double *l, size_t ldl) {
+void linalg_lower_gram(size_t n, double *l, size_t ldl, const gps_watch *watch) {
   if (n <= LEAF) {
     const int in = (int)n, il = (int)ldl;
     int info = 0;
     F77_CALL(dlauum)("L", &in, l, &il, &info FCONE);
     return;
   }
+  if (gps_must_stop(watch)) return;
   const size_t n1 = split(n), n2 = n - n1;
   double *l21 = l + n1, *l22 = l + n1 + n1 * ldl;
-  linalg_lower_gram(n1, l, ldl);
+  linalg_lower_gram(n1, l, ldl, watch);
   linalg_syrk('T', n1, n2, 1.0, l21, ldl, 1.0, l, ldl);
   linalg_trmm('L', 'T', n2, n1, l22, ldl, l21, ldl);
-  linalg_lower_gram(n2, l22, ldl);
+  linalg_lower_gram(n2, l22, ldl, watch);
 }
 
 /* L21 = A21 L11^-T by a product with the inverse at hand, where a factorisation alone would have to
  * solve. */
-static gps_status factor_inverse(size_t n, double *a, size_t lda, double *log_det) {
+static gps_status factor_inverse(size_t n, double *a, size_t lda, double *log_det,
+                                 const gps_watch *watch) {
   if (n <= LEAF) {
     const gps_status status = linalg_cholesky(n, a, lda);
     if (status != GPS_OK) return status;
     *log_det += linalg_log_det(n, a, lda);
-    return linalg_invert_lower(n, a, lda);
+    return linalg_invert_lower(n, a, lda, watch);
   }
+  if (gps_must_stop(watch)) return GPS_INTERRUPTED;
   const size_t n1 = split(n), n2 = n - n1;
   double *a21 = a + n1, *a22 = a + n1 + n1 * lda;
-  gps_status status = factor_inverse(n1, a, lda, log_det);
+  gps_status status = factor_inverse(n1, a, lda, log_det, watch);
   if (status != GPS_OK) return status;
   linalg_trmm('R', 'T', n2, n1, a, lda, a21, lda);
   linalg_syrk('N', n2, n1, -1.0, a21, lda, 1.0, a22, lda);
-  status = factor_inverse(n2, a22, lda, log_det);
+  status = factor_inverse(n2, a22, lda, log_det, watch);
   if (status != GPS_OK) return status;
   join_inverses(n1, n2, a, lda);
   return GPS_OK;
 }
 
 gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition,
-                                 double *log_det) {
+                                 double *log_det, const gps_watch *watch) {
   *log_det = 0.0;
   /* Measured against extended precision: up to here the joint route loses one digit on LAPACK. */
-  if (condition <= 1e8) return factor_inverse(n, a, lda, log_det);
+  if (condition <= 1e8) return factor_inverse(n, a, lda, log_det, watch);
   const gps_status status = linalg_cholesky(n, a, lda);
   if (status != GPS_OK) return status;
   *log_det = linalg_log_det(n, a, lda);
-  return linalg_invert_lower(n, a, lda);
+  return linalg_invert_lower(n, a, lda, watch);
 }
 
 void linalg_mirror(size_t n, double *a, size_t lda) {

@@ -1,7 +1,7 @@
 /* Dense linear algebra on R's BLAS and LAPACK, in our shapes. Matrices are column-major; a
  * symmetric or triangular matrix is its lower triangle, and the other half is neither read nor
  * written unless a comment says so. Main thread only, no allocation. No dimension may exceed
- * INT_MAX. */
+ * INT_MAX. What is many calls of BLAS asks a watch between them, which may be NULL. */
 #ifndef GPSELECT_LINALG_H
 #define GPSELECT_LINALG_H
 
@@ -45,16 +45,16 @@ void linalg_cholesky_solve(size_t n, const double *l, size_t ldl, size_t n_rhs, 
 gps_status linalg_solve_spd(size_t n, double *a, size_t n_rhs, double *b);
 
 /* L -> L^-1. */
-gps_status linalg_invert_lower(size_t n, double *l, size_t ldl);
+gps_status linalg_invert_lower(size_t n, double *l, size_t ldl, const gps_watch *watch);
 
 /* L -> L'L. With L^-1 in place of L that is A^-1. */
-void linalg_lower_gram(size_t n, double *l, size_t ldl);
+void linalg_lower_gram(size_t n, double *l, size_t ldl, const gps_watch *watch);
 
 /* A -> L^-1 with A = L L', and log |A|. `condition` is an upper bound of A's condition number: up
  * to 1e8 factor and inverse are computed together, which is faster but whose error grows faster
  * with the condition number. */
 gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition,
-                                 double *log_det);
+                                 double *log_det, const gps_watch *watch);
 
 /* Copies the lower triangle to the upper one. */
 void linalg_mirror(size_t n, double *a, size_t lda);

@@ -35,7 +35,7 @@ static int kind_of(const gps_problem *problem) { return (int)problem->input[OPTI
 /* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of
  * sigma. */
 static gps_status invert_factor(const double *sigma, size_t n_dims, double *whitener,
-                                double *log_det) {
+                                double *log_det, const gps_watch *watch) {
   const size_t stride = stride_of(n_dims);
   memset(whitener, 0, stride * n_dims * sizeof *whitener);
   for (size_t j = 0; j < n_dims; j++) {
@@ -45,7 +45,7 @@ static gps_status invert_factor(const double *sigma, size_t n_dims, double *whit
   if (status != GPS_OK) return status;
   *log_det = 0;
   for (size_t j = 0; j < n_dims; j++) *log_det += 2 * log(whitener[j * (stride + 1)]);
-  return linalg_invert_lower(n_dims, whitener, stride);
+  return linalg_invert_lower(n_dims, whitener, stride, watch);
 }
 
 /* whitener: inverse Cholesky factors [stride x D x C], inverse standard deviations [D x C] or [C];
@@ -59,10 +59,12 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
   (void)y;
   for (size_t c = 0; c < n_clusters; c++) {
     double log_det = 0;
+    if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
     if (kind == FULL) {
       const size_t stride = stride_of(n_dims);
-      const gps_status status = invert_factor(sigma + c * n_dims * n_dims, n_dims,
-                                              whitener + c * stride * n_dims, &log_det);
+      const gps_status status =
+          invert_factor(sigma + c * n_dims * n_dims, n_dims, whitener + c * stride * n_dims,
+                        &log_det, problem->watch);
       if (status != GPS_OK) return status;
     } else if (kind == DIAGONAL) {
       for (size_t d = c * n_dims; d < (c + 1) * n_dims; d++) {
@@ -324,6 +326,7 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats,
   update_pi(n_clusters, stats[ON], problem->input[OPTIONS][PI_FLOOR], params_new[PI], events);
   for (size_t c = 0; c < n_clusters; c++) {
     const double on = stats[ON][c];
+    if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
     if (on < 1) {
       events[EVENT_EMPTY]++;
       continue;

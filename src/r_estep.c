@@ -3,8 +3,6 @@
  * mathematics is in infer_*.c and model_*.c. */
 #include <string.h>
 
-#include <R_ext/Utils.h>
-
 #include "blocks.h"
 #include "infer.h"
 #include "r_model.h"
@@ -14,9 +12,9 @@
 #define WAVE_DOUBLES ((size_t)1 << 22)
 /* Blocks in a wave for each thread. */
 #define WAVE_BLOCKS 8
-/* Work of one block, in numbers that a point's states or sweeps touch, between two questions
- * whether the user interrupts: well below a second for all blocks of a wave. */
-#define SLICE_WORK ((size_t)1 << 20)
+/* Work of one block in its first slice, in numbers that a point's states or sweeps touch: far below
+ * a tenth of a second for all blocks of a wave. Later slices are as long as the clock says. */
+#define SLICE_WORK ((size_t)1 << 18)
 
 /* A wave: several blocks in flight, each with statistics of its own, slice by slice. */
 typedef struct {
@@ -29,7 +27,7 @@ typedef struct {
   const gps_posterior *posterior;
   int n_stats, n_threads, wants_stats;
   size_t stats_length, scratch_length, ints_length;
-  size_t n_slice;            /* points of a block in one slice */
+  size_t n_slice;            /* points of a block in the next slice: between two questions */
   const size_t *stat_offset; /* [n_stats] into a block's statistics */
   double *stats;             /* [stats_length x blocks in the wave] */
   double *scratch;           /* [scratch_length x n_threads] */
@@ -73,15 +71,19 @@ static void clear_stats(const wave_job *job, int n_blocks) {
 }
 
 /* Blocks first .. first + n_blocks - 1. The failure with the smallest data point is reported. */
-static void run_wave(const wave_job *job, size_t first, int n_blocks, failure *results) {
+static void run_wave(wave_job *job, size_t first, int n_blocks, failure *results) {
   clear_stats(job, n_blocks);
   for (int b = 0; b < n_blocks; b++) results[b].status = GPS_OK;
-  for (size_t start = 0; start < GPS_BLOCK_POINTS; start += job->n_slice) {
+  for (size_t start = 0, n = 0; start < GPS_BLOCK_POINTS; start += n) {
+    const double began = clock_seconds();
+    n = job->n_slice;
 #pragma omp parallel for num_threads(job->n_threads) \
     schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
     for (int b = 0; b < n_blocks; b++)
       run_slice(job, first + (size_t)b, b, start, thread_number(), results + b);
-    R_CheckUserInterrupt();
+    ask_watch();
+    job->n_slice = adapt_slice(n, clock_seconds() - began);
+    if (job->n_slice > GPS_BLOCK_POINTS) job->n_slice = GPS_BLOCK_POINTS;
   }
   for (int b = 0; b < n_blocks; b++) {
     if (results[b].status != GPS_OK) {

@@ -45,6 +45,7 @@ gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SE
                  .shifted = shifted,
                  .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
                  .n_threads = view_int(n_threads, "n_threads"),
+                 .watch = begin_watch(),
                  .scratch = alloc_doubles(gp_dense_scratch(n_dims, n_points), 1)};
   if (n_points == 0) raise_error("argument", "There must be at least one data point.");
   if (gp.n_threads < 1) gp.n_threads = 1;
@@ -66,6 +67,7 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   const gp_dense gp = new_dense(&kernel, theta, y, PROTECT(Rf_ScalarReal(0.0)), n_threads);
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
   gp_dense_kernel(&gp, REAL(k));
+  end_watch();
   linalg_mirror((size_t)n, REAL(k), (size_t)n);
   UNPROTECT(2);
   return k;
@@ -119,7 +121,8 @@ SEXP r_gp_prepare(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   gp_dense gp = new_dense(&kernel, theta, y, VECTOR_ELT(result, 1), n_threads);
   double *inverse = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
   factor_or_raise(&gp, inverse);
-  linalg_lower_gram(gp.n_points, inverse, gp.n_points);
+  linalg_lower_gram(gp.n_points, inverse, gp.n_points, gp.watch);
+  end_watch();
   linalg_mirror(gp.n_points, inverse, gp.n_points);
   *jitter = gp.jitter;
   UNPROTECT(1);
@@ -172,6 +175,7 @@ SEXP r_gp_predict_means(SEXP code, SEXP theta, SEXP y, SEXP alpha, SEXP newdata,
   const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, n_new));
   gp_dense_predict(&gp, n_targets, weights, NULL, (size_t)n_new, x_new, REAL(mean), NULL,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
+  end_watch();
   UNPROTECT(2);
   return mean;
 }
@@ -195,6 +199,7 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP
   gp_dense_weigh(&gp, n_targets, l, alpha);
   gp_dense_predict(&gp, n_targets, alpha, l, (size_t)n_new, x_new, mean, variance,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
+  end_watch();
   UNPROTECT(1);
   return result;
 }

@@ -3,7 +3,7 @@
 #define GPSELECT_R_GP_H
 
 #include "gp.h"
-#include "r_shell.h"
+#include "r_watch.h"
 
 /* The kernel described by list(type, ard), for points of n_dims dimensions. */
 gps_kernel view_kernel(SEXP code, size_t n_dims);

@@ -25,7 +25,8 @@ static gp_cross new_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, 
   gp_cross cross = {.kernel = kernel,
                     .theta = view_theta(theta, kernel),
                     .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
-                    .n_threads = threads_of(n_threads)};
+                    .n_threads = threads_of(n_threads),
+                    .watch = begin_watch()};
   if (n == 0) raise_error("argument", "There must be at least one data point.");
   kernel_find_centre(n, x, &cross.centre);
   return cross;
@@ -105,6 +106,7 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
     double *panel = features + from * q;
+    ask_watch();
     gp_inducing_features(&basis, width, x + from * n_dims, from > 0, panel, residual + from,
                          scratch);
     if (scale) gp_scale_features(q, width, white, residual + from, panel, scale + from);
@@ -135,7 +137,8 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   memcpy(transform, moments, (size_t)q * (size_t)q * sizeof *transform);
   const gps_status status =
       gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
-                   transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1));
+                   transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1),
+                   begin_watch());
   if (status != GPS_OK) raise_status(status, "The features' moments", SIZE_MAX);
   for (int j = 1; j < q; j++)
     memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
@@ -190,7 +193,8 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
                                .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),
                                .features = view_matrix(features, -1, -1, "features"),
                                .scale = view_scale(scale, n),
-                               .weight = view_number(weight, "weight")};
+                               .weight = view_number(weight, "weight"),
+                               .watch = begin_watch()};
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, (int)n);
   double *scratch = alloc_doubles(gp_affinity_scratch(q, n_targets), 1);
@@ -201,6 +205,7 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
   }
   double *leverage = hang_doubles(result, 1, (R_xlen_t)n);
   gp_affinity_means(&job, leverage, mean, scratch);
+  end_watch();
   if (TYPEOF(targets) == VECSXP) {
     const gp_slots slots =
         view_slots(list_need(targets, "selected"), list_need(targets, "prob_on"), n, n_targets);

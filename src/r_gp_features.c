@@ -22,7 +22,8 @@ static feature_form new_features(const gps_kernel *kernel, SEXP theta, SEXP y, S
                               .theta = view_theta(theta, kernel),
                               .jitter = view_number(jitter, "jitter"),
                               .n_points = n,
-                              .moment = moment},
+                              .moment = moment,
+                              .watch = begin_watch()},
                        .n_features = q,
                        .features = alloc_doubles(q, n),
                        .factor = alloc_doubles(q, q),
@@ -52,6 +53,7 @@ SEXP r_gp_features_prepare(SEXP code, SEXP theta, SEXP y, SEXP jitter) {
   gp_features_basis(q, n, form.factor, form.scale, basis, leverage);
   hang_doubles(result, 2, 1)[0] = kernel_noise(&kernel, form.gp.theta) + form.gp.jitter;
   hang_doubles(result, 3, 1)[0] = form.gp.jitter;
+  end_watch();
   UNPROTECT(1);
   return result;
 }
@@ -85,6 +87,7 @@ SEXP r_gp_features_evaluate(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP roo
       gp_features_evaluate(&form.gp, 1, &targets, -HUGE_VAL, cross, target_sq, value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = form.gp.jitter;
+  end_watch();
   UNPROTECT(1);
   return result;
 }
@@ -106,6 +109,7 @@ SEXP r_gp_features_weights(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targ
   memcpy(hang_matrix(result, 1, (int)q, (int)q), form.factor, q * q * sizeof(double));
   memcpy(hang_doubles(result, 2, (R_xlen_t)q), form.scale, q * sizeof(double));
   hang_doubles(result, 3, 1)[0] = form.gp.jitter;
+  end_watch();
   UNPROTECT(1);
   return result;
 }

@@ -14,7 +14,8 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
                    .centre = view_doubles(list_need(basis, "centre"), n_dims, "centre"),
                    .n_points = (size_t)n_cols_of(y),
                    .x = view_matrix(y, n_dims, -1, "y"),
-                   .n_threads = view_int(n_threads, "n_threads")};
+                   .n_threads = view_int(n_threads, "n_threads"),
+                   .watch = begin_watch()};
   R_xlen_t at = 0;
   for (int t = 0; t < kernel->n_terms; t++) {
     if (kernel->term[t].type->kind != KERNEL_STATIONARY) continue;
@@ -35,6 +36,7 @@ SEXP r_gp_fourier_features(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP n_thr
   const SEXP features =
       PROTECT(Rf_allocMatrix(REALSXP, (int)gp_fourier_n_features(&gp), n_cols_of(y)));
   gp_fourier_features(&gp, REAL(features), alloc_doubles(gp_fourier_features_scratch(&gp), 1));
+  end_watch();
   UNPROTECT(1);
   return features;
 }
@@ -53,6 +55,7 @@ SEXP r_gp_fourier_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitte
   double *features = alloc_doubles(gp_fourier_n_features(&gp), gp.n_points);
   *added = view_number(jitter, "jitter");
   gp_fourier_features(&gp, features, alloc_doubles(gp_fourier_features_scratch(&gp), 1));
+  end_watch();
   const gps_status status =
       gp_fourier_evaluate(&gp, &targets, features, added, value, gradient,
                           alloc_doubles(gp_fourier_evaluate_scratch(&gp, targets.rank), 1));

@@ -3,7 +3,6 @@
 #include "r_gp.h"
 
 #include <R_ext/Applic.h>
-#include <R_ext/Utils.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -68,8 +67,10 @@ static void evaluate_at(refit *fit, const double *theta) {
     memset(fit->gradient, 0, n_bytes);
     return;
   }
-  R_CheckUserInterrupt();
-  if (fit->evaluate(fit, 0, &fit->value, fit->gradient) != GPS_OK) {
+  ask_watch();
+  const gps_status status = fit->evaluate(fit, 0, &fit->value, fit->gradient);
+  if (status == GPS_INTERRUPTED) end_watch();
+  if (status != GPS_OK) {
     fit->value = fit->least - 10.0 * (fabs(fit->least) + fit->scale);
     memset(fit->gradient, 0, n_bytes);
   }
@@ -126,6 +127,7 @@ static void prepare_features(refit *fit, const gps_kernel *kernel, SEXP y) {
       (gp_features){.kernel = kernel,
                     .n_points = n,
                     .moment = moment,
+                    .watch = begin_watch(),
                     .scratch = alloc_doubles(gp_features_scratch(q, fit->targets.rank), 1)};
   fit->evaluate = evaluate_features;
 }

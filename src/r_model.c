@@ -82,8 +82,13 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
     input[i] = x == R_NilValue ? NULL : view_doubles(x, length_of(lengths, name), name);
   }
   const int *sizes = view_ints(shape, 2, "shape");
-  const gps_problem problem = {{sizes[0], sizes[1]}, block.first_row, block.n_points, 1.0, 0, input,
-                               block.sparse};
+  const gps_problem problem = {.shape = {sizes[0], sizes[1]},
+                               .first_row = block.first_row,
+                               .n_points = block.n_points,
+                               .beta = 1.0,
+                               .input = input,
+                               .sparse = block.sparse,
+                               .watch = begin_watch()};
   return problem;
 }
 

@@ -3,7 +3,7 @@
 #ifndef GPSELECT_R_MODEL_H
 #define GPSELECT_R_MODEL_H
 
-#include "r_shell.h"
+#include "r_watch.h"
 
 /* A block of the data as R hands it over: columns y_offset .. y_offset + n_points - 1 of y. */
 typedef struct {

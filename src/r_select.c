@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include <R_ext/Utils.h>
-
 #include "r_model.h"
 
 /* list(seed = two integers, start, iteration) */
@@ -101,9 +99,9 @@ static gps_screen read_screen(SEXP list) {
   return screen;
 }
 
-/* Work between two questions whether the user interrupts, in numbers that the gains may touch: well
- * below a second. */
-#define SLICE_WORK ((size_t)1 << 26)
+/* Work of the first slice, in numbers that the gains may touch: far below a tenth of a second.
+ * Later slices are as long as the clock says. */
+#define SLICE_WORK ((size_t)1 << 22)
 
 /* Screens slice by slice; the value is the number of gains. */
 static double run_slices(const screen_job *job, int n_threads, int *selected) {
@@ -116,15 +114,18 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
   const size_t n_points = (size_t)job->problem->n_points;
   const size_t n_dims = (size_t)job->problem->shape.n_dims;
   const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * n_dims;
-  const size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = slice * (size_t)n_threads;
+  size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = 0;
   double n_gains = 0;
   for (size_t from = 0; from < n_points; from += step) {
+    const double began = clock_seconds();
+    step = slice * (size_t)n_threads;
     const size_t to = step < n_points - from ? from + step : n_points;
     const screen_outcome outcome = screen_points(job, from, to, n_threads, selected, scratch, ints);
     if (outcome.status != GPS_OK)
       raise_status(outcome.status, "Screening", job->problem->first_row + outcome.bad_point);
     n_gains += outcome.n_gains;
-    R_CheckUserInterrupt();
+    ask_watch();
+    slice = adapt_slice(slice, clock_seconds() - began);
   }
   return n_gains;
 }

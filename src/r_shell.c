@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "r_watch.h"
+
 SEXP list_get(SEXP list, const char *name) {
   const SEXP names = Rf_getAttrib(list, R_NamesSymbol);
   if (TYPEOF(list) != VECSXP || TYPEOF(names) != STRSXP) return R_NilValue;
@@ -115,6 +117,7 @@ void raise_error(const char *class, const char *format, ...) {
 }
 
 void raise_status(gps_status status, const char *where, size_t row) {
+  if (status == GPS_INTERRUPTED) end_watch();
   const char *cause = status == GPS_NOT_POSDEF   ? "a matrix is not positive definite"
                       : status == GPS_NOT_FINITE ? "a value is not finite"
                                                  : "the model broke its contract";

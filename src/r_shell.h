@@ -40,7 +40,8 @@ int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols);
 /* Raise an R condition of class gps_error_<class>. Does not return. */
 void raise_error(const char *class, const char *format, ...);
 
-/* Raise the error for a failed status of the core; `row` is the 0-based data point, or SIZE_MAX. */
+/* Raise the error for a failed status of the core; `row` is the 0-based data point, or SIZE_MAX. An
+ * interrupted core is no error: the jump goes on that the watch has kept. */
 void raise_status(gps_status status, const char *where, size_t row);
 
 #endif

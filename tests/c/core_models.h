@@ -45,7 +45,8 @@ static inline void core_binary_sparse(core_case *it) {
   const double *input[8] = {it->w,    it->pi,   it->sigma2, it->options,
                             it->gram, it->proj, it->prior,  it->y_square};
   for (int i = 0; i < 8; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL};
+  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
+                               NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -70,7 +71,8 @@ static inline void core_spike_slab(core_case *it, int kind) {
   const double *input[10] = {it->w,       it->pi,   it->mu,   it->psi,   it->sigma2,
                              it->options, it->gram, it->proj, it->prior, it->y_square};
   for (int i = 0; i < 10; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL};
+  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
+                               NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -114,7 +116,8 @@ static inline void core_mixture(core_case *it, int kind) {
   const double *input[7] = {it->w,       it->sigma,    it->pi,       it->centre,
                             it->options, it->whitener, it->log_scale};
   for (int i = 0; i < 7; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL};
+  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
+                               NULL};
   it->problem = problem;
   double *prepared[2] = {it->whitener, it->log_scale};
   it->model->prepare(&it->problem, it->y, prepared);

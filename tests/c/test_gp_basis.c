@@ -47,7 +47,7 @@ static void build(basis_case *c, size_t n, double lengthscale, int n_threads) {
   c->shifted = doubles(n * N_DIMS);
   for (size_t i = 0; i < n * N_DIMS; i++) c->x[i] = 4.0 * number(i);
   if (n > 1) memcpy(c->x + N_DIMS, c->x, N_DIMS * sizeof *c->x);
-  c->cross = (gp_cross){&c->kernel, c->theta, {N_DIMS, c->origin, c->mean}, n_threads};
+  c->cross = (gp_cross){&c->kernel, c->theta, {N_DIMS, c->origin, c->mean}, n_threads, NULL};
   kernel_find_centre(n, c->x, &c->cross.centre);
   kernel_shift(&c->cross.centre, n, c->x, c->shifted);
 }
@@ -166,8 +166,8 @@ static void test_leave_out(void) {
         for (size_t i = 0; i < Q * Q; i++) gram[i] += f[i % Q] * f[i / Q] / scale;
       }
       memcpy(transform, gram, sizeof gram);
-      CHECK(gp_transform(Q, N, noise, transform, &jitter, gram) == GPS_OK && jitter == 0.0);
-      const gp_affinity_job job = {Q, N, H, transform, cross, features, NULL, weight};
+      CHECK(gp_transform(Q, N, noise, transform, &jitter, gram, NULL) == GPS_OK && jitter == 0.0);
+      const gp_affinity_job job = {Q, N, H, transform, cross, features, NULL, weight, NULL};
       if (pass == 0) {
         gp_affinity_means(&job, leverage, mean, scratch);
         gp_leave_out_slots(&job, leverage, &slots, mean);

@@ -67,7 +67,7 @@ static void spread(const sparse_case *c, int n_threads, double *affinity) {
                         .down = down,
                         .across = across};
   const gp_spread_job job = {&targets, &grid,     N_TRAIN,  c->coef,
-                             N_POINTS, c->column, c->scale, c->left_out};
+                             N_POINTS, c->column, c->scale, c->left_out, NULL};
   double *scratch = malloc(gp_spread_scratch(&job) * (size_t)n_threads * sizeof *scratch);
   for (size_t i = 0; i < c->n_latents * N_POINTS; i++) affinity[i] = NAN;
   gp_spread(&job, n_threads, affinity, scratch);

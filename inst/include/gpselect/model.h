@@ -8,10 +8,17 @@
 #include <stddef.h>
 
 #include "rng.h"
+#include "watch.h"
 
 #define GPS_MODEL_API 1
 
-typedef enum { GPS_OK = 0, GPS_NOT_POSDEF, GPS_NOT_FINITE, GPS_BAD_MODEL } gps_status;
+typedef enum {
+  GPS_OK = 0,
+  GPS_NOT_POSDEF,
+  GPS_NOT_FINITE,
+  GPS_BAD_MODEL,
+  GPS_INTERRUPTED /* a watch said so */
+} gps_status;
 
 typedef struct {
   int n_dims, n_latents;
@@ -44,6 +51,7 @@ typedef struct {
   int iteration;
   const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
   const gps_sparse *sparse;   /* the data of the block once more where they are sparse, or NULL */
+  const gps_watch *watch;     /* to be asked where a call may take more than a tenth of a second */
 } gps_problem;
 
 /* One data point. */

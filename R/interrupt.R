@@ -1,0 +1,78 @@
+# What cuts work short, an interrupt, R's own time limit or that of a fit, and what the fit returns
+# then: its last complete E-step. Interrupts are suspended during a fit but in until_cut(), which
+# awaits them; the core asks for them and for the deadline while it is at work (src/r_watch.c).
+
+clock <- new.env(parent = emptyenv())
+clock$deadline <- Inf
+
+elapsed <- function() proc.time()[["elapsed"]]
+
+# Evaluates `code`, which ends in a condition where it is still at work at the deadline.
+with_deadline <- function(deadline, code) {
+  before <- clock$deadline
+  on.exit(clock$deadline <- before)
+  clock$deadline <- deadline
+  code
+}
+
+# Asked by the core, and between blocks of data.
+check_deadline <- function() {
+  if (elapsed() <= clock$deadline) return(invisible())
+  # Once: what is called on the way out is not cut short.
+  clock$deadline <- Inf
+  stop(errorCondition("The time limit is reached.", class = "gps_time_limit", call = NULL))
+}
+
+# The value of `code`, or what cut it short, of class gps_cut. The deadline is awaited, and where
+# there is a fit to return (`has_fit`) interrupts and R's own time limits: else these go on.
+until_cut <- function(deadline, has_fit, code) {
+  cut <- function(status) structure(list(status = status), class = "gps_cut")
+  limited <- function() {
+    tryCatch(allowInterrupts(with_deadline(deadline, code)),
+             gps_time_limit = function(condition) cut("time_limit"))
+  }
+  if (!has_fit) return(limited())
+  tryCatch(limited(), interrupt = function(condition) cut("interrupted"),
+           error = function(condition) {
+             if (is_time_limit(condition)) cut("interrupted") else stop(condition)
+           })
+}
+
+is_cut <- function(x) inherits(x, "gps_cut")
+
+# setTimeLimit() raises a plain error, which only its message tells from others.
+is_time_limit <- function(condition) {
+  messages <- c("reached elapsed time limit", "reached CPU time limit",
+                "reached session elapsed time limit", "reached session CPU time limit")
+  inherits(condition, "gps_time_limit") ||
+    conditionMessage(condition) %in% gettext(messages, domain = "R")
+}
+
+# A state whose work was cut short.
+cut_state <- function(state, cut) {
+  state$cut <- cut
+  state
+}
+
+# Whether there is a fit of all data points to return: the state, or a start before it, has a
+# complete E-step of them.
+has_fit <- function(task, state = NULL) {
+  isTRUE(task$has_fit) || !is.null(state$complete) && !isTRUE(task$is_part)
+}
+
+# A state without a complete E-step goes on until it has one.
+deadline_of <- function(task, state) if (is.null(state$complete)) Inf else task$deadline
+
+# The last complete E-step as the state's: parameters, slots and bound that belong together.
+take_complete <- function(state) {
+  state[names(state$complete)] <- state$complete
+  state
+}
+
+# Goes on with an interrupt that a fit has answered, where the user stopped more than the fit. What
+# is there already travels in the condition.
+raise_interrupt <- function(...) {
+  signalCondition(structure(class = c("interrupt", "condition"),
+                            list(message = "", call = NULL, ...)))
+  invokeRestart("abort")
+}
