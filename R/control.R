@@ -227,10 +227,15 @@ resolve_threads <- function(n_threads) {
 #' @export
 print.gps_control <- function(x, ...) {
   refuse_shown(list(...))
-  shown <- Filter(Negate(is.null), unclass(check_control(x, "x")))
+  show_settings(check_control(x, "x"))
+  invisible(x)
+}
+
+# One line a setting that is not NULL.
+show_settings <- function(x) {
+  shown <- Filter(Negate(is.null), unclass(x))
   values <- vapply(shown, function(x) {
     if (is.function(x)) "a function" else paste(format(x), collapse = ", ")
   }, "")
   cat(sprintf("%-10s %s", names(shown), values), sep = "\n")
-  invisible(x)
 }

@@ -22,8 +22,9 @@
 #'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
 #'   targets, of the approximation if it is one, with `df` the number of parameters that were
 #'   learned, coordinates of inducing points included, and `nobs` the number of data points.
-#'   `nobs()`: that number. `summary()`: a list with the parameters, the log marginal likelihood and
-#'   the share of the targets' variance that leave-one-out prediction explains.
+#'   `nobs()`: that number. `sigma()`: standard deviation of the kernel's white noise. `summary()`:
+#'   a list with the parameters, the log marginal likelihood and the share of the targets' variance
+#'   that leave-one-out prediction explains.
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))

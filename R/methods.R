@@ -21,12 +21,15 @@
 #' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
 #' `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit is.
 #'
-#' Every method first checks that the fit is as `gps_fit()` made it.
+#' Every method first checks that the fit is as `gps_fit()` made it. Other generics of R, such as
+#' `deviance()` or `vcov()`, are errors that say what there is instead, and so are all of them for a
+#' model, kernel or selector that has not been fitted.
 #' @return
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
 #' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
 #'   scale of a slab, which `W` can take over, is none), and `nobs`.
 #' * `nobs()`: the number of data points.
+#' * `sigma()`: standard deviation of the noise, of models that have one (`sigma2`).
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
 #'   and 1; where components have places a data frame of `point`, `component`, `row`, `column`) and,

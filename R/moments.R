@@ -23,7 +23,7 @@ data_moments <- function(y) {
 }
 
 # From n x D data as gps_bind() has them; moments stay what they are.
-as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(t(y))
+as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(unname(t(y)))
 
 block_moments <- function(y) {
   centre <- rowMeans(y)

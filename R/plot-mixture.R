@@ -86,7 +86,7 @@ draw_label <- function(centre, k) {
 # One dimension: histogram, the clusters' densities and their sum.
 draw_densities <- function(fit, y) {
   n_clusters <- ncol(fit$params$mu)
-  bars <- graphics::hist(y[1, ], breaks = "FD", plot = FALSE)
+  bars <- graphics::hist(y[1, ], breaks = if (diff(range(y)) > 0) "FD" else 1, plot = FALSE)
   if (length(bars$counts) > 80) bars <- graphics::hist(y[1, ], breaks = 80, plot = FALSE)
   at <- seq(min(bars$breaks), max(bars$breaks), length.out = 400)
   density <- vapply(seq_len(n_clusters), function(k) {

@@ -45,9 +45,29 @@ gps_source_binary <- function(path, d,
       "data points of %d %ss, %.0f bytes each."
     ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes))
   }
+  if (type == "float") tell_doubles(state$path, endian, offset)
   new_source("binary", as.integer(n), d, names, type = type, endian = endian, offset = offset,
              path = state$path, size = state$size, time = state$time)
 }
+
+# The halves of doubles that hold their last digits are floats of any size, or all 0 where the
+# numbers are whole: a sample of the file tells.
+tell_doubles <- function(path, endian, offset) {
+  connection <- file(path, "rb")
+  on.exit(close(connection))
+  seek(connection, offset)
+  values <- matrix(head_pairs(readBin(connection, "double", 2000, 4, endian = endian)), 2)
+  if (endian == "big") values <- values[2:1, , drop = FALSE]
+  is_odd <- !is.finite(values) | values != 0 & (abs(values) > 1e25 | abs(values) < 1e-25)
+  last <- mean(is_odd[1, ])
+  is_whole <- all(values[1, ] %in% 0) && mean(values[2, ] != 0, na.rm = TRUE) > 0.5
+  if (ncol(values) < 10 || any(is_odd[2, ]) || !(last > 0.2 || is_whole)) return(invisible())
+  gps_warn(sprintf(paste("The numbers of %s look like doubles that are read as two floats each:",
+                         "`type` = \"double\"?"), quoted(path)))
+}
+
+# As many as are pairs.
+head_pairs <- function(x) x[seq_len(2 * (length(x) %/% 2))]
 
 # What readBin() needs for each type.
 binary_types <- list(
@@ -130,7 +150,8 @@ open_binary <- function(source) {
 
 #' Data in an HDF5 file
 #'
-#' A two-dimensional numeric dataset of an HDF5 file, through the package hdf5r.
+#' A two-dimensional numeric dataset of an HDF5 file, through the package hdf5r. Truth values are
+#' read as 0 and 1.
 #'
 #' HDF5 stores the last dimension of a dataset together, R the first, so that the dimensions of the
 #' same dataset are named in reverse order by R and by most other programs. `points` is as R, with
@@ -196,10 +217,28 @@ check_dataset <- function(set, dataset) {
   type <- set$get_type()
   on.exit(type$close())
   kind <- as.character(type$get_class())
+  if (kind == "H5T_ENUM") return(check_truth_values(type$get_labels(), dataset))
   if (!kind %in% c("H5T_INTEGER", "H5T_FLOAT")) {
     gps_abort(sprintf("`dataset` must be numeric, but %s is of class %s.", quoted(dataset),
                       kind))
   }
+}
+
+# Truth values are stored as an enumeration of FALSE and TRUE.
+check_truth_values <- function(labels, dataset) {
+  if (all(toupper(labels) %in% c("FALSE", "TRUE", "NA"))) return(invisible())
+  gps_abort(sprintf(paste(
+    "`dataset` must be numeric or logical, but %s has categories (%s): write a column of 0 and 1",
+    "for each of them."
+  ), quoted(dataset), paste(quoted(utils::head(labels, 4)), collapse = ", ")))
+}
+
+# Numbers of what hdf5r read: truth values come as logical, or as categories that are called so.
+plain_values <- function(values) {
+  if (is.factor(values) || inherits(values, "factor_ext")) {
+    values <- c(FALSE. = 0, TRUE. = 1)[paste0(toupper(as.character(values)), ".")]
+  }
+  as.double(plain_numbers(values))
 }
 
 #' @export
@@ -228,8 +267,8 @@ with_reader.gps_source_hdf5 <- function(source, use) {
         if (is_time_limit(condition)) stop(condition)
         abort_read(from, to, conditionMessage(condition), parent = condition)
       })
-      if (is_rows) values <- t(values)
-      matrix(as.double(values), n_read(source))
+      values <- plain_values(values)
+      if (is_rows) t(matrix(values, to - from + 1)) else matrix(values, n_read(source))
     })
   })
 }

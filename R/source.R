@@ -30,7 +30,7 @@
 #' @param names NULL or `d` names of the columns.
 #' @param x a source.
 #' @param ... nothing.
-#' @return an object of class `gps_source`.
+#' @return an object of class `gps_source`; `dim()` of one is `c(n, d)`.
 #' @seealso [gps_source_binary()], [gps_source_hdf5()]
 #' @examples
 #' set.seed(1)

@@ -141,3 +141,47 @@ test_that("what needs hdf5r says so", {
   skip_if(requireNamespace("hdf5r", quietly = TRUE))
   expect_gps_error(gps_source_hdf5("any", "y"), "gps_source_hdf5() needs the package hdf5r")
 })
+
+test_that("doubles that are read as floats are pointed out, floats are not", {
+  path <- tempfile()
+  on.exit(unlink(path))
+  set.seed(65)
+  for (values in list(rnorm(300), round(rnorm(300, 5, 10)), 1e6 * runif(300))) {
+    for (endian in c("little", "big")) {
+      writeBin(values, path, endian = endian)
+      expect_warning(gps_source_binary(path, 3, "float", endian), "`type` = \"double\"?",
+                     class = "gps_warning", fixed = TRUE)
+      expect_silent(gps_source_binary(path, 3, "double", endian))
+      writeBin(values, path, size = 4, endian = endian)
+      expect_silent(gps_source_binary(path, 3, "float", endian))
+    }
+  }
+})
+
+test_that("truth values and 64-bit integers in HDF5 files are numbers, other categories are not", {
+  skip_if_not_installed("hdf5r")
+  path <- tempfile(fileext = ".h5")
+  on.exit(unlink(path))
+  set.seed(66)
+  flags <- matrix(runif(60) < 0.4, 20)
+  file <- hdf5r::H5File$new(path, "w")
+  file[["flags"]] <- flags
+  add <- function(name, labels) {
+    type <- hdf5r::H5T_ENUM$new(labels = labels, values = 0:1)
+    coded <- hdf5r::factor_ext(as.integer(flags), values = 0:1, levels = labels)
+    dim(coded) <- c(20, 3)
+    file$create_dataset(name, robj = coded, dtype = type, dims = c(20, 3))
+  }
+  add("lower", c("false", "true"))
+  add("letters", c("a", "b"))
+  holes <- flags
+  holes[3, 2] <- NA
+  file[["holes"]] <- holes
+  file$close_all()
+  for (name in c("flags", "lower")) {
+    expect_identical(rows_data(gps_source_hdf5(path, name), 1:20), t(flags) + 0)
+    expect_identical(rows_data(gps_source_hdf5(path, name, "columns"), 1:3), flags + 0)
+  }
+  expect_gps_error(rows_data(gps_source_hdf5(path, "holes"), 1:5), "row 3, column 2 is NA", "data")
+  expect_gps_error(gps_source_hdf5(path, "letters"), "has categories (\"a\", \"b\")")
+})

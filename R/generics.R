@@ -1,0 +1,133 @@
+# Generics of R that have a default method, which makes nothing sensible of this package's objects:
+# each of them gives the right thing, or says why there is none.
+
+# Where the generics are, by the environment that defines them.
+refused_generics <- list(
+  stats = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "simulate",
+            "update", "sigma", "deviance", "weights", "model.frame", "model.matrix",
+            "df.residual", "formula", "terms", "vcov", "confint", "variable.names", "case.names",
+            "family", "anova"),
+  base = c("as.data.frame", "plot", "as.matrix"),
+  utils = c("head", "tail")
+)
+
+# What an object is, and what to do instead.
+refused_classes <- list(
+  gps_fit = c("a fit", ""),
+  gp_fit = c("a Gaussian process", ""),
+  gps_model = c("a model that has not been fitted",
+                "`fit <- gps_fit(y, model)` fits it, then ask the fit."),
+  gps_kernel = c("a kernel", "`fit <- gp_fit(x, targets, kernel)` fits it, then ask the fit."),
+  gps_selector = c("a selector", "Ask a fit that was made with it."),
+  gps_screen = c("a setting of a selector", "Ask a fit that was made with it."),
+  gps_control = c("a setting of a fit", "Ask a fit that was made with it."),
+  gps_source = c("a source of data",
+                 "Its `read(from, to)` gives data points, dim() their number; fit them first."),
+  gps_denoised = c("a denoised image", "Its `image` is the result, and its `fit` can be asked."),
+  gps_objects = c("a set of pictures", "They are in its `image` and `mask`."),
+  summary.gps_fit = c("the summary of a fit", "Ask the fit itself."),
+  summary.gp_fit = c("the summary of a Gaussian process", "Ask the fit itself.")
+)
+
+# Why a fit has no method; it has all others, or R's own is right for it.
+no_method <- c(
+  deviance = "logLik(), AIC() and BIC() judge it.",
+  weights = "All data points weigh the same.",
+  model.frame = "The data are what it was fitted to.",
+  model.matrix = "The data are what it was fitted to.",
+  formula = "It was fitted to a matrix.", terms = "It was fitted to a matrix.",
+  vcov = "Standard errors of parameters are not computed.",
+  confint = "Standard errors of parameters are not computed.",
+  df.residual = "attr(logLik(fit), \"df\") counts its parameters.",
+  anova = "AIC() and BIC() compare fits.", family = "print() says which model it is of.",
+  variable.names = "coef() has the names of the data's columns.",
+  case.names = "predict() has the names of the data's rows.",
+  as.data.frame = "as.data.frame(predict(fit)) has a row a data point.",
+  as.matrix = "predict(fit) is a matrix with a row a data point.",
+  head = "Its parts are in coef(fit), names(fit) lists what it holds.",
+  tail = "Its parts are in coef(fit), names(fit) lists what it holds.",
+  update = "Call gp_fit() again.", simulate = "predict() gives means and variances."
+)
+
+# Which generics a class refuses, of some.
+refused_by <- function(class, generics) {
+  if (class %in% c("gps_fit", "gp_fit")) return(intersect(generics, names(no_method)))
+  if (class == "summary.gp_fit") return(setdiff(generics, "coef"))
+  generics
+}
+
+# A method that refuses in words.
+refuse_generic <- function(generic, class) {
+  force(generic)
+  what <- refused_classes[[class]]
+  way <- if (nzchar(what[2])) what[2] else no_method[[generic]]
+  function(...) {
+    gps_abort(sprintf("%s() is not for %s. %s", generic, what[1], way))
+  }
+}
+
+# Lines as print() shows them.
+format_printed <- function(x, ...) {
+  refuse_shown(list(...))
+  utils::capture.output(print(x))
+}
+
+# What print() shows says all there is to say.
+summarise_itself <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  object
+}
+
+# Registers them for all classes without a method of their own.
+.onLoad <- function(libname, pkgname) {
+  space <- parent.env(environment())
+  register <- function(generic, class, method, package) {
+    own <- exists(paste0(generic, ".", class), envir = space, inherits = FALSE)
+    if (!own) registerS3method(generic, class, method, envir = asNamespace(package))
+  }
+  for (class in names(refused_classes)) {
+    for (package in names(refused_generics)) {
+      for (generic in refused_by(class, refused_generics[[package]])) {
+        register(generic, class, refuse_generic(generic, class), package)
+      }
+    }
+    register("format", class, format_printed, "base")
+    register("summary", class, summarise_itself, "base")
+  }
+}
+
+#' @rdname fit-methods
+#' @importFrom stats sigma
+#' @export
+sigma.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  check_fit(object)
+  if (is.null(object$params$sigma2)) {
+    gps_abort(paste("sigma() is not for a mixture, each cluster of which has a covariance:",
+                    "coef(fit)$sigma."))
+  }
+  sqrt(object$params$sigma2)
+}
+
+#' @rdname gp_fit-methods
+#' @export
+sigma.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  check_gp_fit(object, "object")
+  if (!has_white(object$kernel)) gps_abort("sigma() needs a kernel with kernel_white() noise.")
+  sqrt(white_variance(object$kernel, object$theta, ncol(object$x)))
+}
+
+#' @rdname gps_source
+#' @export
+dim.gps_source <- function(x) {
+  check_source(x, "x")
+  c(x$n, x$d)
+}
+
+#' @export
+print.gps_screen <- function(x, ...) {
+  refuse_shown(list(...))
+  show_settings(check_screen(x, "x"))
+  invisible(x)
+}

@@ -1,0 +1,88 @@
+# All classes of the package against the generics of R: each gives the right thing or says why not.
+
+all_objects <- function() {
+  set.seed(64)
+  y <- matrix(rnorm(100), 10)
+  quiet <- function(code) suppressWarnings(code, classes = "gps_warning")
+  gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  list(
+    gps_fit = a_fit("handcrafted"), gps_fit = a_fit("mixture"), gp_fit = gp,
+    gps_model = model_binary_sparse(3), gps_model = model_gaussian_mixture(3),
+    gps_model = model_spike_slab(3), gps_model = model_max_spike_slab(3),
+    gps_model = model_occlusive(2, c(3, 3)), gps_model = gps_bind(model_binary_sparse(3), y),
+    gps_kernel = kernel_composition(), gps_selector = selector_gp(),
+    gps_selector = selector_full(), gps_control = gps_control(), gps_screen = gps_screen(),
+    gps_source = gps_source(10, 10, function(from, to) y[from:to, , drop = FALSE]),
+    gps_denoised = quiet(gps_denoise(y, 1, model_binary_sparse(2), size = 3,
+                                     control = quick_control())),
+    gps_objects = scene_objects(2), summary.gps_fit = summary(a_fit("handcrafted")),
+    summary.gp_fit = summary(gp)
+  )
+}
+
+# What gives the right thing, by class; all else refuses.
+right <- list(
+  gps_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "simulate",
+              "update", "plot", "sigma"),
+  gp_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "plot",
+             "sigma"),
+  gps_kernel = "coef", gps_denoised = "plot", gps_objects = "plot", summary.gp_fit = "coef"
+)
+
+test_that("every generic refuses what it has no answer for, by name and with a way out", {
+  objects <- all_objects()
+  for (i in seq_along(objects)) {
+    class <- names(objects)[i]
+    for (generic in setdiff(unlist(refused_generics), right[[class]])) {
+      condition <- tryCatch(do.call(generic, unname(objects[i])), error = identity)
+      expect_s3_class(condition, "gps_error_argument")
+      expect_match(conditionMessage(condition), paste0(generic, "() is not for"), fixed = TRUE)
+    }
+  }
+})
+
+test_that("print, format and summary show every object", {
+  for (object in all_objects()) {
+    shown <- utils::capture.output(print(object))
+    if (inherits(object, "gps_kernel")) shown <- trimws(shown[-1])
+    expect_identical(format(object), shown)
+    expect_gt(length(utils::capture.output(print(summary(object)))), 0)
+  }
+})
+
+test_that("noise and sizes are given where there are any", {
+  fit <- a_fit("handcrafted")
+  expect_identical(sigma(fit), sqrt(coef(fit)$sigma2))
+  expect_gps_error(sigma(a_fit("mixture")), "coef(fit)$sigma")
+  gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(0.25), optimise = FALSE)
+  expect_identical(sigma(gp), 0.5)
+  bare <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1), optimise = FALSE)
+  expect_gps_error(sigma(bare), "kernel_white()")
+  source <- gps_source(7, 2, function(from, to) matrix(0, to - from + 1, 2))
+  expect_identical(dim(source), c(7L, 2L))
+  expect_identical(c(nrow(source), ncol(source)), c(7L, 2L))
+  source$n <- "many"
+  expect_gps_error(dim(source), "must be a source")
+})
+
+test_that("every figure of the smallest fits is drawn or refused", {
+  open <- grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  quiet <- function(code) suppressWarnings(code, classes = "gps_warning")
+  data <- list(matrix(3), matrix(c(1, 2), 1), matrix(c(1, 2), 2), matrix(5, 4, 1))
+  models <- list(model_gaussian_mixture(1), model_gaussian_mixture(1, "diagonal"),
+                 model_gaussian_mixture(1, "spherical"), model_binary_sparse(1),
+                 model_spike_slab(1), model_max_spike_slab(1))
+  for (y in data) {
+    for (model in models) {
+      is_sparse <- model$rule$min_active == 0
+      selector <- if (is_sparse) selector_gp() else selector_full()
+      fit <- quiet(gps_fit(y, model, selector, control = short_control(max_iter = 2)))
+      for (which in c(list(NULL), names(figures))) {
+        condition <- tryCatch(plot(fit, which), error = identity)
+        if (inherits(condition, "error")) expect_s3_class(condition, "gps_error")
+      }
+    }
+  }
+  expect_true(TRUE)
+})
