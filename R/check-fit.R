@@ -255,6 +255,8 @@ check_fit_gp <- function(parts) {
     (is.null(gp$rank) && gp$method == "exact" || is_count(gp$rank)) &&
     (isTRUE(gp$is_auto) || isFALSE(gp$is_auto))
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
+  need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),
+           "`gp$units` are not the units of its columns")
   if (is.null(gp$cross) && is.null(gp$prepared)) return(invisible())
   kernel <- parts$selector$kernel
   need_fit(is_prepared_sound(gp$prepared, kernel, parts$model$n_dims) &&
@@ -262,6 +264,12 @@ check_fit_gp <- function(parts) {
              identical(gp$prepared$theta, parts$kernel_theta) &&
              is_finite_matrix(gp$cross, nrow(gp$prepared$transform), parts$model$n_latents),
            "`gp` is not its Gaussian process")
+}
+
+are_units <- function(units, n_dims) {
+  is_of <- function(x, lengths) is.double(x) && length(x) %in% lengths && all(is.finite(x))
+  is.list(units) && (is.null(units$centre) || is_of(units$centre, n_dims)) &&
+    is_of(units$scale, c(1, n_dims)) && all(units$scale > 0)
 }
 
 is_prepared_sound <- function(prepared, kernel, n_dims) {

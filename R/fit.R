@@ -72,8 +72,9 @@
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
-#'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`), and
-#'   where that was by few basis functions it holds all that predicting needs. `standing` says
+#'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`) and in
+#'   which `units` (see the section "Units" of [selector_gp()]), and where that was by few basis
+#'   functions it holds all that predicting needs. `standing` says
 #'   what the end of the fit stands on:
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point.
@@ -166,7 +167,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   c(list(y = y, moments = moments, batches = batches, model = model, given = given,
-         sweeps = control$sweeps,
+         sweeps = control$sweeps, units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
          states = build_states(model, plan$n_selected, plan$max_active, plan$method),
          seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),
@@ -300,7 +301,7 @@ resume_state <- function(task, fit) {
             length(theta_names(task$selector$kernel, n_dims(task$y)))) {
       place <- match_columns(fit$col_names, task$columns, "start", "`y`")
       theta <- permute_theta(task$selector$kernel, fit$kernel_theta, place)
-      state$memory <- new_gp_memory(task$selector, task$y, theta = theta)
+      state$memory <- new_gp_memory(theta, permute_units(fit$gp$units, place))
     }
     state$memory <- learn_selector(task$selector, task, state)
   } else if (is.null(fit$selected)) {

@@ -64,7 +64,7 @@ kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALS
 #' @export
 kernel_linear <- function(variance = 1, ard = FALSE, ...) {
   refuse_unknown(list(...), names(formals(kernel_linear)))
-  new_kernel(new_term("linear", variance, ard = ard))
+  new_kernel(new_term("linear", variance, ard = ard, is_open = missing(variance)))
 }
 
 #' @rdname kernels
@@ -134,12 +134,14 @@ new_kernel <- function(...) {
   structure(list(terms = terms), class = "gps_kernel")
 }
 
-new_term <- function(type, variance, lengthscale = NULL, ard = FALSE) {
+# `is_open`: nobody gave the variance of a linear term; a selector takes it in a unit of the data's.
+new_term <- function(type, variance, lengthscale = NULL, ard = FALSE, is_open = FALSE) {
   ard <- check_flag(ard, "ard")
   variance <- check_scales(variance, "variance", several = ard && type == "linear")
   if (!is.null(lengthscale)) lengthscale <- check_scales(lengthscale, "lengthscale", several = ard)
   term <- list(type = type, ard = ard, variance = variance)
   if (!is.null(kernel_types[[type]]$lengthscale)) term["lengthscale"] <- list(lengthscale)
+  if (check_flag(is_open, "is_open") && type == "linear") term$is_open <- TRUE
   list(term)
 }
 
@@ -222,6 +224,7 @@ kernel_with_theta <- function(kernel, theta, n_dims) {
       kernel$terms[[i]][[part]] <- exp(unname(theta[at + seq_len(n)]))
       at <- at + n
     }
+    kernel$terms[[i]]$is_open <- NULL
   }
   kernel
 }

@@ -42,8 +42,9 @@ kernel_shares <- function(fit) {
   trace <- fit$kernel_trace
   kernel <- fit$selector$kernel
   theta <- as.matrix(trace[names(fit$kernel_theta)])
+  mean_squares <- rowMeans(in_units(y, fit$gp$units)^2)
   variance <- apply(theta, 1, function(theta) {
-    term_variances(kernel_with_theta(kernel, theta, nrow(y)), rowMeans(y^2))
+    term_variances(kernel_with_theta(kernel, theta, nrow(y)), mean_squares)
   })
   variance <- matrix(variance, length(kernel$terms),
                      dimnames = list(make.unique(term_labels(kernel), " "), NULL))

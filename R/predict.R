@@ -290,9 +290,10 @@ train_selector <- function(fit, task) {
   y <- need_matrix(fit, what)
   need_slots(fit, what)
   theta <- fit$kernel_theta
-  if (is.null(theta)) theta <- start_theta(selector, fit$model, y)
-  trained <- train_kernel(selector, fit, theta, y, task$n_threads)
-  structure(c(selector, trained, list(n_trained = ncol(y))),
+  units <- fit$gp$units
+  if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
+  trained <- train_kernel(selector, fit, theta, in_units(y, units), task$n_threads)
+  structure(c(selector, trained, list(n_trained = ncol(y), units = units)),
             class = c("gps_selector_trained", "gps_selector"))
 }
 
@@ -314,6 +315,7 @@ train_kernel <- function(selector, fit, theta, y, n_threads) {
 block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
   newdata <- block_data(task$y, block)
   if (!is.null(selector$gp)) return(basis_means(selector$gp, newdata, task$n_threads))
+  newdata <- in_units(newdata, selector$units)
   if (!is.null(selector$divided)) {
     return(divide_predict_means(selector$divided, selector$targets, newdata))
   }

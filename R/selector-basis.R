@@ -27,8 +27,8 @@ block_view.gps_selector_basis <- function(selector, task, state, block) {
   if (is.null(memory$basis)) return(NULL)
   view <- memory$kept[[as.character(block$offset)]]
   if (is.null(view)) {
-    view <- basis_features(memory$basis, selector$kernel, memory$theta, block_data(task$y, block),
-                           task$n_threads)
+    view <- basis_features(memory$basis, selector$kernel, memory$theta,
+                           in_units(block_data(task$y, block), memory$units), task$n_threads)
   }
   c(view, list(offset = block$offset))
 }
@@ -132,8 +132,9 @@ count_residual <- function(basis, moments) {
 
 choose_basis <- function(selector, task, memory) {
   rows <- sampled_rows(task, basis_rows, max(memory$last_refit, -1))
-  new_basis(selector$method, selector$kernel, memory$theta, rows_data(task$y, rows),
-            selector$rank, selector$objective, tol = selection_tol)
+  y <- in_units(rows_data(task$y, rows), memory$units)
+  new_basis(selector$method, selector$kernel, memory$theta, y, selector$rank, selector$objective,
+            tol = selection_tol)
 }
 
 # A pass for the sums alone: after the basis has changed. `kept` are the features of all points by
@@ -143,7 +144,7 @@ survey <- function(selector, task, memory, targets) {
   is_kept <- is.matrix(task$y) && n_numbers <= max_kept_features
   parts <- map_blocks(task, function(task, block) {
     view <- basis_features(memory$basis, selector$kernel, memory$theta,
-                           block_data(task$y, block), task$n_threads)
+                           in_units(block_data(task$y, block), memory$units), task$n_threads)
     slots <- lapply(targets, block_slots, block = block)
     cross <- basis_cross_slots(view$features, view$scale, slots, task$model$n_latents)
     list(sums = c(list(cross = cross), feature_moments(view)), view = if (is_kept) view)
@@ -156,6 +157,7 @@ survey <- function(selector, task, memory, targets) {
 # Predictive means at new points, n_latents x n_new, from what a fit keeps of its regression.
 basis_means <- function(gp, newdata, n_threads = 1L) {
   prepared <- gp$prepared
+  newdata <- in_units(newdata, gp$units)
   view <- basis_features(prepared$basis, prepared$kernel, prepared$theta, newdata, n_threads)
   basis_affinity(prepared, gp$cross, view$features, view$scale)
 }
@@ -164,8 +166,8 @@ basis_means <- function(gp, newdata, n_threads = 1L) {
 basis_r2 <- function(selector, task, memory, max_points = 512L) {
   points <- unique(round(seq(1, ncol(memory$targets$selected),
                              length.out = min(ncol(memory$targets$selected), max_points))))
-  view <- basis_features(memory$basis, selector$kernel, memory$theta, rows_data(task$y, points),
-                         task$n_threads)
+  y <- in_units(rows_data(task$y, points), memory$units)
+  view <- basis_features(memory$basis, selector$kernel, memory$theta, y, task$n_threads)
   targets <- lapply(memory$targets, function(x) x[, points, drop = FALSE])
   loo <- basis_affinity(memory$prepared, memory$cross, view$features, view$scale, targets,
                         memory$weight)

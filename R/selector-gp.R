@@ -49,7 +49,8 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
   layout <- task_layout(selector, task)
   if (!is.null(memory$grown)) {
-    return(gp_sparse_predict(memory$grown, block_data(task$y, block), layout, task$n_threads))
+    newdata <- in_units(block_data(task$y, block), memory$units)
+    return(gp_sparse_predict(memory$grown, newdata, layout, task$n_threads))
   }
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
@@ -121,7 +122,8 @@ regress_targets <- function(selector, task, memory, targets) {
   check_smooth(selector, task$model)
   is_sparse <- is.list(targets)
   if (is.null(memory$prepared)) {
-    memory$prepared <- prepare_gp(selector, task$model, memory$theta, task$y, task$n_threads)
+    memory$prepared <- prepare_gp(selector, task$model, memory$theta,
+                                  in_units(task$y, memory$units), task$n_threads)
   }
   memory$grown <- NULL
   if (is_sparse) {
@@ -162,22 +164,25 @@ knows_targets <- function(memory) {
 # What a memory has of the data points it was made for.
 of_points <- c("prepared", "kept")
 
-# `refits` holds where each refit took the hyper-parameters that began at `began`.
-new_gp_memory <- function(selector, y, theta = gp_theta(selector$kernel, y)) {
-  list(theta = theta, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf, refit = FALSE,
-       began = theta, refits = list())
+# `refits` holds where each refit took the hyper-parameters that began at `began`; they belong to
+# the data in these units.
+new_gp_memory <- function(theta, units) {
+  list(theta = theta, units = units, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf,
+       refit = FALSE, began = theta, refits = list())
 }
 
 begin_kernel <- function(selector, task) {
   y <- if (is.matrix(task$y)) task$y else rows_data(task$y, sampled_rows(task, basis_rows, -1))
-  new_gp_memory(selector, y, start_theta(selector, task$model, y))
+  units <- if (is.null(task$units)) task_units(selector, task) else task$units
+  new_gp_memory(start_theta(selector, task$model, y, units), units)
 }
 
 # Where the hyper-parameters begin. On a grid the data are images, whose inner products are far
 # larger than 1: there the variance of a linear term is in units of their mean square, or it would
 # outweigh all others before anything is learned.
-start_theta <- function(selector, model, y) {
-  theta <- gp_theta(selector$kernel, y)
+start_theta <- function(selector, model, y, units = NULL) {
+  y <- in_units(y, units)
+  theta <- gp_theta(kernel_in_units(selector$kernel, units), y)
   square <- mean(colSums(y^2))
   if (is.null(model$grid) || !(square > 0)) return(theta)
   is_linear <- startsWith(names(theta), kernel_types$linear$variance)
@@ -229,7 +234,8 @@ refit_memory <- function(selector, task, memory, targets, state) {
   } else {
     targets[, rows, drop = FALSE]
   }
-  refit <- refit_kernel(selector, task, memory, rows_data(task$y, rows), targets)
+  y <- in_units(rows_data(task$y, rows), memory$units)
+  refit <- refit_kernel(selector, task, memory, y, targets)
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
   if (refit$moved > least_move || !is.null(refit$basis)) {

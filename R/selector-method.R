@@ -82,7 +82,8 @@ kept_gp <- function(task, state) {
   selector <- task$selector
   if (!inherits(selector, "gps_selector_gp")) return(NULL)
   memory <- state$memory
-  gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto))
+  gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto),
+             units = memory$units)
   if (!inherits(selector, "gps_selector_basis") || is.null(memory$prepared)) return(gp)
   cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
   c(gp, list(prepared = memory$prepared, cross = cross))

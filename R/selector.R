@@ -63,6 +63,20 @@
 #' sampled points: exactly up to 1000 of them, by the approximation's own objective on more. The
 #' basis is chosen anew after each refit. "divide" fits exact processes to random blocks; it keeps
 #' affinities of all points, of up to 2^27 numbers. [gp_fit()] has formulas and references.
+#' @section Units:
+#' What `selector_gp()` ranks does not depend on the data's unit: its kernel sees
+#' \eqn{(y - c) / s}{(y - c) / s}. For [model_gaussian_mixture()] \eqn{c} are the medians of the
+#' columns, and with full and diagonal covariances \eqn{s} is a spread for each column (quartiles'
+#' distance over 1.35), so that each column may be in a unit of its own. For spherical covariances
+#' \eqn{s} is one number, and for all other models, which have no mean and one noise variance,
+#' \eqn{c} is 0 as well: \eqn{s} is the root mean square of the median data point. Both are made
+#' from quantiles, which one far value hardly moves, of at most 5000 rows, and kept in the fit as
+#' `gp$units` (`centre`, `scale`). Lengthscales left `NULL` are the median distance of data so
+#' divided, and a linear term's variance left out is 1 there; a lengthscale, or a linear term's
+#' variance, that is given is in the data's own units, and converted. As one number for all columns
+#' (`ard = FALSE`) it says that these have one unit, which a mixture's columns then share. The
+#' hyper-parameters in `kernel_theta` and `kernel_trace` of a fit are those of the divided data:
+#' multiply lengthscales by the scale to have them in the data's unit.
 #' @return a list of class `gps_selector`.
 #' @examples
 #' selector_gp(kernel_rbf(), refit_every = 5)

@@ -135,21 +135,22 @@ grow_memory.default <- function(selector, task, short, state) NULL
 
 #' @export
 grow_memory.gps_selector_gp <- function(selector, task, short, state) {
-  memory <- new_gp_memory(selector, short$y, theta = state$memory$theta)
+  memory <- new_gp_memory(state$memory$theta, state$memory$units)
+  y <- in_units(short$y, memory$units)
   memory[c("began", "refits")] <- state$memory[c("began", "refits")]
   memory$r2 <- state$memory$r2
   if (has_sparse_targets(selector, task)) {
     prepared <- short_prepared(state$memory, n_points(short$y))
     if (is.null(prepared)) {
-      prepared <- prepare_gp(selector, task$model, memory$theta, short$y, task$n_threads)
+      prepared <- prepare_gp(selector, task$model, memory$theta, y, task$n_threads)
     }
-    memory$grown <- gp_sparse_train(selector$kernel, memory$theta, short$y, slot_targets(state),
-                                    prepared)
+    memory$grown <- gp_sparse_train(selector$kernel, memory$theta, y, slot_targets(state), prepared)
     return(memory)
   }
-  weights <- gp_weights(selector$kernel, memory$theta, short$y,
+  weights <- gp_weights(selector$kernel, memory$theta, y,
                         dense_targets(state, task$model$n_latents), task$n_threads)
-  memory$affinity <- gp_predict_means(selector$kernel, memory$theta, short$y, weights, task$y)
+  memory$affinity <- gp_predict_means(selector$kernel, memory$theta, y, weights,
+                                      in_units(task$y, memory$units))
   memory
 }
 

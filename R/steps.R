@@ -155,7 +155,9 @@ fit_step <- function(selector, fit, y) {
   if (inherits(selector, "gps_selector_gp")) {
     inner$memory <- begin_kernel(task$selector, task)
     theta <- fit$kernel_theta
-    if (length(theta) == length(inner$memory$theta)) inner$memory$theta <- theta
+    if (length(theta) == length(inner$memory$theta)) {
+      inner$memory[c("theta", "units")] <- list(theta, fit$gp$units)
+    }
   }
   list(task = task, state = inner, row_names = data$row_names)
 }

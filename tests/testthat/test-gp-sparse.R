@@ -192,7 +192,8 @@ test_that("the selector ranks on the grid, with the model's or its own smoothing
   state$memory <- learn_selector(selector, task, state)
   expect_null(state$memory$affinity)
   block <- task$blocks[[1]]
-  loo <- gp_loo_means(gp_prepare(selector$kernel, state$memory$theta, toy$y), dense_toy(toy))
+  y <- in_units(toy$y, state$memory$units)
+  loo <- gp_loo_means(gp_prepare(selector$kernel, state$memory$theta, y), dense_toy(toy))
   expect_equal(block_affinity(selector, task, state, block, NULL), blur_dense(loo, toy$grid, 1),
                tolerance = 1e-13)
   sharp <- selector_gp(kernel_rbf(), "exact", smooth = 0)
@@ -230,8 +231,9 @@ test_that("a selector that learned on some rows ranks all", {
   kernel <- selector$kernel
   theta <- state$memory$theta
   state$memory <- grow_memory(selector, task, short, state)
-  weights <- gp_weights(kernel, theta, short$y, targets)
-  predicted <- gp_predict_means(kernel, theta, short$y, weights, toy$y)
+  y <- in_units(toy$y, state$memory$units)
+  weights <- gp_weights(kernel, theta, y[, 1:25], targets)
+  predicted <- gp_predict_means(kernel, theta, y[, 1:25], weights, y)
   expect_equal(block_affinity(selector, task, state, task$blocks[[1]], NULL),
                blur_dense(predicted, toy$grid, 1), tolerance = 1e-12)
   state[c("selected", "prob_on")] <- toy$targets
@@ -245,7 +247,7 @@ test_that("refits go on from sparse targets", {
   selector <- selector_gp(kernel_rbf(), "exact", refit_rows = 40)
   task <- toy_task(toy, selector)
   state <- toy_state(toy)
-  state$memory <- new_gp_memory(selector, toy$y)
+  state$memory <- new_gp_memory(gp_theta(selector$kernel, toy$y), NULL)
   state$memory$r2 <- 1
   memory <- learn_selector(selector, task, state)
   expect_true(memory$refit)
@@ -316,9 +318,11 @@ test_that("a whole fit regresses in slots, and predicts from them", {
   new <- t(simulate_bars(20, value = 5)$y)
   task <- new_prediction_task(smoothed, new, "prob")
   affinity <- block_affinity(task$selector, task, list(), task$blocks[[1]], NULL)
-  weights <- gp_weights(smoothed$selector$kernel, smoothed$kernel_theta, t(bars$y),
-                        dense_targets(smoothed, 10L))
-  predicted <- gp_predict_means(smoothed$selector$kernel, NULL, NULL, weights, new)
+  units <- smoothed$gp$units
+  weights <- gp_weights(smoothed$selector$kernel, smoothed$kernel_theta,
+                        in_units(t(bars$y), units), dense_targets(smoothed, 10L))
+  predicted <- gp_predict_means(smoothed$selector$kernel, NULL, NULL, weights,
+                                in_units(new, units))
   expect_equal(affinity, blur_dense(predicted, c(5, 1), 0.4), tolerance = 1e-9)
   state <- list(model = smoothed$model, params = smoothed$params, selected = t(smoothed$selected),
                 prob_on = t(smoothed$prob_on))

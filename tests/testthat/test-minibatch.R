@@ -67,7 +67,8 @@ test_that("an update is the natural-gradient step of the inducing points' poster
   started <- batch_state(task, before, before$batches[[2]])
   after <- em_update(local, started)
   # In natural parameters, features whitened: precision I + gram / noise, precision times mean.
-  view <- basis_features(after$memory$basis, task$selector$kernel, after$memory$theta, local$y)
+  view <- basis_features(after$memory$basis, task$selector$kernel, after$memory$theta,
+                         in_units(local$y, after$memory$units))
   rate <- step_size(NULL, 2)
   gram <- (1 - rate) * before$memory$sums$gram + rate * 3 * tcrossprod(view$features)
   cross <- (1 - rate) * before$memory$sums$cross +
@@ -248,9 +249,10 @@ test_that("new data are ranked by the sums of all points", {
   fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = "fourier", rank = 60),
                  n_selected = 4, control = short_control(max_iter = 3, batch_size = 50))
   gp <- fit$gp$prepared
-  moments <- basis_moments(gp$basis, gp$kernel, gp$theta, t(bars$y))
+  y <- in_units(t(bars$y), fit$gp$units)
+  moments <- basis_moments(gp$basis, gp$kernel, gp$theta, y)
   expected <- basis_prepare(gp$basis, gp$kernel, gp$theta, moments)
   expect_near(gp$transform, expected$transform, 1e-8)
-  features <- basis_features(gp$basis, gp$kernel, gp$theta, t(bars$y))$features
+  features <- basis_features(gp$basis, gp$kernel, gp$theta, y)$features
   expect_near(fit$gp$cross, features %*% expectations(fit), 1e-8)
 })

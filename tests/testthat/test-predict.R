@@ -189,8 +189,9 @@ test_that("the learned selector ranks by the predictive mean of the Gaussian pro
     set.seed(3)
     y <- t(fit$y)[1:40, ] + rnorm(40 * fit$model$n_dims, sd = 0.1)
     kernel <- kernel_with_theta(fit$selector$kernel, fit$kernel_theta, fit$model$n_dims)
-    process <- gp_fit(t(fit$y), expectations(fit), kernel, optimise = FALSE)
-    mean <- unname(predict(process, y)$mean)
+    seen <- function(y) t(in_units(y, fit$gp$units))
+    process <- gp_fit(seen(fit$y), expectations(fit), kernel, optimise = FALSE)
+    mean <- unname(predict(process, seen(t(y)))$mean)
     expected <- t(apply(mean, 1, function(a) sort(order(-a)[seq_len(fit$n_selected)])))
     expect_identical(predict(fit, y, "selected"), expected)
   }

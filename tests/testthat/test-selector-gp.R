@@ -41,7 +41,9 @@ test_that("going on from a fit, the trace begins with its kernel", {
 test_that("a kernel that nothing teaches has only a beginning; other selectors have no kernel", {
   kernel <- kernel_linear(3) + kernel_white(0.5)
   fit <- learn_kernel(150, max_iter = 2, n_starts = 1, kernel = kernel)
-  expect_identical(unlist(fit$kernel_trace[1, -(1:2)]), coef(kernel))
+  # A variance that was given is in the data's unit, the trace in the selection's.
+  given <- coef(kernel) + c(2 * log(fit$gp$units$scale), 0)
+  expect_equal(unlist(fit$kernel_trace[1, -(1:2)]), given, tolerance = 1e-12)
   none <- gps_fit(t(fit$y), model_binary_sparse(10), selector_random(), n_selected = 4,
                   control = quick_control())
   expect_null(none$kernel_trace)

@@ -76,7 +76,8 @@ test_that("a fit is a state: its selector ranks its data as at its end", {
   y <- bars_data()$y
   affinity <- gps_affinity(fit$selector, fit, y)
   kernel <- kernel_with_theta(fit$selector$kernel, fit$kernel_theta, 25)
-  process <- gp_fit(y, expectations(fit), kernel, optimise = FALSE)
+  seen <- t(in_units(t(y), fit$gp$units))
+  process <- gp_fit(seen, expectations(fit), kernel, optimise = FALSE)
   expect_equal(affinity, unname(gp_loo(process)$mean), tolerance = 1e-9)
   expect_identical(gps_affinity(fit$selector, fit, y, 4), affinity[4, , drop = FALSE])
   learner <- a_fit("learner")

@@ -1,0 +1,102 @@
+# Units in which a learned selector's kernel sees the data: (y - centre) / scale. The kernel's
+# variances begin at the same numbers whatever the data's unit, and one lengthscale serves all
+# columns, so the ranking would depend on units otherwise. Quantiles make them: one value that is
+# far from all others must not decide how the others are seen.
+
+# Numbers of which they are made at most.
+most_unit_numbers <- 2^24
+
+# What a model's own fit does not depend on: whether each column may have a unit of its own, and
+# whether a constant may be added to the data.
+free_units <- function(model) UseMethod("free_units")
+
+#' @export
+free_units.default <- function(model) list(by_column = FALSE, is_centred = FALSE)
+
+#' @export
+free_units.gps_gaussian_mixture <- function(model) {
+  list(by_column = model$settings$covariance != "spherical", is_centred = TRUE)
+}
+
+# list(centre = D numbers or NULL, scale = D numbers or one). A lengthscale, or the variance of a
+# linear term, that a user gave as one number for all columns says that these have one unit.
+find_units <- function(selector, model, y) {
+  free <- free_units(model)
+  centre <- if (free$is_centred) column_quantiles(y, 0.5)[, 1]
+  by_column <- free$by_column && !any(vapply(selector$kernel$terms, has_common_unit, NA))
+  list(centre = centre, scale = if (by_column) column_spreads(y) else common_size(y, centre))
+}
+
+has_common_unit <- function(term) {
+  !term$ard && (!is.null(term$lengthscale) || term$type == "linear" && !isTRUE(term$is_open))
+}
+
+# Those of a task's data, from as many rows as are enough.
+task_units <- function(selector, task) {
+  n_rows <- max(100, min(basis_rows, floor(most_unit_numbers / n_dims(task$y))))
+  find_units(selector, task$model, rows_data(task$y, sampled_rows(task, n_rows, -1)))
+}
+
+# The same for a fit by batches, none of which tells the units of all data.
+units_of_all <- function(plan, y, model, seed) {
+  if (!inherits(plan$selector, "gps_selector_gp")) return(NULL)
+  task_units(plan$selector, list(y = y, model = model, seed = seed))
+}
+
+# Data D x n as the kernel sees them; as they are where there are no units, as in fits of 0.1.0.
+in_units <- function(y, units) {
+  if (is.null(units)) return(y)
+  if (!is.null(units$centre)) y <- y - units$centre
+  y / units$scale
+}
+
+# Units of columns in another order.
+permute_units <- function(units, place) {
+  if (is.null(units)) return(NULL)
+  if (!is.null(units$centre)) units$centre <- units$centre[place]
+  if (length(units$scale) > 1) units$scale <- units$scale[place]
+  units
+}
+
+# The kernel of data in these units: what the user gave is in the data's, and converted.
+kernel_in_units <- function(kernel, units) {
+  if (is.null(units)) return(kernel)
+  kernel$terms <- lapply(kernel$terms, function(term) {
+    if (!is.null(term$lengthscale)) term$lengthscale <- term$lengthscale / units$scale
+    is_given <- term$type == "linear" && !isTRUE(term$is_open)
+    if (is_given) term$variance <- term$variance * units$scale^2
+    term
+  })
+  kernel
+}
+
+# Quantiles of each dimension, D x length(probs), those between two values halfway.
+column_quantiles <- function(y, probs) {
+  n <- ncol(y)
+  sorted <- matrix(y[order(row(y), y)], n)
+  at <- (n - 1) * probs + 1
+  (t(sorted[floor(at), , drop = FALSE]) / 2) + (t(sorted[ceiling(at), , drop = FALSE]) / 2)
+}
+
+# Spread of each dimension as a standard deviation, from its quartiles; where half of the values are
+# equal the mean distance from the median, and where all are, their size, or 1.
+column_spreads <- function(y) {
+  quantiles <- column_quantiles(y, c(0.25, 0.5, 0.75))
+  spread <- (quantiles[, 3] / 2 - quantiles[, 1] / 2) / 0.675
+  same <- which(!(spread > 0))
+  spread[same] <- rowMeans(abs(y[same, , drop = FALSE] - quantiles[same, 2]))
+  same <- which(!(spread > 0 & is.finite(spread)))
+  spread[same] <- abs(quantiles[same, 2])
+  ifelse(spread > 0 & is.finite(spread), spread, 1)
+}
+
+# Root mean square over the dimensions of the median point; of all points where most are 0.
+common_size <- function(y, centre = NULL) {
+  if (!is.null(centre)) y <- y - centre
+  largest <- max(abs(y))
+  if (!(largest > 0 && is.finite(largest))) return(1)
+  square <- colMeans((y / largest)^2)
+  middle <- stats::median(square)
+  size <- largest * sqrt(if (middle > 0) middle else mean(square))
+  if (size > 0) size else largest
+}
