@@ -17,8 +17,8 @@ annealing_of <- function(model, control, n_updates = 1L) {
        noise = if (!control$monotone) model$noise_range)
 }
 
-# The bound of a pass in batches, at parameters that change, cannot settle as finely.
-batch_tol <- 1e-4
+# The bound of a pass in batches, at parameters that change, cannot settle as finely (nats a point).
+batch_tol <- 1e-3
 
 # Control with the model's defaults for what was left NULL. A monotone fit does not anneal.
 resolve_control <- function(control, model) {

@@ -205,7 +205,7 @@ check_fit_choices <- function(parts) {
     need_fit(is.null(parts$gp), "`gp` belongs to no kernel")
   }
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
-  need_fit(is.null(parts$starts) || has_columns(parts$starts, start_columns) &&
+  need_fit(is.null(parts$starts) || has_start_columns(parts$starts) &&
              sum(parts$starts$chosen) == 1, "`starts` is not its table of starts")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
   need_fit(is.character(parts$status) && length(parts$status) == 1 && !is.na(parts$status),
@@ -220,7 +220,14 @@ is_standing <- function(standing) {
     !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused)
 }
 
-start_columns <- list(start = integer(), bound_per_point = numeric(), chosen = logical())
+# 0.1.0 has the first three.
+start_columns <- list(start = integer(), bound_per_point = numeric(), chosen = logical(),
+                      rows = integer(), unseen = integer())
+
+has_start_columns <- function(starts) {
+  wanted <- union(names(start_columns)[1:3], intersect(names(start_columns), names(starts)))
+  has_columns(starts, start_columns[wanted])
+}
 
 # A data frame with plain columns of the types of `columns`, without NA.
 has_columns <- function(frame, columns) {

@@ -3,11 +3,11 @@
 #' Control of a fit
 #'
 #' @param max_iter most EM iterations after the starts, a whole number of at least 0.
-#' @param tol the fit has settled when the mean bound of six iterations differs from that of the six
-#'   before by less than this, relatively, or, while random explorers or sampling make it noisy,
-#'   has not risen by more than the standard error of the difference; at least 0. 0 never stops
-#'   early. NULL: the model's default, 1e-5, and 1e-3 for [model_occlusive()]; in minibatches at
-#'   least 1e-4, for windows of two passes.
+#' @param tol in nats a point: the fit has settled when the mean bound a point of six iterations
+#'   differs from that of the six before by less than this, or, while random explorers or sampling
+#'   make it noisy, has not risen by more than the standard error of the difference; at least 0. 0
+#'   never stops early. NULL: the model's default, 1e-4, and 0.1 for [model_occlusive()]; in
+#'   minibatches at least 1e-3, for windows of two passes.
 #' @param anneal temperature at the first iteration, at least 1; it falls linearly to 1 over the
 #'   first half of the iterations, for [model_occlusive()] over 8. The log joint is divided by it.
 #'   NULL: the model's default, 1 (none), and 5 for [model_occlusive()]. See the section on
@@ -61,8 +61,13 @@
 #'
 #' @section Starts:
 #' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each
-#' short start runs 12 iterations on at most 2000 sampled rows; all share one kernel and, for the
-#' exact Gaussian process, one factorisation.
+#' short start runs 12 iterations on at most 2000 sampled rows, or ten for each cluster of a mixture
+#' where that is more; all share one kernel and, for the exact Gaussian process, one factorisation.
+#' Where at least 200 other rows are left, starts are judged by the bound of up to 1000 of these,
+#' which none has seen, with latents ranked by the model itself; else by the bound of their own
+#' rows. `print()` of the fit says on which rows the bounds stand, and its table `starts` too. Where
+#' a mixture has fewer than 5 D rows for each full covariance (10 for each of another kind) its
+#' clusters have one covariance in common until the starts are over: own ones would fit the sample.
 #'
 #' @section Annealing:
 #' At temperature T the log joint is divided by T, and a bound is one of the tempered posterior.
@@ -80,11 +85,11 @@
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
 #' two components may also be mixtures of the same two causes: they are turned towards the two lines
 #' on which the values of most points that need both lie ("turned"). Up to three proposals run for
-#' five iterations on at most 2000 sampled rows; the first that beats the present solution continued
-#' equally long is taken, if it does not lower the bound of all rows, as one row of the trace, and
-#' the fit goes on. A merge and a split judged by the bound is as in Ueda, Nakano, Ghahramani and
-#' Hinton (2000, *Neural Computation* 12, 2109). All this works with any selector and every built-in
-#' model.
+#' five iterations on as many sampled rows as a start; the first that beats the present solution
+#' continued equally long by 0.002 nats a point is taken, if it does not lower the bound of all
+#' rows, as one row of the trace, and the fit goes on. A merge and a split judged by the bound is as
+#' in Ueda, Nakano, Ghahramani and Hinton (2000, *Neural Computation* 12, 2109). All this works with
+#' any selector and every built-in model.
 #'
 #' @section Minibatches:
 #' With a `batch_size` the parameters are updated after every batch, by stepwise EM (Cappe and

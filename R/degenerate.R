@@ -111,7 +111,7 @@ low_directions <- function(sigma, floors) {
 count_low <- function(low) if (is.null(low)) 0L else ncol(low)
 
 # The floors of the variances, one a column.
-sigma_floors <- function(model) rep_len(model$options$options[2], model$n_dims)
+sigma_floors <- function(model) model$options$options[2] * model$options$scale^2
 
 describe_no_spread <- function(flat, kind, names) {
   if (kind == "spherical" || length(flat) == 0) return(NULL)

@@ -115,16 +115,15 @@ batch_window <- 2L
 
 # The mean of the last bounds against that of as many before. Explorers and sampling make the bound
 # noisy: with them it has settled when it has not risen by more than the standard error of the
-# difference.
+# difference. `tol` is in nats, of all points.
 has_settled <- function(bounds, tol, is_noisy, window = settle_window) {
   n <- length(bounds)
   if (n < 2 * window || tol <= 0) return(FALSE)
   recent <- bounds[n - seq_len(window) + 1]
   before <- bounds[n - window - seq_len(window) + 1]
   rise <- mean(recent) - mean(before)
-  if (!is_noisy) return(abs(rise) <= tol * abs(mean(recent)))
-  rise <= max(tol * abs(mean(recent)),
-              sqrt((stats::var(recent) + stats::var(before)) / window))
+  if (!is_noisy) return(abs(rise) <= tol)
+  rise <= max(tol, sqrt((stats::var(recent) + stats::var(before)) / window))
 }
 
 # EM until it settles, its iterations are used up, time is out, or the user interrupts. Adds
@@ -157,7 +156,7 @@ run_em <- function(task, state) {
 has_come_to_rest <- function(task, state) {
   is_batched <- !is.null(task$batches)
   is_noisy <- state$explore > 0 || task$method == "gibbs" || is_batched
-  has_settled(state$bounds, task$control$tol, is_noisy,
+  has_settled(state$bounds, task$control$tol * n_points(task$y), is_noisy,
               if (is_batched) batch_window else settle_window)
 }
 

@@ -66,7 +66,9 @@
 #'   the selected states), `method` ("exact" or "gibbs"), `bound_error` (0; by sampling the bound is
 #'   an estimate that is too small on average, and this its approximate standard error, see
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
-#'   `trace` (data frame, one row an iteration), `starts` (data frame),
+#'   `trace` (data frame, one row an iteration), `starts` (data frame
+#'   of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it ran, and on how many
+#'   `unseen` ones it was judged, 0 for its own),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
 #'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n, or a source). With a
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
@@ -269,10 +271,7 @@ given_state <- function(task, start) {
 # Parameters that a user gives know something: the first expectations come from them, by the model's
 # own ranking where it has one, not at random.
 inform_state <- function(task, state) {
-  has_ranking <- any(vapply(class(task$model), function(class) {
-    !is.null(utils::getS3method("gps_handcrafted", class, optional = TRUE))
-  }, NA))
-  if (!has_ranking) return(state)
+  if (!has_ranking(task$model)) return(state)
   ranked <- task
   ranked$selector <- selector_handcrafted()
   informed <- state
@@ -283,6 +282,8 @@ inform_state <- function(task, state) {
   state$memory <- learn_selector(task$selector, task, state)
   state
 }
+
+has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
 # Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
 # another size latents have other numbers, and rows of other names are other data.

@@ -7,14 +7,14 @@ trial_iterations <- 5L
 trial_moves <- 3L
 
 # The promised gain is a rough guess: a move is worth a trial from this share of what the bound
-# would lose. It is accepted from this relative gain.
+# would lose. It is accepted from this gain, in nats a point.
 least_promise <- 0.1
-least_gain <- 1e-4
+least_gain <- 2e-3
 
-# Bounds are flat when the mean of the last four exceeds that of the four before by less than this,
-# relatively. A fit may end only when they have settled far more finely.
+# Bounds are flat when the mean of the last four exceeds that of the four before by less than this
+# many nats a point. A fit may end only when they have settled far more finely.
 flat_window <- 4L
-flat_tol <- 1e-3
+flat_tol <- 0.02
 
 is_mend_due <- function(task, state) {
   n <- length(state$bounds)
@@ -23,7 +23,7 @@ is_mend_due <- function(task, state) {
   if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
-  recent - before <= flat_tol * abs(recent)
+  recent - before <= flat_tol * n_points(task$y)
 }
 
 # One round when it is due: the state after the first move whose trial beats the state continued
@@ -31,7 +31,7 @@ is_mend_due <- function(task, state) {
 # anything else: nor would one after a move that came to nothing in the end.
 mend <- function(task, state) {
   if (!is_mend_due(task, state)) return(state)
-  if (has_come_to_nothing(state)) {
+  if (has_come_to_nothing(task, state)) {
     state$is_mended <- TRUE
     return(state)
   }
@@ -49,9 +49,9 @@ mend <- function(task, state) {
 
 # Whether the bound, flat again, is where it was before the last move. A selector that does not
 # follow the move can lead back there.
-has_come_to_nothing <- function(state) {
+has_come_to_nothing <- function(task, state) {
   before <- state$bound_before_move
-  !is.null(before) && state$bound <= before + least_gain * abs(before)
+  !is.null(before) && state$bound <= before + least_gain * n_points(task$y)
 }
 
 # The state of a trial: no explorers and no refits.
@@ -82,7 +82,7 @@ best_trial <- function(task, state, deadline) {
   for (move in moves) {
     if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && exceeds(trial, rival, least_gain * abs(rival$bound))) {
+    if (!is.null(trial) && exceeds(trial, rival, least_gain * n_points(task$y))) {
       return(list(move = move, state = trial))
     }
   }
@@ -190,7 +190,8 @@ find_moves.default <- function(task, state) {
 
 split_moves <- function(task, state, result, on) {
   model <- task$model
-  residual <- task$y - result$response
+  unit <- residual_unit(model)
+  residual <- (task$y - result$response) / unit
   cost <- removal_cost(on)
   from <- which.min(cost)
   places <- setdiff(seq_len(model$n_latents), from)
@@ -201,6 +202,7 @@ split_moves <- function(task, state, result, on) {
   ranked <- order(-gain)
   ranked <- ranked[gain[ranked] > least_promise * cost[from]]
   lapply(splits[ranked], function(split) {
+    split$centres <- split$centres * unit
     list(params = move_component(model, state$params, from, split),
          latents = c(from, split$latent[split$latent > 0]),
          event = if (split$latent > 0) "split" else "renewed")
@@ -259,11 +261,13 @@ skewed_direction <- function(x, direction) {
 unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
 
 # Whether a model has the two methods below; without them it has no moves.
-can_move <- function(model) {
-  any(vapply(class(model), function(class) {
-    is.function(utils::getS3method("move_gain", class, optional = TRUE))
-  }, NA))
-}
+can_move <- function(model) has_method(model, "move_gain")
+
+# Units of the dimensions, one each or one of all, in which residuals are split.
+residual_unit <- function(model) UseMethod("residual_unit")
+
+#' @export
+residual_unit.default <- function(model) 1
 
 # Roughly what the bound gains if a component is there for each half of a split.
 move_gain <- function(model, split, residual) UseMethod("move_gain")

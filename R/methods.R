@@ -81,7 +81,7 @@ describe_fit <- function(fit) {
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
                            plain_number(fit$bound / fit$n_points)), describe_error(fit)),
-    Status = describe_status(fit), Starts = describe_starts(fit$starts), describe_standing(fit)
+    Status = describe_status(fit), Starts = describe_starts(fit), describe_standing(fit)
   )
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
@@ -149,11 +149,22 @@ describe_status <- function(fit) {
           format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")
 }
 
-describe_starts <- function(starts) {
+describe_starts <- function(fit) {
+  starts <- fit$starts
   if (is.null(starts)) return("one, or as given")
   bounds <- plain_number(sort(starts$bound_per_point, decreasing = TRUE))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
-  sprintf("best of %d, bounds a point %s", nrow(starts), shown)
+  sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
+          describe_start_rows(starts, fit$n_points))
+}
+
+# Which rows the bounds of the starts are of, where not of all. Fits of 0.1.0 do not say it.
+describe_start_rows <- function(starts, n_points) {
+  if (is.null(starts$rows)) return(if (n_points > start_rows) " on a sample of the rows" else "")
+  if (starts$unseen[1] > 0) {
+    return(sprintf(" on %d rows that they had not seen", starts$unseen[1]))
+  }
+  if (starts$rows[1] < n_points) sprintf(" on a sample of %d rows", starts$rows[1]) else ""
 }
 
 # Signatures of the functions a user supplied, which predict() will call.

@@ -15,9 +15,24 @@
 #'
 #' @section M-step:
 #' `pi_c`, `mu_c` and `Sigma_c` are the weighted proportions, means and covariances. `pi_c` is at
-#' least 1e-4 / C; the eigenvalues of `Sigma_c` are at least 1e-6 of the mean variance of the data.
-#' A cluster with less than one point keeps its mean, one with fewer than D + 1 points (2 if not
-#' full) its covariance.
+#' least 1e-4 / C. With the columns of the data divided by their standard deviations (all by one
+#' number, the root of the mean variance, if spherical) the eigenvalues of `Sigma_c` are at least
+#' 1e-8; a column without variance is divided by its size instead. A cluster with less than one
+#' point keeps its mean, one with fewer than D + 1 points (2 if not full) its covariance; the events
+#' `empty_cluster` and `sigma_kept` of the trace count them.
+#'
+#' @section Units:
+#' Full and diagonal mixtures do not depend on the units of the columns: those of `y A + b`, A a
+#' diagonal matrix, are transformed likewise, with a bound that is smaller by `n log |det A|`. This
+#' holds for first values, floors, and rules of stopping and mending, too. Spherical mixtures have
+#' one unit of all columns.
+#'
+#' @section First values:
+#' The means are data points far apart (greedy k-means++, Arthur and Vassilvitskii 2007, k-means++:
+#' the advantages of careful seeding, *SODA*), found in standardised columns or, if full, at random
+#' also in coordinates in which the covariance of the data is the identity; every other time with
+#' random weights of the axes. All clusters begin with one covariance, that of the points about the
+#' mean of those with the same nearest seed.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -48,10 +63,10 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
     "gps_gaussian_mixture", "Gaussian mixture", n_components,
     params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
     ranges = list(pi = c(0, 1)),
-    prepared = list(whitener = shape("stride"), log_scale = "latents"),
+    prepared = list(whitener = shape("stride"), log_scale = "latents", log_base = "one"),
     stats = list(count = "one", on = "latents", first = c("dims", "latents"),
                  second = shape("stride")),
-    events = c("sigma_floor", "pi_floor", "empty_cluster"),
+    events = c("sigma_floor", "pi_floor", "empty_cluster", "sigma_kept"),
     rule = state_rule(min_active = 1L, max_active = 1),
     settings = list(covariance = covariance),
     symbol = "gps_model_gaussian_mixture",
@@ -68,9 +83,27 @@ gps_bind.gps_gaussian_mixture <- function(model, y) {
   }
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
   bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
-              options = list(centre = moments$centre,
-                             options = c(kind, 1e-6 * variance_scale(moments),
-                                         1e-4 / model$n_latents)))
+              options = list(centre = moments$centre, scale = cluster_scale(model, moments),
+                             options = c(kind, cluster_floor, 1e-4 / model$n_latents, 0)))
+}
+
+# Version 0.1.0 had one floor for all columns, and no units of theirs.
+#' @export
+upgrade_options.gps_gaussian_mixture <- function(model, options) {
+  if (length(options$options) != 3) return(options)
+  list(centre = options$centre,
+       scale = rep(sqrt(options$options[2] / cluster_floor), model$n_dims),
+       options = c(options$options[1], cluster_floor, options$options[3], 0))
+}
+
+# Eigenvalues of a covariance, in units of the data's scale, are at least this: far below what a
+# cluster has in data that are not collinear, far above what rounding makes of zero.
+cluster_floor <- 1e-8
+
+# Units of the dimensions [D]; one of all where covariances are spherical.
+cluster_scale <- function(model, moments) {
+  if (model$settings$covariance != "spherical") return(column_units(moments))
+  rep(sqrt(variance_scale(moments)), moments$n_dims)
 }
 
 #' @export
@@ -83,14 +116,54 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
       "without `grow`."
     ), nrow(y), n_clusters))
   }
-  variance <- pmax(mean_variance(y) * stats::runif(n_clusters, 0.25, 1), model$options$options[2])
-  list(mu = t(y[sample.int(nrow(y), n_clusters), , drop = FALSE]),
-       sigma = switch(model$settings$covariance,
-                      full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)) *
-                        rep(variance, each = n_dims^2),
-                      diagonal = matrix(variance, n_dims, n_clusters, byrow = TRUE),
-                      spherical = variance),
+  rows <- max(seed_rows[1] * n_clusters, seed_rows[2])
+  if (nrow(y) > rows) y <- y[sort(sample.int(nrow(y), rows)), , drop = FALSE]
+  scale <- model$options$scale
+  x <- (t(y) - model$options$centre) / scale
+  z <- seed_space(x, can_turn = model$settings$covariance == "full")
+  seeds <- draw_seeds(z, n_clusters)
+  list(mu = t(y[seeds, , drop = FALSE]),
+       sigma = spread_within(model, x, nearest_seed(z, seeds)),
        pi = rep(1 / n_clusters, n_clusters))
+}
+
+# Rows of a start for each cluster, and where there are fewer than this many for each number that a
+# covariance has for each dimension, all clusters have one covariance in common: own ones would fit
+# the sample.
+cluster_rows <- 10L
+least_rows <- 5L
+
+#' @export
+count_start_rows.gps_gaussian_mixture <- function(model) {
+  max(start_rows, cluster_rows * model$n_latents)
+}
+
+#' @export
+start_model.gps_gaussian_mixture <- function(model, n_rows) {
+  needed <- least_rows * (if (model$settings$covariance == "full") model$n_dims else 2)
+  model$options$options[4] <- as.double(n_rows < needed * model$n_latents)
+  model
+}
+
+# Covariances [D x D x C], [D x C] or [C] for clusters to begin with: that of the columns of x
+# [D x n] about the means of those with the same label, as one for all. A little of the
+# covariance of all of them, that of one point, keeps clusters of single points from nothing.
+spread_within <- function(model, x, label) {
+  n_clusters <- model$n_latents
+  scale <- model$options$scale
+  means <- vapply(seq_len(n_clusters), function(k) rowMeans(x[, label == k, drop = FALSE]), x[, 1])
+  deviation <- cbind(x - matrix(means, nrow(x))[, label], x - rowMeans(x))
+  weight <- rep(c(1, 1 / ncol(x)), each = ncol(x)) / (ncol(x) - n_clusters + 1)
+  if (model$settings$covariance == "full") {
+    sigma <- tcrossprod(deviation * rep(sqrt(weight), each = nrow(x)))
+    sigma <- shrink_covariance(sigma, ncol(x) - n_clusters + 1) * tcrossprod(scale)
+    return(array(sigma, c(dim(sigma), n_clusters)))
+  }
+  variance <- drop(deviation^2 %*% weight)
+  if (model$settings$covariance == "spherical") {
+    return(rep(max(mean(variance), cluster_floor) * scale[1]^2, n_clusters))
+  }
+  matrix(pmax(variance, cluster_floor) * scale^2, nrow(x), n_clusters)
 }
 
 #' @export
@@ -118,11 +191,20 @@ is_covariance <- function(x) {
 
 # Covariance of cluster k as a D x D matrix.
 cluster_covariance <- function(params, k) {
-  n_dims <- nrow(params$mu)
-  switch(length(dim(params$sigma)) + 1,
-         diag(params$sigma[k], n_dims), NULL,
-         diag(params$sigma[, k], n_dims),
-         matrix(params$sigma[, , k], n_dims))
+  if (length(dim(params$sigma)) == 3) return(matrix(params$sigma[, , k], nrow(params$mu)))
+  diag(cluster_variances(params, k), nrow(params$mu))
+}
+
+# Variances [D] of cluster k.
+cluster_variances <- function(params, k) {
+  switch(length(dim(params$sigma)) + 1, rep(params$sigma[k], nrow(params$mu)), NULL,
+         params$sigma[, k], diag(as.matrix(params$sigma[, , k])))
+}
+
+# Columns of x [D x n], standard normal, with the covariance of cluster k.
+colour_columns <- function(params, k, x) {
+  if (length(dim(params$sigma)) < 3) return(x * sqrt(cluster_variances(params, k)))
+  crossprod(chol(cluster_covariance(params, k)), x)
 }
 
 #' @export
@@ -132,7 +214,7 @@ gps_draw.gps_gaussian_mixture <- function(model, params, n) {
   y <- matrix(stats::rnorm(n * nrow(params$mu)), n)
   for (k in unique(cluster)) {
     of_k <- cluster == k
-    y[of_k, ] <- y[of_k, , drop = FALSE] %*% chol(cluster_covariance(params, k))
+    y[of_k, ] <- t(colour_columns(params, k, t(y[of_k, , drop = FALSE])))
   }
   latents <- matrix(0, n, n_clusters)
   latents[cbind(seq_len(n), cluster)] <- 1
@@ -141,13 +223,35 @@ gps_draw.gps_gaussian_mixture <- function(model, params, n) {
 
 #' @export
 gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
-  affinity <- vapply(seq_len(model$n_latents), function(k) {
-    root <- chol(cluster_covariance(params, k))
-    z <- backsolve(root, t(y) - params$mu[, k], transpose = TRUE)
-    log(params$pi[k]) - sum(log(diag(root))) - 0.5 * colSums(z^2)
-  }, numeric(nrow(y)))
-  matrix(affinity, nrow(y))
+  cluster_affinity(model, params, t(y))
 }
+
+#' @export
+block_handcrafted.gps_gaussian_mixture <- function(model, inputs, y, block, n_threads = 1L) {
+  t(cluster_affinity(model, inputs, block_data(y, block)))
+}
+
+# Affinities [n x C] of the columns of y [D x n].
+cluster_affinity <- function(model, params, y) {
+  affinity <- vapply(seq_len(model$n_latents), function(k) {
+    log(params$pi[k]) + whitened_log(params, k, y - params$mu[, k], model$options$scale)
+  }, numeric(ncol(y)))
+  matrix(affinity, ncol(y)) - sum(log(model$options$scale))
+}
+
+# Logarithm of cluster k's density at deviations x [D x n] from its mean, up to a constant, with its
+# determinant in units of the scale.
+whitened_log <- function(params, k, x, scale) {
+  if (length(dim(params$sigma)) < 3) {
+    sd <- sqrt(cluster_variances(params, k))
+    return(-sum(log(sd / scale)) - 0.5 * colSums((x / sd)^2))
+  }
+  root <- chol(cluster_covariance(params, k))
+  -sum(log(diag(root) / scale)) - 0.5 * colSums(backsolve(root, x, transpose = TRUE)^2)
+}
+
+#' @export
+residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
 # Each point of the cluster has a narrower density along the split's direction, for the entropy of
 # which half it is in.
@@ -164,13 +268,29 @@ move_gain.gps_gaussian_mixture <- function(model, split, residual) {
 #' @export
 move_component.gps_gaussian_mixture <- function(model, params, from, split) {
   both <- c(split$latent, from)
+  share <- split$size / sum(split$size)
+  step <- split$centres[, 1] - split$centres[, 2]
+  between <- prod(share) * step^2
+  if (length(dim(params$sigma)) == 0) {
+    params$sigma[both] <- narrow_variances(params$sigma[split$latent], mean(between))
+  } else if (length(dim(params$sigma)) == 2) {
+    params$sigma[, both] <- narrow_variances(params$sigma[, split$latent], between)
+  } else {
+    params$sigma[, , both] <- narrow_covariance(cluster_covariance(params, split$latent),
+                                                sqrt(prod(share)) * step)
+  }
   params$mu[, both] <- params$mu[, split$latent] + split$centres
-  params$pi[both] <- params$pi[split$latent] * split$size / sum(split$size)
+  params$pi[both] <- params$pi[split$latent] * share
   params$pi <- params$pi / sum(params$pi)
-  narrower <- (split$total - split$between) / split$total
-  n_dim <- length(dim(params$sigma))
-  if (n_dim == 0) params$sigma[both] <- narrower * params$sigma[split$latent]
-  if (n_dim == 2) params$sigma[, both] <- narrower * params$sigma[, split$latent]
-  if (n_dim == 3) params$sigma[, , both] <- narrower * params$sigma[, , split$latent]
   params
+}
+
+# Variances less what lies between the halves of a split, a tenth of them at least.
+narrow_variances <- function(variance, between) pmax(variance - between, 0.1 * variance)
+
+# The same along the step from one half to the other.
+narrow_covariance <- function(covariance, step) {
+  root <- chol(covariance)
+  square <- sum(backsolve(root, step, transpose = TRUE)^2)
+  covariance - min(1, 0.9 / square) * tcrossprod(step)
 }

@@ -116,6 +116,16 @@ bind_model <- function(model, y) UseMethod("gps_bind")
 mstep_model <- function(model, params, stats) UseMethod("gps_mstep")
 mend_model <- function(model, params, stats, progress) UseMethod("gps_mend")
 
+# Whether a class of the model has a method of its own, here or in another package, for a generic of
+# this one. getS3method() knows a generic by its call of UseMethod() only where that comes last.
+has_method <- function(model, generic) {
+  here <- topenv()
+  registered <- get(".__S3MethodsTable__.", envir = here)
+  any(vapply(paste(generic, class(model), sep = "."), function(name) {
+    exists(name, envir = registered, inherits = FALSE) || exists(name, envir = here)
+  }, NA))
+}
+
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y)) {
@@ -198,7 +208,7 @@ temper_params <- function(model, params, temperature) UseMethod("temper_params")
 temper_params.default <- function(model, params, temperature) params
 
 # What NULL in gps_control() and in a selector means for a model.
-model_defaults <- function(n_starts = 8L, tol = 1e-5, anneal = 1, hold = 0L, anneal_over = NULL,
+model_defaults <- function(n_starts = 8L, tol = 1e-4, anneal = 1, hold = 0L, anneal_over = NULL,
                            screen = NULL, smooth = 0) {
   list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
        screen = screen, smooth = smooth)

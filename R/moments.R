@@ -1,9 +1,9 @@
 # What models and warnings need to know of all data, gathered in one pass over blocks.
 
-# list of class gps_moments: n_points, n_dims, centre [D], variance (mean of the dimensions'),
-# square (mean of all squares) and range, of D x N data or a source. Squares are about the means of
-# each block and then moved to the common mean: the difference of mean squares would lose all digits
-# far from the origin.
+# list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
+# squares [D], the means of squares, square (their mean) and range, of D x N data or a source.
+# Squares are about the means of each block and then moved to the common mean: the difference of
+# mean squares would lose all digits far from the origin.
 data_moments <- function(y) {
   blocks <- split_blocks(n_points(y), n_dims(y))
   parts <- map_blocks(list(y = y, blocks = blocks), function(task, block) {
@@ -13,13 +13,17 @@ data_moments <- function(y) {
     moments
   })
   moments <- Reduce(add_moments, parts)
-  n <- moments$n_points
-  square <- moments$square / (as.double(n) * n_dims(y))
-  variance <- moments$deviation / (as.double(n) * n_dims(y))
+  n <- as.double(moments$n_points)
+  squares <- moments$squares / n
+  variances <- moments$deviations / n
   # What rounding of the means leaves of constant dimensions is no variance.
+  variances[variances <= 1e-30 * squares] <- 0
+  square <- sum(moments$squares) / (n * n_dims(y))
+  variance <- sum(moments$deviations) / (n * n_dims(y))
   if (variance <= 1e-30 * square) variance <- 0
-  structure(list(n_points = n, n_dims = n_dims(y), centre = moments$centre, variance = variance,
-                 square = square, range = moments$range), class = "gps_moments")
+  structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
+                 variances = variances, variance = variance, squares = squares, square = square,
+                 range = moments$range), class = "gps_moments")
 }
 
 # From n x D data as gps_bind() has them; moments stay what they are.
@@ -27,8 +31,8 @@ as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(un
 
 block_moments <- function(y) {
   centre <- rowMeans(y)
-  list(n_points = ncol(y), centre = centre, deviation = sum((y - centre)^2), square = sum(y^2),
-       range = range(y))
+  list(n_points = ncol(y), centre = centre, deviations = rowSums((y - centre)^2),
+       squares = rowSums(y^2), range = range(y))
 }
 
 add_moments <- function(left, right) {
@@ -36,8 +40,8 @@ add_moments <- function(left, right) {
   step <- right$centre - left$centre
   share <- right$n_points / n
   list(n_points = n, centre = left$centre + share * step,
-       deviation = left$deviation + right$deviation + share * left$n_points * sum(step^2),
-       square = left$square + right$square, range = range(left$range, right$range))
+       deviations = left$deviations + right$deviations + share * left$n_points * step^2,
+       squares = left$squares + right$squares, range = range(left$range, right$range))
 }
 
 # About the means of the dimensions. `y`, here and below, is n x D data or their moments.
@@ -48,6 +52,19 @@ mean_variance <- function(y) as_moments(y)$variance
 variance_scale <- function(y) {
   moments <- as_moments(y)
   for (scale in c(moments$variance, mean_square(moments), 1)) if (scale > 0) return(scale)
+}
+
+# Units of the dimensions [D] in which columns of any unit are alike: their standard deviations, or
+# where all that varies is what rounding leaves, what lies safely above it. Of constant dimensions
+# their size, and 1 where that is zero.
+column_units <- function(y) {
+  moments <- as_moments(y)
+  mean_square(moments)
+  size <- sqrt(moments$squares)
+  scale <- pmax(sqrt(moments$variances), 1e-11 * size)
+  is_constant <- moments$variances == 0
+  scale[is_constant] <- ifelse(size > 0, size, 1)[is_constant]
+  scale
 }
 
 mean_square <- function(moments) {

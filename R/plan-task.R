@@ -27,8 +27,9 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
 nominal_model <- function(model, y) {
   if (!identical(model$native$package, "gpselect")) return(bind_data(model, y))
   gps_bind(model, structure(
-    list(n_points = n_points(y), n_dims = n_dims(y), centre = numeric(n_dims(y)), variance = 1,
-         square = 1, range = c(-1, 1)),
+    list(n_points = n_points(y), n_dims = n_dims(y), centre = numeric(n_dims(y)),
+         variances = rep(1, n_dims(y)), variance = 1, squares = rep(1, n_dims(y)), square = 1,
+         range = c(-1, 1)),
     class = "gps_moments"
   ))
 }

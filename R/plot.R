@@ -205,11 +205,17 @@ top_legend <- function(labels, ...) {
                    x.intersp = 0.6, text.width = graphics::strwidth(labels, cex = 0.9) * 1.06, ...)
 }
 
+# Fits of 0.1.0 do not say it.
+rows_of_starts <- function(fit) {
+  rows <- fit$starts$rows[1]
+  if (is.null(rows)) min(fit$n_points, start_rows) else rows
+}
+
 draw_bound <- function(fit) {
   trace <- fit$trace
   if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
   is_main <- trace$start == 0
-  trace$value <- trace$bound / ifelse(is_main, fit$n_points, min(fit$n_points, start_rows))
+  trace$value <- trace$bound / ifelse(is_main, fit$n_points, rows_of_starts(fit))
   starts <- split(trace[!is_main, ], trace$start[!is_main])
   panels <- c(if (length(starts) > 0) 2, if (any(is_main)) 3)
   with_par(list(mfrow = c(1, 1), mar = panel_margins + c(0, 1, 0, 0), cex = 1), {

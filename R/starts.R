@@ -4,17 +4,25 @@
 start_iterations <- 12L
 start_rows <- 2000L
 
+# Rows that starts are judged on, of those they did not see: at most, and at fewest.
+judge_rows <- c(1000L, 200L)
+
+# Bounds that differ by less than this share are of one optimum: the first start goes on, lest
+# rounding, which depends on the unit of the data, should choose among them.
+equal_bounds <- 1e-9
+
 # The state to go on from, with the table of starts in `starts`. Starts share the learned kernel and
 # its factorisation.
 choose_start <- function(task) {
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
+  unseen <- restrict_unseen(task, rows)
   states <- vector("list", task$control$n_starts)
   memory <- NULL
   cut <- NULL
   for (number in seq_along(states)) {
     state <- until_cut(Inf, has_fit(short), begin_state(short, number, memory))
-    if (!is_cut(state)) state <- run_em(short, state)
+    if (!is_cut(state)) state <- run_em(lean_task(short), state)
     cut <- if (is_cut(state)) state else state$cut
     if (!is.null(state$complete)) states[[number]] <- state
     if (!is.null(cut) || elapsed() > task$deadline) break
@@ -23,11 +31,14 @@ choose_start <- function(task) {
     memory <- share_memory(state$memory)
   }
   states <- states[!vapply(states, is.null, NA)]
-  bounds <- vapply(states, function(state) state$bound / n_points(short$y), 1)
-  best <- which.max(bounds)
+  if (!is.null(cut) || elapsed() > task$deadline) unseen <- NULL
+  bounds <- vapply(states, judge_start, 1, lean_task(short), unseen)
+  best <- which(bounds >= max(bounds) - equal_bounds * max(1, abs(max(bounds))))[1]
   state <- start_from(task, short, states[[best]], cut)
   state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds,
-                             chosen = seq_along(states) == best)
+                             chosen = seq_along(states) == best,
+                             rows = as.integer(n_points(short$y)),
+                             unseen = if (is.null(unseen)) 0L else as.integer(n_points(unseen$y)))
   kept <- if (task$control$trace) states else states[best]
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state
@@ -42,6 +53,48 @@ start_from <- function(task, short, chosen, cut) {
   state$status <- cut$status
   cut_state(state, cut)
 }
+
+# The bound a point of a start: of rows that it did not see, ranked by the model itself, or where
+# there are none to speak of of its own.
+judge_start <- function(state, lean, unseen) {
+  if (is.null(unseen)) return(state$bound / n_points(lean$y))
+  unseen$model <- lean$model
+  state[c("explore", "beta", "is_polishing")] <- list(0, 1, FALSE)
+  state[per_point] <- list(NULL)
+  pass(unseen, state, want = character())$bound / n_points(unseen$y)
+}
+
+# The task on rows that the starts do not see; NULL where these are too few, or the model cannot
+# rank them.
+restrict_unseen <- function(task, rows) {
+  n_points <- n_points(task$y)
+  if (is.null(rows) || n_points - length(rows) < judge_rows[2]) return(NULL)
+  if (!has_ranking(task$model) || !is.null(task$model$grid)) return(NULL)
+  drawn <- with_seed(task$seed, -3, {
+    sample.int(n_points, min(n_points, length(rows) + judge_rows[1]))
+  })
+  task <- restrict_task(task, sort(utils::head(setdiff(drawn, rows), judge_rows[1])))
+  if (!inherits(task$selector, "gps_selector_full")) task$selector <- selector_handcrafted()
+  task
+}
+
+# The task that a start runs with.
+lean_task <- function(short) {
+  short$model <- start_model(short$model, n_points(short$y))
+  short
+}
+
+# The model that short starts on so many rows run with: of fewer parameters where these are few.
+start_model <- function(model, n_rows) UseMethod("start_model")
+
+#' @export
+start_model.default <- function(model, n_rows) model
+
+# Rows of a start, a model's own number.
+count_start_rows <- function(model) UseMethod("count_start_rows")
+
+#' @export
+count_start_rows.default <- function(model) max(start_rows, model$n_latents)
 
 # Parameters drawn for one start from the model's own initialisation, and the first expectations:
 # what the initialisation knows of some data points, or random ones.
@@ -61,7 +114,7 @@ begin_state <- function(task, number, memory = NULL) {
 
 sample_rows <- function(task) {
   n_rows <- if (is.null(task$model$grid)) {
-    max(start_rows, task$model$n_latents)
+    count_start_rows(task$model)
   } else {
     occlusive_trial_rows
   }
@@ -95,7 +148,7 @@ grow_start <- function(task) {
   rows <- with_seed(task$seed, 0, sort(sample.int(n_points(task$y), task$control$grow)))
   short <- restrict_task(task, rows)
   short$control$hold <- short$max_iter <- grow_iterations
-  chosen <- run_em(short, allowInterrupts(begin_state(short, 1L)))
+  chosen <- run_em(lean_task(short), allowInterrupts(begin_state(short, 1L)))
   state <- start_from(task, short, chosen, chosen$cut)
   state$held <- 0L
   state$notes <- chosen$notes

@@ -1,41 +1,29 @@
 /* Model D of the paper, the Gaussian mixture: one of C clusters is on, y ~ N(mu_c, Sigma_c),
  * Sigma_c full, diagonal or spherical (equation 7). Whitened distances for the log joint, moments
- * about a fixed centre, closed-form M-step. Reached through the table model_gaussian_mixture only.
+ * about a fixed centre; the M-step is in model_gaussian_mstep.c. Reached through the table
+ * model_gaussian_mixture only.
  */
 #include <math.h>
 #include <string.h>
 
 #include "gpselect/model.h"
 #include "linalg.h"
+#include "model_gaussian_mixture.h"
 #include "vector_math.h"
 
-enum { MU, SIGMA, PI, CENTRE, OPTIONS, WHITENER, LOG_SCALE };
-static const char *const inputs[] = {"mu",      "sigma",    "pi",        "centre",
-                                     "options", "whitener", "log_scale", NULL};
-
-/* options: kind of covariance, floor of its eigenvalues, floor of pi */
-enum { KIND, SIGMA_FLOOR, PI_FLOOR };
-enum { FULL, DIAGONAL, SPHERICAL };
-
-enum { COUNT, ON, FIRST, SECOND };
+static const char *const inputs[] = {"mu",      "sigma",    "pi",        "centre",   "scale",
+                                     "options", "whitener", "log_scale", "log_base", NULL};
 static const char *const stats_names[] = {"count", "on", "first", "second", NULL};
 
-enum { EVENT_SIGMA, EVENT_PI, EVENT_EMPTY };
-
 #define LOG_TWO_PI 1.8378770664093454836
-/* Columns of a whitener start on whole vectors: rows beyond n_dims are zero. */
-#define LANES 8
 /* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
 #define NEGLIGIBLE 1e-22
 
-static size_t stride_of(size_t n_dims) { return (n_dims + LANES - 1) / LANES * LANES; }
-
-static int kind_of(const gps_problem *problem) { return (int)problem->input[OPTIONS][KIND]; }
-
-/* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of
- * sigma. */
-static gps_status invert_factor(const double *sigma, size_t n_dims, double *whitener,
-                                double *log_det, const gps_watch *watch) {
+/* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma
+ * in units of the scale. */
+static gps_status invert_factor(const double *sigma, const double *scale, size_t n_dims,
+                                double *whitener, double *log_det,
+                                const gps_watch *watch) {
   const size_t stride = stride_of(n_dims);
   memset(whitener, 0, stride * n_dims * sizeof *whitener);
   for (size_t j = 0; j < n_dims; j++) {
@@ -44,40 +32,48 @@ static gps_status invert_factor(const double *sigma, size_t n_dims, double *whit
   const gps_status status = linalg_cholesky(n_dims, whitener, stride);
   if (status != GPS_OK) return status;
   *log_det = 0;
-  for (size_t j = 0; j < n_dims; j++) *log_det += 2 * log(whitener[j * (stride + 1)]);
+  for (size_t j = 0; j < n_dims; j++) *log_det += 2 * log(whitener[j * (stride + 1)] / scale[j]);
   return linalg_invert_lower(n_dims, whitener, stride, watch);
 }
 
 /* whitener: inverse Cholesky factors [stride x D x C], inverse standard deviations [D x C] or [C];
- * log_scale [C] = log pi_c - D/2 log 2 pi - 1/2 log det Sigma_c. */
+ * log_scale [C] = log pi_c - 1/2 log det Sigma_c in units of the scale; log_base: what all clusters
+ * have in common, -D/2 log 2 pi - sum of the scale's logarithms. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const size_t n_dims = (size_t)problem->shape.n_dims,
                n_clusters = (size_t)problem->shape.n_latents;
-  const double *sigma = problem->input[SIGMA];
-  double *whitener = prepared[0], *log_scale = prepared[1];
+  const double *sigma = problem->input[SIGMA], *scale = problem->input[SCALE];
+  double *whitener = prepared[0], *log_scale = prepared[1], *log_base = prepared[2];
   const int kind = kind_of(problem);
   (void)y;
+  *log_base = -0.5 * (double)n_dims * LOG_TWO_PI;
+  for (size_t d = 0; d < n_dims; d++) *log_base -= log(scale[d]);
   for (size_t c = 0; c < n_clusters; c++) {
     double log_det = 0;
     if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
     if (kind == FULL) {
       const size_t stride = stride_of(n_dims);
       const gps_status status =
-          invert_factor(sigma + c * n_dims * n_dims, n_dims, whitener + c * stride * n_dims,
-                        &log_det, problem->watch);
+          invert_factor(sigma + c * n_dims * n_dims, scale, n_dims,
+                        whitener + c * stride * n_dims, &log_det, problem->watch);
       if (status != GPS_OK) return status;
     } else if (kind == DIAGONAL) {
-      for (size_t d = c * n_dims; d < (c + 1) * n_dims; d++) {
-        whitener[d] = 1 / sqrt(sigma[d]);
-        log_det += log(sigma[d]);
+      for (size_t d = 0; d < n_dims; d++) {
+        whitener[d + c * n_dims] = 1 / sqrt(sigma[d + c * n_dims]);
+        log_det -= 2 * log(whitener[d + c * n_dims] * scale[d]);
       }
     } else {
       whitener[c] = 1 / sqrt(sigma[c]);
-      log_det = (double)n_dims * log(sigma[c]);
+      log_det = -2 * (double)n_dims * log(whitener[c] * scale[0]);
     }
-    log_scale[c] = log(problem->input[PI][c]) - 0.5 * ((double)n_dims * LOG_TWO_PI + log_det);
+    log_scale[c] = log(problem->input[PI][c]) - 0.5 * log_det;
   }
   return GPS_OK;
+}
+
+static double shared_term(const gps_problem *problem, const gps_point *point) {
+  (void)point;
+  return problem->input[LOG_BASE][0];
 }
 
 /* |factor x|^2 of a lower triangle [stride x D], eight rows at a time. */
@@ -230,119 +226,6 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
   return GPS_OK;
 }
 
-/* scratch: a shift [D]; eigenvectors and a product, each [D x D]; eigenvalues [D] and their
- * search's own */
-static size_t mstep_scratch(const gps_problem *problem) {
-  const size_t n_dims = (size_t)problem->shape.n_dims;
-  return 2 * n_dims * n_dims + 2 * n_dims + linalg_eigen_sym_scratch(n_dims);
-}
-
-/* pi = on / count, the exact maximiser under pi_c >= floor: the clusters at the floor keep it, the
- * others share the rest in proportion. */
-static void update_pi(size_t n_clusters, const double *on, double floor, double *pi, int *events) {
-  double free_mass = 1, free_on = 0;
-  for (size_t c = 0; c < n_clusters; c++) {
-    pi[c] = -1;
-    free_on += on[c];
-  }
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (size_t c = 0; c < n_clusters; c++) {
-      if (pi[c] > 0 || on[c] * free_mass >= floor * free_on) continue;
-      pi[c] = floor;
-      free_mass -= floor;
-      free_on -= on[c];
-      changed = 1;
-      events[EVENT_PI]++;
-    }
-  }
-  for (size_t c = 0; c < n_clusters; c++) {
-    if (pi[c] < 0) pi[c] = on[c] / free_on * free_mass;
-  }
-}
-
-/* Raise the eigenvalues of sigma [D x D] that lie below the floor. */
-static gps_status floor_eigenvalues(double *sigma, size_t n_dims, double floor, int *events,
-                                    double *scratch) {
-  double *vector = scratch, *product = vector + n_dims * n_dims, *value = product + n_dims * n_dims;
-  memcpy(vector, sigma, n_dims * n_dims * sizeof *sigma);
-  const gps_status status = linalg_eigen_sym(n_dims, vector, value, value + n_dims);
-  if (status != GPS_OK) return status;
-  int n_low = 0;
-  for (size_t k = 0; k < n_dims; k++) {
-    const double raised = value[k] < floor ? floor : value[k];
-    n_low += value[k] < floor;
-    for (size_t d = 0; d < n_dims; d++) product[d + k * n_dims] = vector[d + k * n_dims] * raised;
-  }
-  if (n_low == 0) return GPS_OK;
-  events[EVENT_SIGMA]++;
-  linalg_gemm('N', 'T', n_dims, n_dims, n_dims, 1, product, n_dims, vector, n_dims, 0, sigma,
-              n_dims);
-  return GPS_OK;
-}
-
-/* Sigma_c = second / on - shift shift', shift = mu_c - centre [D]. */
-static gps_status update_sigma(const gps_problem *problem, const double *const *stats, size_t c,
-                               const double *shift, double *sigma, int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  const double floor = problem->input[OPTIONS][SIGMA_FLOOR], on = stats[ON][c];
-  const int kind = kind_of(problem);
-  if (kind == FULL) {
-    double *to = sigma + c * n_dims * n_dims;
-    const double *second = stats[SECOND] + c * stride * n_dims;
-    for (size_t j = 0; j < n_dims; j++) {
-      for (size_t i = j; i < n_dims; i++) {
-        to[i + j * n_dims] = to[j + i * n_dims] = second[i + j * stride] / on - shift[i] * shift[j];
-      }
-    }
-    return floor_eigenvalues(to, n_dims, floor, events, scratch);
-  }
-  if (kind == DIAGONAL) {
-    for (size_t d = 0; d < n_dims; d++) {
-      const double variance = stats[SECOND][d + c * n_dims] / on - shift[d] * shift[d];
-      events[EVENT_SIGMA] += variance < floor;
-      sigma[d + c * n_dims] = variance < floor ? floor : variance;
-    }
-    return GPS_OK;
-  }
-  double variance = stats[SECOND][c] / on;
-  for (size_t d = 0; d < n_dims; d++) variance -= shift[d] * shift[d];
-  variance /= (double)n_dims;
-  events[EVENT_SIGMA] += variance < floor;
-  sigma[c] = variance < floor ? floor : variance;
-  return GPS_OK;
-}
-
-/* A cluster with less than one point keeps its mean, one with fewer points than D + 1 its
- * covariance: the step is still a maximisation over the rest. */
-static gps_status mstep(const gps_problem *problem, const double *const *stats,
-                        double *const *params_new, int *events, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims,
-               n_clusters = (size_t)problem->shape.n_latents;
-  const int kind = kind_of(problem);
-  const double needed = kind == FULL ? (double)n_dims + 1 : 2;
-  double *shift = scratch;
-  scratch += n_dims;
-  update_pi(n_clusters, stats[ON], problem->input[OPTIONS][PI_FLOOR], params_new[PI], events);
-  for (size_t c = 0; c < n_clusters; c++) {
-    const double on = stats[ON][c];
-    if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
-    if (on < 1) {
-      events[EVENT_EMPTY]++;
-      continue;
-    }
-    for (size_t d = 0; d < n_dims; d++) {
-      shift[d] = stats[FIRST][d + c * n_dims] / on;
-      params_new[MU][d + c * n_dims] = problem->input[CENTRE][d] + shift[d];
-    }
-    if (on < needed) continue;
-    const gps_status status =
-        update_sigma(problem, stats, c, shift, params_new[SIGMA], events, scratch);
-    if (status != GPS_OK) return status;
-  }
-  return GPS_OK;
-}
-
 const gps_model model_gaussian_mixture = {
     .api = GPS_MODEL_API,
     .inputs = inputs,
@@ -351,8 +234,9 @@ const gps_model model_gaussian_mixture = {
     .log_joint = log_joint,
     .accumulate = accumulate,
     .describe = describe,
+    .shared_term = shared_term,
     .gain = gain,
     .prepare = prepare,
-    .mstep_scratch = mstep_scratch,
-    .mstep = mstep,
+    .mstep_scratch = mixture_mstep_scratch,
+    .mstep = mixture_mstep,
 };

@@ -17,8 +17,9 @@ typedef struct {
   /* 0: model A; 1, 2, 3: model D full, diagonal, spherical; 4, 5: model B diagonal, full */
   int kind, is_one_hot;
   const double *input[10];
-  double w[CORE_DIMS * CORE_LATENTS], pi[CORE_LATENTS], sigma2[1], options[3];
+  double w[CORE_DIMS * CORE_LATENTS], pi[CORE_LATENTS], sigma2[1], options[4];
   double sigma[CORE_DIMS * CORE_DIMS * CORE_LATENTS], centre[CORE_DIMS];
+  double scale[CORE_DIMS], log_base[1];
   double gram[CORE_LATENTS * CORE_LATENTS], proj[CORE_LATENTS * CORE_POINTS];
   double prior[CORE_LATENTS + 1], y_square[CORE_POINTS];
   double mu[CORE_LATENTS], psi[CORE_LATENTS * CORE_LATENTS];
@@ -113,13 +114,15 @@ static inline void core_mixture(core_case *it, int kind) {
   it->options[0] = kind - 1;
   it->options[1] = 1e-6;
   it->options[2] = 1e-4 / CORE_LATENTS;
-  const double *input[7] = {it->w,       it->sigma,    it->pi,       it->centre,
-                            it->options, it->whitener, it->log_scale};
-  for (int i = 0; i < 7; i++) it->input[i] = input[i];
+  it->options[3] = 0;
+  for (size_t d = 0; d < CORE_DIMS; d++) it->scale[d] = kind == 3 ? 1.5 : 1 + 0.5 * (double)d;
+  const double *input[9] = {it->w,       it->sigma,    it->pi,        it->centre,  it->scale,
+                            it->options, it->whitener, it->log_scale, it->log_base};
+  for (int i = 0; i < 9; i++) it->input[i] = input[i];
   const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
                                NULL};
   it->problem = problem;
-  double *prepared[2] = {it->whitener, it->log_scale};
+  double *prepared[3] = {it->whitener, it->log_scale, it->log_base};
   it->model->prepare(&it->problem, it->y, prepared);
 }
 

@@ -3,7 +3,8 @@ fit_bars <- function(r, ..., n = 2000, selector = selector_handcrafted(), max_it
   bars <- simulate_bars(n)
   set.seed(1000 + r)
   control <- gps_control(n_starts = 1, max_iter = max_iter, progress = FALSE, ...)
-  fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 5, control = control)
+  n_selected <- if (!inherits(selector, "gps_selector_full")) 5
+  fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected, control = control)
   list(fit = fit, n_found = sum(match_components(fit$params, bars)$matched))
 }
 

@@ -127,7 +127,8 @@ test_that("an empty cluster keeps its place and the least weight", {
   expect_identical(maximum$params$sigma[, , 3], params$sigma[, , 3])
   expect_identical(maximum$params$pi[3], 1e-4 / 3)
   expect_near(sum(maximum$params$pi), 1, 1e-15)
-  expect_identical(maximum$events, c(sigma_floor = 0L, pi_floor = 1L, empty_cluster = 1L))
+  expect_identical(maximum$events, c(sigma_floor = 0L, pi_floor = 1L, empty_cluster = 1L,
+                                     sigma_kept = 1L))
 })
 
 test_that("weights at their floor are the constrained maximum", {
@@ -149,7 +150,10 @@ test_that("a cluster of few points keeps its covariance and moves its mean", {
   params <- list(mu = cbind(c(0, 0, 0), c(49, 49, 49)), sigma = array(diag(3), c(3, 3, 2)),
                  pi = c(0.9, 0.1))
   step <- gps_estep(model, params, y, all_clusters(y, 2))
-  maximum <- gps_mstep(model, params, step$stats)$params
+  result <- gps_mstep(model, params, step$stats)
+  maximum <- result$params
+  expect_identical(result$events[["sigma_kept"]], 1L)
+  expect_identical(result$events[["empty_cluster"]], 0L)
   expect_near(maximum$mu[, 2], c(50, 50.5, 50), 1e-12)
   expect_identical(maximum$sigma[, , 2], diag(3))
   expect_false(identical(maximum$sigma[, , 1], diag(3)))
@@ -166,9 +170,10 @@ test_that("flat clusters are raised to the floor in the flat directions only", {
                    control = short_control(max_iter = 40, tol = 0))
     expect_true(is.finite(fit$bound))
     expect_no_fall(fit$trace$bound)
-    floor <- fit$model$options$options[2]
+    floor <- cluster_floor
+    unit <- fit$model$options$scale
     lowest <- min(vapply(1:2, function(k) {
-      min(eigen(reference_covariance(fit$params, k), symmetric = TRUE)$values)
+      min(eigen(reference_covariance(fit$params, k) / tcrossprod(unit), symmetric = TRUE)$values)
     }, 1))
     expect_gte(lowest, floor * (1 - 1e-6))
     if (covariance == "full") {
@@ -228,12 +233,34 @@ test_that("initial clusters stand on data points with variances between the floo
     rows <- apply(init$mu, 2, function(mean) which(colSums(t(y) == mean) == 2))
     expect_length(unique(rows), 4)
     variance <- c(vapply(1:4, function(k) diag(reference_covariance(init, k)), c(0, 0)))
-    expect_true(all(variance >= mean_variance(y) / 4 & variance <= mean_variance(y)))
+    expect_true(all(variance >= cluster_floor * min(column_units(y)^2) &
+                      variance <= max(column_units(y)^2)))
+    expect_lt(mean(variance), mean_variance(y))
     expect_identical(init$pi, rep(0.25, 4))
     constant <- matrix(2, 30, 2)
     model <- gps_bind(model_gaussian_mixture(4, covariance), constant)
     init <- gps_init(model, constant)
-    expect_identical(diag(reference_covariance(init, 1)), rep(model$options$options[2], 2))
+    expect_identical(diag(reference_covariance(init, 1)), rep(cluster_floor * 2^2, 2))
+  }
+})
+
+test_that("with a covariance in common the M-step pools the clusters' own", {
+  set.seed(4)
+  y <- matrix(rnorm(240), 80) %*% diag(c(1, 10, 100))
+  for (covariance in c("full", "diagonal", "spherical")) {
+    model <- gps_bind(model_gaussian_mixture(3, covariance), y)
+    params <- gps_init(model, y)
+    stats <- gps_estep(model, params, y, all_clusters(y, 3))$stats
+    own <- gps_mstep(model, params, stats)$params
+    model$options$options[4] <- 1
+    common <- mstep_model(model, params, stats)$params
+    expect_identical(common[c("mu", "pi")], own[c("mu", "pi")])
+    pooled <- Reduce(`+`, lapply(1:3, function(k) {
+      stats$on[k] / 80 * reference_covariance(own, k)
+    }))
+    for (k in 1:3) {
+      expect_near(reference_covariance(common, k) / pooled[3, 3], pooled / pooled[3, 3], 1e-12)
+    }
   }
 })
 

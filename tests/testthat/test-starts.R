@@ -17,9 +17,11 @@ test_that("the start with the best bound goes on", {
   for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()), selector_random())) {
     fit <- fit_bars(max_iter = 2, n_starts = 5, selector = selector)
     starts <- fit$starts
-    expect_named(starts, c("start", "bound_per_point", "chosen"))
+    expect_named(starts, c("start", "bound_per_point", "chosen", "rows", "unseen"))
+    expect_identical(c(starts$rows, starts$unseen), rep(c(80L, 0L), each = 5))
     expect_identical(starts$start, 1:5)
-    expect_identical(which(starts$chosen), which.max(starts$bound_per_point))
+    expect_near(starts$bound_per_point[starts$chosen], max(starts$bound_per_point),
+                equal_bounds)
     last <- fit$trace$start > 0 & fit$trace$iteration == start_iterations
     expect_near(fit$trace$bound[last] / 80, starts$bound_per_point, 1e-12)
   }
@@ -53,30 +55,66 @@ test_that("starts differ from each other and are repeated by the seed", {
   expect_false(identical(fit_bars(max_iter = 1, n_starts = 4, seed = 2)$params, fit$params))
 })
 
-test_that("large data are started on 2000 rows, and all rows go on", {
+test_that("large data are started on 2000 rows, judged on others, and all rows go on", {
   set.seed(31)
   y <- simulate_bars(2300, size = 3, value = 5)$y
   for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()))) {
     fit <- fit_bars(max_iter = 2, n_starts = 2, selector = selector, y = y)
     expect_identical(dim(fit$selected), c(3L, 2300L))
-    starts <- fit$trace[fit$trace$start > 0, ]
     main <- fit$trace[fit$trace$start == 0, ]
     per_point <- c(max(fit$starts$bound_per_point), main$bound / 2300)
     expect_lt(diff(range(per_point)) / abs(per_point[1]), 0.2)
-    expect_near(fit$starts$bound_per_point,
-                starts$bound[starts$iteration == start_iterations] / 2000, 1e-12)
+    expect_identical(c(fit$starts$rows, fit$starts$unseen), rep(c(2000L, 300L), each = 2))
+    expect_output(print(fit), "300 rows that they had not seen", fixed = TRUE)
   }
+  # Too few others.
+  fit <- fit_bars(max_iter = 2, n_starts = 2, y = y[1:2100, ])
+  starts <- fit$trace[fit$trace$start > 0, ]
+  expect_near(fit$starts$bound_per_point,
+              starts$bound[starts$iteration == start_iterations] / 2000, 1e-12)
+  expect_output(print(fit), "a sample of 2000 rows", fixed = TRUE)
 })
 
-test_that("more clusters than the rows of a start get enough rows", {
-  task <- list(y = matrix(0, 1, 2100), model = model_gaussian_mixture(2050), seed = c(1L, 2L))
+test_that("a start's bound on rows that it did not see is the model's own", {
+  set.seed(31)
+  y <- simulate_bars(2300, size = 3, value = 5)$y
+  task <- new_task(t(y), model_binary_sparse(6), selector_random(), 3, NULL,
+                   gps_control(n_starts = 1, n_threads = 1, progress = FALSE))
   rows <- sample_rows(task)
-  expect_length(rows, 2050)
+  unseen <- restrict_unseen(task, rows)
+  short <- restrict_task(task, rows)
+  state <- em_step(short, begin_state(short, 1))
+  others <- y[setdiff(1:2300, rows), ]
+  selected <- t(apply(gps_handcrafted(task$model, state$params, others), 1,
+                      function(affinity) sort(order(-affinity)[1:3])))
+  bound <- sum(gps_estep(task$model, state$params, others, selected)$log_evidence)
+  expect_near(judge_start(state, short, unseen), bound / 300, 1e-10)
+})
+
+test_that("rows of a start follow the number of clusters", {
+  task <- list(y = matrix(0, 1, 3000), model = model_gaussian_mixture(250), seed = c(1L, 2L))
+  rows <- sample_rows(task)
+  expect_length(rows, 2500)
   expect_false(is.unsorted(rows, strictly = TRUE))
   task$model <- model_gaussian_mixture(3)
   expect_length(sample_rows(task), start_rows)
-  task$y <- task$y[, 1:2000, drop = FALSE]
+  task$model <- model_gaussian_mixture(301)
   expect_null(sample_rows(task))
+})
+
+test_that("starts of few rows for each cluster have one covariance in common", {
+  set.seed(2)
+  clusters <- simulate_clusters(300, 6, 8)
+  common <- function(covariance, n_rows) {
+    model <- gps_bind(model_gaussian_mixture(6, covariance), clusters$y)
+    start_model(model, n_rows)$options$options[4]
+  }
+  expect_identical(c(common("full", 239), common("full", 240)), c(1, 0))
+  expect_identical(c(common("diagonal", 59), common("diagonal", 60)), c(1, 0))
+  fit <- gps_fit(clusters$y[1:120, ], model_gaussian_mixture(6), selector_full(),
+                 control = gps_control(max_iter = 0, n_starts = 2, progress = FALSE))
+  expect_identical(fit$params$sigma[, , 6], fit$params$sigma[, , 1])
+  expect_identical(fit$model$options$options[4], 0)
 })
 
 test_that("given parameters are where the fit begins", {

@@ -111,10 +111,11 @@ test_that("fits that end with two bars mixed find all when mended, whatever the 
 })
 
 test_that("mending ends where the last move came to nothing", {
+  task <- list(y = matrix(0, 2, 50))
   state <- list(bound = -100)
-  expect_false(has_come_to_nothing(state))
-  state$bound_before_move <- -100 - 1e-5
-  expect_true(has_come_to_nothing(state))
-  state$bound_before_move <- -101
-  expect_false(has_come_to_nothing(state))
+  expect_false(has_come_to_nothing(task, state))
+  state$bound_before_move <- -100 - 0.9 * 50 * least_gain
+  expect_true(has_come_to_nothing(task, state))
+  state$bound_before_move <- -100 - 1.1 * 50 * least_gain
+  expect_false(has_come_to_nothing(task, state))
 })

@@ -1,0 +1,122 @@
+# What must not matter: the units and offsets of columns, and the order of rows and columns.
+
+# Data of every model, drawn.
+equivariant_data <- function(name) {
+  switch(name,
+         binary_sparse = simulate_bars(120, size = 3, value = 5)$y,
+         spike_slab = simulate_bars(120, "spike_slab", size = 3, value = 5)$y,
+         max_spike_slab = simulate_bars(120, "max_spike_slab", size = 3, value = 5)$y,
+         simulate_clusters(120, 3, 4, separation = 3)$y)
+}
+
+mixtures <- c("full", "diagonal", "spherical")
+
+equivariant_model <- function(name) {
+  switch(name, binary_sparse = model_binary_sparse(6), spike_slab = model_spike_slab(6),
+         max_spike_slab = model_max_spike_slab(6), model_gaussian_mixture(3, name))
+}
+
+# A fit as it comes, starts, mending and rules of stopping included, or without them from `start`.
+fit_equivariant <- function(y, name, selector, n_iter = 20, start = NULL, seed = 4, ...) {
+  set.seed(seed)
+  suppressWarnings(gps_fit(
+    y, equivariant_model(name), selector, if (is.null(selector$kernel)) NULL else 2,
+    start = start, control = gps_control(max_iter = n_iter, n_starts = 3, progress = FALSE, ...)
+  ), classes = "gps_warning")
+}
+
+# Parameters for data times `by` plus `offset`, by column.
+transform_params <- function(params, by, offset = 0) {
+  if (is.null(params[["sigma"]])) {
+    params$W <- params$W * by
+    params$sigma2 <- params$sigma2 * by[1]^2
+    return(params)
+  }
+  params$mu <- params$mu * by + offset
+  params$sigma <- switch(length(dim(params$sigma)) + 1, params$sigma * by[1]^2, NULL,
+                         params$sigma * by^2, params$sigma * as.vector(tcrossprod(by)))
+  params
+}
+
+# Largest relative difference of parameters, where columns have units: in those of the columns.
+expect_transformed <- function(fit, before, by, offset = 0, tolerance) {
+  wanted <- transform_params(before$params, by, offset)
+  unit <- lapply(transform_params(lapply(before$params, function(x) x * 0 + 1), by), abs)
+  for (name in names(wanted)) {
+    expect_near(fit$params[[name]] / unit[[name]], wanted[[name]] / unit[[name]], tolerance)
+  }
+  expect_near(fit$bound + fit$n_points * sum(log(rep_len(by, fit$model$n_dims))), before$bound,
+              max(tolerance, 1e-12))
+}
+
+powers_of <- function(name) if (name %in% c("full", "diagonal")) 2^c(-20, 0, 9, 20) else 2^13
+
+test_that("powers of two change no bit but by themselves, whatever the selector and the rules", {
+  set.seed(11)
+  for (name in c("binary_sparse", "spike_slab", "max_spike_slab", mixtures)) {
+    y <- equivariant_data(name)
+    by <- powers_of(name)
+    for (selector in list(selector_full(), selector_handcrafted())) {
+      n_iter <- if (name == "max_spike_slab") 4 else 20
+      before <- fit_equivariant(y, name, selector, n_iter)
+      after <- fit_equivariant(y * rep(by, each = nrow(y)), name, selector, n_iter)
+      expect_identical(after$selected, before$selected)
+      expect_identical(after$n_iter, before$n_iter)
+      expect_transformed(after, before, by, tolerance = 0)
+    }
+  }
+})
+
+test_that("mixtures in other units and places are transformed mixtures", {
+  set.seed(12)
+  for (covariance in mixtures) {
+    y <- equivariant_data(covariance)
+    by <- if (covariance == "spherical") 3.7e4 else c(3e-6, 0.7, 1e3, 9e5)
+    offset <- by * c(1e3, -300, 0, 40) * sqrt(mean(apply(y, 2, var)))
+    moved <- y * rep(by, each = nrow(y)) + rep(offset, each = nrow(y))
+    before <- fit_equivariant(y, covariance, selector_full(), 50, tol = 0)
+    after <- fit_equivariant(moved, covariance, selector_full(), 50, tol = 0)
+    expect_transformed(after, before, by, offset, 1e-8)
+    expect_identical(predict(after, type = "class"), predict(before, type = "class"))
+    start <- before$params
+    once <- fit_equivariant(y, covariance, selector_handcrafted(), 1, start, tol = 0)
+    moved_once <- fit_equivariant(moved, covariance, selector_handcrafted(), 1,
+                                  transform_params(start, by, offset), tol = 0)
+    expect_transformed(moved_once, once, by, offset, 1e-8)
+  }
+})
+
+test_that("a common scale of any size is a matter of units in every model", {
+  set.seed(13)
+  for (name in c("binary_sparse", "spike_slab")) {
+    y <- equivariant_data(name)
+    start <- fit_equivariant(y, name, selector_full(), 5)$params
+    before <- fit_equivariant(y, name, selector_full(), 30, start, tol = 0)
+    for (by in c(1e-6, 3e3, 1e6)) {
+      after <- fit_equivariant(y * by, name, selector_full(), 30, transform_params(start, by),
+                               tol = 0)
+      expect_transformed(after, before, by, tolerance = 1e-8)
+    }
+  }
+})
+
+test_that("the order of rows and columns does not matter from a given start", {
+  set.seed(14)
+  for (name in c("binary_sparse", "spike_slab", mixtures)) {
+    y <- equivariant_data(name)
+    start <- fit_equivariant(y, name, selector_full(), 3)$params
+    rows <- sample.int(nrow(y))
+    columns <- sample.int(ncol(y))
+    turned <- start
+    for (part in intersect(names(start), c("W", "mu"))) {
+      if (is.matrix(start[[part]])) turned[[part]] <- start[[part]][columns, ]
+    }
+    if (length(dim(start[["sigma"]])) == 2) turned$sigma <- start$sigma[columns, ]
+    if (length(dim(start[["sigma"]])) == 3) turned$sigma <- start$sigma[columns, columns, ]
+    before <- fit_equivariant(y, name, selector_full(), 15, start, tol = 0, mend = FALSE)
+    after <- fit_equivariant(y[rows, columns], name, selector_full(), 15, turned, tol = 0,
+                             mend = FALSE)
+    expect_near(after$bound, before$bound, 1e-9)
+    expect_near(after$prob_on, before$prob_on[, rows], 1e-8)
+  }
+})
