@@ -203,6 +203,7 @@ check_hold <- function(hold) {
 
 # Burn-in sweeps and draws of a Gibbs sampler.
 check_sweeps <- function(sweeps) {
+  sweeps <- plain_numbers(sweeps)
   if (is.null(sweeps)) return(c(2L, 4L))
   if (!is.numeric(sweeps) || length(sweeps) != 2) {
     abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws")

@@ -147,6 +147,7 @@ new_term <- function(type, variance, lengthscale = NULL, ard = FALSE, is_open = 
 
 # One positive number, or several where a term has a scale per dimension.
 check_scales <- function(x, arg, several) {
+  x <- plain_numbers(x)
   if (!several) return(check_number(x, arg, lower = 0, open = TRUE))
   if (!is.numeric(x) || length(x) == 0 || !all(is.finite(x)) || any(x <= 0)) {
     abort_value(x, arg, "one positive number, or one per dimension")

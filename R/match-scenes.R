@@ -138,6 +138,7 @@ scene_recall <- function(fit, latents, within, truth, all_objects) {
 
 # True locations as a data frame of valid numbers.
 check_places <- function(latents, n_points, n_objects, grid) {
+  latents <- plain_numbers(latents)
   limits <- c(point = n_points, object = n_objects, row = grid[1], column = grid[2])
   if (!is.data.frame(latents) || !all(names(limits) %in% names(latents))) {
     abort_value(latents, "latents", "a data frame with columns point, object, row and column")

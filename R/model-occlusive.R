@@ -120,6 +120,7 @@ most_pixels <- 100000L
 
 # Whole numbers of at least 1, `n` of them (or one of several n).
 check_sizes <- function(x, arg, n, what) {
+  x <- plain_numbers(x)
   is_sound <- is.numeric(x) && is.null(dim(x)) && length(x) %in% n && all(is.finite(x)) &&
     all(x == round(x)) && all(x >= 1) && all(x <= most_pixels)
   if (!is_sound) {

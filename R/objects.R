@@ -158,8 +158,13 @@ draw_colours <- function(channels) {
 check_objects <- function(x, arg, allow_empty = FALSE) {
   allowed <- "objects, as made by scene_objects()"
   if (!is.list(x) || is.data.frame(x)) abort_value(x, arg, allowed)
-  image <- x[["image"]]
-  mask <- x[["mask"]]
+  image <- plain_numbers(x[["image"]])
+  mask <- plain_numbers(x[["mask"]])
+  names <- x[["names"]]
+  if (!is.null(names) && !(is.character(names) && length(names) == NROW(image) &&
+                             all(is_text(names)))) {
+    abort_value(names, paste0(arg, "$names"), "NULL or a name of each object, valid text")
+  }
   is_numeric <- function(values) is.numeric(values) || is.logical(values)
   if (!is_numeric(image) || !length(dim(image)) %in% 3:4 || length(image) == 0) {
     abort_value(image, paste0(arg, "$image"), "an array n x height x width x channels")
@@ -175,7 +180,7 @@ check_objects <- function(x, arg, allow_empty = FALSE) {
   if (length(empty) > 0 && !allow_empty) {
     gps_abort(sprintf("`%s$mask` has no pixel of object %d.", arg, empty[1]))
   }
-  new_objects(array(as.double(image), dim(image)), array(as.integer(mask), dim(mask)), x[["names"]])
+  new_objects(array(as.double(image), dim(image)), array(as.integer(mask), dim(mask)), names)
 }
 
 #' @export

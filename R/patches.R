@@ -116,7 +116,13 @@ pixel_offsets <- function(size, image_dim) {
 check_image <- function(image, arg = "image") {
   image <- plain_numbers(image)
   if (!(is.numeric(image) || is.logical(image)) || length(dim(image)) != 2 || length(image) == 0) {
-    abort_value(image, arg, "a numeric matrix, height x width")
+    hint <- if (is.character(image)) {
+      " A file is read first: png::readPNG()."
+    } else if (length(dim(image)) == 3) {
+      sprintf(" One channel of it is a matrix: %s[, , 1].", arg)
+    }
+    gps_abort(sprintf("`%s` must be a numeric matrix, height x width, not %s.%s", arg,
+                      describe_value(image), if (is.null(hint)) "" else hint))
   }
   check_finite(image, arg)
   unname(plain_double_matrix(image))
@@ -124,6 +130,7 @@ check_image <- function(image, arg = "image") {
 
 # Two whole numbers, of which the second may be left out where it is the same.
 check_pair <- function(x, arg, upper = rep(.Machine$integer.max, 2)) {
+  x <- plain_numbers(x)
   if (!is.numeric(x) || !length(x) %in% 1:2) {
     abort_value(x, arg, "one or two whole numbers (height, width)")
   }

@@ -140,7 +140,7 @@ list_of_fits <- function(beside) {
 
 # Two lines each: the name that was given, and what selected.
 comparison_titles <- function(fits) {
-  given <- if (is.null(names(fits))) rep("", length(fits)) else names(fits)
+  given <- if (is.null(names(fits))) rep("", length(fits)) else printable(names(fits))
   lapply(seq_along(fits), function(i) {
     is_fit <- inherits(fits[[i]], "gps_fit")
     c(if (nzchar(given[i])) given[i] else if (is_fit) "Learned" else "Beside",

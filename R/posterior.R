@@ -141,6 +141,7 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
 
 # Whole numbers of data points; NULL: all.
 check_point_numbers <- function(points, n_points, arg = "points") {
+  points <- plain_numbers(points)
   if (is.null(points)) return(seq_len(n_points))
   is_valid <- is.numeric(points) && length(points) > 0 && !anyNA(points) &&
     all(points >= 1 & points <= n_points & points == round(points))

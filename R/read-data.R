@@ -6,11 +6,11 @@
 read_data <- function(y, arg = "y") {
   y <- plain_numbers(y)
   if (is_stored(y)) return(read_stored(y, arg))
-  if (is.list(y) && !is.data.frame(y) && is.null(dim(y))) y <- images_to_array(y, arg)
+  is_plain <- !is.object(y) || inherits(y, c("AsIs", "listof"))
+  if (is.list(y) && is_plain && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
   if ((is.numeric(y) || is.logical(y)) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
-    tell_images_last(dim(y), arg)
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
   y <- check_matrix(y, arg)
@@ -57,10 +57,14 @@ images_to_array <- function(images, arg) {
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
 }
 
-# Other programs have the images along the last dimension: they would be few and far from square.
-tell_images_last <- function(dim, arg) {
+# Other programs have the images along the last dimension: read as ours they would be few and far
+# from square, which they are not.
+tell_images_last <- function(y, arg) {
+  dim <- dim(y)
+  if (!length(dim) %in% 3:4 || any(dim == 0)) return(invisible())
   n <- dim[length(dim)]
-  if (n <= 3 * max(dim[1:2])) return(invisible())
+  sides <- dim[1:2]
+  if (n <= 3 * max(sides) || max(sides) > 3 * min(sides)) return(invisible())
   order <- c(length(dim), seq_len(length(dim) - 1))
   gps_warn(sprintf(paste("`%s` is read as %d images of %s. If it is %d images of %s, give",
                          "aperm(%s, c(%s)): images come first."), arg, dim[1], shown_dim(dim[-1]),

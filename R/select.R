@@ -75,6 +75,7 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
 
 # NULL, or two whole numbers: while the fit explores, and after.
 check_early_late <- function(x, arg) {
+  x <- plain_numbers(x)
   if (is.null(x)) return(NULL)
   if (!is.numeric(x) || length(x) != 2) abort_value(x, arg, "two whole numbers")
   c(check_count(x[1], arg, 0, most_draws), check_count(x[2], arg, 0, most_draws))

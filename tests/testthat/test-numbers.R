@@ -52,6 +52,14 @@ test_that("every door reads them, in vectors, tables and images", {
   }))$params)
   expect_identical(gps_control(max_iter = wide(7), tol = wide(1))[c("max_iter", "tol")],
                    list(max_iter = 7L, tol = 1))
+  expect_identical(gps_control(sweeps = wide(3:4))$sweeps, 3:4)
+  expect_identical(gps_screen(explore = wide(3:4))$explore, 3:4)
+  expect_identical(model_occlusive(2, wide(5:6)), model_occlusive(2, 5:6))
+  expect_identical(check_point_numbers(wide(3:4), 5), 3:4)
+  expect_identical(kernel_rbf(wide(2), wide(3:4), ard = TRUE), kernel_rbf(2, 3:4, ard = TRUE))
+  expect_identical(check_objects(list(image = as_wide(array(1, c(1, 2, 2, 1))),
+                                      mask = array(1, c(1, 2, 2))), "x")$image,
+                   array(1, c(1, 2, 2, 1)))
   expect_identical(extract_patches(as_wide(y), 2), extract_patches(unname(y), 2))
 })
 

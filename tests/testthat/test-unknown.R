@@ -146,6 +146,11 @@ test_that("tables of other shapes are refused with the way to give them", {
   expect_warning(suppressWarnings(fit(images), classes = "gps_warning_degenerate"),
                  "aperm(y, c(3, 1, 2)): images come first", fixed = TRUE, class = "gps_warning")
   expect_no_warning(fit(aperm(images, c(3, 1, 2))), message = "aperm")
+  expect_no_warning(tell_images_last(array(0, c(60, 8, 200)), "y"))
+  expect_gps_error(fit(a_fit("full")), "`y` must be a numeric matrix or data frame")
+  expect_gps_error(fit(model_binary_sparse(2)), "not an object of class \"gps_model\".")
+  expect_gps_error(gps_denoise("photo.jpg", 1), "A file is read first: png::readPNG().")
+  expect_gps_error(gps_denoise(array(0, c(9, 9, 3)), 1), "image[, , 1]")
 })
 
 test_that("invalid strings are refused in words, wherever a word is wanted", {
