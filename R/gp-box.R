@@ -5,8 +5,8 @@
 # far ends, no signal at all or no noise at all. Shares of the data's scales.
 narrow_reach <- list(noise = 1e-4, lengthscale = c(0.02, 50), wide = FALSE)
 
-# gp_fit() looks further: what the data can bear. Below a tenth of the distance of neighbours a
-# lengthscale is noise.
+# gp_fit() looks further: what the data can bear. Below a tenth of the distance of close neighbours
+# a lengthscale is noise.
 wide_reach <- list(noise = 1e-8, lengthscale = c(0.1, 1e4), wide = TRUE)
 
 # The limits of log parameters, list(lower, upper). Variances are between 1e-6 and 1e3 of the mean
@@ -25,7 +25,7 @@ gp_bounds <- function(kernel, y, targets, reach = narrow_reach, n_targets = nrow
     if (!"lengthscale" %in% names(term)) return(variance)
     kind <- if (term$ard) "each" else "one"
     lengthscale <- scales$lengthscale[[kind]]
-    least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]], 0.01) else 1
+    least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]][["close"]], 0.01) else 1
     rbind(variance, cbind(lengthscale * least, lengthscale * reach$lengthscale[2]))
   })
   ranges <- log(do.call(rbind, ranges))
@@ -79,14 +79,15 @@ find_parameters <- function(name, kernel, n_dims, arg) {
   hint <- nearest_name(name, c(known, unique(groups)))
   gps_abort(sprintf(
     "`%s` names %s, which the kernel does not have; its parameters are %s.%s", arg,
-    dQuote(name, FALSE), shorten(known),
+    dQuote(name, FALSE), shorten_names(dQuote(known, FALSE)),
     if (is.null(hint)) "" else sprintf(" Did you mean %s?", dQuote(hint, FALSE))
   ))
 }
 
-shorten <- function(names, most = 8L) {
-  shown <- paste(dQuote(utils::head(names, most), FALSE), collapse = ", ")
-  if (length(names) > most) paste0(shown, ", ...") else shown
+# The first few names, and how many more there are.
+shorten_names <- function(names, most = 8L) {
+  shown <- paste(utils::head(names, most), collapse = ", ")
+  if (length(names) > most) sprintf("%s and %d more", shown, length(names) - most) else shown
 }
 
 # How many parameters each scale of each term has.

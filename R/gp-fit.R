@@ -35,8 +35,8 @@
 #'
 #' The parameters are sought within wide limits around the scales of the data: variances within
 #' 1e-6 to 1e3 of the mean square of the targets, noise at least 1e-8 of their variance about
-#' their means, lengthscales from a tenth of the distance of neighbours (at most 1e-3 of those left
-#' open) to 1e4 of those left open; with `ard` each column has its
+#' their means, lengthscales from a tenth of the distance of close neighbours (at most 1e-3 of those
+#' left open) to 1e4 of those left open; with `ard` each column has its
 #' own limits, so that its unit does not matter. The variance of a linear term is in units of the
 #' inputs, and that of a bias term reaches as far as a line's level where all inputs are 0. What the
 #' kernel holds is always within, with a factor of 10 to go. `lower` and `upper` set other limits,
@@ -237,6 +237,10 @@ find_theta <- function(kernel, y, targets, plan, search) {
     found <- steps$look(theta)
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
     return(c(found, list(fixed = names(theta), limits = character())))
+  }
+  if (any(targets != 0) && mean(targets^2) == 0) {
+    gps_abort("The targets are too small: their squares vanish. Give them in another unit.",
+              "numeric")
   }
   scales <- gp_scales(kernel, y, targets, wide = TRUE)
   box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)

@@ -192,15 +192,15 @@ describe_gp_fit <- function(x, digits) {
 describe_limits <- function(x) {
   for (side in unique(x$limits)) {
     cat(sprintf("At the %s limit of the search, so no maximum: %s\n", side,
-                paste(names(x$limits)[x$limits == side], collapse = ", ")))
+                shorten_names(names(x$limits)[x$limits == side])))
   }
   idle <- idle_columns(x$kernel, x$x)
   if (length(idle) > 0) {
     cat(sprintf("Lengthscales far beyond the data, so that nothing depends on: %s\n",
-                paste(if (is.null(colnames(x$x))) idle else colnames(x$x)[idle], collapse = ", ")))
+                shorten_names(if (is.null(colnames(x$x))) idle else colnames(x$x)[idle])))
   }
   if (length(x$fixed) > 0 && !is.na(x$converged)) {
-    cat(sprintf("Fixed: %s\n", paste(x$fixed, collapse = ", ")))
+    cat(sprintf("Fixed: %s\n", shorten_names(x$fixed)))
   }
 }
 

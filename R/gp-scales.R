@@ -78,16 +78,18 @@ open_lengthscales <- function(kernel, y) {
   )
 }
 
-# The typical distance to the nearest other point, in units of the lengthscales that data suggest:
-# list(one, each), as there.
+# The distance to the nearest other point, `typical` and of the few that are `close`, in units of
+# the lengthscales that data suggest: list(one, each), as there.
 near_distances <- function(kernel, y, lengthscale) {
   y <- y[, spaced_points(ncol(y)), drop = FALSE]
   near <- function(z) {
     distance <- as.matrix(stats::dist(t(z)))
-    distance[distance == 0] <- NA
-    nearest <- suppressWarnings(apply(distance, 1, min, na.rm = TRUE))
+    distance[distance == 0] <- Inf
+    nearest <- apply(distance, 1, min)
     nearest <- nearest[is.finite(nearest)]
-    if (length(nearest) > 0) min(stats::median(nearest), 1) else 1
+    if (length(nearest) == 0) nearest <- 1
+    near <- stats::quantile(nearest, c(0.5, 0.05), names = FALSE)
+    stats::setNames(pmin(near, 1), c("typical", "close"))
   }
   list(one = if (!anyNA(lengthscale$one)) near(y / lengthscale$one),
        each = if (!anyNA(lengthscale$each)) near(y / lengthscale$each))

@@ -53,7 +53,8 @@ scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
     if ("lengthscale" %in% names(term)) {
       at <- at + 1
       kind <- if (term$ard) "each" else "one"
-      factor <- if (factors[at] > 0) factors[at] else -factors[at] * scales$near[[kind]]
+      factor <- factors[at]
+      if (factor < 0) factor <- -factor * scales$near[[kind]][["typical"]]
       term$lengthscale <- factor * scales$lengthscale[[kind]]
     }
     kernel$terms[[i]] <- term

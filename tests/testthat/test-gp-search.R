@@ -135,6 +135,12 @@ test_that("targets in any unit are the same curve", {
   }
 })
 
+test_that("targets whose squares are no numbers are told", {
+  kernel <- kernel_rbf() + kernel_white()
+  expect_gps_error(gp_fit(1:6, 1e-200 * (1:6), kernel), "too small", class = "numeric")
+  expect_gps_error(gp_fit(1:6, 1e200 * (1:6), kernel), "too large", class = "numeric")
+})
+
 test_that("what is fixed stays, what is bounded keeps to its bounds, by every method", {
   data <- search_data(40)
   kernel <- kernel_rbf(1, c(1, 0.3), ard = TRUE) + kernel_bias() + kernel_white(0.02)
