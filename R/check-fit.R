@@ -217,7 +217,8 @@ check_fit_choices <- function(parts) {
 # Fits of 0.1.0 have none.
 is_standing <- function(standing) {
   is.null(standing) || is.list(standing) && is.character(standing$degenerate) &&
-    !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused)
+    !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused) &&
+    is.double(standing$held) && length(standing$held) <= 1 && !anyNA(standing$held)
 }
 
 # 0.1.0 has the first three.

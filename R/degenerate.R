@@ -2,14 +2,14 @@
 # make of it, and latents that nobody uses. Found once, when the fit is made; print(), summary() and
 # logLik() repeat it.
 
-# list(degenerate, unused): sentences on why the likelihood has no maximum, named by their kinds,
-# and the numbers of latents (components, where they have places) that are on in less than one
-# point.
+# list(degenerate, unused, held): sentences on why the likelihood has no maximum, named by their
+# kinds; the numbers of latents (components, where they have places) that are on in less than one
+# point; and the noise variance where annealing, which was not over, still held it.
 find_standing <- function(task, state, col_names) {
   usage <- slot_usage(task$model, state$selected, state$prob_on)
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
   list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
-       unused = which(usage < 1))
+       unused = which(usage < 1), held = held_sigma2(state))
 }
 
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
@@ -18,6 +18,11 @@ standing_in_time <- function(task, state, col_names) {
   deadline <- if (is_cut_short) elapsed() + 0.5 else Inf
   found <- until_cut(deadline, TRUE, find_standing(task, state, col_names))
   if (!is_cut(found)) found
+}
+
+held_sigma2 <- function(state) {
+  floor <- state$noise_floor^2
+  if (floor > 0 && isTRUE(state$params$sigma2 <= (1 + 1e-6) * floor)) floor else numeric()
 }
 
 # Sentences on why the likelihood has no maximum, named by their kinds; character() where it has
@@ -234,7 +239,11 @@ describe_standing <- function(fit) {
   floors <- last_floors(fit)
   reasons <- c(character(), fit$standing$degenerate)
   names(reasons) <- rep_len(c("Degenerate", rep("", length(reasons))), length(reasons))
+  held <- fit$standing$held
   c(reasons,
+    Annealing = if (length(held) > 0) {
+      sprintf("was not over, and held the noise variance at %s", plain_number(held, 3))
+    },
     Floors = if (length(floors) > 0) paste(paste(floors, collapse = ", "), "in the last M-step"),
     Unused = if (length(unused) > 0) {
       sprintf("%s, on in less than one point", listed(unused, unit_word(fit$model)))
@@ -246,10 +255,13 @@ unit_word <- function(model) {
   if (model$rule$min_active == 1) "cluster" else "latent"
 }
 
-# Floors and rescues of the model in the last M-step of the main run, as the trace has them.
+# Floors and rescues of the model in the last M-step of the main run, and the jitter of its kernel
+# matrix, as the trace has them.
 last_floors <- function(fit) {
-  rows <- fit$trace$events[fit$trace$start == 0]
-  if (length(rows) == 0) return(character())
-  events <- strsplit(rows[length(rows)], ", ", fixed = TRUE)[[1]]
-  events[sub(" [0-9]+$", "", events) %in% fit$model$events]
+  row <- utils::tail(which(fit$trace$start == 0), 1)
+  if (length(row) == 0) return(character())
+  events <- strsplit(fit$trace$events[row], ", ", fixed = TRUE)[[1]]
+  jitter <- fit$trace$jitter[row]
+  c(events[sub(" [0-9]+$", "", events) %in% fit$model$events],
+    if (jitter > 0) paste("jitter", plain_number(jitter, 2)))
 }

@@ -79,7 +79,8 @@
 #'   functions it holds all that predicting needs. `standing` says
 #'   what the end of the fit stands on:
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
-#'   `unused`, numbers of the latents or components that are on in less than one point.
+#'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
+#'   the noise variance where the fit ended before annealing, which held it there, was over.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)

@@ -157,6 +157,16 @@ test_that("a noise variance at its floor is said by every model that has one", {
                  class = "gps_warning_degenerate")
 })
 
+test_that("a fit that ends before annealing is over says that its noise was held", {
+  set.seed(7)
+  images <- simulate_scenes(scene_objects(1, c(6, 6), channels = 1), 20, c(10, 10), prob = 0.8)$y
+  early <- gps_fit(images, model_occlusive(1, c(6, 6)), selector_handcrafted(),
+                   control = short_control(max_iter = 2))
+  expect_equal(coef(early)$sigma2, early$standing$held)
+  expect_output(print(early), "Annealing +was not over, and held the noise variance at")
+  expect_identical(update(early, start = early)$standing$held, numeric())
+})
+
 test_that("components that nobody uses are named", {
   start <- list(mu = t(rbind(flowers[c(1, 51, 101), ], 1e4)))
   dimnames(start$mu) <- NULL
