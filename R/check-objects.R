@@ -98,3 +98,10 @@ remake_term <- function(term, arg) {
   if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
   made
 }
+
+# What is only shown: an error of the package where it is not as `maker` made it. `is_sound` may
+# stumble over anything.
+need_made <- function(is_sound, arg, maker) {
+  is_sound <- tryCatch(is_sound, error = function(condition) FALSE)
+  if (!isTRUE(is_sound)) gps_abort(sprintf("`%s` is not as %s made it.", arg, maker))
+}

@@ -167,7 +167,7 @@ find_degenerate.gps_known_noise <- function(model, params, found) character()
 #' @export
 print.gps_denoised <- function(x, ...) {
   refuse_shown(list(...))
-  check_denoised(x)
+  x <- check_denoised(x)
   n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
   lines <- c(
     Noise = sprintf("sd %s; sd of what was removed %s", plain_number(x$sd),
@@ -185,7 +185,7 @@ print.gps_denoised <- function(x, ...) {
 #' @export
 plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
   refuse_unknown(list(...), c("clean", "peak"))
-  check_denoised(x)
+  x <- check_denoised(x)
   peak <- check_number(peak, "peak", 0, open = TRUE)
   limits <- widen(range(x$image))
   titles <- c("noisy", "denoised")
@@ -217,7 +217,8 @@ check_denoised <- function(x) {
     identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && is_pair(x$size) &&
     is_pair(x$step) && all(x$size <= dim(x$image)) && all(x$step <= x$size)
   if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
-  check_fit(x$fit)
+  x$fit <- check_fit(x$fit)
+  x
 }
 
 # Peak signal-to-noise ratio in dB.

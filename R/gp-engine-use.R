@@ -58,8 +58,10 @@ fit_loo <- function(fit, n_threads) {
 
 # list(mean, variance) of the function at new points.
 fit_predict <- function(fit, newdata, n_threads) {
-  y <- t(fit$x)
-  targets <- t(fit$targets)
+  if (engine_kind(fit$method) != "basis") {
+    y <- t(fit$x)
+    targets <- t(fit$targets)
+  }
   switch(engine_kind(fit$method),
     exact = gp_predict_moments(fit$kernel, fit$theta, y, targets, newdata, fit$jitter, n_threads),
     divide = divide_predict(fit$divide, fit$kernel, fit$theta, y, targets, newdata, n_threads),
@@ -80,19 +82,21 @@ join_runs <- function(runs, moments_of) {
 }
 
 # Whether a fit holds what its engine needs: it may come from a file.
-is_engine_sound <- function(fit) {
+is_engine_sound <- function(fit, points) {
   if (!is.character(fit$method) || length(fit$method) != 1) return(FALSE)
   switch(engine_kind(fit$method),
     exact = TRUE,
-    divide = is_divide_sound(fit$divide, nrow(fit$x)),
+    divide = is_divide_sound(fit$divide, nrow(fit$x), points),
     basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
     FALSE
   )
 }
 
-is_divide_sound <- function(divide, n_points) {
+is_divide_sound <- function(divide, n_points, points) {
   is.list(divide) && (isTRUE(divide$cross) || isFALSE(divide$cross)) && is.list(divide$rows) &&
-    identical(sort(as.double(unlist(divide$rows))), as.double(seq_len(n_points)))
+    all(vapply(divide$rows, is.numeric, NA)) && sum(lengths(divide$rows)) == n_points &&
+    (!points ||
+       identical(sort(as.double(unlist(divide$rows))), as.double(seq_len(n_points))))
 }
 
 is_finite_matrix <- function(x, n_rows, n_cols = ncol(x)) {
@@ -116,7 +120,7 @@ is_sums_sound <- function(fit) {
   n_features <- basis_rank(fit$basis, fit$kernel, ncol(fit$x))
   is.list(fit$sums) && is_finite_matrix(fit$sums$gram, n_features, n_features) &&
     is_finite_matrix(fit$sums$cross, n_features, ncol(fit$targets)) &&
-    identical(as.double(fit$sums$n_points), as.double(nrow(fit$x)))
+    is_number(fit$sums$n_points) && fit$sums$n_points == nrow(fit$x)
 }
 
 # Number of features.

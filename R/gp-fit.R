@@ -308,7 +308,7 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' sqrt(mean((loo$mean - fit$targets)^2))
 #' @export
 gp_loo <- function(fit, n_threads = NULL) {
-  check_gp_fit(fit, "fit")
+  check_gp_fit(fit, "fit", points = TRUE)
   loo <- fit_loo(fit, resolve_threads(n_threads))
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
@@ -327,21 +327,33 @@ gp_loo <- function(fit, n_threads = NULL) {
 #' gp_gradient(fit)
 #' @export
 gp_gradient <- function(fit, n_threads = NULL) {
-  check_gp_fit(fit, "fit")
+  check_gp_fit(fit, "fit", points = TRUE)
   fit_gradient(fit, resolve_threads(n_threads))
 }
 
-# A fit may come from a file: what the methods rely on is looked at before C sees it.
-check_gp_fit <- function(fit, arg) {
+# A fit may come from a file: what the methods rely on is looked at before C sees it. The cost does
+# not depend on the number of points, unless `points`: whether their values are looked at, too.
+check_gp_fit <- function(fit, arg, points = FALSE) {
   check_class(fit, arg, "gp_fit", "an object of class gp_fit")
-  is_points <- function(x) is.matrix(x) && is.double(x) && length(x) > 0 && all(is.finite(x))
+  is_points <- function(x) {
+    is.matrix(x) && is.double(x) && length(x) > 0 && (!points || all(is.finite(x)))
+  }
   is_sound <- is.list(fit) && inherits(fit$kernel, "gps_kernel") && is_points(fit$x) &&
     is_points(fit$targets) && nrow(fit$x) == nrow(fit$targets) && is_number(fit$lml) &&
     is_number(fit$jitter) && is.double(fit$theta) && all(is.finite(fit$theta)) &&
     is_kernel_sound(fit$kernel) &&
-    length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) && is_engine_sound(fit)
+    length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) &&
+    is_engine_sound(fit, points) && is_story_sound(fit)
   if (!is_sound) gps_abort(sprintf("`%s` is damaged: it does not hold what gp_fit() makes.", arg))
   invisible(fit)
+}
+
+# What print() says of the search.
+is_story_sound <- function(fit) {
+  is_word <- function(x) is.null(x) || is.character(x) && !anyNA(x)
+  is_word(fit$why) && is_word(fit$fixed) && is_word(fit$form) && is_word(fit$limits) &&
+    length(names(fit$limits)) == length(fit$limits) && is.logical(fit$converged) &&
+    length(fit$converged) == 1 && is.data.frame(fit$trace)
 }
 
 is_kernel_sound <- function(kernel) {

@@ -39,7 +39,8 @@ NULL
 predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FALSE,
                            interval = c("none", "confidence", "prediction"), level = 0.95,
                            se.fit = FALSE, ...) {
-  check_gp_fit(object, "object")
+  is_whole <- is.null(newdata) || !inherits(object, "gp_fit") || is.null(unclass(object)$sums)
+  check_gp_fit(object, "object", points = is_whole)
   extra <- list(...)
   refuse_columns(extra, colnames(object$x))
   refuse_unknown(extra, setdiff(names(formals(predict.gp_fit)), "object"))
@@ -218,7 +219,7 @@ idle_columns <- function(kernel, x) {
 #' @export
 print.gp_fit <- function(x, digits = 5, ...) {
   refuse_shown(list(...), "digits")
-  check_gp_fit(x, "x")
+  check_gp_fit(x, "x", points = TRUE)
   describe_gp_fit(x, digits)
   invisible(x)
 }
@@ -227,7 +228,7 @@ print.gp_fit <- function(x, digits = 5, ...) {
 #' @export
 summary.gp_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  check_gp_fit(object, "object")
+  check_gp_fit(object, "object", points = TRUE)
   loo <- gp_loo(object)
   log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
   structure(
@@ -244,6 +245,9 @@ summary.gp_fit <- function(object, ...) {
 #' @export
 print.summary.gp_fit <- function(x, digits = 5, ...) {
   refuse_shown(list(...), "digits")
+  need_made(is.numeric(x$coefficients) && is_number(x$loo_r2) && is_number(x$loo_log_score), "x",
+            "summary()")
+  check_gp_fit(x$fit, "x$fit", points = TRUE)
   describe_gp_fit(x$fit, digits)
   cat("Parameters:\n")
   print(x$coefficients, digits = digits)

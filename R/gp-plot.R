@@ -20,7 +20,7 @@
 #' plot(gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01)))
 #' @export
 plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50, ...) {
-  check_gp_fit(x, "x")
+  check_gp_fit(x, "x", points = TRUE)
   extra <- list(...)
   refuse_unknown(extra[!names(extra) %in% graphical_names(ncol(x$x))],
                  c("target", "n_grid", utils::head(graphical_names(ncol(x$x)), 10)))

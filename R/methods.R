@@ -230,6 +230,9 @@ said_reasons <- function(fit) {
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   refuse_shown(list(...), "digits")
   error <- attr(x, "error")
+  need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
+              is_number(attr(x, "nobs")) && attr(x, "nobs") %% 1 == 0 &&
+              (is.null(error) || is_number(error)), "x", "logLik()")
   cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %d)\n",
               format(c(x), digits = digits),
               if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),

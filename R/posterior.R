@@ -59,6 +59,10 @@ posterior_states <- function(fit, n, top = 10) {
 # A list of data frames of component, row and column, as a column of a data frame.
 #' @export
 format.gps_places <- function(x, ...) {
+  need_made(all(vapply(unclass(x), function(place) {
+    parts <- unclass(place)[c("component", "row", "column")]
+    is.list(parts) && all(vapply(parts, is.integer, NA)) && length(unique(lengths(parts))) == 1
+  }, NA)), "x", "posterior_states()")
   vapply(x, function(place) {
     paste(sprintf("%d at (%d, %d)", place$component, place$row, place$column), collapse = ", ")
   }, "")

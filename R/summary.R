@@ -156,9 +156,21 @@ exp_theta <- function(theta) {
 }
 
 #' @rdname summary.gps_fit
+is_summary_sound <- function(x) {
+  numbers <- x[c("df", "aic", "bic", "mean_active")]
+  is_table <- function(part) is.data.frame(part) && all(vapply(part, is.atomic, NA))
+  is.list(x) && is.character(x$about) && length(names(x$about)) == length(x$about) &&
+    all(vapply(numbers, is_number, NA)) && is_table(x$params) && is_table(x$events) &&
+    (is.null(x$starts) || is_table(x$starts)) && is.numeric(x$usage) && is.numeric(x$dead) &&
+    is.numeric(x$duplicates) && ncol(x$duplicates) == 2 &&
+    (is.null(x$kernel) || is.numeric(x$kernel)) &&
+    (is.null(x$degenerate) || is.character(x$degenerate))
+}
+
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
   refuse_shown(list(...), "digits")
+  need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
   cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),
@@ -166,7 +178,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
   cat(sprintf("\nExpected number of points in which each component is on (%s a point%s)\n",
-              show(x$mean_active), if (x$by_prior) ", by `pi`" else ""))
+              show(x$mean_active), if (isTRUE(x$by_prior)) ", by `pi`" else ""))
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
   if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
   print(stats::setNames(round(x$usage[shown], 1), shown))

@@ -217,3 +217,50 @@ test_that("a model of another version is brought up to date, or its version is s
   old$events <- new$events
   expect_identical(check_model(old), old)
 })
+
+test_that("what is only shown raises no error of R's own", {
+  set.seed(4)
+  fit <- a_fit("handcrafted")
+  line <- gp_fit(1:9, sin(1:9), kernel_rbf() + kernel_white(), method = "inducing", rank = 4,
+                 max_evals = 3)
+  places <- list(data.frame(component = 1L, row = 2L, column = 3L))
+  things <- list(
+    summary = summary(fit), gp = line, gp_summary = summary(line), objects = scene_objects(2),
+    places = structure(places, class = "gps_places")
+  )
+  uses <- list(print = print)
+  for (name in names(things)) {
+    sweep_parts(name, things[[name]], uses, if (is_full()) 1 else 0.1)
+  }
+  bound <- logLik(fit)
+  for (name in c("df", "nobs", "error")) {
+    for (value in junk) {
+      attr(bound, name) <- value
+      expect_null(odd_error(print, bound), info = name)
+    }
+    bound <- logLik(fit)
+  }
+})
+
+test_that("accessors look at no values of data points, and what uses them does", {
+  fit <- a_fit("gp")
+  fit$prob_on[7] <- NaN
+  fit$y[3] <- NA
+  for (accessor in list(coef, logLik, nobs, BIC)) expect_no_error(accessor(fit))
+  expect_no_error(print_quietly(fit))
+  expect_gps_error(expectations(fit), "`prob_on` is not")
+  expect_gps_error(residuals(fit), "`y` is not its data")
+  hand <- a_fit("handcrafted")
+  hand$selected[5] <- 999L
+  expect_no_error(predict(hand, named_bars()[1:2, ]))
+  expect_gps_error(predict(hand), "`selected` is not")
+  line <- gp_fit(1:9, sin(1:9), kernel_rbf() + kernel_white(), method = "ichol", rank = 4,
+                 max_evals = 3)
+  line$x[2] <- NaN
+  for (accessor in list(coef, logLik, nobs, function(x) predict(x, 1.5))) {
+    expect_no_error(accessor(line))
+  }
+  for (use in list(predict, gp_loo, gp_gradient, fitted, print)) {
+    expect_gps_error(use(line), "is damaged")
+  }
+})
