@@ -176,3 +176,18 @@ test_that("every engine ranks a point by its own prediction, in blocks, parts an
     }
   })
 })
+
+test_that("parameters that are given to begin with make the first expectations", {
+  expect_true(has_ranking(model_occlusive(2, c(2, 2))))
+  expect_false(has_ranking(structure(list(), class = c("none", "gps_model"))))
+  set.seed(4)
+  bars <- simulate_bars(100)
+  start <- list(W = bars$W, pi = 0.2, sigma2 = 2)
+  for (selector in list(selector_random(), selector_gp())) {
+    task <- new_task(t(bars$y), model_binary_sparse(10), selector, 4, NULL, short_control(),
+                     seed = c(1L, 2L))
+    state <- first_state(task, start)
+    on <- dense_targets(state, 10)
+    expect_gt(stats::cor(c(on), c(t(bars$latents))), 0.9)
+  }
+})
