@@ -47,7 +47,21 @@ units_of_all <- function(plan, y, model, seed) {
 in_units <- function(y, units) {
   if (is.null(units)) return(y)
   if (!is.null(units$centre)) y <- y - units$centre
-  y / units$scale
+  draw_near(y / units$scale)
+}
+
+# So many scales from the middle, and how fast values grow beyond: with their logarithm.
+far_scales <- 64
+far_growth <- 8
+
+# Far values stay far and in order, but a linear term's variance at one of them does not outweigh
+# that of all other points, from which a basis is chosen and its residual judged.
+draw_near <- function(x) {
+  if (length(x) == 0 || max(x) <= far_scales && min(x) >= -far_scales) return(x)
+  far <- which(abs(x) > far_scales)
+  times <- pmin(abs(x[far]), 1e300) / far_scales
+  x[far] <- sign(x[far]) * (far_scales + far_growth * log(times))
+  x
 }
 
 # Units of columns in another order.

@@ -71,7 +71,9 @@
 #' \eqn{s} is one number, and for all other models, which have no mean and one noise variance,
 #' \eqn{c} is 0 as well: \eqn{s} is the root mean square of the median data point. Both are made
 #' from quantiles, which one far value hardly moves, of at most 5000 rows, and kept in the fit as
-#' `gp$units` (`centre`, `scale`). Lengthscales left `NULL` are the median distance of data so
+#' `gp$units` (`centre`, `scale`). Values \eqn{x} more than 64 scales from 0 are drawn nearer, to
+#' \eqn{64 + 8 \log(|x| / 64)}{64 + 8 log(|x| / 64)} with their sign, so that no far value outweighs
+#' all others in a linear term. Lengthscales left `NULL` are the median distance of data so
 #' divided, and a linear term's variance left out is 1 there; a lengthscale, or a linear term's
 #' variance, that is given is in the data's own units, and converted. As one number for all columns
 #' (`ard = FALSE`) it says that these have one unit, which a mixture's columns then share. The

@@ -144,6 +144,8 @@ test_that("units are spreads that one value hardly moves, and numbers for whatev
       expect_true(all(is.finite(units$scale) & units$scale > 0), info = name)
       expect_true(all(is.finite(units$centre)), info = name)
       expect_true(name == "largest" || all(is.finite(in_units(odd[[name]], units))), info = name)
+      far <- in_units(0 * y + c(1e300, -1e300, 1e3), units)
+      expect_true(all(is.finite(far)), info = name)
     }
   }
 })
@@ -179,4 +181,43 @@ test_that("units in minibatches are those of all data", {
     batch <- batch_task(task, list(rows = 10 * k + 1:10, first = 0))
     expect_identical(begin_kernel(task$selector, batch)$units, task_units(task$selector, task))
   }
+})
+
+test_that("one far value does not spoil the learned ranking of the other points", {
+  n <- 300
+  for (covariance in c("diagonal", "spherical")) {
+    case <- cluster_state(covariance, n, 6L)
+    for (name in c("exact", "exact_ard", "ichol", "inducing", "fourier", "divide")) {
+      selector <- unit_selectors()[[name]]
+      right <- function(y) {
+        affinity <- learned_affinity(selector, case$state, y)
+        mean((max.col(affinity, "first") == case$state$selected)[-7])
+      }
+      own <- right(case$y)
+      for (far in c(1e6, 99999999, -1e9)) {
+        y <- replace(case$y, cbind(7, 2), far)
+        expect_gt(right(y), own - 0.02)
+      }
+    }
+  }
+})
+
+test_that("a far value that a basis has not seen is no noise of all others", {
+  case <- cluster_state("diagonal", 300, 6L)
+  right <- function(basis_points) {
+    y <- replace(case$y, cbind(7, 2), 1e9)
+    task <- step_task(selector_gp(method = "ichol", rank = 40), case$state$model, t(y), c(1L, 2L),
+                      1L)
+    state <- new_state(case$state$params, 0L, 0)
+    state[c("selected", "prob_on")] <- lapply(case$state[c("selected", "prob_on")], t)
+    memory <- begin_kernel(task$selector, task)
+    seen <- in_units(t(y)[, basis_points], memory$units)
+    memory$basis <- new_basis("ichol", task$selector$kernel, memory$theta, seen, 40L)
+    state$memory <- memory
+    state$memory <- regress_basis(task$selector, task, state)
+    state$view <- block_view(task$selector, task, state, task$blocks[[1]])
+    affinity <- block_affinity(task$selector, task, state, task$blocks[[1]], NULL)
+    mean((max.col(t(affinity), "first") == case$state$selected)[-7])
+  }
+  expect_gt(right(setdiff(1:300, 7)), right(1:300) - 0.05)
 })
