@@ -60,6 +60,10 @@ variance_scale <- function(y) {
 column_units <- function(y) {
   moments <- as_moments(y)
   mean_square(moments)
+  small <- which(moments$squares < 1e-301 & moments$centre != 0)
+  if (length(small) > 0) {
+    gps_abort(sprintf("Column %d of `y` is too small to square: rescale it.", small[1]))
+  }
   size <- sqrt(moments$squares)
   scale <- pmax(sqrt(moments$variances), 1e-11 * size)
   is_constant <- moments$variances == 0

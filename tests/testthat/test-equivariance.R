@@ -120,3 +120,40 @@ test_that("the order of rows and columns does not matter from a given start", {
     expect_near(after$prob_on, before$prob_on[, rows], 1e-8)
   }
 })
+
+test_that("moves of a mixture are transformed with its columns", {
+  set.seed(15)
+  clusters <- simulate_clusters(240, 4, 3, separation = 5)
+  by <- c(2^-18, 1, 2^15)
+  for (covariance in c("full", "diagonal")) {
+    moves_of <- function(by) {
+      y <- clusters$y * rep(by, each = 240)
+      task <- new_task(t(y), model_gaussian_mixture(4, covariance), selector_full(), NULL, NULL,
+                       short_control())
+      # Two clusters share the points of one, and one has those of two.
+      label <- c(1, 1, 2, 3)[clusters$cluster]
+      label[label == 3] <- 3:4
+      params <- list(mu = vapply(1:4, function(k) colMeans(y[label == k, ]), y[1, ]),
+                     sigma = array(0, c(3, 3, 4)), pi = tabulate(label) / 240)
+      for (k in 1:4) params$sigma[, , k] <- cov(y[label == k, ])
+      if (covariance == "diagonal") params$sigma <- apply(params$sigma, 3, diag)
+      state <- new_state(params, 0L, 0)
+      state[inferred] <- pass(task, state)[inferred]
+      find_moves(task, state)
+    }
+    before <- moves_of(c(1, 1, 1))
+    after <- moves_of(by)
+    expect_gt(length(before), 0)
+    expect_identical(1L %in% before[[1]]$latents, TRUE)
+    expect_identical(lapply(after, `[[`, "latents"), lapply(before, `[[`, "latents"))
+    for (i in seq_along(before)) {
+      expect_identical(after[[i]]$params, transform_params(before[[i]]$params, by))
+      sigma <- before[[i]]$params$sigma
+      if (covariance == "full") {
+        expect_true(all(apply(sigma, 3, is_covariance)))
+      } else {
+        expect_true(all(sigma > 0))
+      }
+    }
+  }
+})

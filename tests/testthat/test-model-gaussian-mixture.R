@@ -269,6 +269,16 @@ test_that("data that cannot carry the clusters are refused", {
                    "`n_components` must be at most the number of data points, 3, not 4")
 })
 
+test_that("units of columns are their spread, their size, or 1, and never lost", {
+  set.seed(1)
+  y <- cbind(rnorm(50, 1e3, 1e-3), 7, 0, 1e5 + 1e-9 * (1:50))
+  unit <- column_units(y)
+  expect_near(unit[1:3] / c(sqrt(mean((y[, 1] - mean(y[, 1]))^2)), 7, 1), rep(1, 3), 1e-9)
+  expect_gte(unit[4], 1e-11 * 1e5)
+  expect_gps_error(column_units(cbind(rnorm(9), 1e-170 * (1:9))),
+                   "Column 2 of `y` is too small to square")
+})
+
 test_that("parameters that are no mixture are refused by name", {
   case <- draw_case(MODELS[[3]], 25)
   refuse <- function(params, words, model = case$model) {
