@@ -63,18 +63,10 @@ gps_mstep <- function(model, params, stats) {
   method <- function(model, params, stats) UseMethod("gps_mstep")
   model <- check_bound_model(model)
   named <- align_params(model, params, "params")
-  if (!are_params_plain(model, named)) params <- check_all_params(model, named, "params")
+  params <- check_all_params(model, named, "params")
   result <- method(model, params, stats)
   result$params <- copy_names(result$params, named)
   result
-}
-
-# Whether parameters are what the M-step makes, without names: its own need no further look.
-are_params_plain <- function(model, params) {
-  is.list(params) && !is.object(params) && identical(names(params), names(model$params)) &&
-    all(vapply(params, is.double, NA)) &&
-    all(lengths(params) == model$lengths[names(model$params)]) &&
-    all(vapply(params, function(x) is.null(names(x)) && is.null(dimnames(x)), NA))
 }
 
 #' @rdname gps_model
