@@ -237,17 +237,26 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   return result;
 }
 
+/* Names of the inputs that are not there yet, NULL-ended: what the model prepares, in its order. */
+static const char **absent_inputs(const gps_model *model, const double *const *input) {
+  const int n_inputs = count_names(model->inputs);
+  const char **name = (const char **)R_alloc((size_t)n_inputs + 1, sizeof *name);
+  int n = 0;
+  for (int i = 0; i < n_inputs; i++) {
+    if (input[i] == NULL) name[n++] = model->inputs[i];
+  }
+  name[n] = NULL;
+  return name;
+}
+
 /* native, shape, inputs, lengths, prepared_dims, y, block -> named list of arrays. */
 SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y,
                SEXP block_list) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
-  const SEXP names = Rf_getAttrib(prepared_dims, R_NamesSymbol);
-  const int n = (int)Rf_xlength(prepared_dims);
-  const char **name = (const char **)R_alloc((size_t)n + 1, sizeof *name);
-  for (int i = 0; i < n; i++) name[i] = CHAR(STRING_ELT(names, i));
-  name[n] = NULL;
+  const char **name = absent_inputs(model, problem.input);
+  const int n = count_names(name);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
   const SEXP result = PROTECT(new_arrays(name, prepared_dims, data));
   const gps_status status = model->prepare(&problem, block.y, data);
@@ -271,6 +280,8 @@ SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, 
   const r_block block = {NULL, 0, 0, NULL};
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
   const int n_stats = count_names(model->stats), n = view_int(n_params, "n_params");
+  if (n < 1 || n > count_names(model->inputs))
+    raise_error("model", "A model with %d parameters is none.", n);
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);
   for (int s = 0; s < n_stats; s++) {
     stat[s] = view_doubles(list_need(stats, model->stats[s]), -1, model->stats[s]);
@@ -288,6 +299,7 @@ SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, 
     param[i] = REAL(VECTOR_ELT(params, i));
   }
   const int n_counts = view_int(n_events, "n_events");
+  if (n_counts < 0) raise_error("model", "A model with %d events is none.", n_counts);
   SET_VECTOR_ELT(result, 1, Rf_allocVector(INTSXP, n_counts));
   int *events = INTEGER(VECTOR_ELT(result, 1));
   memset(events, 0, (size_t)n_counts * sizeof *events);

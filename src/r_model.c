@@ -5,9 +5,15 @@
 
 #include <R_ext/Rdynload.h>
 
+static const char *text_of(SEXP list, const char *name) {
+  const SEXP x = list_need(list, name);
+  if (TYPEOF(x) != STRSXP || Rf_xlength(x) != 1 || STRING_ELT(x, 0) == R_NaString)
+    raise_error("model", "`%s` of a model must be one text.", name);
+  return CHAR(STRING_ELT(x, 0));
+}
+
 const gps_model *find_model(SEXP native) {
-  const char *package = CHAR(STRING_ELT(list_need(native, "package"), 0));
-  const char *symbol = CHAR(STRING_ELT(list_need(native, "symbol"), 0));
+  const char *package = text_of(native, "package"), *symbol = text_of(native, "symbol");
   const gps_model *(*get)(void) = (const gps_model *(*)(void))R_GetCCallable(package, symbol);
   const gps_model *model = get();
   if (model == NULL || model->api != GPS_MODEL_API) {
@@ -62,12 +68,15 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
   return result;
 }
 
+/* The declared length of an input, or -1. */
 static R_xlen_t length_of(SEXP lengths, const char *name) {
   const SEXP names = Rf_getAttrib(lengths, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(names); i++) {
-    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0) return (R_xlen_t)REAL(lengths)[i];
+    if (strcmp(CHAR(STRING_ELT(names, i)), name) != 0) continue;
+    const double length = REAL(lengths)[i];
+    if (!(length >= 0 && length < 4503599627370496.0)) break;
+    return (R_xlen_t)length;
   }
-  raise_error("model", "The model does not declare the shape of `%s`.", name);
   return -1;
 }
 
@@ -78,10 +87,15 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
   view_doubles(lengths, -1, "lengths");
   for (int i = 0; i < n_inputs; i++) {
     const char *name = model->inputs[i];
-    const SEXP x = may_miss ? list_get(inputs, name) : list_need(inputs, name);
-    input[i] = x == R_NilValue ? NULL : view_doubles(x, length_of(lengths, name), name);
+    const R_xlen_t length = length_of(lengths, name);
+    const SEXP x = may_miss && length < 0 ? list_get(inputs, name) : list_need(inputs, name);
+    if (x != R_NilValue && length < 0)
+      raise_error("model", "The model does not declare the shape of `%s`.", name);
+    input[i] = x == R_NilValue ? NULL : view_doubles(x, length, name);
   }
   const int *sizes = view_ints(shape, 2, "shape");
+  if (sizes[0] < 1 || sizes[1] < 1)
+    raise_error("model", "A model of %d dimensions and %d latents is none.", sizes[0], sizes[1]);
   const gps_problem problem = {.shape = {sizes[0], sizes[1]},
                                .first_row = block.first_row,
                                .n_points = block.n_points,
@@ -127,7 +141,11 @@ SEXP new_arrays(const char *const *names, SEXP dims, double **data) {
   const SEXP list = PROTECT(new_named_list(n, names));
   for (int i = 0; i < n; i++) {
     const SEXP dim = list_need(dims, names[i]);
-    view_ints(dim, -1, names[i]);
+    const int *size = view_ints(dim, -1, names[i]);
+    if (Rf_length(dim) == 0) raise_error("model", "`%s` has no dimension.", names[i]);
+    for (int k = 0; k < Rf_length(dim); k++) {
+      if (size[k] < 0) raise_error("model", "`%s` has a dimension below 0.", names[i]);
+    }
     SET_VECTOR_ELT(list, i,
                    Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0])
                                        : Rf_allocArray(REALSXP, dim));

@@ -264,3 +264,36 @@ test_that("accessors look at no values of data points, and what uses them does",
     expect_gps_error(use(line), "is damaged")
   }
 })
+
+test_that("the core itself refuses a model whose arrays are not declared as it needs them", {
+  set.seed(5)
+  y <- abs(matrix(rnorm(60), 20))
+  model <- gps_bind(model_binary_sparse(3), y)
+  params <- gps_init(model, y)
+  stats <- gps_estep(model, params, y, matrix(1:3, 20, 3, byrow = TRUE))$stats
+  dims <- resolve_dims(model$prepared, dimension_sizes(model, 20))
+  prepare <- function(m = list(), d = dims, p = params) {
+    m <- utils::modifyList(unclass(model)[c("native", "shape", "lengths", "options")], m)
+    .Call(C_prepare, m$native, m$shape, c(p, m$options), m$lengths, d, t(y), new_block(0, 20))
+  }
+  expect_named(prepare(), names(dims))
+  refused <- list(
+    function() prepare(d = dims[-1]), function() prepare(d = list()),
+    function() prepare(d = within_list(dims, gram = c(-1L, 3L))),
+    function() prepare(d = within_list(dims, gram = integer())),
+    function() prepare(p = params["W"]), function() prepare(list(shape = c(3L, 0L))),
+    function() prepare(list(lengths = model$lengths[-4])),
+    function() prepare(list(lengths = replace(model$lengths, 1, NaN))),
+    function() prepare(list(native = list(package = 1, symbol = NA))),
+    function() prepare(list(options = list(options = 1)))
+  )
+  mstep <- function(inputs, n_params, n_events) {
+    .Call(C_mstep, model$native, model$shape, inputs, model$lengths, n_params, stats, n_events)
+  }
+  refused <- c(refused, function() mstep(params, 3L, 2L),
+               function() mstep(c(params, model$options), 99L, 2L),
+               function() mstep(c(params, model$options), 3L, -1L))
+  for (i in seq_along(refused)) {
+    expect_error(refused[[i]](), class = "gps_error_model", info = paste("case", i))
+  }
+})
