@@ -127,6 +127,7 @@ coef.gp_fit <- function(object, ...) {
 logLik.gp_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   check_gp_fit(object, "object")
+  check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
   df <- length(object$theta) - length(object$fixed) + inputs
   structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
@@ -191,6 +192,7 @@ describe_gp_fit <- function(x, digits) {
 
 # Parameters that are where they are because of a limit, or because they were to stay.
 describe_limits <- function(x) {
+  check_search_end(x, "x")
   for (side in unique(x$limits)) {
     cat(sprintf("At the %s limit of the search, so no maximum: %s\n", side,
                 shorten_names(names(x$limits)[x$limits == side])))

@@ -253,3 +253,19 @@ test_that("evaluations are capped over all starts, and one start is the kernel's
     expect_identical(unique(one$trace$start), 1L)
   }
 })
+
+test_that("what a search leaves in a fit is looked at before it is shown or counted", {
+  fit <- gp_fit(1:8, c(1, 3, 2, 4, 6, 5, 7, 8), kernel_rbf() + kernel_white())
+  for (bad in list(list(fixed = 1), list(fixed = "a"), list(limits = c(a = "upper")),
+                   list(limits = c(log_len = "left")), list(limits = list("upper")),
+                   list(converged = "yes"))) {
+    damaged <- fit
+    damaged[names(bad)] <- bad
+    for (method in list(print, summary, logLik)) {
+      expect_gps_error(print(method(damaged)), "is damaged: ")
+    }
+  }
+  old <- fit
+  old[c("fixed", "limits")] <- NULL
+  expect_identical(attr(logLik(old), "df"), 3L)
+})
