@@ -8,7 +8,7 @@
 #'
 #' @param x An object of class `gp_fit`.
 #' @param target Whole number between 1 and H, or the name of a target: which one to draw.
-#' @param n_grid Whole number of at least 2: grid points per axis.
+#' @param n_grid Whole number of at least 2: grid points per axis, at most 1e5 (of two inputs 2000).
 #' @param ... Further graphical parameters for [graphics::plot()] or [graphics::image()]: `main`,
 #'   `sub`, `xlab`, `ylab`, `xlim`, `ylim`, `log`, `asp`, `axes`, `ann`, `bty`, `las` and other
 #'   parameters of [graphics::par()]; `col`, `lwd` and `lty` of the line or, as `col`, the colours
@@ -25,7 +25,7 @@ plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50,
   refuse_unknown(extra[!names(extra) %in% graphical_names(ncol(x$x))],
                  c("target", "n_grid", utils::head(graphical_names(ncol(x$x)), 10)))
   target <- check_target(target, x$targets)
-  n_grid <- check_count(n_grid, "n_grid", lower = 2)
+  n_grid <- check_count(n_grid, "n_grid", lower = 2, upper = if (ncol(x$x) == 1) 1e5 else 2000)
   switch(min(ncol(x$x), 3), plot_line(x, target, n_grid, ...), plot_image(x, target, n_grid, ...),
          plot_loo(x, target, ...))
 }

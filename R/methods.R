@@ -306,6 +306,7 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   repeats <- if (is.null(seed)) {
     get(".Random.seed", envir = globalenv())
   } else {
+    check_count(seed, "seed", -.Machine$integer.max)
     structure(seed, kind = as.list(RNGkind()))
   }
   drawn <- with_user_seed(seed, with_memory(lapply(seq_len(nsim), function(i) {

@@ -86,8 +86,9 @@ draw_label <- function(centre, k) {
 # One dimension: histogram, the clusters' densities and their sum.
 draw_densities <- function(fit, y) {
   n_clusters <- ncol(fit$params$mu)
-  bars <- graphics::hist(y[1, ], breaks = if (diff(range(y)) > 0) "FD" else 1, plot = FALSE)
-  if (length(bars$counts) > 80) bars <- graphics::hist(y[1, ], breaks = 80, plot = FALSE)
+  # One value far out would ask for more bars than can be counted.
+  n_bars <- if (diff(range(y)) > 0) min(80, grDevices::nclass.FD(y[1, ])) else 1
+  bars <- graphics::hist(y[1, ], breaks = n_bars, plot = FALSE)
   at <- seq(min(bars$breaks), max(bars$breaks), length.out = 400)
   density <- vapply(seq_len(n_clusters), function(k) {
     fit$params$pi[k] * stats::dnorm(at, fit$params$mu[1, k],

@@ -102,7 +102,7 @@ predict.gps_fit <- function(object, newdata = NULL,
 check_type <- function(type, fit) {
   if (identical(type, prediction_types)) return(type[1])
   scene <- names(scene_predictors)
-  if (isTRUE(type %in% scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
+  if (is_one_of(type, scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
   if (identical(type, "class") && !is_mixture(fit)) {
     gps_abort(paste("`type` = \"class\" is for mixtures, in which one cluster is on: \"state\"",
                     "says which latents are."))

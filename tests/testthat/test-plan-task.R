@@ -103,6 +103,17 @@ test_that("a fit of a source goes on, its kernel with it", {
   expect_identical(fit_from(first, 0)$kernel_theta, first$kernel_theta)
 })
 
+test_that("what is no choice, number or seed is refused in words", {
+  fit <- gps_fit(matrix(sin(1:60), 20), model_binary_sparse(3), selector_full(),
+                 control = short_control(max_iter = 1))
+  for (bad in list(mean, y ~ x, quote(x), globalenv())) {
+    expect_gps_error(predict(fit, type = bad), "`type` must be one of")
+    expect_gps_error(stats::simulate(fit, seed = bad), "`seed` must be a whole number")
+    expect_gps_error(gps_denoise(matrix(1:64, 8), 1, model_binary_sparse(2), size = 2,
+                                 n_selected = bad), "`n_selected` must be a whole number")
+  }
+})
+
 # Expectations for all points, in slots of distinct latents.
 ranking_state <- function(model, y, n_slots) {
   n <- nrow(y)
