@@ -62,7 +62,8 @@
 #' @section Starts:
 #' Whether the true solution is found is a matter of local optima, which the bound tells apart. Each
 #' short start runs 12 iterations on at most 2000 sampled rows, or ten for each cluster of a mixture
-#' where that is more; all share one kernel and, for the exact Gaussian process, one factorisation.
+#' where that is more, with fewer iterations then (at least 4); all share one kernel and, for the
+#' exact Gaussian process, one factorisation.
 #' Where at least 200 other rows are left, starts are judged by the bound of up to 1000 of these,
 #' which none has seen, with latents ranked by the model itself; else by the bound of their own
 #' rows. `print()` of the fit says on which rows the bounds stand, and its table `starts` too. Where

@@ -90,6 +90,11 @@ start_model <- function(model, n_rows) UseMethod("start_model")
 #' @export
 start_model.default <- function(model, n_rows) model
 
+# Of more rows than usual a start makes fewer iterations, so that it costs no more.
+count_start_iterations <- function(n_rows) {
+  max(4L, as.integer(start_iterations * min(1, start_rows / n_rows)))
+}
+
 # Rows of a start, a model's own number.
 count_start_rows <- function(model) UseMethod("count_start_rows")
 
@@ -131,7 +136,7 @@ restrict_task <- function(task, rows) {
     task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model))
   }
   task["batches"] <- list(NULL)
-  task$max_iter <- start_iterations
+  task$max_iter <- count_start_iterations(n_points(task$y))
   task$control$polish <- FALSE
   task$control$mend <- FALSE
   task$control$tol <- 0

@@ -100,6 +100,8 @@ test_that("rows of a start follow the number of clusters", {
   expect_length(sample_rows(task), start_rows)
   task$model <- model_gaussian_mixture(301)
   expect_null(sample_rows(task))
+  expect_identical(vapply(c(50, 2000, 4000, 1e6), count_start_iterations, 1L),
+                   c(12L, 12L, 6L, 4L))
 })
 
 test_that("starts of few rows for each cluster have one covariance in common", {
