@@ -155,7 +155,6 @@ exp_theta <- function(theta) {
   if (!is.null(theta)) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
 }
 
-#' @rdname summary.gps_fit
 is_summary_sound <- function(x) {
   numbers <- x[c("df", "aic", "bic", "mean_active")]
   is_table <- function(part) is.data.frame(part) && all(vapply(part, is.atomic, NA))
@@ -167,6 +166,7 @@ is_summary_sound <- function(x) {
     (is.null(x$degenerate) || is.character(x$degenerate))
 }
 
+#' @rdname summary.gps_fit
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
   refuse_shown(list(...), "digits")
