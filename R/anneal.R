@@ -17,14 +17,16 @@ annealing_of <- function(model, control, n_updates = 1L) {
        noise = if (!control$monotone) model$noise_range)
 }
 
-# The bound of a pass in batches, at parameters that change, cannot settle as finely (nats a point).
-batch_tol <- 1e-3
+# The bound of a pass in batches, at parameters that change, cannot settle as finely (nats a number).
+batch_tol <- 4e-5
 
-# Control with the model's defaults for what was left NULL. A monotone fit does not anneal.
+# Control with the model's defaults for what was left NULL, for a bound model: its `tol` is in nats a
+# number of the data, since a bound is a sum over dimensions too. A monotone fit does not anneal.
 resolve_control <- function(control, model) {
   defaults <- model$defaults
   if (control$monotone) defaults[c("anneal", "hold")] <- list(1, 0L)
   if (!is.null(control$batch_size)) defaults$tol <- max(defaults$tol, batch_tol)
+  defaults$tol <- defaults$tol * model$n_dims
   for (name in c("tol", "n_starts", "anneal", "hold")) {
     if (is.null(control[[name]])) control[[name]] <- defaults[[name]]
   }

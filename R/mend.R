@@ -7,14 +7,17 @@ trial_iterations <- 5L
 trial_moves <- 3L
 
 # The promised gain is a rough guess: a move is worth a trial from this share of what the bound
-# would lose. It is accepted from this gain, in nats a point.
+# would lose. It is accepted from this gain, in nats a number of the data.
 least_promise <- 0.1
-least_gain <- 2e-3
+least_gain <- 8e-5
 
 # Bounds are flat when the mean of the last four exceeds that of the four before by less than this
-# many nats a point. A fit may end only when they have settled far more finely.
+# many nats a number. A fit may end only when they have settled far more finely.
 flat_window <- 4L
-flat_tol <- 0.02
+flat_tol <- 8e-4
+
+# Numbers that the data have: a bound is a sum over points and dimensions.
+n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)
 
 is_mend_due <- function(task, state) {
   n <- length(state$bounds)
@@ -23,7 +26,7 @@ is_mend_due <- function(task, state) {
   if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
-  recent - before <= flat_tol * n_points(task$y)
+  recent - before <= flat_tol * n_numbers(task)
 }
 
 # One round when it is due: the state after the first move whose trial beats the state continued
@@ -51,7 +54,7 @@ mend <- function(task, state) {
 # follow the move can lead back there.
 has_come_to_nothing <- function(task, state) {
   before <- state$bound_before_move
-  !is.null(before) && state$bound <= before + least_gain * n_points(task$y)
+  !is.null(before) && state$bound <= before + least_gain * n_numbers(task)
 }
 
 # The state of a trial: no explorers and no refits.
@@ -82,7 +85,7 @@ best_trial <- function(task, state, deadline) {
   for (move in moves) {
     if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && exceeds(trial, rival, least_gain * n_points(task$y))) {
+    if (!is.null(trial) && exceeds(trial, rival, least_gain * n_numbers(task))) {
       return(list(move = move, state = trial))
     }
   }

@@ -96,7 +96,7 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
     rule = state_rule(),
     settings = list(size = paste(size, collapse = " x "), clutter = clutter),
     symbol = "gps_model_occlusive", gauge = if (!is.null(background)) "channels",
-    defaults = model_defaults(n_starts = 1L, tol = 0.1, anneal = 5, hold = 5L, anneal_over = 8L,
+    defaults = model_defaults(n_starts = 1L, tol = 1e-3, anneal = 5, hold = 5L, anneal_over = 8L,
                               screen = gps_screen(), smooth = 1)
   )
   model$n_components <- n_components

@@ -199,8 +199,9 @@ temper_params <- function(model, params, temperature) UseMethod("temper_params")
 #' @export
 temper_params.default <- function(model, params, temperature) params
 
-# What NULL in gps_control() and in a selector means for a model.
-model_defaults <- function(n_starts = 8L, tol = 1e-4, anneal = 1, hold = 0L, anneal_over = NULL,
+# What NULL in gps_control() and in a selector means for a model; `tol` is in nats a number of the
+# data.
+model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, anneal_over = NULL,
                            screen = NULL, smooth = 0) {
   list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
        screen = screen, smooth = smooth)
