@@ -17,10 +17,11 @@ annealing_of <- function(model, control, n_updates = 1L) {
        noise = if (!control$monotone) model$noise_range)
 }
 
-# The bound of a pass in batches, at parameters that change, cannot settle as finely (nats a number).
+# The bound of a pass in batches, at parameters that change, cannot settle as finely (nats a
+# number).
 batch_tol <- 4e-5
 
-# Control with the model's defaults for what was left NULL, for a bound model: its `tol` is in nats a
+# Control with the defaults of a bound model for what was left NULL: its `tol` is in nats a
 # number of the data, since a bound is a sum over dimensions too. A monotone fit does not anneal.
 resolve_control <- function(control, model) {
   defaults <- model$defaults
