@@ -56,7 +56,7 @@ describe_object <- function(x) {
   if (!is.atomic(x) || inherits(x, c("table", "ts", "AsIs", "noquote"))) return(NULL)
   size <- if (is.null(dim(x))) sprintf("vector of length %d", length(x)) else
     sprintf("array (%s)", paste(dim(x), collapse = " x "))
-  sprintf("a %s %s", printable(name), size)
+  sprintf("a%s %s %s", if (grepl("^[aeiou]", name)) "n" else "", printable(name), size)
 }
 
 abort_value <- function(x, arg, allowed) {

@@ -40,7 +40,8 @@ abort_absent <- function(absent, arg, of, what) {
 
 # The columns of a table or source, as match_columns() finds them.
 pick_columns <- function(x, wanted, arg, of) {
-  given <- if (is_source(x)) x$names else if (length(dim(x)) == 2) colnames(x)
+  if (is.null(wanted)) return(x)
+  given <- if (is_source(x)) source_names(x) else if (length(dim(x)) == 2) colnames(x)
   place <- match_columns(check_names(given, "column", arg), wanted, arg, of)
   if (is.null(place)) return(x)
   if (is_source(x)) return(pick_dims(x, place, wanted))

@@ -175,10 +175,11 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
     gps_abort("`step` is for minibatches: give a `batch_size`, too.")
   }
   if (!identical(time_limit, Inf)) {
-    if (!is_number(plain_numbers(time_limit)) || time_limit <= 0) {
-      abort_value(time_limit, "time_limit", "a number of seconds above 0, or Inf for none,")
+    time_limit <- plain_numbers(time_limit)
+    if (!is_number(time_limit) || time_limit <= 0) {
+      abort_value(time_limit, "time_limit", "a number of seconds above 0 (Inf: none)")
     }
-    time_limit <- as.double(plain_numbers(time_limit))
+    time_limit <- as.double(time_limit)
   }
   structure(
     list(max_iter = check_count(max_iter, "max_iter", 0),

@@ -85,6 +85,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   check_noise_model(model)
   if (inherits(start, "gps_fit")) start <- check_fit(start)
   if (is.null(n_selected)) n_selected <- default_slots(selector, model)
+  n_selected <- plain_numbers(n_selected)
   if (is.null(max_active)) max_active <- if (is_number(n_selected)) min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
   fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)

@@ -98,7 +98,7 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
 
 # Names of the columns of data, as they are given.
 data_names <- function(y) {
-  if (is_source(y)) y$names else if (length(dim(y)) == 2) colnames(y)
+  if (is_source(y)) source_names(y) else if (length(dim(y)) == 2) colnames(y)
 }
 
 # Columns in the order in which the data were given, with names where these or the parameters have

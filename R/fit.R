@@ -96,7 +96,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   selector <- check_selector(selector)
   control <- check_control(control)
   tell_logical(y, "y")
-  tell_images_last(y, "y")
+  if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y), "A copy of `y`")
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)

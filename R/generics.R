@@ -1,13 +1,16 @@
 # Generics of R that have a default method, which makes nothing sensible of this package's objects:
 # each of them gives the right thing, or says why there is none.
 
+# Groups of functions of numbers: exp(), round(), and sum(), range().
+groups <- c("Math", "Summary")
+
 # Where the generics are, by the environment that defines them.
 refused_generics <- list(
   stats = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "simulate",
             "update", "sigma", "deviance", "weights", "model.frame", "model.matrix",
             "df.residual", "formula", "terms", "vcov", "confint", "variable.names", "case.names",
-            "family", "anova"),
-  base = c("as.data.frame", "plot", "as.matrix"),
+            "family", "anova", "median", "quantile"),
+  base = c("as.data.frame", "plot", "as.matrix", groups, "t", "mean"),
   utils = c("head", "tail")
 )
 
@@ -46,6 +49,10 @@ no_method <- c(
   as.matrix = "predict(fit) is a matrix with a row a data point.",
   head = "Its parts are in coef(fit), names(fit) lists what it holds.",
   tail = "Its parts are in coef(fit), names(fit) lists what it holds.",
+  t = "coef(fit) has its matrices.", mean = "fitted(fit) has the means of the data points.",
+  median = "fitted(fit) has the means of the data points.",
+  quantile = "posterior_sample() and predict() tell what it knows of a data point.",
+  Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers.",
   update = "Call gp_fit() again.", simulate = "predict() gives means and variances."
 )
 
@@ -62,7 +69,8 @@ refuse_generic <- function(generic, class) {
   what <- refused_classes[[class]]
   way <- if (nzchar(what[2])) what[2] else no_method[[generic]]
   function(...) {
-    gps_abort(sprintf("%s() is not for %s. %s", generic, what[1], way))
+    name <- if (generic %in% groups) .Generic else generic
+    gps_abort(sprintf("%s() is not for %s. %s", name, what[1], way))
   }
 }
 

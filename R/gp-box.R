@@ -155,6 +155,7 @@ hold_parameters <- function(box, kernel, theta, n_dims, fixed, given) {
 
 check_limits <- function(x, arg) {
   if (is.null(x)) return(NULL)
+  x <- plain_numbers(x)
   names <- names(x)
   has_names <- !is.null(names) && !any(names %in% c("", NA)) && anyDuplicated(names) == 0
   if (!is.numeric(x) || !has_names || !is.null(dim(x)) || anyNA(x) || any(abs(x) > 700)) {

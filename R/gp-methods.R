@@ -138,7 +138,8 @@ logLik.gp_fit <- function(object, ...) {
 #' @export
 nobs.gp_fit <- function(object, ...) {
   extra <- list(...)
-  refuse_unknown(extra[!names(extra) %in% "use.fallback"], character())
+  refuse_unknown(extra[setdiff(seq_along(extra), which(names(extra) == "use.fallback"))],
+                 character())
   check_gp_fit(object, "object")
   nrow(object$x)
 }
@@ -241,6 +242,13 @@ summary.gp_fit <- function(object, ...) {
     ),
     class = "summary.gp_fit"
   )
+}
+
+#' @export
+coef.summary.gp_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  need_made(is.numeric(object$coefficients), "object", "summary()")
+  object$coefficients
 }
 
 #' @rdname gp_fit-methods

@@ -56,6 +56,7 @@ kernel_rbf <- function(variance = 1, lengthscale = NULL, ard = FALSE, ...) {
 #' @export
 kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALSE, ...) {
   refuse_unknown(list(...), names(formals(kernel_matern)))
+  nu <- plain_numbers(nu)
   if (!is_number(nu) || !nu %in% c(1.5, 2.5)) abort_value(nu, "nu", "1.5 or 2.5")
   new_kernel(new_term(if (nu == 1.5) "matern32" else "matern52", variance, lengthscale, ard))
 }

@@ -25,6 +25,7 @@ step_size <- function(step, n) {
 
 check_step <- function(step) {
   if (is.null(step) || is.function(step)) return(step)
+  step <- plain_numbers(step)
   allowed <- "NULL, a number above 0.5 and at most 1, or a function of the update's number"
   if (!is_number(step) || step <= 0.5 || step > 1) abort_value(step, "step", allowed)
   as.double(step)

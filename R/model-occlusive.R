@@ -109,6 +109,7 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
 }
 
 check_clutter <- function(clutter) {
+  clutter <- plain_numbers(clutter)
   if (!is_number(clutter) || clutter < 0 || clutter >= 1) {
     abort_value(clutter, "clutter", "a number of at least 0 and below 1")
   }
@@ -144,6 +145,7 @@ check_image_dim <- function(image, size) {
 }
 
 check_background <- function(background) {
+  background <- plain_numbers(background)
   if (!is.numeric(background) || length(background) == 0 || !all(is.finite(background))) {
     abort_value(background, "background", "NULL or finite numbers, one or one a channel")
   }

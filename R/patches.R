@@ -67,10 +67,12 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL) {
   dim <- check_pair(dim, "dim")
   check_cells(dim[1], dim[2], "The two numbers of `dim`")
-  size <- patch_size(patches, size, dim)
   if (is.null(positions)) positions <- attr(patches, "positions")
+  if (is.null(size) && length(dim(patches)) == 2) size <- attr(patches, "size")
+  patches <- plain_numbers(patches)
+  size <- patch_size(patches, size, dim)
   values <- matrix(as.double(patches), nrow(patches))
-  positions <- check_positions(positions, nrow(values), size, dim)
+  positions <- check_positions(plain_numbers(positions), nrow(values), size, dim)
   check_finite(values, "patches")
   first <- first_pixels(positions, dim)
   offsets <- pixel_offsets(size, dim)
@@ -146,7 +148,6 @@ patch_size <- function(patches, size, image_dim) {
   }
   n_pixels <- length(patches) / nrow(patches)
   if (is.null(size) && n_axes == 3) size <- dim(patches)[-1]
-  if (is.null(size)) size <- attr(patches, "size")
   if (is.null(size)) size <- guess_image_dim(n_pixels)
   if (is.null(size)) {
     gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.", n_pixels))

@@ -66,7 +66,7 @@ draw_near <- function(x) {
 
 # Units of columns in another order.
 permute_units <- function(units, place) {
-  if (is.null(units)) return(NULL)
+  if (is.null(units) || is.null(place)) return(units)
   if (!is.null(units$centre)) units$centre <- units$centre[place]
   if (length(units$scale) > 1) units$scale <- units$scale[place]
   units

@@ -27,7 +27,10 @@
 #'   as a matrix of `to - from + 1` rows (also if that is one) and `d` columns of finite numbers.
 #'   The same points must be the same numbers each time. What it draws from R's random numbers is
 #'   put back.
-#' @param names NULL or `d` names of the columns.
+#' @param names NULL or `d` names of the columns. Where the matrices that `read` returns have the
+#'   same names in another order, their columns are put into this one. NULL: parameters have no
+#'   names, and where names are wanted, as in [predict.gps_fit()], those of the first point's matrix
+#'   are taken.
 #' @param x a source.
 #' @param ... nothing.
 #' @return an object of class `gps_source`; `dim()` of one is `c(n, d)`.
@@ -51,7 +54,8 @@ gps_source <- function(n, d, read, names = NULL) {
 
 new_source <- function(kind, n, d, names = NULL, ...) {
   if (!is.null(names) && !(is.character(names) && length(names) == d && !anyNA(names))) {
-    abort_value(names, "names", sprintf("NULL or %d names", d))
+    given <- if (is.character(names) && anyNA(names)) "names with an NA" else describe_value(names)
+    gps_abort(sprintf("`names` must be NULL or %d names, not %s.", d, given))
   }
   check_names(names, "column", "names")
   structure(list(n = n, d = d, names = names, ...),
@@ -251,13 +255,17 @@ with_reader.gps_source_function <- function(source, use) {
   use(function(from, to) keep_stream(call_reader(source, from, to)))
 }
 
-# The user's function, its value turned to D x points.
-call_reader <- function(source, from, to) {
-  value <- tryCatch(source$read(from, to), error = function(condition) {
+read_value <- function(source, from, to) {
+  tryCatch(source$read(from, to), error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
     abort_read(from, to, conditionMessage(condition), parent = condition)
   })
-  value <- plain_numbers(value)
+}
+
+# The value of the user's function, turned to D x points.
+call_reader <- function(source, from, to) {
+  value <- read_value(source, from, to)
+  value <- order_read(plain_numbers(value), source)
   is_shaped <- (is.numeric(value) || is.logical(value)) && !is.factor(value) &&
     identical(as.double(dim(value)), as.double(c(to - from + 1, n_read(source))))
   if (!is_shaped) {
@@ -267,6 +275,23 @@ call_reader <- function(source, from, to) {
                                  if (is_dropped) " Is a `drop = FALSE` missing?" else ""))
   }
   t(unname(plain_double_matrix(value)))
+}
+
+# What was read with its columns in the order of the source's names, where it has the same ones.
+order_read <- function(value, source) {
+  given <- if (length(dim(value)) == 2 && !is_sparse_matrix(value)) colnames(value)
+  is_same <- is.null(given) || is.null(source$names) || !is.null(source$pick) ||
+    identical(given, source$names)
+  if (is_same || anyDuplicated(given) > 0 || !setequal(given, source$names)) return(value)
+  value[, match(source$names, given), drop = FALSE]
+}
+
+# Names of the columns of a source, or NULL; a function may have them with its first point.
+source_names <- function(source) {
+  if (!is.null(source$names) || !inherits(source, "gps_source_function")) return(source$names)
+  value <- keep_stream(read_value(check_source(source, "y"), 1, 1))
+  names <- if (length(dim(value)) == 2) colnames(value)
+  if (is_names_sound(names, source$d)) names
 }
 
 # Dimensions of what is read, before some are picked.

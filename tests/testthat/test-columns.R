@@ -157,3 +157,23 @@ test_that("names that are no valid text are refused with their number", {
     expect_gps_error(gp_fit(y, y[, 1]), "The name of row 1 of `x` is not")
   }
 })
+
+test_that("a function's points have the names that its matrices have", {
+  y <- two_clusters()
+  source <- function(y, names = NULL) {
+    gps_source(nrow(y), ncol(y), function(from, to) y[from:to, , drop = FALSE], names)
+  }
+  fit <- gps_fit(y, model_gaussian_mixture(2), selector_full(), control = quick_control())
+  wanted <- predict(fit, y)
+  turned <- y[, c("c", "a", "b")]
+  for (given in list(source(turned), source(turned, colnames(y)), source(unname(y)))) {
+    expect_identical(predict(fit, given), wanted)
+    expect_identical(gps_estep(fit$model, coef(fit), given, matrix(1:2, 80, 2, TRUE))$prob_on,
+                     gps_estep(fit$model, coef(fit), y, matrix(1:2, 80, 2, TRUE))$prob_on)
+  }
+  # Names of a source's own are other names for the same columns.
+  renamed <- source(unname(turned), c("c", "a", "b"))
+  expect_identical(predict(fit, renamed), wanted)
+  expect_gps_error(predict(fit, source(y[, c(1, 2, 2)])), "by name, but \"c\" is missing")
+  expect_gps_error(gps_source(3, 2, identity, c("a", NA)), "2 names, not names with an NA")
+})

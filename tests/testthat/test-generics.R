@@ -33,7 +33,8 @@ test_that("every generic refuses what it has no answer for, by name and with a w
   objects <- all_objects()
   for (i in seq_along(objects)) {
     class <- names(objects)[i]
-    for (generic in setdiff(unlist(refused_generics), right[[class]])) {
+    members <- c("exp", "round", "sum", "range")
+    for (generic in setdiff(c(unlist(refused_generics), members), c(groups, right[[class]]))) {
       condition <- tryCatch(do.call(generic, unname(objects[i])), error = identity)
       expect_s3_class(condition, "gps_error_argument")
       expect_match(conditionMessage(condition), paste0(generic, "() is not for"), fixed = TRUE)

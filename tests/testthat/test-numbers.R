@@ -61,6 +61,16 @@ test_that("every door reads them, in vectors, tables and images", {
                                       mask = array(1, c(1, 2, 2))), "x")$image,
                    array(1, c(1, 2, 2, 1)))
   expect_identical(extract_patches(as_wide(y), 2), extract_patches(unname(y), 2))
+  patches <- extract_patches(y, 2)
+  wide_patches <- as_wide(patches)
+  attributes(wide_patches)[c("size", "positions")] <- attributes(patches)[c("size", "positions")]
+  expect_identical(assemble_patches(wide_patches, dim(y)), unname(y))
+  positions <- as_wide(attr(patches, "positions"))
+  expect_identical(assemble_patches(patches, dim(y), positions = positions), unname(y))
+  expect_identical(check_limits(structure(wide(2), names = "log_len"), "lower"), c(log_len = 2))
+  expect_identical(check_step(wide(1)), 1)
+  expect_identical(check_background(wide(0:2)), c(0, 1, 2))
+  expect_gps_error(kernel_matern(wide(2)), "`nu` must be 1.5 or 2.5, not 2.")
 })
 
 test_that("dense matrices of package Matrix are taken as R's own", {

@@ -221,3 +221,20 @@ test_that("a far value that a basis has not seen is no noise of all others", {
   }
   expect_gt(right(setdiff(1:300, 7)), right(1:300) - 0.05)
 })
+
+test_that("fits of mixtures go on in the units that they had", {
+  set.seed(12)
+  y <- cbind(a = rnorm(90, rep(c(0, 9, 18), 30)), b = 1e3 * rnorm(90))
+  for (covariance in c("full", "diagonal", "spherical")) {
+    for (method in c("exact", "ichol", "inducing", "fourier", "divide")) {
+      fit <- gps_fit(y, model_gaussian_mixture(3, covariance), selector_gp(method = method),
+                     n_selected = 2, control = quick_control())
+      for (given in list(y, y[, 2:1])) {
+        more <- update(fit, y = given, start = fit, max_iter = 1)
+        expect_identical(more$gp$units$scale, permute_units(fit$gp$units, match(
+          colnames(given), colnames(y)
+        ))$scale)
+      }
+    }
+  }
+})

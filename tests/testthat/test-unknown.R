@@ -119,7 +119,7 @@ test_that("a prediction has the types of its model", {
 
 test_that("a time limit is a number of seconds", {
   for (bad in list(0, "10 min", -1, NA, NULL, 1:2)) {
-    expect_gps_error(gps_control(time_limit = bad), "a number of seconds above 0, or Inf for none")
+    expect_gps_error(gps_control(time_limit = bad), "a number of seconds above 0 (Inf: none)")
   }
   expect_identical(gps_control(time_limit = 5L)$time_limit, 5)
 })
