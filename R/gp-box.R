@@ -26,6 +26,7 @@ gp_bounds <- function(kernel, y, targets, reach = narrow_reach, n_targets = nrow
     kind <- if (term$ard) "each" else "one"
     lengthscale <- scales$lengthscale[[kind]]
     least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]][["close"]], 0.01) else 1
+    if (term$ard && !is.null(scales$groups)) least <- least * scales$groups
     rbind(variance, cbind(lengthscale * least, lengthscale * reach$lengthscale[2]))
   })
   ranges <- log(do.call(rbind, ranges))

@@ -26,7 +26,8 @@
 #' The marginal likelihood can have several maxima, such as a curve and all noise. The search looks
 #' at the kernel's own values, at lengthscales of 1, 0.3, 0.1, 0.03 and 0.01 times those that a
 #' kernel takes if they are left open (see [kernels]), and at five times the median distance to the
-#' nearest other point, with variances by the scales of the targets;
+#' nearest other point, with variances by the scales of the targets; with `ard`, where the values of
+#' a column lie in groups far apart, at lengthscales by the distances within its groups, too;
 #' it climbs a little from the kernel's own values and from the best of the others, `n_starts` in
 #' all, and goes on from the best. All this counts as evaluations; where `max_evals` leaves fewer
 #' than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values alone. No

@@ -95,10 +95,30 @@ near_distances <- function(kernel, y, lengthscale) {
        each = if (!anyNA(lengthscale$each)) near(y / lengthscale$each))
 }
 
+# A column with fewer values than this has no groups to speak of; so many parts of its values make
+# one step; groups are closer than this share of the column's lengthscale.
+group_values <- 20L
+group_share <- 0.03
+
+# Of each column the share of its lengthscale that suits the values within its groups, where they
+# lie in groups far apart, as the times of two campaigns do; else 1. Of the other columns nothing is
+# seen here: points that are close in time need not be close in them.
+group_shares <- function(y, lengthscale) {
+  if (anyNA(lengthscale)) return(NULL)
+  y <- y[, spaced_points(ncol(y)), drop = FALSE]
+  vapply(seq_len(nrow(y)), function(i) {
+    values <- sort(unique(y[i, ]))
+    if (length(values) < group_values) return(1)
+    width <- 2 * stats::median(diff(values, lag = length(values) %/% group_values))
+    if (width < group_share * lengthscale[i]) width / lengthscale[i] else 1
+  }, 0)
+}
+
 # All scales that the box and the starts of a search need. `level` and `spread`: of the targets,
 # their mean square and its part about their means; `square`, `spread2` (0 of a constant column),
-# `mean`: of each column of the data; `near`: of neighbours, if the search is `wide`. `n_targets`
-# counts the targets that are 0 everywhere and not given.
+# `mean`: of each column of the data; if the search is `wide`, `near`: of neighbours, and `groups`:
+# the shares of columns' lengthscales. `n_targets` counts the targets that are 0 everywhere and not
+# given.
 gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
   share <- nrow(targets) / n_targets
   level <- mean(targets^2) * share
@@ -118,5 +138,6 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   spread2[!(spread2 > 1e-28 * square)] <- 0
   lengthscale <- open_lengthscales(kernel, y)
   list(level = level, spread = spread, lengthscale = lengthscale, mean = mean, square = square,
-       spread2 = spread2, near = if (wide) near_distances(kernel, y, lengthscale))
+       spread2 = spread2, near = if (wide) near_distances(kernel, y, lengthscale),
+       groups = if (wide) group_shares(y, lengthscale$each))
 }

@@ -25,7 +25,19 @@ search_starts <- function(kernel, theta, scales, box) {
       ladder[[length(ladder) + 1]] <- clamp_theta(at, box)
     }
   }
-  unique(c(list(clamp_theta(theta, box)), ladder))
+  unique(c(list(clamp_theta(theta, box)), ladder, group_starts(kernel, theta, scales, box)))
+}
+
+# Points to start from where a column lies in groups far apart, and has a lengthscale of its own:
+# the neighbours of points in all columns do not tell of it.
+group_starts <- function(kernel, theta, scales, box) {
+  if (is.null(scales$groups) || all(scales$groups == 1)) return(NULL)
+  scales$lengthscale$each <- scales$lengthscale$each * scales$groups
+  count <- sum(has_stationary(kernel))
+  lapply(c(1, 0.3), function(factor) {
+    at <- scaled_theta(kernel, theta, scales, factor * 10^(1 - seq_len(count)))
+    clamp_theta(at, box)
+  })
 }
 
 # Log parameters by the scales of data and targets. `factors`: of the lengthscales, one for each

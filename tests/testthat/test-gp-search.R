@@ -269,3 +269,23 @@ test_that("what a search leaves in a fit is looked at before it is shown or coun
   old[c("fixed", "limits")] <- NULL
   expect_identical(attr(logLik(old), "df"), 3L)
 })
+
+test_that("columns in groups far apart are learned as within a group, with a lengthscale each", {
+  data <- search_data(80)
+  group <- rep(c(0, 1), length.out = 80)
+  gaps <- list(years = cbind(3e7 * group, 0), both = cbind(2^27 * group, -1e9 * rev(group)),
+               unit = cbind(1e3 * group, 0))
+  for (kernel in list(kernel_rbf(ard = TRUE) + kernel_white(),
+                      kernel_matern(ard = TRUE) + kernel_bias() + kernel_white())) {
+    for (name in names(gaps)) {
+      fit <- gp_fit(data$x + gaps[[name]], data$targets, kernel)
+      expect_lt(exp(coef(fit)[["log_var_white"]]), 0.1, label = name)
+      expect_lt(exp(coef(fit)[[2]]), 100, label = name)
+    }
+    scaled <- gp_fit(sweep(data$x + gaps$unit, 2, 2^c(-20, 20), "*"), data$targets, kernel)
+    expect_equal(scaled$lml, fit$lml, tolerance = 1e-10)
+  }
+  y <- rbind(data$x[, 1], 3e7 * group, data$x[, 1] + 3e7 * group, round(data$x[, 1]), 1)
+  expect_identical(group_shares(y, rep(5, 5)) < 1, rep(FALSE, 5))
+  expect_identical(group_shares(y, rep(3e7, 5)) < 1, c(TRUE, FALSE, TRUE, FALSE, FALSE))
+})
