@@ -8,7 +8,7 @@ plain_numbers <- function(x) {
     require_package("Matrix", "A matrix of package Matrix")
     return(as.matrix(x))
   }
-  if (!is.list(x) || !is.null(dim(x)) && !is.data.frame(x) || is_source(x)) return(x)
+  if (!is.list(x) || is_source(x) || !is.null(dim(x)) && !is.data.frame(x)) return(x)
   is_wide <- vapply(unclass(x), inherits, NA, what = "integer64")
   for (i in which(is_wide)) x[[i]] <- read_integer64(x[[i]])
   x

@@ -66,8 +66,8 @@ test_that("with one start a source's initialisation sees a sample", {
     largest <<- max(largest, to - from + 1)
     y[from:to, , drop = FALSE]
   })
-  fit <- with_small_blocks(source_fit(source, model_gaussian_mixture(3), selector_full(), NULL,
-                                      n_starts = 1, max_iter = 20))
+  fit <- with_small_blocks(source_fit(source, model_gaussian_mixture(3, "diagonal"),
+                                      selector_full(), NULL, n_starts = 1, max_iter = 20))
   expect_identical(largest, 512)
   expect_near(sort(fit$params$mu[1, ]), c(0, 8, 16), 0.02)
 })

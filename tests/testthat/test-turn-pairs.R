@@ -114,8 +114,8 @@ test_that("mending ends where the last move came to nothing", {
   task <- list(y = matrix(0, 2, 50))
   state <- list(bound = -100)
   expect_false(has_come_to_nothing(task, state))
-  state$bound_before_move <- -100 - 0.9 * 50 * least_gain
+  state$bound_before_move <- -100 - 0.9 * 100 * least_gain
   expect_true(has_come_to_nothing(task, state))
-  state$bound_before_move <- -100 - 1.1 * 50 * least_gain
+  state$bound_before_move <- -100 - 1.1 * 100 * least_gain
   expect_false(has_come_to_nothing(task, state))
 })
