@@ -25,8 +25,7 @@ median_distance <- function(y, max_points = 1000L) {
 middle_distance <- function(y) {
   z <- y - rowMeans(y)
   sq <- colSums(z^2)
-  pairs <- outer(sq, sq, "+") - 2 * crossprod(z)
-  pairs <- pairs[lower.tri(pairs)]
+  pairs <- cheap_pairs(sq, crossprod(z))
   at <- unique(floor((length(pairs) + 1:2) / 2))
   middle <- sort(pairs, partial = at)[at]
   error <- 8 * nrow(y) * .Machine$double.eps * max(sq)
@@ -38,6 +37,15 @@ middle_distance <- function(y) {
   digits <- 4 * .Machine$double.eps * stats::median(apply(abs(y), 2, max))
   middle <- stats::median(distance)
   if (middle > digits) middle else stats::median(distance[distance > digits])
+}
+
+# Squared distances below the diagonal, column by column, from squared norms and inner products.
+cheap_pairs <- function(sq, gram) {
+  n <- length(sq)
+  unlist(lapply(seq_len(n - 1), function(j) {
+    later <- (j + 1):n
+    (sq[later] + sq[j]) - 2 * gram[later, j]
+  }))
 }
 
 # The distance at position `at` in the order of all, by differences, so that it does not depend on
