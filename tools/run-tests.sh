@@ -81,9 +81,11 @@ check_package() {
   Rscript --no-init-file tools/count-check.R "$name" "$where/gpselect.Rcheck/00check.log"
 }
 
-# No test depends on a network: what CRAN looks up there is left to `make check`.
+# No test depends on a network: what CRAN looks up there is left to `make check`. Nor are the tests run
+# here again: they have run by themselves, and run as CRAN runs them in check_alone().
 check_as_cran() {
-  _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false check_package check --as-cran
+  _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false \
+    check_package check --as-cran --no-tests
 }
 
 check_as_cran_online() { check_package check-online --as-cran; }

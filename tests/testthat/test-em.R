@@ -1,5 +1,8 @@
 # The loop: schedule, settling, polish, monotone mode, and every way a fit can end.
 
+# CRAN's machines and `check-alone` leave the slowest files out.
+skip_on_cran()
+
 small_bars <- function(n = 60) {
   set.seed(21)
   simulate_bars(n, size = 3, value = 5)$y

@@ -100,6 +100,17 @@ test_that("a common scale of any size is a matter of units in every model", {
   }
 })
 
+# Parameters for data whose columns are in another order.
+turn_params <- function(params, columns) {
+  for (part in intersect(names(params), c("W", "mu"))) {
+    if (is.matrix(params[[part]])) params[[part]] <- params[[part]][columns, ]
+  }
+  n_dim <- length(dim(params[["sigma"]]))
+  if (n_dim == 2) params$sigma <- params$sigma[columns, ]
+  if (n_dim == 3) params$sigma <- params$sigma[columns, columns, ]
+  params
+}
+
 test_that("the order of rows and columns does not matter from a given start", {
   set.seed(14)
   for (name in c("binary_sparse", "spike_slab", mixtures)) {
@@ -107,17 +118,43 @@ test_that("the order of rows and columns does not matter from a given start", {
     start <- fit_equivariant(y, name, selector_full(), 3)$params
     rows <- sample.int(nrow(y))
     columns <- sample.int(ncol(y))
-    turned <- start
-    for (part in intersect(names(start), c("W", "mu"))) {
-      if (is.matrix(start[[part]])) turned[[part]] <- start[[part]][columns, ]
-    }
-    if (length(dim(start[["sigma"]])) == 2) turned$sigma <- start$sigma[columns, ]
-    if (length(dim(start[["sigma"]])) == 3) turned$sigma <- start$sigma[columns, columns, ]
     before <- fit_equivariant(y, name, selector_full(), 15, start, tol = 0, mend = FALSE)
-    after <- fit_equivariant(y[rows, columns], name, selector_full(), 15, turned, tol = 0,
-                             mend = FALSE)
+    after <- fit_equivariant(y[rows, columns], name, selector_full(), 15,
+                             turn_params(start, columns), tol = 0, mend = FALSE)
     expect_near(after$bound, before$bound, 1e-9)
     expect_near(after$prob_on, before$prob_on[, rows], 1e-8)
+  }
+})
+
+# Sampled states follow the random streams of rows by their numbers, so the max model has one latent
+# on at most, where nothing is sampled.
+test_that("one iteration with selection does not depend on order, whatever model and selector", {
+  set.seed(16)
+  learned <- function(...) selector_gp(kernel_rbf() + kernel_linear() + kernel_white(), ...,
+                                       explore = 0, screen = FALSE)
+  selectors <- list(selector_handcrafted(FALSE), learned(method = "exact"),
+                    learned(method = "ichol", rank = 120), learned(method = "inducing", rank = 120),
+                    selector_custom(function(params, y) {
+                      if (is.null(params$W)) y %*% params$mu else y %*% params$W
+                    }))
+  for (name in c("binary_sparse", "spike_slab", "max_spike_slab", mixtures)) {
+    y <- equivariant_data(name)
+    start <- fit_equivariant(y, name, selector_full(), 3)$params
+    rows <- sample.int(nrow(y))
+    columns <- sample.int(ncol(y))
+    for (selector in selectors) {
+      once <- function(y, start) {
+        suppressWarnings(gps_fit(
+          y, equivariant_model(name), selector, n_selected = 2, max_active = 1, start = start,
+          control = short_control(max_iter = 1, tol = 0, mend = FALSE)
+        ), classes = "gps_warning")
+      }
+      before <- once(y, start)
+      after <- once(y[rows, columns], turn_params(start, columns))
+      expect_identical(after$selected, before$selected[, rows])
+      expect_near(after$bound, before$bound, 1e-8)
+      expect_near(after$prob_on, before$prob_on[, rows], 1e-8)
+    }
   }
 })
 

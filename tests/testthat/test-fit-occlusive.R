@@ -1,5 +1,8 @@
 # Whole fits of model E: annealing, explorers, growing, moves, monotone mode, sampling, prediction.
 
+# CRAN's machines and `check-alone` leave the slowest files out.
+skip_on_cran()
+
 small_scenes <- function(seed = 1, n = 250, n_objects = 4) {
   set.seed(seed)
   objects <- scene_objects(n_objects, size = c(6, 6))

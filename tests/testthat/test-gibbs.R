@@ -1,6 +1,9 @@
 # The E-step by Gibbs sampling, against the exact one. Whatever is compared is a mean over
 # independent runs (batches), with the standard error of their means.
 
+# CRAN's machines and `check-alone` leave the slowest files out.
+skip_on_cran()
+
 for_sampled <- function(description, code) {
   for (row in Filter(function(row) !row$is_one_hot, MODELS)) {
     test_that(paste0(row$name, ": ", description), {

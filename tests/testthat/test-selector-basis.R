@@ -1,5 +1,8 @@
 # The learned selection by few basis functions: sums over blocks, leave-one-out, and whole fits.
 
+# CRAN's machines and `check-alone` leave the slowest files out.
+skip_on_cran()
+
 methods <- c("ichol", "inducing", "fourier")
 
 many_bars <- function(n = 400) {
