@@ -71,10 +71,11 @@ find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
   total <- total_width(model, params)
   flat <- which(total$variance < at_floor)
   if (length(flat) == length(total$variance)) return(c(no_spread = "the rows are all equal"))
+  collapsed <- describe_collapsed(model, params, total, flat, found)
   c(no_spread = describe_no_spread(flat, kind, found$names),
     collinear = describe_collinear(total, flat, found$names),
-    few_points = describe_few_points(model, found),
-    collapsed = describe_collapsed(model, params, total, flat, found))
+    few_points = describe_few_points(model, found), collapsed = collapsed,
+    far = if (!is.null(collapsed)) describe_far(model, params, total, found))
 }
 
 # Widths below this many floors are the floor's, not the data's.
@@ -178,6 +179,19 @@ describe_collapsed <- function(model, params, total, flat, found) {
     paste("have", more))), collapse = ", ")
 }
 
+# Columns whose spread, of which floors are a share, is that of a cluster of a single point: its
+# value is far from all others, and they have no width beside it.
+describe_far <- function(model, params, total, found) {
+  single <- found$usage < 2
+  between <- (params$mu - drop(params$mu %*% params$pi))^2 * rep(params$pi, each = model$n_dims)
+  of_single <- rowSums(between[, single, drop = FALSE])
+  variance <- total$variance * sigma_floors(model)
+  is_far <- of_single > 0.9 * rowSums(between) & of_single > variance / 2
+  if (!any(is_far)) return(NULL)
+  sprintf("nearly all the spread of %s is that of %s far from all others",
+          column_words(which(is_far), found$names), listed(which(single), "cluster"))
+}
+
 # Columns in which a cluster has no width although all data have.
 narrow_columns <- function(k, model, params, total, flat) {
   floors <- sigma_floors(model)
@@ -219,8 +233,15 @@ warn_degenerate <- function(fit, is_said = FALSE) {
   gps_warn(sprintf(
     paste("The likelihood has no maximum here, so that the bound, AIC and BIC are what floors make",
           "of it: %s. %s"),
-    paste(reasons, collapse = "; "), paste(unique(degenerate_cures[names(reasons)]), collapse = " ")
+    paste(reasons, collapse = "; "), paste(cures_of(names(reasons)), collapse = " ")
   ), class = "degenerate", reasons = reasons)
+}
+
+# What helps against the cause is enough.
+cures_of <- function(kinds) {
+  if ("far" %in% kinds) kinds <- setdiff(kinds, c("few_points", "collapsed"))
+  if ("collapsed" %in% kinds) kinds <- setdiff(kinds, "few_points")
+  unique(degenerate_cures[kinds])
 }
 
 degenerate_cures <- c(
@@ -230,7 +251,8 @@ degenerate_cures <- c(
   collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",
   few_points = "Use fewer clusters, fewer columns or a simpler covariance.",
   collapsed = paste("Use fewer clusters or a simpler covariance, and look for rows or values that",
-                    "are repeated.")
+                    "are repeated."),
+  far = "Look at the values far from all others: are they codes for missing ones?"
 )
 
 # Lines of print() on what the end of a fit stands on.

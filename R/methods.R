@@ -72,11 +72,11 @@ describe_fit <- function(fit) {
     if (is_source(fit$y)) paste(", from", describe_source(fit$y))
   lines <- c(
     Model = format_model(model),
-    Data = paste0(sprintf("%d points of %d dimensions", fit$n_points, model$n_dims), images, kept),
+    Data = paste0(plural(fit$n_points, "point"), " of ", plural(model$n_dims, "dimension"), images,
+                  kept),
     Selector = describe_selector(fitted_selector(fit)),
-    Selected = sprintf("%d of %s, at most %d on: %s states a point%s", fit$n_selected,
-                       describe_choices(model), fit$max_active,
-                       format_number(count_states(model$rule, fit$n_selected, fit$max_active)),
+    Selected = sprintf("%d of %s, at most %d on: %s a point%s", fit$n_selected,
+                       describe_choices(model), fit$max_active, describe_states(fit),
                        if (is.null(fit$selected)) ", not kept" else ""),
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
@@ -86,6 +86,11 @@ describe_fit <- function(fit) {
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines
+}
+
+describe_states <- function(fit) {
+  n_states <- count_states(fit$model$rule, fit$n_selected, fit$max_active)
+  paste(format_number(n_states), if (n_states == 1) "state" else "states")
 }
 
 describe_choices <- function(model) {
@@ -152,7 +157,7 @@ describe_status <- function(fit) {
 describe_starts <- function(fit) {
   starts <- fit$starts
   if (is.null(starts)) return("one, or as given")
-  bounds <- plain_number(sort(starts$bound_per_point, decreasing = TRUE))
+  bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
   sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
           describe_start_rows(starts, fit$n_points))

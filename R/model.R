@@ -260,9 +260,9 @@ print.gps_model <- function(x, ...) {
 # One line: name, latents, settings.
 format_model <- function(model) {
   is_placed <- !is.null(model$n_components)
-  latents <- sprintf("%d %s", if (is_placed) model$n_components else model$n_latents,
-                     if (is_placed) "components" else
-                       if (model$rule$min_active == 1) "clusters" else "latents")
+  latents <- plural(if (is_placed) model$n_components else model$n_latents,
+                    if (is_placed) "component" else
+                      if (model$rule$min_active == 1) "cluster" else "latent")
   settings <- paste(names(model$settings), "=", vapply(model$settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }

@@ -33,7 +33,11 @@ degenerate_rows <- function() {
                diagonal = "", spherical = ""),
     lonely = list(rbind(flowers, 100), 4, full = "has 1 point, and a full 4 x 4 covariance needs 5",
                   diagonal = "has 1 point, and a covariance needs 2",
-                  spherical = "has 1 point, and a covariance needs 2")
+                  spherical = "has 1 point, and a covariance needs 2"),
+    code = list(replace(flowers, cbind(3, 2), 99999999), 3,
+                full = "(\"Sepal.Width\") is that of cluster 3 far from all others",
+                diagonal = "(\"Sepal.Width\") is that of cluster 3 far from all others",
+                spherical = "(\"Sepal.Width\") is that of cluster 2 far from all others")
   )
 }
 
@@ -88,6 +92,14 @@ test_that("mixtures of degenerate data say what is degenerate, and sound covaria
       }
     }
   }
+})
+
+test_that("the cause of a likelihood without a maximum is what the warning tells to look at", {
+  far <- replace(flowers, cbind(3, 2), -1e9)
+  expect_warning(exact_fit(far, model_gaussian_mixture(3)), "far from all others. Look at the val")
+  expect_warning(exact_fit(rbind(flowers, flowers[rep(1, 20), ]), model_gaussian_mixture(4),
+                           start = start_of("copies", "full")),
+                 "no width. Use fewer clusters or a simpler covariance, and look for")
 })
 
 test_that("what is degenerate does not depend on units, offsets or the order of rows and columns", {

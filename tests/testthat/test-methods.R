@@ -16,6 +16,18 @@ test_that("print says what was fitted, how, and whose functions it will call", {
   expect_output(print(a_fit("mixture")), "best of 4, bounds a point", fixed = TRUE)
 })
 
+test_that("print counts one as one", {
+  one <- gps_fit(matrix(c(1, 2, 4, 7)), model_gaussian_mixture(1), selector_full(),
+                 control = gps_control(max_iter = 1, progress = FALSE))
+  shown <- capture.output(print(one))
+  expect_match(shown, "mixture: 1 cluster,", fixed = TRUE, all = FALSE)
+  expect_match(shown, "4 points of 1 dimension$", all = FALSE)
+  expect_match(shown, "at most 1 on: 1 state a point", fixed = TRUE, all = FALSE)
+  expect_output(print(model_spike_slab(1)), "1 latent,", fixed = TRUE)
+  one$starts <- data.frame(start = 1:2, bound_per_point = c(-0.5, 12.25))
+  expect_match(describe_starts(one), "bounds a point 12.25, -0.50", fixed = TRUE)
+})
+
 test_that("coef has the shapes of the models and the names of the columns", {
   params <- coef(a_fit("handcrafted"))
   expect_named(params, c("W", "pi", "sigma2"))
