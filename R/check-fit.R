@@ -275,7 +275,9 @@ check_fit_gp <- function(parts) {
 }
 
 are_units <- function(units, n_dims) {
-  is_of <- function(x, lengths) is.double(x) && length(x) %in% lengths && all(is.finite(x))
+  is_of <- function(x, lengths) {
+    is.double(x) && !is.object(x) && length(x) %in% lengths && all(is.finite(x))
+  }
   is.list(units) && (is.null(units$centre) || is_of(units$centre, n_dims)) &&
     is_of(units$scale, c(1, n_dims)) && all(units$scale > 0)
 }

@@ -100,8 +100,10 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   data <- with_memory(read_data(y), "A copy of `y`")
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
-  task <- new_task(data$y, model, selector, n_selected, max_active, control,
-                   image_dim = data$image_dim)
+  task <- with_memory(new_task(data$y, model, selector, n_selected, max_active, control,
+                               image_dim = data$image_dim),
+                      "A fit of %.0f data points of %.0f dimensions", n_points(data$y),
+                      n_dims(data$y))
   task$columns <- data$col_names
   task$rows <- data$row_names
   facts <- warn_data(task)

@@ -41,8 +41,10 @@ match_components <- function(found, truth, threshold = if (has_places) 0.9 else 
   }
   place <- match_columns(rownames(found), rownames(truth), "found", "`truth`", "row")
   if (!is.null(place)) found <- found[place, , drop = FALSE]
-  cosine <- pmin(abs(crossprod(unit_columns(unname(truth)), unit_columns(unname(found)))), 1)
-  assign_components(cosine, threshold)
+  with_memory({
+    cosine <- pmin(abs(crossprod(unit_columns(unname(truth)), unit_columns(unname(found)))), 1)
+    assign_components(cosine, threshold)
+  }, "Similarities of %d x %d components", ncol(truth), ncol(found))
 }
 
 # The best assignment by a matrix of similarities, true x found.

@@ -82,6 +82,9 @@ test_that("where memory ends, the error has the package's class and says what wa
     "say('bars', simulate_bars(8e7))",
     "say('clusters', simulate_clusters(6e8))",
     "say('process', gp_fit(matrix(rnorm(2e4), ncol = 1), rnorm(2e4), optimise = FALSE))",
+    "wide <- gps_source(9, 2e9, function(from, to) 0)",
+    "say('source', gps_fit(wide, model_binary_sparse(2), selector_random()))",
+    "say('match', match_components(matrix(1, 2, 4e4), matrix(1, 2, 4e4)))",
     "say('small', gps_fit(y, model_binary_sparse(2), selector_full(), control = short))"
   ), file)
   command <- sprintf("ulimit -v 2500000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
@@ -93,7 +96,9 @@ test_that("where memory ends, the error has the package's class and says what wa
                   "^sets memory `nsim` = 2147483647 data sets", "^posterior memory `n_draws` = 4",
                   "^fit memory A fit of 20 data points with 1000000000 latents",
                   "^bars memory `n` = 80000000 images", "^clusters memory `n` = 6",
-                  "^process memory A Gaussian process on 20000 data points", "^small made")) {
+                  "^process memory A Gaussian process on 20000 data points",
+                  "^source memory A fit of 9 data points of 2000000000 dimensions",
+                  "^match memory Similarities of 40000 x 40000 components", "^small made")) {
     expect_match(output, words, all = FALSE)
   }
 })

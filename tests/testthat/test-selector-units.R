@@ -166,7 +166,8 @@ test_that("a kernel keeps its unit from fit to fit; without one data are taken a
   expect_equal(gps_affinity(old$selector, old, y), gps_affinity(fit$selector, fit, y),
                tolerance = 1e-8)
   for (units in list(1, list(scale = 0), list(scale = c(1, 2)), list(scale = NA_real_),
-                     list(centre = 1:25, scale = 1), list(scale = "1"))) {
+                     list(centre = 1:25, scale = 1), list(scale = "1"),
+                     list(scale = Sys.Date()))) {
     bad <- fit
     bad$gp$units <- units
     expect_gps_error(predict(bad), "`gp$units`")
