@@ -18,6 +18,7 @@
 #' @param threshold Similarity from which a component counts as found: a number in \[0, 1\]; 0.9 for
 #'   components with locations and 0.95 for others unless given.
 #'
+#' @param ... nothing.
 #' @return A list with, for each of the H true components,
 #' * `permutation`: the column of `found` assigned to it, NA where none is left over (K < H);
 #' * `similarity`: their |cosine|, in \[0, 1\]; 0 where a column is all zeros or none is assigned;
@@ -29,7 +30,8 @@
 #' found <- cbind(c(0, 0, -2), c(1, 0.1, 0), c(0.5, 0.5, 0.5))
 #' match_components(found, truth)
 #' @export
-match_components <- function(found, truth, threshold = if (has_places) 0.9 else 0.95) {
+match_components <- function(found, truth, threshold = if (has_places) 0.9 else 0.95, ...) {
+  refuse_unknown(list(...), names(formals(match_components)))
   has_places <- has_pictures(found) || has_pictures(truth)
   threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
   if (has_places) return(match_pictures(found, truth, threshold))
@@ -78,6 +80,7 @@ assign_components <- function(cosine, threshold) {
 #'   that matches none counts as never selected.
 #' @param all_objects Models with locations only. FALSE: objects that no component matches are left
 #'   out of the count; TRUE: they count as never selected.
+#' @param ... nothing.
 #' @return A number in \[0, 1\]: of all pairs of a data point and a latent that is truly on, the
 #'   share in which the latent was selected for the point; NA where none is on.
 #' @examples
@@ -87,7 +90,8 @@ assign_components <- function(cosine, threshold) {
 #'                control = gps_control(max_iter = 20, n_starts = 2))
 #' selection_recall(fit, bars$latents, truth = bars)
 #' @export
-selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE) {
+selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(selection_recall)))
   fit <- check_fit(fit)
   within <- check_number(within, "within", lower = 0)
   all_objects <- check_flag(all_objects, "all_objects")

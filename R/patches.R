@@ -30,6 +30,7 @@
 #' @param dim height and width of the image: two whole numbers, or one where it is square.
 #' @param positions matrix n x 2, row and column of each patch's top left pixel, no two alike; NULL:
 #'   the attribute "positions" of `patches`, and where they have none all overlapping patches.
+#' @param ... nothing.
 #' @return `extract_patches()`: a numeric matrix n x pixels or an array n x height x width, with
 #'   the attributes "size" and "positions". `assemble_patches()`: a numeric matrix of `dim`; NA
 #'   where no patch covers a pixel.
@@ -43,7 +44,8 @@
 #' dim(some)
 #' head(attr(some, "positions"))
 #' @export
-extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array")) {
+extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array"), ...) {
+  refuse_unknown(list(...), names(formals(extract_patches)))
   image <- check_image(image)
   size <- check_pair(size, "size", upper = dim(image))
   step <- check_pair(step, "step")
@@ -64,7 +66,8 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 
 #' @rdname extract_patches
 #' @export
-assemble_patches <- function(patches, dim, size = NULL, positions = NULL) {
+assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
+  refuse_unknown(list(...), names(formals(assemble_patches)))
   dim <- check_pair(dim, "dim")
   check_cells(dim[1], dim[2], "The two numbers of `dim`")
   if (is.null(positions)) positions <- attr(patches, "positions")

@@ -11,6 +11,7 @@
 #' @param n_draws number of draws for each point, a whole number of at least 1.
 #' @param points numbers of the data points, whole numbers in 1..n; NULL: all.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
+#' @param ... nothing.
 #' @details
 #' For a fit by Gibbs sampling (see [gps_control()]) `posterior_states()` counts among 1000 draws,
 #' the same ones in each call, and `posterior_sample()` gives the kept draws of one chain for each
@@ -39,7 +40,8 @@ NULL
 
 #' @rdname posterior
 #' @export
-posterior_states <- function(fit, n, top = 10) {
+posterior_states <- function(fit, n, top = 10, ...) {
+  refuse_unknown(list(...), names(formals(posterior_states)))
   fit <- check_fit(fit)
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
@@ -124,7 +126,8 @@ joint_of_states <- function(task, fit, selected, on) {
 
 #' @rdname posterior
 #' @export
-posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL) {
+posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL, ...) {
+  refuse_unknown(list(...), names(formals(posterior_sample)))
   fit <- check_fit(fit)
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")

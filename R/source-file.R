@@ -16,6 +16,7 @@
 #' @param endian order of the bytes in a number: "little" (of nearly all machines) or "big".
 #' @param offset bytes at the beginning of the file to skip.
 #' @param names NULL or `d` names of the columns.
+#' @param ... nothing.
 #' @return a `gps_source`, see [gps_source()].
 #' @seealso [gps_source_hdf5()]
 #' @examples
@@ -27,7 +28,8 @@
 gps_source_binary <- function(path, d,
                               type = c("double", "float", "int8", "uint8", "int16", "uint16",
                                        "int32"),
-                              endian = c("little", "big"), offset = 0, names = NULL) {
+                              endian = c("little", "big"), offset = 0, names = NULL, ...) {
+  refuse_unknown(list(...), names(formals(gps_source_binary)))
   state <- file_state(path)
   d <- check_count(d, "d")
   type <- check_choice(type, "type", names(binary_types))
@@ -165,6 +167,7 @@ open_binary <- function(source) {
 #' @param points "rows" or "columns": which dimension of the dataset, as R sees it, are the data
 #'   points.
 #' @param names NULL or names of the columns, one for each dimension of a data point.
+#' @param ... nothing.
 #' @return a `gps_source`, see [gps_source()]. A file that has changed in size or time since the
 #'   source was made is refused when it is read.
 #' @seealso [gps_source_binary()]
@@ -175,7 +178,9 @@ open_binary <- function(source) {
 #' file$close_all()
 #' gps_source_hdf5(path, "y")
 #' @export
-gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL) {
+gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL,
+                            ...) {
+  refuse_unknown(list(...), names(formals(gps_source_hdf5)))
   require_package("hdf5r", "gps_source_hdf5()")
   state <- file_state(path)
   if (!is.character(dataset) || length(dataset) != 1 || is.na(dataset) || !nzchar(dataset)) {

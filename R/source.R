@@ -47,7 +47,8 @@
 #' gps_fit(source, model_gaussian_mixture(4), selector_full(),
 #'         control = gps_control(max_iter = 5, n_starts = 2))
 #' @export
-gps_source <- function(n, d, read, names = NULL) {
+gps_source <- function(n, d, read, names = NULL, ...) {
+  refuse_unknown(list(...), names(formals(gps_source)))
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
   new_source("function", check_count(n, "n"), check_count(d, "d"), names, read = read)
 }

@@ -83,6 +83,23 @@ test_that("every method refuses arguments that it does not have, and says which 
   expect_output(print(list(fit), digits = 3), "Fit by expectation maximisation")
 })
 
+test_that("functions of results and data refuse them as well", {
+  calls <- alist(
+    threshold = match_components(diag(2), diag(2), treshold = 0.9),
+    within = selection_recall(a_fit("handcrafted"), diag(2), withn = 1),
+    step = extract_patches(diag(4), 2, stepp = 1),
+    positions = assemble_patches(diag(4), c(4, 4), position = 1, positons = 1),
+    top = posterior_states(a_fit("handcrafted"), 1, topp = 3),
+    n_draws = posterior_sample(a_fit("handcrafted"), n_drws = 3),
+    names = gps_source(3, 2, identity, nmes = "a"),
+    offset = gps_source_binary("a", 2, ofset = 3),
+    dataset = gps_source_hdf5("a", datast = "y")
+  )
+  for (name in names(calls)) {
+    expect_gps_error(eval(calls[[name]]), sprintf("Did you mean `%s`?", name))
+  }
+})
+
 test_that("settings that contradict each other are refused", {
   bars <- bars_data()$y
   fit <- function(...) gps_fit(bars, model_binary_sparse(4), selector_full(), ...,
