@@ -198,11 +198,12 @@ block_affinity.gps_selector_handcrafted <- function(selector, task, state, block
 block_affinity.gps_selector_custom <- function(selector, task, state, block, inputs) {
   y <- t(block_data(task$y, block))
   if (!is.null(selector$learn) && is.null(state$memory)) return(NULL)
-  value <- if (is.null(selector$learn)) {
+  value <- name_failure("affinity", if (is.null(selector$learn)) {
     selector$affinity(state$params, y)
   } else {
     selector$affinity(state$params, y, state$memory$learned)
-  }
+  })
+  value <- plain_numbers(value)
   if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) ||
         anyNA(value)) {
     gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.",
@@ -215,7 +216,17 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
 learn_selector.gps_selector_custom <- function(selector, task, state) {
   if (is.null(selector$learn)) return(NULL)
   expectations <- t(dense_targets(state, task$model$n_latents))
-  list(learned = selector$learn(state$params, t(task$y), expectations))
+  learned <- name_failure("learn", selector$learn(state$params, t(task$y), expectations))
+  list(learned = learned)
+}
+
+# The value of a user's function, or an error that says which of them failed.
+name_failure <- function(name, code) {
+  tryCatch(code, error = function(condition) {
+    if (inherits(condition, "gps_error") || is_time_limit(condition)) stop(condition)
+    gps_abort(sprintf("`%s` failed: %s", name, conditionMessage(condition)), "model",
+              parent = condition)
+  })
 }
 
 # Posterior means of all latents, H x N, zero outside the selection: the targets of the next

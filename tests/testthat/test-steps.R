@@ -135,3 +135,21 @@ test_that("slots that a screen leaves empty do no harm", {
     }
   }
 })
+
+test_that("a function of the user's that fails is named, in a fit and in single steps", {
+  y <- bars_data()$y
+  fit <- a_fit("handcrafted")
+  n_latents <- fit$model$n_latents
+  bad <- selector_custom(function(params, y, memory) stop("no rank"))
+  deaf <- selector_custom(function(params, y, memory) matrix(1, nrow(y), n_latents),
+                          function(params, y, expectations) stop("no lesson"))
+  run <- function(selector) {
+    gps_fit(y, model_binary_sparse(n_latents), selector, n_selected = 3, control = quick_control())
+  }
+  for (code in expression(gps_affinity(bad, fit, y), run(bad))) {
+    expect_gps_error(eval(code), "`affinity` failed: no rank", "model")
+  }
+  for (code in expression(gps_learn(deaf, fit, y), run(deaf))) {
+    expect_gps_error(eval(code), "`learn` failed: no lesson", "model")
+  }
+})
