@@ -212,8 +212,9 @@ test_that("an error in a callback names the iteration and carries the last good 
             control = short_control(max_iter = 20, tol = 0))
   }
   condition <- expect_gps_error(fit_until(function() stop("no more")),
-                                "Iteration 7 of the main run: no more", class = "model")
-  expect_s3_class(condition$parent, "simpleError")
+                                "Iteration 7 of the main run: `affinity` failed: no more",
+                                class = "model")
+  expect_s3_class(condition$parent$parent, "simpleError")
   expect_named(condition$state$params, c("W", "pi", "sigma2"))
   set.seed(1)
   six <- gps_fit(small_bars(), model_binary_sparse(6), selector_at(0, NULL), 3,
@@ -227,7 +228,7 @@ test_that("an error in a callback names the iteration and carries the last good 
     gps_fit(small_bars(), model_binary_sparse(6), selector_at(start_iterations + 2, function() {
       stop("no more")
     }), 3, control = starts),
-    "Iteration 2 of start 2: no more", class = "model"
+    "Iteration 2 of start 2: `affinity` failed: no more", class = "model"
   )
 })
 
@@ -248,7 +249,7 @@ test_that("affinities and memories of the wrong kind are errors that say what is
   expect_s3_class(fit_with(function(params, y) matrix(1:6, nrow(y), 6)), "gps_fit")
   expect_gps_error(fit_with(function(params, y, memory) matrix(0, nrow(y), 6),
                             function(params, y, expectations) stop("cannot learn")),
-                   "Iteration 1 of the main run: cannot learn", class = "model")
+                   "Iteration 1 of the main run: `learn` failed: cannot learn", class = "model")
   expect_gps_error(selector_custom("a"), "`affinity` must be a function of (params, y)")
   expect_gps_error(selector_custom(function(params, y) 0, 3), "`learn` must be NULL or a function")
 })
