@@ -223,7 +223,8 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
 # The value of a user's function, or an error that says which of them failed.
 name_failure <- function(name, code) {
   tryCatch(code, error = function(condition) {
-    if (inherits(condition, "gps_error") || is_time_limit(condition)) stop(condition)
+    has_class <- inherits(condition, "gps_error") || is_memory_error(condition)
+    if (has_class || is_time_limit(condition)) stop(condition)
     gps_abort(sprintf("`%s` failed: %s", name, conditionMessage(condition)), "model",
               parent = condition)
   })
