@@ -31,6 +31,7 @@ static const char *const stats_names[] = {"count",
 static void set_scale(occlusive *it, const double *options, double sigma2) {
   it->precision = 0.5 / sigma2;
   it->log_norm = -0.5 * it->n_channels * (LOG_2PI + log(sigma2));
+  it->log_contrast = it->log_norm - options[LOG_DENSITY];
   it->log_open = log1p(-options[CLUTTER]);
   it->log_clutter = log(options[CLUTTER]) + options[LOG_DENSITY] - it->log_norm;
   it->is_safe = !(it->log_clutter > CLUTTER_LOG_LOWEST && it->log_clutter < CLUTTER_LOG_HIGHEST);

@@ -50,6 +50,7 @@ typedef struct {
   size_t stride, n_plane;        /* rows of a padded cyclic image; its numbers */
   double precision;              /* 1 / (2 sigma2) */
   double log_norm;               /* log c */
+  double log_contrast;           /* log(c / u), free of the data's unit */
   double log_open;               /* log(1 - eps) */
   double log_clutter;            /* log v, -Inf without clutter */
   int is_safe;                   /* 1: terms may overflow, so that all is done in logs */

@@ -79,7 +79,8 @@ size_t occlusive_scan_ints(const gps_problem *problem) {
  * explained by something else, not as something that nothing can explain. */
 GPS_CLONES static void capped_background(const occlusive *it, const occlusive_floats *at,
                                          float *restrict to) {
-  const float factor = (float)it->precision, cap = it->log_norm > 1 ? (float)it->log_norm : 1;
+  const float factor = (float)it->precision;
+  const float cap = it->log_contrast > 1 ? (float)it->log_contrast : 1;
   for (size_t i = 0; i < at->n_plane; i++) to[i] = 0;
   for (int c = 0; c < it->n_channels; c++) {
     const float *y = at->data + at->n_plane * (size_t)c, centre = (float)it->background[c];

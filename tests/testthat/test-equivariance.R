@@ -194,3 +194,20 @@ test_that("moves of a mixture are transformed with its columns", {
     }
   }
 })
+
+test_that("occlusive components do not depend on the unit of the images", {
+  set.seed(5)
+  images <- simulate_scenes(scene_objects(2, c(6, 6), channels = 1), 30, c(10, 10))$y
+  fit_in <- function(unit) {
+    set.seed(3)
+    gps_fit(unit * images, model_occlusive(2, c(6, 6)), selector_handcrafted(), 2,
+            control = gps_control(max_iter = 3, progress = FALSE))
+  }
+  plain <- fit_in(1)
+  for (unit in c(2^-8, 255, 1e-6)) {
+    fit <- fit_in(unit)
+    expect_identical(fit$selected, plain$selected)
+    expect_equal(coef(fit)$w / unit, coef(plain)$w, tolerance = 1e-8)
+    expect_equal(fit$bound + length(images) * log(unit), plain$bound, tolerance = 1e-8)
+  }
+})
