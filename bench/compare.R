@@ -99,6 +99,7 @@ versions <- vapply(libraries, function(lib) {
   format(utils::packageVersion("gpselect", lib.loc = lib))
 }, "")
 chosen <- grep(pattern, groups, value = TRUE)
+if (length(chosen) == 0) stop("no group is called so: ", paste(groups, collapse = "; "))
 table <- do.call(rbind, lapply(chosen, compare_group))
 parallel::stopCluster(workers)
 table <- cbind(table, old_version = versions[["old"]], new_version = versions[["new"]], runs = runs)
