@@ -18,7 +18,7 @@ run_one <- function(seed, layout, kernel, start, n_selected, control) {
   optimum <- if (start == "optimum") data[c("mu", "sigma", "pi")]
   set.seed(1000 + seed)
   model <- model_gaussian_mixture(3, "spherical")
-  selector <- selector_gp(kernel, refit_every = if (control$n_starts == 1) 5 else 10,
+  selector <- selector_gp(kernel, refit_every = if (identical(control$n_starts, 1L)) 5 else 10,
                           screen = FALSE)
   task <- engine$new_task(t(data$y), model, selector, n_selected, NULL, control)
   state <- engine$run_em(task, engine$first_state(task, optimum))
