@@ -231,12 +231,13 @@ block_handcrafted.gps_gaussian_mixture <- function(model, inputs, y, block, n_th
   t(cluster_affinity(model, inputs, block_data(y, block)))
 }
 
-# Affinities [n x C] of the columns of y [D x n].
+# Affinities [n x C] of the columns of y [D x n]: log pi_c + log N(y; mu_c, Sigma_c), constants and
+# all, since that is what the help page says.
 cluster_affinity <- function(model, params, y) {
   affinity <- vapply(seq_len(model$n_latents), function(k) {
     log(params$pi[k]) + whitened_log(params, k, y - params$mu[, k], model$options$scale)
   }, numeric(ncol(y)))
-  matrix(affinity, ncol(y)) - sum(log(model$options$scale))
+  matrix(affinity, ncol(y)) - sum(log(model$options$scale)) - nrow(y) / 2 * log(2 * pi)
 }
 
 # Logarithm of cluster k's density at deviations x [D x n] from its mean, up to a constant, with its
