@@ -174,7 +174,7 @@ static void test_wrong_template(void) {
 
 static void test_not_posdef(void) {
   core_build(&the_case, 1);
-  double *prepared[2] = {the_case.whitener, the_case.log_scale};
+  double *prepared[3] = {the_case.whitener, the_case.log_scale, the_case.log_base};
   the_case.sigma[0] = -1;
   CHECK(the_case.model->prepare(&the_case.problem, the_case.y, prepared) == GPS_NOT_POSDEF);
 }
