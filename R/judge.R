@@ -76,8 +76,8 @@ assign_components <- function(cosine, threshold) {
 #' @param within Tolerance of locations, for models whose latents have some: pixels along both axes
 #'   (cyclic), a number >= 0. For others it must be 0.
 #' @param truth NULL, or the true components as [match_components()] takes them: column h of
-#'   `latents` then belongs to the component of the fit that matches true component h. A component
-#'   that matches none counts as never selected.
+#'   `latents` then belongs to the component of the fit that matches true component h, as `matched`
+#'   of match_components() has it. A true component that none matches counts as never selected.
 #' @param all_objects Models with locations only. FALSE: objects that no component matches are left
 #'   out of the count; TRUE: they count as never selected.
 #' @param ... nothing.
@@ -103,7 +103,8 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   number <- if (is.null(truth)) {
     seq_len(fit$model$n_latents)
   } else {
-    match_components(fit, truth)$permutation
+    match <- match_components(fit, truth)
+    ifelse(match$matched, match$permutation, NA)
   }
   if (nrow(latents) != fit$n_points || ncol(latents) != length(number)) {
     abort_value(latents, "latents", sprintf("a matrix of %d x %d", fit$n_points, length(number)))

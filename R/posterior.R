@@ -17,6 +17,10 @@
 #' the same ones in each call, and `posterior_sample()` gives the kept draws of one chain for each
 #' point, which goes on from the fit: neighbours among them depend on each other.
 #'
+#' States are those of the selected latents: a latent that is not selected for a point is on in none
+#' of them, so that its probability is 0 here whatever the data say, and the probabilities are those
+#' given that it is off. `predict(type = "selected")` says which were selected.
+#'
 #' States say which latents are on; in models with slabs the intensities are integrated out. Where
 #' components have places, as in [model_occlusive()], draws say which components are on, wherever
 #' they are.

@@ -135,6 +135,23 @@ test_that("recall counts the active latents that were selected", {
   expect_equal(selection_recall(fit, cbind(latents, 1), truth = wide), 3 / 8)
 })
 
+test_that("a component that looks like none of the true ones finds none of them", {
+  model <- model_binary_sparse(3)
+  latents <- rbind(c(1, 0, 1), c(0, 1, 1), c(0, 0, 1))
+  affinity <- rbind(c(3, 2, 1), c(1, 3, 2), c(2, 3, 1))
+  recall <- function(W) {
+    fit <- fit_at(diag(3), model, list(W = W, pi = 0.5, sigma2 = 1), affinity, 2)
+    selection_recall(fit, latents, truth = diag(3))
+  }
+  with_third <- function(third) cbind(c(1, 0, 0), c(0, 1, 0), third)
+  expect_equal(recall(with_third(c(0, 0, -2))), 3 / 5)
+  # Component 3 is left over for the true one, and selected for it in one of three points.
+  expect_equal(recall(with_third(c(1, 0, 1))), 2 / 5)
+  expect_equal(recall(with_third(c(0, 0, 0))), 2 / 5)
+  expect_equal(recall(with_third(c(0.3, 0, 1))), 3 / 5)
+  expect_equal(recall(matrix(1, 3, 3)), 0)
+})
+
 test_that("recall of a full selection is one, of a random one the share of slots", {
   bars <- bars_data()
   full <- a_fit("full")
