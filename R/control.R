@@ -85,7 +85,10 @@
 #' beside another component, which is split ("split" among the events of the trace), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
 #' two components may also be mixtures of the same two causes: they are turned towards the two lines
-#' on which the values of most points that need both lie ("turned"). Up to three proposals run for
+#' on which the values of most points that need both lie ("turned"). Where more than two are on
+#' together more often than chance has it, all of these are turned at once, by the rotation at which
+#' fourth moments of their values are those of independent ones, as in independent component
+#' analysis (Comon 1994, *Signal Processing* 36, 287). Up to three proposals run for
 #' five iterations on as many sampled rows as a start; the first that beats the present solution
 #' continued equally long by 8e-5 nats a number is taken, if it does not lower the bound of all
 #' rows, as one row of the trace, and the fit goes on. A merge and a split judged by the bound is as

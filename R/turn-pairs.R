@@ -7,14 +7,14 @@ turn_angles <- 90L
 turn_pairs <- 2L
 turn_points <- 8L
 
-# Moves that turn pairs, best first. `value` [H x N] are posterior means, 0 where off.
+# Moves that turn pairs and groups, best first. `value` [H x N] are posterior means, 0 where off.
 turning_moves <- function(params, value) {
   pairs <- frequent_pairs(value != 0)
   turns <- lapply(seq_len(nrow(pairs)), function(i) turn_pair(params, value, pairs[i, ]))
-  turns <- turns[!vapply(turns, is.null, NA)]
+  turns <- c(turns[!vapply(turns, is.null, NA)], group_turns(params, value))
   gain <- vapply(turns, `[[`, 1, "gain")
   lapply(turns[order(-gain)], function(turn) {
-    list(params = turned_params(params, turn, ncol(value)), latents = turn$pair, event = "turned")
+    list(params = turned_params(params, turn), latents = turn$latents, event = "turned")
   })
 }
 
@@ -47,7 +47,8 @@ turn_pair <- function(params, value, pair) {
   nearer[pmax(gain[, best[1]], gain[, best[2]]) == 0] <- 0
   axes <- lapply(1:2, function(k) fit_line(x[, nearer == k, drop = FALSE]))
   if (any(vapply(axes, is.null, NA))) return(NULL)
-  list(pair = pair, gain = rise, axes = axes,
+  list(latents = pair, gain = rise, mean = vapply(axes, `[[`, 1, "mean"),
+       share = vapply(axes, `[[`, 1L, "n") / ncol(value),
        w = params$W[, pair] %*% backsolve(root, vapply(axes, `[[`, numeric(2), "axis")))
 }
 
@@ -71,14 +72,13 @@ fit_line <- function(x) {
   list(axis = towards * size * axis, mean = towards * mean(along) / size, n = ncol(x))
 }
 
-turned_params <- function(params, turn, n_points) {
-  pair <- turn$pair
-  mean <- vapply(turn$axes, `[[`, 1, "mean")
-  params$W[, pair] <- turn$w
+# Parameters with the latents of a turn as it has them: `w` their components, `mean` of values whose
+# mean square is 1, `share` of the points that each is on for.
+turned_params <- function(params, turn) {
+  params$W[, turn$latents] <- turn$w
   if (length(params$pi) > 1) {
-    prob <- vapply(turn$axes, `[[`, 1L, "n") / n_points
-    params$pi[pair] <- pmin(pmax(prob, 1e-4), 1 - 1e-4)
+    params$pi[turn$latents] <- pmin(pmax(turn$share, 1e-4), 1 - 1e-4)
   }
-  params$mu[pair] <- mean
-  set_variances(params, pair, pmax(1 - mean^2, 0.01))
+  params$mu[turn$latents] <- turn$mean
+  set_variances(params, turn$latents, pmax(1 - turn$mean^2, 0.01))
 }

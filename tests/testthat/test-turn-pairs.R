@@ -26,8 +26,8 @@ test_that("a turned pair is turned back onto the lines of its points", {
     order <- if (abs(turn$w[1, 1]) > abs(turn$w[2, 1])) 1:2 else 2:1
     expect_gt(min(cosines(turn$w[, order], problem$true_w)), 0.9999)
     # About 100 points for each line, and some of those with both close to one.
-    expect_gte(min(vapply(turn$axes, `[[`, 1L, "n")), 95)
-    params <- turned_params(problem$params, turn, 300)
+    expect_gte(min(turn$share * 300), 95)
+    params <- turned_params(problem$params, turn)
     expect_identical(params$W, turn$w)
     # A value of mean 1 and variance 1/4 in units of its root mean square.
     expect_equal(params$mu, rep(1 / sqrt(1.25), 2), tolerance = 0.05)
@@ -72,12 +72,12 @@ test_that("a turn leaves the other slabs, and those turned independent of them",
   turn <- turn_pair(problem$params, problem$value, 1:2)
   params <- list(W = cbind(problem$params$W, 1), pi = c(0.1, 0.2, 0.3), mu = c(1, 1, 3),
                  psi = matrix(0.5, 3, 3) + diag(3), sigma2 = 0.04)
-  turned <- turned_params(params, turn, 300)
+  turned <- turned_params(params, turn)
   expect_identical(turned$psi[3, ], c(0, 0, 1.5))
   expect_identical(turned$psi[1, 2], 0)
   expect_identical(turned$mu[3], 3)
   expect_identical(turned$W[, 3], params$W[, 3])
-  expect_equal(turned$pi, c(vapply(turn$axes, `[[`, 1L, "n") / 300, 0.3))
+  expect_equal(turned$pi, c(turn$share, 0.3))
 })
 
 test_that("a line through values has unit mean square along it", {
