@@ -234,6 +234,7 @@ warn_data <- function(task) {
                      if (is.null(task$model$grid)) "latents" else "components", n_choices,
                      n_points(task$y)))
   }
+  warn_baseline(task)
   doubt_data(task$model, task)
 }
 

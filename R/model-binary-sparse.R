@@ -5,7 +5,8 @@
 #' Data are sums of components that are on or off. Model A of the paper, section 4.1.
 #'
 #' @section Generative model:
-#' `s_h ~ Bernoulli(pi_h)` independently for h = 1..H, and `y ~ N(W s, sigma2 I)` with `W` of D x H.
+#' `s_h ~ Bernoulli(pi_h)` independently for h = 1..H, and `y ~ N(b + W s, sigma2 I)` with `W` of D
+#' x H. Without an intercept `b` is 0.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -20,37 +21,43 @@
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
 #' leaves components that nobody uses where they are; `sigma2` is the expected squared error per
 #' cell, at least 1e-6 of the mean variance of the data and 1e-13 of their mean square; `pi` the
-#' mean of `<s>`, kept in \[1e-4, 1 - 1e-4\].
+#' mean of `<s>`, kept in \[1e-4, 1 - 1e-4\]. An intercept is a column of `W` that is always on.
 #'
 #' @section Hand-crafted affinity:
-#' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
+#' The cosine `W_h' (y - b) / |W_h|` (section 4.1 of the paper).
 #'
 #' @section Differences from the paper:
 #' The floors and the proximal term above; the paper has none.
 #'
 #' @param n_latents number of components H, a whole number of at least 1.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @param intercept TRUE: the data have a baseline `b`, D numbers, that is there whatever is on;
+#'   FALSE, as in the paper: where nothing is on they are 0. [gps_fit()] warns (class
+#'   `gps_warning_baseline`) where a model without one meets data that lie far from 0.
 #' @param ... nothing; an unknown argument is an error that says which there are.
-#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H) and
-#'   `sigma2`.
+#' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
+#'   `sigma2` and, with one, `intercept` (D).
 #' @examples
 #' model_binary_sparse(10)
 #' @export
-model_binary_sparse <- function(n_latents, shared_prob = TRUE, ...) {
+model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
   refuse_unknown(list(...), names(formals(model_binary_sparse)))
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")
+  check_flag(intercept, "intercept")
   new_native_model(
     "gps_binary_sparse", "Binary sparse coding", n_latents,
-    params = list(W = c("dims", "latents"), pi = "probs", sigma2 = "one"),
+    params = c(list(W = c("dims", "latents"), pi = "probs", sigma2 = "one"),
+               intercept_params(intercept)),
     ranges = list(pi = open_range(0, 1), sigma2 = open_range(0, Inf)),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
-    stats = list(count = "one", data_square = "one", on = "latents",
-                 on_on = c("latents", "latents"), data_on = c("dims", "latents")),
+    stats = c(list(count = "one", data_square = "one", on = "latents",
+                   on_on = c("latents", "latents"), data_on = c("dims", "latents")),
+              intercept_stats),
     events = c("sigma2_floor", "pi_clamped", "ridge"),
     rule = state_rule(),
-    settings = list(shared_prob = shared_prob),
+    settings = list(shared_prob = shared_prob, intercept = intercept),
     symbol = "gps_model_binary_sparse"
   )
 }
@@ -60,29 +67,35 @@ gps_bind.gps_binary_sparse <- function(model, y) {
   shared <- model$settings$shared_prob
   moments <- as_moments(y)
   bind_native(model, moments$n_dims,
-              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
-              options = list(options = c(as.double(shared), lowest_sigma2(moments))))
+              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
+                        intercept_sizes(model, moments$n_dims)),
+              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
+                                           as.double(has_intercept(model)))),
+                          intercept_options(model, moments)))
 }
 
 #' @export
 gps_init.gps_binary_sparse <- function(model, y) init_linear(model, y)
 
-# W near the mean of the data, and all their variance as noise.
+# W near the mean of the data above their intercept, and all their variance as noise.
 init_linear <- function(model, y) {
   centred <- sweep(y, 2, colMeans(y))
   deviation <- mean(sqrt(colMeans(centred^2)))
   n_latents <- model$n_latents
   prob <- min(0.5, 1 / n_latents)
-  list(W = colMeans(y) + deviation / 4 * normal_matrix(ncol(y), n_latents),
-       pi = rep(prob, model$sizes[["probs"]]),
-       sigma2 = max(mean(centred^2), model$options$options[2]))
+  intercept <- first_intercept(model, y)
+  above <- colMeans(y) - if (is.null(intercept)) 0 else intercept
+  c(list(W = above + deviation / 4 * normal_matrix(ncol(y), n_latents),
+         pi = rep(prob, model$sizes[["probs"]]),
+         sigma2 = max(mean(centred^2), model$options$options[2])),
+    if (!is.null(intercept)) list(intercept = intercept))
 }
 
 #' @export
 gps_draw.gps_binary_sparse <- function(model, params, n) {
   latents <- draw_on(params, n)
   noise <- sqrt(params$sigma2) * normal_matrix(n, nrow(params$W))
-  list(y = latents %*% t(params$W) + noise, latents = latents)
+  list(y = plus_intercept(latents %*% t(params$W) + noise, params), latents = latents)
 }
 
 # Which latents are on, n x H of 0 and 1.
@@ -93,7 +106,7 @@ draw_on <- function(params, n) {
 
 #' @export
 gps_handcrafted.gps_binary_sparse <- function(model, params, y) {
-  y %*% sweep(params$W, 2, column_norms(params$W), "/")
+  less_intercept(y, params) %*% sweep(params$W, 2, column_norms(params$W), "/")
 }
 
 # A zero column has norm 1 here: its cosine is then 0.

@@ -6,9 +6,9 @@
 #' own for each data point. Model B of the paper, section 4.1.
 #'
 #' @section Generative model:
-#' `b_h ~ Bernoulli(pi_h)` independently for h = 1..H, intensities `z ~ N(mu, Psi)` and `y ~ N(W s,
-#' sigma2 I)` with `s = b * z` elementwise and `W` of D x H. `Psi` is diagonal, with one variance
-#' `psi_h` for each latent, or full.
+#' `b_h ~ Bernoulli(pi_h)` independently for h = 1..H, intensities `z ~ N(mu, Psi)` and `y ~ N(a +
+#' W s, sigma2 I)` with `s = b * z` elementwise and `W` of D x H. `Psi` is diagonal, with one
+#' variance `psi_h` for each latent, or full. Without an intercept `a` is 0.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -16,16 +16,16 @@
 #'
 #' @section E-step:
 #' Exact on these states (equation 2 of the paper), with the intensities integrated out: for the k
-#' latents S that are on, `log p(S, y) = log p(S) + log N(y; W_S mu_S, sigma2 I + W_S Psi_SS W_S')`,
-#' computed with matrices of k x k. A diagonal `Psi` takes some k^2 operations a state, since the
-#' posterior of a state follows from that of the state without its last latent; a full one k^3.
-#' More than 65,536 states are sampled, see [gps_control()].
+#' latents S that are on, `log p(S, y) = log p(S) + log N(y; a + W_S mu_S, sigma2 I + W_S Psi_SS
+#' W_S')`, computed with matrices of k x k. A diagonal `Psi` takes some k^2 operations a state,
+#' since the posterior of a state follows from that of the state without its last latent; a full one
+#' k^3. More than 65,536 states are sampled, see [gps_control()].
 #'
 #' @section M-step:
 #' `W = (Y <S>' + eps W_old) (sum <s s'> + eps I)^-1` with `eps` 1e-12 of the mean diagonal, which
 #' leaves components that nobody uses where they are; `sigma2` is the expected squared error per
 #' cell, at least 1e-6 of the mean variance of the data and 1e-13 of their mean square; `pi` the
-#' mean of `<b>`, kept in \[1e-4, 1 - 1e-4\].
+#' mean of `<b>`, kept in \[1e-4, 1 - 1e-4\]. An intercept is a column of `W` that is always on.
 #'
 #' Diagonal `Psi`: `mu_h = sum <s_h> / sum <b_h>` and `psi_h = sum <s_h^2> / sum <b_h> - mu_h^2`, at
 #' least 1e-8 of the mean square of z_h by the old ones; a latent that is on for less than one data
@@ -37,8 +37,8 @@
 #' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.
 #'
 #' @section Hand-crafted affinity:
-#' `log N(y; W_h mu_h, sigma2 I + psi_h W_h W_h')`, the likelihood of the state in which h alone is
-#' on (section 4.1 of the paper), up to a constant of the data point.
+#' `log N(y; a + W_h mu_h, sigma2 I + psi_h W_h W_h')`, the likelihood of the state in which h alone
+#' is on (section 4.1 of the paper), up to a constant of the data point.
 #'
 #' @section Differences from the paper:
 #' The floors and the proximal term above; the paper has none. Its variances are one for each
@@ -48,33 +48,39 @@
 #' @param covariance "diagonal": one variance for each intensity; "full": a covariance matrix of all
 #'   H.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @param intercept TRUE: the data have a baseline `a`, D numbers, that is there whatever is on;
+#'   FALSE, as in the paper: where nothing is on they are 0. [gps_fit()] warns (class
+#'   `gps_warning_baseline`) where a model without one meets data that lie far from 0.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
-#'   `mu` (H), `psi` (H, or H x H, positive definite) and `sigma2`.
+#'   `mu` (H), `psi` (H, or H x H, positive definite), `sigma2` and, with one, `intercept` (D).
 #' @examples
 #' model_spike_slab(10)
 #' @export
 model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
-                             shared_prob = TRUE, ...) {
+                             shared_prob = TRUE, intercept = FALSE, ...) {
   refuse_unknown(list(...), names(formals(model_spike_slab)))
   n_latents <- check_count(n_latents, "n_latents")
   covariance <- check_choice(covariance, "covariance", c("diagonal", "full"))
   check_flag(shared_prob, "shared_prob")
+  check_flag(intercept, "intercept")
   is_full <- covariance == "full"
   new_native_model(
     "gps_spike_slab", "Spike-and-slab sparse coding", n_latents,
-    params = list(W = c("dims", "latents"), pi = "probs", mu = "latents",
-                  psi = if (is_full) c("latents", "latents") else "latents", sigma2 = "one"),
+    params = c(list(W = c("dims", "latents"), pi = "probs", mu = "latents",
+                    psi = if (is_full) c("latents", "latents") else "latents", sigma2 = "one"),
+               intercept_params(intercept)),
     ranges = c(list(pi = open_range(0, 1)), if (!is_full) list(psi = open_range(0, Inf)),
                list(sigma2 = open_range(0, Inf))),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
-    stats = list(count = "one", data_square = "one", on = "latents", value = "latents",
-                 value_value = c("latents", "latents"), data_value = c("dims", "latents"),
-                 pull = "correlated", pull_pull = c("correlated", "correlated")),
+    stats = c(list(count = "one", data_square = "one", on = "latents", value = "latents",
+                   value_value = c("latents", "latents"), data_value = c("dims", "latents"),
+                   pull = "correlated", pull_pull = c("correlated", "correlated")),
+              intercept_stats),
     events = c("sigma2_floor", "pi_clamped", "ridge", "psi_floor", "slab_kept"),
     rule = state_rule(),
-    settings = list(covariance = covariance, shared_prob = shared_prob),
+    settings = list(covariance = covariance, shared_prob = shared_prob, intercept = intercept),
     symbol = "gps_model_spike_slab",
     gauge = "latents", defaults = model_defaults(screen = gps_screen())
   )
@@ -87,9 +93,11 @@ gps_bind.gps_spike_slab <- function(model, y) {
   moments <- as_moments(y)
   bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
-                        correlated = if (is_full) model$n_latents else 0),
-              options = list(options = c(as.double(shared), lowest_sigma2(moments),
-                                         as.double(is_full))))
+                        correlated = if (is_full) model$n_latents else 0,
+                        intercept_sizes(model, moments$n_dims)),
+              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
+                                           as.double(is_full), as.double(has_intercept(model)))),
+                          intercept_options(model, moments)))
 }
 
 #' @export
@@ -97,9 +105,10 @@ gps_init.gps_spike_slab <- function(model, y) {
   n_latents <- model$n_latents
   psi <- rep(1, n_latents)
   linear <- init_linear(model, y)
-  list(W = linear$W, pi = linear$pi, mu = rep(1, n_latents),
-       psi = if (model$settings$covariance == "full") diag(psi, n_latents) else psi,
-       sigma2 = linear$sigma2)
+  c(linear[c("W", "pi")],
+    list(mu = rep(1, n_latents),
+         psi = if (model$settings$covariance == "full") diag(psi, n_latents) else psi),
+    linear[setdiff(names(linear), c("W", "pi"))])
 }
 
 #' @export
@@ -123,7 +132,8 @@ gps_draw.gps_spike_slab <- function(model, params, n) {
     sqrt(params$psi) * unit
   })
   noise <- sqrt(params$sigma2) * normal_matrix(n, nrow(params$W))
-  list(y = (latents * values) %*% t(params$W) + noise, latents = latents, values = values)
+  list(y = plus_intercept((latents * values) %*% t(params$W) + noise, params), latents = latents,
+       values = values)
 }
 
 # W takes over a negative sign of a mean, too.
@@ -144,7 +154,8 @@ set_gauge <- function(params, sign = 1) {
 
 #' @export
 gps_handcrafted.gps_spike_slab <- function(model, params, y) {
-  t(singleton_likelihood(params, crossprod(params$W, t(y)), colSums(params$W^2)))
+  proj <- crossprod(params$W, t(less_intercept(y, params)))
+  t(singleton_likelihood(params, proj, colSums(params$W^2)))
 }
 
 #' @export

@@ -243,7 +243,7 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
 
 #' @export
 gps_mstep.gps_native_model <- function(model, params, stats) {
-  check_stats(model, stats)
+  stats <- check_stats(model, stats)
   result <- .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths,
                   length(model$params), stats, length(model$events))
   names(result$events) <- model$events
@@ -263,6 +263,8 @@ format_model <- function(model) {
   latents <- plural(if (is_placed) model$n_components else model$n_latents,
                     if (is_placed) "component" else
                       if (model$rule$min_active == 1) "cluster" else "latent")
-  settings <- paste(names(model$settings), "=", vapply(model$settings, format, ""))
+  settings <- model$settings
+  if (lacks_intercept(model)) settings$intercept <- NULL
+  settings <- paste(names(settings), "=", vapply(settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }

@@ -1,7 +1,7 @@
-/* Model A of the paper, binary sparse coding: s_h ~ Bernoulli(pi_h), y ~ N(W s, sigma2 I). Log
- * joint of all states by recursion over subsets (one addition a state once the Gram matrix is
- * there), moments by folding, closed-form M-step. Reached through the table model_binary_sparse
- * only. */
+/* Model A of the paper, binary sparse coding: s_h ~ Bernoulli(pi_h), y ~ N(b + W s, sigma2 I),
+ * where the intercept b may be missing. Log joint of all states by recursion over subsets (one
+ * addition a state once the Gram matrix is there), moments by folding, closed-form M-step. Reached
+ * through the table model_binary_sparse only. */
 #include <math.h>
 #include <string.h>
 
@@ -10,18 +10,25 @@
 #include "model_sparse.h"
 #include "subsets.h"
 
-enum { W, PI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
-static const char *const inputs[] = {"W",    "pi",    "sigma2",   "options", "gram",
-                                     "proj", "prior", "y_square", NULL};
+enum { W, PI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
+static const char *const inputs[] = {"W",    "pi",   "sigma2", "intercept", "options", "centre",
+                                     "gram", "proj", "prior",  "y_square",  NULL};
 
-/* options: is pi shared, floor of sigma2 */
-enum { SHARED_PROB, SIGMA2_FLOOR };
+/* options: is pi shared, floor of sigma2, is there an intercept */
+enum { SHARED_PROB, SIGMA2_FLOOR, HAS_INTERCEPT };
 
-enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON };
-static const char *const stats_names[] = {"count", "data_square", "on", "on_on", "data_on", NULL};
+enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON, DATA_SUM };
+static const char *const stats_names[] = {"count",   "data_square", "on", "on_on",
+                                          "data_on", "data_sum",    NULL};
+
+/* An input [D] of models with an intercept; NULL without one. */
+static const double *with_intercept(const gps_problem *problem, int input) {
+  return problem->input[OPTIONS][HAS_INTERCEPT] != 0 ? problem->input[input] : NULL;
+}
 
 static linear_params params_of(const gps_problem *problem) {
   const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
+                                with_intercept(problem, INTERCEPT),
                                 problem->input[OPTIONS][SHARED_PROB] != 0};
   return params;
 }
@@ -151,13 +158,14 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   } else {
     sum_pairs(states, prob, pair);
   }
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  linear_add_point(problem, point, problem->input[Y_SQUARE], with_intercept(problem, CENTRE),
+                   stats[COUNT], stats[DATA_SQUARE], stats[DATA_SUM]);
   add_moments(problem, point, n_slots, pair, stats);
   return GPS_OK;
 }
 
-/* For a binary latent the posterior mean is the probability of being on; the response is W <s>. */
+/* For a binary latent the posterior mean is the probability of being on; the response is b + W <s>.
+ */
 static gps_status describe(const gps_problem *problem, const gps_point *point,
                            const gps_states *states, const double *prob, double *latent,
                            double *response, double *scratch) {
@@ -169,7 +177,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
     for (int i = 0; i < states->n_active[m]; i++) latent[active[i]] += prob[m];
   }
   if (!response) return GPS_OK;
-  memset(response, 0, n_dims * sizeof *response);
+  begin_response(with_intercept(problem, INTERCEPT), n_dims, response);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] < 0) continue;
     add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
@@ -195,10 +203,13 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
   const linear_params old = params_of(problem);
-  const linear_stats sums = {stats[COUNT], stats[DATA_SQUARE], stats[ON], stats[ON_ON],
-                             stats[DATA_ON]};
-  return linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], params_new[W],
-                      params_new[PI], params_new[SIGMA2], events, scratch);
+  const linear_stats sums = {
+      stats[COUNT],   stats[DATA_SQUARE], stats[ON],       stats[ON_ON],
+      stats[DATA_ON], stats[ON],          stats[DATA_SUM], with_intercept(problem, CENTRE)};
+  const linear_result result = {params_new[W], params_new[PI], params_new[SIGMA2],
+                                sums.centre ? params_new[INTERCEPT] : NULL};
+  return linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], &result, events,
+                      scratch);
 }
 
 const gps_model model_binary_sparse = {

@@ -2,6 +2,8 @@
  * by model_binary_sparse.c and model_spike_slab.c. */
 #include "model_linear.h"
 
+#include <string.h>
+
 #include "linalg.h"
 #include "model_sparse.h"
 
@@ -22,30 +24,59 @@ GPS_CLONES void linear_project(const gps_sparse *data, const double *w, size_t n
         const double *at = w + (size_t)data->row[e] + h * n_dims;
         for (size_t k = 0; k < n_columns; k++) sum[k] += at[k * n_dims] * data->value[e];
       }
-      for (size_t k = 0; k < n_columns; k++) proj[h + k + n * n_latents] = sum[k];
+      for (size_t k = 0; k < n_columns; k++) proj[h + k + n * n_latents] += sum[k];
     }
   }
+}
+
+/* The same column -W'b [H] for each of n points. */
+static void begin_projection(const double *w, const double *intercept, size_t n_dims,
+                             size_t n_latents, size_t n_points, double *proj) {
+  if (intercept == NULL) {
+    memset(proj, 0, n_latents * n_points * sizeof *proj);
+    return;
+  }
+  if (n_points == 0) return;
+  linalg_gemm('T', 'N', n_latents, 1, n_dims, -1, w, n_dims, intercept, n_dims, 0, proj, n_latents);
+  for (size_t n = 1; n < n_points; n++)
+    memcpy(proj + n * n_latents, proj, n_latents * sizeof *proj);
 }
 
 void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
                     double *gram, double *proj, double *prior, double *y_square) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const size_t n_points = (size_t)problem->n_points;
-  const double *w = params->w;
+  const double *w = params->w, *intercept = params->intercept;
   linalg_gemm('T', 'N', n_latents, n_latents, n_dims, 1, w, n_dims, w, n_dims, 0, gram, n_latents);
+  if (problem->sparse || intercept) {
+    begin_projection(w, intercept, n_dims, n_latents, n_points, proj);
+  }
   if (problem->sparse) {
     linear_project(problem->sparse, w, n_dims, n_latents, n_points, proj);
   } else {
-    linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 0, proj, n_latents);
+    linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, intercept != NULL,
+                proj, n_latents);
   }
-  sparse_prepare(problem, params->prob, params->is_shared, params->sigma2[0], y, prior, y_square);
+  sparse_prepare(problem, params->prob, params->is_shared, params->sigma2[0], intercept, y, prior,
+                 y_square);
 }
 
-/* second moments [H x H], right-hand side [H x D] */
-size_t linear_mstep_scratch(const gps_problem *problem) {
+void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
+                      const double *centre, double *count, double *data_square, double *data_sum) {
+  *count += 1;
+  *data_square +=
+      centre ? sparse_add_deviation(point->y, centre, (size_t)problem->shape.n_dims, data_sum)
+             : y_square[point->index];
+}
+
+/* Second moments [H x H] and right-hand side [H x D], twice: what is solved, and the statistics
+ * about their means. */
+static size_t step_scratch(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   return n_latents * n_latents + n_latents * n_dims;
 }
+
+size_t linear_mstep_scratch(const gps_problem *problem) { return 2 * step_scratch(problem) + 1; }
 
 /* Both triangles, from the upper one. */
 static void fill_second(const double *upper, size_t n_latents, double *second) {
@@ -100,13 +131,56 @@ static double residual_square(const gps_problem *problem, const linear_stats *st
   return sum;
 }
 
-gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
-                        const linear_stats *stats, double lowest_sigma2, double *w, double *prob,
-                        double *sigma2, int *events, double *scratch) {
+/* Sums about the means of y and of x, from which the best intercept has been taken out: it stands
+ * like a latent that is always on. In scratch; residuals about a plane do not see where it lies. */
+static linear_stats centre_stats(const gps_problem *problem, const linear_stats *stats,
+                                 double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const double count = stats->count[0];
-  const gps_status status = update_w(problem, old->w, stats, w, events, scratch);
+  double *second = scratch, *cross = second + n_latents * n_latents;
+  double *square = cross + n_latents * n_dims;
+  for (size_t k = 0; k < n_latents; k++) {
+    const double mean = stats->first[k] / count;
+    for (size_t j = 0; j <= k; j++) {
+      const size_t at = j + k * n_latents;
+      second[at] = stats->second[at] - stats->first[j] * mean;
+    }
+    for (size_t d = 0; d < n_dims; d++) {
+      const size_t at = d + k * n_dims;
+      cross[at] =
+          stats->cross[at] - (stats->centre[d] + stats->data_sum[d] / count) * stats->first[k];
+    }
+  }
+  *square = stats->data_square[0];
+  for (size_t d = 0; d < n_dims; d++) *square -= stats->data_sum[d] * stats->data_sum[d] / count;
+  const linear_stats centred = {stats->count, square, stats->on, second, cross, NULL, NULL, NULL};
+  return centred;
+}
+
+/* b = mean of y - W mean of x. */
+static void update_intercept(const gps_problem *problem, const linear_stats *stats, const double *w,
+                             double *intercept) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  const double count = stats->count[0];
+  for (size_t d = 0; d < n_dims; d++) {
+    intercept[d] = stats->centre[d] + stats->data_sum[d] / count;
+  }
+  for (size_t h = 0; h < (size_t)problem->shape.n_latents; h++) {
+    add_scaled(intercept, w + h * n_dims, -stats->first[h] / count, n_dims);
+  }
+}
+
+gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
+                        const linear_stats *stats, double lowest_sigma2,
+                        const linear_result *result, int *events, double *scratch) {
+  const double count = stats->count[0];
+  const linear_stats used =
+      stats->centre ? centre_stats(problem, stats, scratch + step_scratch(problem)) : *stats;
+  const gps_status status = update_w(problem, old->w, &used, result->w, events, scratch);
   if (status != GPS_OK) return status;
-  sparse_update_prob(problem, stats->on, count, old->is_shared, prob, events + LINEAR_EVENT_PI);
-  return sparse_update_sigma2(problem, residual_square(problem, stats, w, scratch), count,
-                              lowest_sigma2, sigma2, events + LINEAR_EVENT_SIGMA2);
+  if (stats->centre) update_intercept(problem, stats, result->w, result->intercept);
+  sparse_update_prob(problem, stats->on, count, old->is_shared, result->prob,
+                     events + LINEAR_EVENT_PI);
+  return sparse_update_sigma2(problem, residual_square(problem, &used, result->w, scratch), count,
+                              lowest_sigma2, result->sigma2, events + LINEAR_EVENT_SIGMA2);
 }

@@ -1,4 +1,4 @@
-/* What models with the mean W x and independent noise share, x being binary (model A) or binary
+/* What models with the mean b + W x and independent noise share, x being binary (model A) or binary
  * times a value (model B): what they prepare, and their M-step of W, sigma2 and pi. */
 #ifndef GPSELECT_MODEL_LINEAR_H
 #define GPSELECT_MODEL_LINEAR_H
@@ -6,34 +6,51 @@
 #include "gpselect/model.h"
 #include "vector_math.h"
 
-/* Parameters; prob [1 if shared, else H]. */
+/* Parameters; prob [1 if shared, else H]; intercept b [D], NULL: 0. */
 typedef struct {
-  const double *w, *prob, *sigma2;
+  const double *w, *prob, *sigma2, *intercept;
   int is_shared;
 } linear_params;
 
-/* gram = W'W [H x H]; proj = W'y [H x n]; prior [H + 1] = logit(pi_h), then the log joint of the
- * empty state without its data term; y_square [n]. Main thread. */
+/* gram = W'W [H x H]; proj = W'(y - b) [H x n]; prior [H + 1] = logit(pi_h), then the log joint of
+ * the empty state without its data term; y_square [n] = |y - b|^2. Main thread. */
 void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
                     double *gram, double *proj, double *prior, double *y_square);
 
-/* proj [H x n] = W'y of sparse data. Any thread. */
+/* proj [H x n] += W'y of sparse data. Any thread. */
 void linear_project(const gps_sparse *data, const double *w, size_t n_dims, size_t n_latents,
                     size_t n_points, double *proj);
 
-/* Sums over data points: x x' as its upper triangle [H x H], y x' [D x H]. */
+/* Sums over data points: x x' as its upper triangle [H x H], y x' [D x H]. With an intercept
+ * data_square is about the centre c [D], and there are x [H] and y - c [D]; NULL without one. */
 typedef struct {
   const double *count, *data_square, *on, *second, *cross;
+  const double *first, *data_sum, *centre;
 } linear_stats;
+
+/* Adds what a data point has whatever is on. */
+void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
+                      const double *centre, double *count, double *data_square, double *data_sum);
 
 /* Counts that the M-step adds to; they stand first among a model's events. */
 enum { LINEAR_EVENT_SIGMA2, LINEAR_EVENT_PI, LINEAR_EVENT_RIDGE, LINEAR_EVENTS };
 
-/* The joint maximiser in W, sigma2 >= lowest_sigma2 and pi within its limits. Main thread. */
+/* Parameters that the M-step writes; intercept NULL where there is none. */
+typedef struct {
+  double *w, *prob, *sigma2, *intercept;
+} linear_result;
+
+/* The joint maximiser in W, the intercept, sigma2 >= lowest_sigma2 and pi within its limits. Main
+ * thread. */
 size_t linear_mstep_scratch(const gps_problem *problem);
 gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
-                        const linear_stats *stats, double lowest_sigma2, double *w, double *prob,
-                        double *sigma2, int *events, double *scratch);
+                        const linear_stats *stats, double lowest_sigma2,
+                        const linear_result *result, int *events, double *scratch);
+
+/* What a point's response begins with, where nothing is on: b [D], or 0 where that is NULL. */
+static inline void begin_response(const double *intercept, size_t n_dims, double *response) {
+  for (size_t d = 0; d < n_dims; d++) response[d] = intercept ? intercept[d] : 0;
+}
 
 /* into [n] += factor * x [n] */
 GPS_INLINE void add_scaled(double *into, const double *x, double factor, size_t n) {

@@ -21,7 +21,7 @@ static const char *const stats_names[] = {"count",    "data_square", "on",
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   double *log_norm = prepared[1];
   sparse_prepare(problem, problem->input[PI], problem->input[OPTIONS][SHARED_PROB] != 0,
-                 problem->input[SIGMA2][0], y, prepared[0], prepared[2]);
+                 problem->input[SIGMA2][0], NULL, y, prepared[0], prepared[2]);
   for (int h = 0; h < problem->shape.n_latents; h++) {
     log_norm[h] = -0.5 * log(TWO_PI * problem->input[PSI][h]);
   }

@@ -6,8 +6,18 @@
 
 #define PI_LOWEST 1e-4
 
+static double square_about(const double *y, const double *intercept, size_t n_dims) {
+  double sum = 0;
+  if (intercept == NULL) {
+    for (size_t d = 0; d < n_dims; d++) sum += y[d] * y[d];
+    return sum;
+  }
+  for (size_t d = 0; d < n_dims; d++) sum += (y[d] - intercept[d]) * (y[d] - intercept[d]);
+  return sum;
+}
+
 void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
-                    const double *y, double *prior, double *y_square) {
+                    const double *intercept, const double *y, double *prior, double *y_square) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   double constant = -0.5 * (double)n_dims * log(TWO_PI * sigma2);
   for (size_t h = 0; h < n_latents; h++) {
@@ -17,10 +27,18 @@ void sparse_prepare(const gps_problem *problem, const double *prob, int is_share
   }
   prior[n_latents] = constant;
   for (size_t n = 0; n < (size_t)problem->n_points; n++) {
-    double sum = 0;
-    for (size_t d = 0; d < n_dims; d++) sum += y[d + n * n_dims] * y[d + n * n_dims];
-    y_square[n] = sum;
+    y_square[n] = square_about(y + n * n_dims, intercept, n_dims);
   }
+}
+
+double sparse_add_deviation(const double *y, const double *centre, size_t n_dims, double *sum) {
+  double square = 0;
+  for (size_t d = 0; d < n_dims; d++) {
+    const double deviation = y[d] - centre[d];
+    sum[d] += deviation;
+    square += deviation * deviation;
+  }
+  return square;
 }
 
 double sparse_shared_term(const gps_problem *problem, const gps_point *point, const double *prior,

@@ -8,9 +8,13 @@
 #define TWO_PI 6.283185307179586477
 
 /* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
- * y_square [n]. prob [1 if shared, else H]. */
+ * y_square [n] = |y - b|^2. prob [1 if shared, else H]; intercept b [D], NULL: 0. */
 void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
-                    const double *y, double *prior, double *y_square);
+                    const double *intercept, const double *y, double *prior, double *y_square);
+
+/* Adds y - centre to sum [D]. Value: |y - centre|^2. Statistics are about a place that stays what
+ * it is while the intercept moves, so that those of several iterations can be averaged. */
+double sparse_add_deviation(const double *y, const double *centre, size_t n_dims, double *sum);
 
 /* The log joint of the empty state, which the log joints of all states are relative to. Any thread.
  */

@@ -1,7 +1,7 @@
 /* Model B of the paper, spike-and-slab sparse coding: b_h ~ Bernoulli(pi_h), z ~ N(mu, Psi) with
- * Psi diagonal or full, y ~ N(W (b z), sigma2 I). Log joints and moments with z integrated out are
- * in model_slab_*.c; here are what a data point hands to them and the closed-form M-step. Reached
- * through the table model_spike_slab only. */
+ * Psi diagonal or full, y ~ N(a + W (b z), sigma2 I), where the intercept a may be missing. Log
+ * joints and moments with z integrated out are in model_slab_*.c; here are what a data point hands
+ * to them and the closed-form M-step. Reached through the table model_spike_slab only. */
 #include <math.h>
 #include <string.h>
 
@@ -10,21 +10,29 @@
 #include "model_slab.h"
 #include "model_sparse.h"
 
-enum { W, PI, MU, PSI, SIGMA2, OPTIONS, GRAM, PROJ, PRIOR, Y_SQUARE };
-static const char *const inputs[] = {"W",    "pi",   "mu",    "psi",      "sigma2", "options",
-                                     "gram", "proj", "prior", "y_square", NULL};
+enum { W, PI, MU, PSI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
+static const char *const inputs[] = {"W",         "pi",       "mu",     "psi",  "sigma2",
+                                     "intercept", "options",  "centre", "gram", "proj",
+                                     "prior",     "y_square", NULL};
 
-/* options: is pi shared, floor of sigma2, is Psi full */
-enum { SHARED_PROB, SIGMA2_FLOOR, FULL };
+/* options: is pi shared, floor of sigma2, is Psi full, is there an intercept */
+enum { SHARED_PROB, SIGMA2_FLOOR, FULL, HAS_INTERCEPT };
 
-enum { COUNT, DATA_SQUARE, ON, VALUE, VALUE_VALUE, DATA_VALUE, PULL, PULL_PULL };
-static const char *const stats_names[] = {
-    "count", "data_square", "on", "value", "value_value", "data_value", "pull", "pull_pull", NULL};
+enum { COUNT, DATA_SQUARE, ON, VALUE, VALUE_VALUE, DATA_VALUE, PULL, PULL_PULL, DATA_SUM };
+static const char *const stats_names[] = {"count",       "data_square", "on",   "value",
+                                          "value_value", "data_value",  "pull", "pull_pull",
+                                          "data_sum",    NULL};
+
+/* An input [D] of models with an intercept; NULL without one. */
+static const double *with_intercept(const gps_problem *problem, int input) {
+  return problem->input[OPTIONS][HAS_INTERCEPT] != 0 ? problem->input[input] : NULL;
+}
 
 enum { EVENT_PSI = LINEAR_EVENTS, EVENT_KEPT };
 
 static linear_params params_of(const gps_problem *problem) {
   const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
+                                with_intercept(problem, INTERCEPT),
                                 problem->input[OPTIONS][SHARED_PROB] != 0};
   return params;
 }
@@ -156,8 +164,8 @@ GPS_CLONES static gps_status accumulate(const gps_problem *problem, const gps_po
   slab_moments moments;
   const gps_status status = point_moments(problem, states, prob, full, &moments, scratch);
   if (status != GPS_OK) return status;
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  linear_add_point(problem, point, problem->input[Y_SQUARE], with_intercept(problem, CENTRE),
+                   stats[COUNT], stats[DATA_SQUARE], stats[DATA_SUM]);
   for (size_t k = 0; k < n; k++) {
     if (point->latent[k] < 0) continue;
     const size_t latent = (size_t)point->latent[k];
@@ -171,7 +179,7 @@ GPS_CLONES static gps_status accumulate(const gps_problem *problem, const gps_po
   return GPS_OK;
 }
 
-/* Posterior means of b z; the response is W <b z>. */
+/* Posterior means of b z; the response is a + W <b z>. */
 static gps_status describe(const gps_problem *problem, const gps_point *point,
                            const gps_states *states, const double *prob, double *latent,
                            double *response, double *scratch) {
@@ -181,7 +189,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
   if (status != GPS_OK) return status;
   memcpy(latent, moments.value, (size_t)states->n_slots * sizeof *latent);
   if (response == NULL) return GPS_OK;
-  memset(response, 0, n_dims * sizeof *response);
+  begin_response(with_intercept(problem, INTERCEPT), n_dims, response);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] < 0 || latent[k] == 0) continue;
     add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
@@ -227,11 +235,13 @@ static size_t mstep_scratch(const gps_problem *problem) {
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
   const linear_params old = params_of(problem);
-  const linear_stats sums = {stats[COUNT], stats[DATA_SQUARE], stats[ON], stats[VALUE_VALUE],
-                             stats[DATA_VALUE]};
-  const gps_status status =
-      linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], params_new[W],
-                   params_new[PI], params_new[SIGMA2], events, scratch);
+  const linear_stats sums = {
+      stats[COUNT],      stats[DATA_SQUARE], stats[ON],       stats[VALUE_VALUE],
+      stats[DATA_VALUE], stats[VALUE],       stats[DATA_SUM], with_intercept(problem, CENTRE)};
+  const linear_result result = {params_new[W], params_new[PI], params_new[SIGMA2],
+                                sums.centre ? params_new[INTERCEPT] : NULL};
+  const gps_status status = linear_mstep(
+      problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], &result, events, scratch);
   if (status != GPS_OK) return status;
   const size_t n_latents = (size_t)problem->shape.n_latents;
   const slab_params slabs = {problem->input[MU], problem->input[PSI]};

@@ -1,4 +1,6 @@
 /* Products of a model's columns with sparse data for R. */
+#include <string.h>
+
 #include "model_linear.h"
 #include "r_model.h"
 
@@ -11,6 +13,7 @@ SEXP r_project(SEXP w, SEXP block) {
       read_sparse(list_need(block, "entries"),
                   view_number(list_need(block, "y_offset"), "y_offset"), n_points, n_dims);
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, n_latents, (int)n_points));
+  memset(REAL(result), 0, (size_t)Rf_xlength(result) * sizeof(double));
   linear_project(sparse, columns, (size_t)n_dims, (size_t)n_latents, (size_t)n_points,
                  REAL(result));
   UNPROTECT(1);

@@ -16,7 +16,7 @@ typedef struct {
   gps_problem problem;
   /* 0: model A; 1, 2, 3: model D full, diagonal, spherical; 4, 5: model B diagonal, full */
   int kind, is_one_hot;
-  const double *input[10];
+  const double *input[12];
   double w[CORE_DIMS * CORE_LATENTS], pi[CORE_LATENTS], sigma2[1], options[4];
   double sigma[CORE_DIMS * CORE_DIMS * CORE_LATENTS], centre[CORE_DIMS];
   double scale[CORE_DIMS], log_base[1];
@@ -43,11 +43,12 @@ static inline void core_binary_sparse(core_case *it) {
   core_fill(it);
   it->options[0] = 0;
   it->options[1] = 1e-6;
-  const double *input[8] = {it->w,    it->pi,   it->sigma2, it->options,
-                            it->gram, it->proj, it->prior,  it->y_square};
-  for (int i = 0; i < 8; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
-                               NULL};
+  it->options[2] = 0;
+  const double *input[10] = {it->w,      it->pi,   it->sigma2, it->centre, it->options,
+                             it->centre, it->gram, it->proj,   it->prior,  it->y_square};
+  for (int i = 0; i < 10; i++) it->input[i] = input[i];
+  const gps_problem problem = {
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -69,11 +70,12 @@ static inline void core_spike_slab(core_case *it, int kind) {
   it->options[0] = 0;
   it->options[1] = 1e-6;
   it->options[2] = kind == 5;
-  const double *input[10] = {it->w,       it->pi,   it->mu,   it->psi,   it->sigma2,
-                             it->options, it->gram, it->proj, it->prior, it->y_square};
-  for (int i = 0; i < 10; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
-                               NULL};
+  it->options[3] = 0;
+  const double *input[12] = {it->w,       it->pi,     it->mu,   it->psi,  it->sigma2, it->centre,
+                             it->options, it->centre, it->gram, it->proj, it->prior,  it->y_square};
+  for (int i = 0; i < 12; i++) it->input[i] = input[i];
+  const gps_problem problem = {
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -119,8 +121,8 @@ static inline void core_mixture(core_case *it, int kind) {
   const double *input[9] = {it->w,       it->sigma,    it->pi,        it->centre,  it->scale,
                             it->options, it->whitener, it->log_scale, it->log_base};
   for (int i = 0; i < 9; i++) it->input[i] = input[i];
-  const gps_problem problem = {{CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL,
-                               NULL};
+  const gps_problem problem = {
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
   it->problem = problem;
   double *prepared[3] = {it->whitener, it->log_scale, it->log_base};
   it->model->prepare(&it->problem, it->y, prepared);

@@ -1,26 +1,30 @@
 # One row a model: what the contract tests loop over.
 
-sparse_row <- function(name, shared) {
+# Of a model with an intercept.
+row_intercept <- c(3, -2, 40, 0.5)
+
+sparse_row <- function(name, shared, intercept = FALSE) {
   set.seed(11)
   n_latents <- 5
   list(
     name = name, n_latents = n_latents, n_dims = 4, is_one_hot = FALSE,
-    model = function() model_binary_sparse(n_latents, shared_prob = shared),
-    params = list(W = matrix(rnorm(20, sd = 1.5), 4),
+    model = function() model_binary_sparse(n_latents, shared, intercept),
+    params = c(list(W = matrix(rnorm(20, sd = 1.5), 4),
                   pi = if (shared) 0.3 else c(0.1, 0.3, 0.5, 0.7, 0.25), sigma2 = 0.8),
+               if (intercept) list(intercept = row_intercept)),
     joint = function(...) joint_binary_sparse(...),
     stats = function(...) stats_binary_sparse(...),
-    mstep = function(y, posterior) mstep_linear(y, posterior, shared),
-    response = function(params, mean) mean %*% t(params$W),
+    mstep = function(y, posterior) mstep_linear(y, posterior, shared, intercept),
+    response = function(...) response_linear(...),
     moments = function(params) {
       prob <- rep_len(params$pi, n_latents)
-      list(mean = drop(params$W %*% prob),
+      list(mean = drop(response_linear(params, t(prob))),
            covariance = params$W %*% (prob * (1 - prob) * t(params$W)) + params$sigma2 * diag(4))
     }
   )
 }
 
-spike_row <- function(covariance, shared) {
+spike_row <- function(covariance, shared, intercept = FALSE) {
   set.seed(13)
   n_latents <- 5
   is_full <- covariance == "full"
@@ -28,21 +32,23 @@ spike_row <- function(covariance, shared) {
   params <- list(W = matrix(rnorm(20, sd = 1.5), 4), pi = prob, mu = c(1, -0.5, 0, 2, 0.3),
                  psi = if (is_full) crossprod(matrix(rnorm(40, sd = 0.4), 8)) else
                    c(0.5, 1.5, 1, 0.1, 3), sigma2 = 0.8)
+  if (intercept) params$intercept <- row_intercept
   list(
-    name = paste0("spike_slab ", covariance, if (shared) ", shared"), n_latents = n_latents,
+    name = paste0("spike_slab ", covariance, if (shared) ", shared",
+                  if (intercept) ", intercept"), n_latents = n_latents,
     n_dims = 4, is_one_hot = FALSE,
-    model = function() model_spike_slab(n_latents, covariance, shared_prob = shared),
+    model = function() model_spike_slab(n_latents, covariance, shared, intercept),
     params = params,
     joint = function(...) joint_spike_slab(...), slabs = function(...) slabs_spike_slab(...),
-    stats = function(y, posterior, centre) stats_spike_slab(params, y, posterior),
-    mstep = function(y, posterior) mstep_spike_slab(y, posterior, shared, is_full),
-    response = function(params, mean) mean %*% t(params$W),
+    stats = function(y, posterior, centre) stats_spike_slab(params, y, posterior, centre),
+    mstep = function(y, posterior) mstep_spike_slab(y, posterior, shared, is_full, intercept),
+    response = function(...) response_linear(...),
     moments = function(params) {
       prob <- rep_len(params$pi, n_latents)
       mean <- prob * params$mu
       second <- tcrossprod(prob) * (slab_covariance(params$psi) + tcrossprod(params$mu))
       diag(second) <- prob * (diag(slab_covariance(params$psi)) + params$mu^2)
-      list(mean = drop(params$W %*% mean),
+      list(mean = drop(response_linear(params, t(mean))),
            covariance = params$W %*% (second - tcrossprod(mean)) %*% t(params$W) +
              params$sigma2 * diag(4))
     }
@@ -80,7 +86,9 @@ MODELS <- list(
   sparse_row("binary_sparse, shared", shared = TRUE),
   mixture_row("full"), mixture_row("diagonal"), mixture_row("spherical"),
   spike_row("diagonal", shared = FALSE), spike_row("diagonal", shared = TRUE),
-  spike_row("full", shared = FALSE)
+  spike_row("full", shared = FALSE),
+  sparse_row("binary_sparse, intercept", shared = FALSE, intercept = TRUE),
+  spike_row("diagonal", shared = TRUE, intercept = TRUE)
 )
 
 # A test for each model, named after it.

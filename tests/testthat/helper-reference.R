@@ -6,11 +6,17 @@ log_normal <- function(y, mean, covariance) {
             sum(deviation * solve(covariance, deviation)))
 }
 
+# The mean of models A and B from the means of their latents, n x H.
+response_linear <- function(params, mean) {
+  response <- mean %*% t(params$W)
+  if (is.null(params$intercept)) response else sweep(response, 2, params$intercept, "+")
+}
+
 # log p(s, y) of model A.
 joint_binary_sparse <- function(params, y, state) {
   prob <- rep_len(params$pi, length(state))
   sum(ifelse(state == 1, log(prob), log(1 - prob))) +
-    sum(dnorm(y, params$W %*% state, sqrt(params$sigma2), log = TRUE))
+    sum(dnorm(y, response_linear(params, t(state)), sqrt(params$sigma2), log = TRUE))
 }
 
 # Covariance of the slabs of model B, whatever the form of psi.
@@ -22,7 +28,7 @@ joint_spike_slab <- function(params, y, state) {
   w <- params$W %*% diag(state, length(state))
   covariance <- params$sigma2 * diag(length(y)) + w %*% slab_covariance(params$psi) %*% t(w)
   sum(ifelse(state == 1, log(prob), log(1 - prob))) +
-    log_normal(y, drop(w %*% params$mu), covariance)
+    log_normal(y, drop(response_linear(params, t(state * params$mu))), covariance)
 }
 
 # Mean and covariance of all z of model B, on or off, given a state and the data.
@@ -31,7 +37,8 @@ slabs_spike_slab <- function(params, y, state) {
   psi <- slab_covariance(params$psi)
   regression <- psi %*% t(w) %*%
     solve(params$sigma2 * diag(length(y)) + w %*% psi %*% t(w))
-  list(mean = drop(params$mu + regression %*% (y - w %*% params$mu)),
+  mean <- drop(response_linear(params, t(state * params$mu)))
+  list(mean = drop(params$mu + regression %*% (y - mean)),
        covariance = psi - regression %*% w %*% psi)
 }
 
@@ -98,19 +105,32 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
   result
 }
 
+# What models A and B keep of the data alone: squares about a centre, and distances from it, which
+# only models with an intercept have.
+square_about <- function(y, centre) {
+  if (length(centre) == 0) sum(y^2) else sum(sweep(y, 2, centre)^2)
+}
+
+sum_about <- function(y, centre) {
+  if (length(centre) == 0) numeric() else colSums(sweep(y, 2, centre))
+}
+
 # Sufficient statistics of model A from a posterior.
 stats_binary_sparse <- function(y, posterior, centre) {
-  list(count = nrow(y), data_square = sum(y^2), on = colSums(posterior$mean),
-       on_on = apply(posterior$second, 1:2, sum), data_on = t(y) %*% posterior$mean)
+  list(count = nrow(y), data_square = square_about(y, centre), on = colSums(posterior$mean),
+       on_on = apply(posterior$second, 1:2, sum), data_on = t(y) %*% posterior$mean,
+       data_sum = sum_about(y, centre))
 }
 
 # Sufficient statistics of model B. What z differ from their prior by, in units of Psi, is only kept
 # where slabs are correlated.
-stats_spike_slab <- function(params, y, posterior) {
-  stats <- list(count = nrow(y), data_square = sum(y^2), on = colSums(posterior$mean),
+stats_spike_slab <- function(params, y, posterior, centre) {
+  stats <- list(count = nrow(y), data_square = square_about(y, centre),
+                on = colSums(posterior$mean),
                 value = colSums(posterior$value),
                 value_value = apply(posterior$value_second, 1:2, sum),
-                data_value = t(y) %*% posterior$value, pull = numeric(), pull_pull = numeric())
+                data_value = t(y) %*% posterior$value, pull = numeric(), pull_pull = numeric(),
+                data_sum = sum_about(y, centre))
   if (!is.matrix(params$psi)) return(stats)
   total <- colSums(posterior$slab)
   about_mean <- apply(posterior$slab_second, 1:2, sum) - total %o% params$mu -
@@ -147,20 +167,25 @@ plain_stats <- function(row, stats) {
   stats
 }
 
-# M-steps from the posterior alone, without floors.
-mstep_linear <- function(y, posterior, shared) {
-  second <- apply(posterior$value_second, 1:2, sum)
-  w <- t(solve(second, t(posterior$value) %*% y))
+# M-steps from the posterior alone, without floors. An intercept is a latent that is always on.
+mstep_linear <- function(y, posterior, shared, intercept = FALSE) {
+  first <- cbind(posterior$value, if (intercept) 1)
+  second <- lapply(seq_len(nrow(y)), function(n) {
+    if (!intercept) return(posterior$value_second[, , n])
+    rbind(cbind(posterior$value_second[, , n], posterior$value[n, ]), first[n, ])
+  })
+  w <- t(solve(Reduce(`+`, second), t(first) %*% y))
   expected_square <- sum(vapply(seq_len(nrow(y)), function(n) {
-    sum(y[n, ]^2) - 2 * sum(y[n, ] * (w %*% posterior$value[n, ])) +
-      sum(diag(t(w) %*% w %*% posterior$value_second[, , n]))
+    sum(y[n, ]^2) - 2 * sum(y[n, ] * (w %*% first[n, ])) + sum(diag(t(w) %*% w %*% second[[n]]))
   }, 1))
-  list(W = w, pi = if (shared) mean(posterior$mean) else colMeans(posterior$mean),
-       sigma2 = expected_square / length(y))
+  latents <- seq_len(ncol(posterior$value))
+  c(list(W = w[, latents], pi = if (shared) mean(posterior$mean) else colMeans(posterior$mean),
+         sigma2 = expected_square / length(y)),
+    if (intercept) list(intercept = w[, max(latents) + 1]))
 }
 
-mstep_spike_slab <- function(y, posterior, shared, is_full) {
-  result <- mstep_linear(y, posterior, shared)
+mstep_spike_slab <- function(y, posterior, shared, is_full, intercept = FALSE) {
+  result <- mstep_linear(y, posterior, shared, intercept)
   if (is_full) {
     result$mu <- colMeans(posterior$slab)
     result$psi <- apply(posterior$slab_second, 1:2, mean) - tcrossprod(result$mu)

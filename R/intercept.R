@@ -1,0 +1,82 @@
+# The intercept of the sparse coding models: what each column of the data has whatever is on. It is
+# a parameter of models that were made with one; without one it is 0.
+
+has_intercept <- function(model) isTRUE(model$settings$intercept)
+
+# What a model declares of it: its parameter, last of all, and the sums that its M-step needs.
+intercept_params <- function(intercept) if (intercept) list(intercept = "dims")
+
+intercept_stats <- list(data_sum = "intercepts")
+
+intercept_sizes <- function(model, n_dims) c(intercepts = if (has_intercept(model)) n_dims else 0)
+
+# The core reads both arrays of every model. Statistics are sums about the means of the data, where
+# an intercept of any size costs no digits.
+intercept_options <- function(model, moments) {
+  if (has_intercept(model)) return(list(centre = moments$centre))
+  list(intercept = numeric(), centre = numeric())
+}
+
+# Options of a model of an earlier version, which had no intercept.
+add_no_intercept <- function(options) {
+  if (!is.list(options) || !is.null(options$centre)) return(options)
+  list(options = c(options$options, 0), intercept = numeric(), centre = numeric())
+}
+
+#' @export
+upgrade_options.gps_binary_sparse <- function(model, options) add_no_intercept(options)
+
+#' @export
+upgrade_options.gps_spike_slab <- function(model, options) add_no_intercept(options)
+
+# Where the intercept begins: at the medians of the columns, as a component that is sparse is off in
+# most points. NULL without one.
+first_intercept <- function(model, y) if (has_intercept(model)) column_quantiles(t(y), 0.5)[, 1]
+
+# Data n x D less the intercept.
+less_intercept <- function(y, params) {
+  if (is.null(params$intercept)) y else y - rep(params$intercept, each = nrow(y))
+}
+
+plus_intercept <- function(y, params) {
+  if (is.null(params$intercept)) y else y + rep(params$intercept, each = nrow(y))
+}
+
+# With an intercept a constant may be added to each column, and a learned selection must not care.
+intercept_units <- function(model) list(by_column = FALSE, is_centred = has_intercept(model))
+
+#' @export
+free_units.gps_binary_sparse <- function(model) intercept_units(model)
+
+#' @export
+free_units.gps_spike_slab <- function(model) intercept_units(model)
+
+# Whether this model would have an intercept if the user said so.
+lacks_intercept <- function(model) identical(model$settings$intercept, FALSE)
+
+# A point is on the far side of a baseline if it is no nearer to 0 than this quantile of its column.
+near_quantile <- 0.05
+
+# Squares of means of n points about 0 are seldom more than this over n times their variance.
+chance_of_means <- 20
+
+# Warns of data that have a baseline where the model has none: without one a point with nothing on
+# is 0, but nearly all values are further from 0 than from each other.
+warn_baseline <- function(task) {
+  if (!lacks_intercept(task$model)) return(invisible())
+  moments <- task$moments
+  spread <- sum(moments$variances)
+  least <- max((1 - near_quantile)^2, chance_of_means / moments$n_points)
+  if (spread <= 0 || sum(moments$centre^2) <= least * spread) return(invisible())
+  n_rows <- max(100, min(start_rows, floor(most_unit_numbers / n_dims(task$y))))
+  y <- rows_data(task$y, even_rows(task$y, n_rows))
+  ends <- column_quantiles(y, c(near_quantile, 1 - near_quantile))
+  gap <- pmax(ends[, 1], -ends[, 2], 0)
+  if (sum(gap^2) <= spread) return(invisible())
+  gps_warn(sprintf(paste(
+    "`y` lies far from 0: its columns have means of %s on average, in size, and a standard",
+    "deviation of %s, but to %s() a data point in which nothing is on is 0. Give the model a",
+    "baseline: %s(..., intercept = TRUE); or subtract one from the data."
+  ), plain_number(mean(abs(moments$centre)), 3), plain_number(sqrt(moments$variance), 3),
+  model_maker(task$model), model_maker(task$model)), class = "baseline")
+}

@@ -1,0 +1,132 @@
+# The intercept of the sparse coding models: data on a baseline.
+
+# A short fit of bars, from starts of its own.
+fit_baseline <- function(y, model, selector = selector_full(), n_iter = 25, ...) {
+  set.seed(2)
+  gps_fit(y, model, selector, control = gps_control(max_iter = n_iter, n_starts = 2, tol = 0,
+                                                    progress = FALSE), ...)
+}
+
+baseline_models <- list(
+  binary_sparse = function(...) model_binary_sparse(6, intercept = TRUE, ...),
+  spike_slab = function(...) model_spike_slab(6, intercept = TRUE, ...)
+)
+
+bars_of <- function(name, n = 200) {
+  set.seed(5)
+  simulate_bars(n, name, size = 3, value = 5)
+}
+
+test_that("other baselines are a matter of the intercept alone, whatever the selection", {
+  shifts <- list(100, -30, 1e4, seq(-50, 200, length.out = 9))
+  for (name in names(baseline_models)) {
+    y <- bars_of(name)$y
+    for (selector in list(selector_full(), selector_handcrafted(), selector_gp(),
+                          selector_random())) {
+      before <- fit_baseline(y, baseline_models[[name]](), selector)
+      for (shift in if (inherits(selector, "gps_selector_full")) shifts else shifts[4]) {
+        after <- fit_baseline(y + rep_len(shift, 9)[col(y)], baseline_models[[name]](), selector)
+        expect_identical(after$selected, before$selected)
+        expect_near(after$bound, before$bound, 1e-8)
+        expect_near(after$prob_on, before$prob_on, 1e-7)
+        expect_near(after$params$intercept - shift, before$params$intercept, 1e-8)
+        for (part in c("W", "pi", "sigma2")) {
+          expect_near(after$params[[part]], before$params[[part]], 1e-7)
+        }
+      }
+    }
+  }
+})
+
+test_that("components, noise and baseline are found wherever the data lie", {
+  for (name in names(baseline_models)) {
+    bars <- bars_of(name, 400)
+    for (level in c(0, 100)) {
+      fit <- fit_baseline(bars$y + level, baseline_models[[name]](), n_iter = 60)
+      expect_true(all(match_components(fit, bars)$matched))
+      expect_lt(abs(coef(fit)$sigma2 / 2 - 1), 0.1)
+      expect_lt(max(abs(coef(fit)$intercept - level)), 1)
+    }
+  }
+})
+
+test_that("methods know the intercept", {
+  bars <- bars_of("binary_sparse")
+  y <- bars$y + 100
+  colnames(y) <- letters[1:9]
+  fit <- fit_baseline(y, baseline_models$binary_sparse())
+  expect_named(coef(fit), c("W", "pi", "sigma2", "intercept"))
+  expect_named(coef(fit)$intercept, letters[1:9])
+  expect_identical(attr(logLik(fit), "df"), 9 * 6 + 1 + 1 + 9)
+  expect_near(fitted(fit), sweep(expectations(fit) %*% t(coef(fit)$W), 2, coef(fit)$intercept, "+"),
+              1e-12)
+  expect_near(residuals(fit), y - fitted(fit), 1e-12)
+  expect_lt(abs(mean(residuals(fit))), 1e-3)
+  drawn <- simulate(fit, 1, seed = 1, n = 2000)[[1]]$y
+  expect_near(colMeans(drawn), colMeans(y), 0.02)
+  expect_near(predict(fit, y[, 9:1], type = "prob"), predict(fit, y, type = "prob"), 1e-12)
+  again <- gps_fit(y[, 9:1], fit$model, selector_full(), start = fit,
+                   control = gps_control(max_iter = 0))
+  expect_near(again$bound, fit$bound, 1e-10)
+  expect_identical(coef(again)$intercept, coef(fit)$intercept[9:1])
+  expect_output(print(fit), "intercept = TRUE")
+  expect_no_match(format_model(model_binary_sparse(6)), "intercept")
+})
+
+test_that("the hand-crafted ranking sees data above the baseline", {
+  set.seed(3)
+  y <- matrix(rnorm(40, 1), 10)
+  b <- c(10, -3, 0, 500)
+  params <- list(W = matrix(rnorm(12), 4), pi = 0.3, sigma2 = 0.7)
+  slabs <- c(params[1:2], list(mu = c(1, 2, 0.5), psi = c(0.3, 1, 2)), params[3])
+  for (case in list(list(model_binary_sparse, params), list(model_spike_slab, slabs))) {
+    plain <- gps_bind(case[[1]](3), y)
+    raised <- gps_bind(case[[1]](3, intercept = TRUE), y)
+    wanted <- gps_handcrafted(plain, case[[2]], y)
+    with_b <- c(case[[2]], list(intercept = b))
+    moved <- sweep(y, 2, b, "+")
+    expect_near(gps_handcrafted(raised, with_b, moved), wanted, 1e-11)
+    state <- list(model = raised, params = with_b)
+    expect_near(gps_affinity(selector_handcrafted(), state, moved), wanted, 1e-11)
+  }
+})
+
+test_that("sources, sparse matrices and minibatches have an intercept too", {
+  bars <- bars_of("binary_sparse", 600)
+  y <- bars$y + 20
+  model <- baseline_models$binary_sparse()
+  fit <- fit_baseline(y, model, selector_handcrafted())
+  source <- gps_source(600, 9, function(from, to) y[from:to, , drop = FALSE])
+  expect_near(fit_baseline(source, model, selector_handcrafted())$bound, fit$bound, 1e-10)
+  set.seed(4)
+  batched <- gps_fit(y, model, selector_handcrafted(),
+                     control = gps_control(max_iter = 15, n_starts = 2, batch_size = 100))
+  expect_true(all(match_components(batched, bars)$matched))
+  expect_near(batched$bound, fit$bound, 0.01)
+  skip_if_not_installed("Matrix")
+  counts <- y * (abs(bars$y) > 2)
+  sparse <- methods::as(counts, "CsparseMatrix")
+  a <- suppressWarnings(fit_baseline(sparse, model, selector_handcrafted()))
+  b <- suppressWarnings(fit_baseline(counts, model, selector_handcrafted()))
+  expect_near(a$bound, b$bound, 1e-10)
+  expect_near(coef(a)$intercept, coef(b)$intercept, 1e-8)
+})
+
+test_that("data on a baseline are told of where the model has none, others are not", {
+  bars <- bars_of("binary_sparse")
+  control <- gps_control(max_iter = 1, n_starts = 1)
+  quick <- function(y, model) gps_fit(y, model, selector_full(), control = control)
+  for (model in list(model_binary_sparse(6), model_spike_slab(6))) {
+    for (level in c(100, -100, 20, 1e4)) {
+      expect_warning(quick(bars$y + level, model), "far from 0.*intercept = TRUE",
+                     class = "gps_warning_baseline")
+    }
+    expect_warning(quick(gps_source(200, 9, function(from, to) bars$y[from:to, ] + 100), model),
+                   class = "gps_warning_baseline")
+    expect_no_warning(quick(bars$y, model), class = "gps_warning_baseline")
+    expect_no_warning(quick(bars$y[1:7, ] + 1, model), class = "gps_warning_baseline")
+  }
+  for (model in lapply(baseline_models, function(make) make())) {
+    expect_no_warning(quick(bars$y + 100, model))
+  }
+})
