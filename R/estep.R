@@ -3,7 +3,7 @@
 
 # Parameters, options and what the model prepares for this block, by name.
 block_inputs <- function(model, params, y, block) {
-  inputs <- c(params, model$options)
+  inputs <- c(complete_params(model, params), model$options)
   dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
   c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
 }
@@ -135,6 +135,7 @@ check_want <- function(want, method) {
 
 check_all_params <- function(model, params, arg) {
   params <- check_params(model, params, arg)
+  params <- complete_params(model, params)
   missing <- setdiff(names(model$params), names(params))
   if (length(missing) > 0) gps_abort(sprintf("`%s` must have the parameter `%s`.", arg, missing[1]))
   params[names(model$params)]

@@ -1,6 +1,6 @@
-# Who owns which pixel of a scene (model E). In a state, component h has the weight o_h N(y_d; w_h,
-# sigma2) at a pixel that it covers, and the background p_0(y_d), clutter included; the owner's
-# posterior is in proportion to these weights.
+# Who owns which pixel of a scene (model E). In a state, component h has the weight o_h p_h(y_d) at
+# a pixel that it covers, and the background p_0(y_d), clutter included; the owner's posterior is in
+# proportion to these weights.
 
 # Log weights of one latent a point at the pixels of its window: list(pixel, value), both window x
 # points. y is D x points.
@@ -14,8 +14,12 @@ latent_weights <- function(model, params, y, latent) {
     at <- cbind(c(pixel) + n_pixels * (c - 1), c(col(pixel)))
     energy <- energy + (y[at] - by_component(params$w[, , , c]))^2
   }
-  list(pixel = pixel,
-       value = by_component(stats::qlogis(params$alpha)) + log_normal(model, params, energy))
+  own <- log_normal(model, params, energy)
+  if (clutter_form(model$clutter) != "background") {
+    own <- with_clutter(model, params, own, array(clutter_weights(model, params, y)[
+      cbind(c(pixel), c(col(pixel)))], dim(pixel)))
+  }
+  list(pixel = pixel, value = by_component(stats::qlogis(params$alpha)) + own)
 }
 
 # log N(y; mean, sigma2 I) of pixels from their squared distances.
@@ -26,9 +30,8 @@ log_normal <- function(model, params, energy) {
 # Log weights of the background, pixels x points.
 background_weights <- function(model, params, y) {
   mean <- rep(rep_len(params$background, model$n_channels), each = prod(model$grid))
-  own <- log1p(-model$clutter) + log_normal(model, params, pixel_energy(model, y - mean))
-  free <- log(model$clutter) + model$options$options[8]
-  pmax(own, free) + log1p(exp(-abs(own - free)))
+  with_clutter(model, params, log_normal(model, params, pixel_energy(model, y - mean)),
+               clutter_weights(model, params, y))
 }
 
 # The posterior of the owner of each pixel of one point, height x width x (background, slots):

@@ -8,7 +8,8 @@
 #' are not identified in sparse coding.
 #'
 #' Components with locations, pictures with masks, are compared as cosines (with their sign) of all
-#' channels at the best shift in whole pixels; pixels where the mask is at most 0.5 count as 0.
+#' channels at the best shift in whole pixels; pixels where the mask is at most 0.5 count as 0. A
+#' cosine says nothing of surplus pixels that are black in the component; `iou` does.
 #'
 #' @param found Learned components: a D x K matrix of finite numbers with one component a column; or
 #'   a fit, or any list, that has them as `W` or, failing that, as `mu`.
@@ -22,6 +23,8 @@
 #' @return A list with, for each of the H true components,
 #' * `permutation`: the column of `found` assigned to it, NA where none is left over (K < H);
 #' * `similarity`: their |cosine|, in \[0, 1\]; 0 where a column is all zeros or none is assigned;
+#' * `iou` (components with locations): intersection over union of the pixels whose mask is above
+#'   0.5 and the object's, at the shift of the best cosine, in \[0, 1\]; NA where none is assigned;
 #' * `matched`: whether the similarity reaches `threshold`;
 #' * `shift` (components with locations): row and column at which the object begins in the window of
 #'   its component, counted from 0; NA where none is assigned.

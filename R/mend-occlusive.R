@@ -15,6 +15,8 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   notes <- progress$notes
   if (is.null(notes)) notes <- list(age = integer(model$n_components), taken = NULL)
   notes$age <- notes$age + 1L
+  # All that is not found yet is clutter.
+  if (progress$is_early) params$clutter <- progress$before$clutter
   stretched <- stretch_masks(params, notes, progress)
   params <- stretched$params
   notes <- stretched$notes
@@ -222,7 +224,7 @@ unexplained_energy <- function(model, params, y, selected) {
   states <- enumerate_states(model$rule, nrow(selected), max_active)
   response <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
                         1L, "response")$response
-  pixel_energy(model, y - response)
+  pixel_energy(model, bounded_deviation(model, y - response))
 }
 
 # A window is taken once: it has no energy for the next.

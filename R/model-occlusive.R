@@ -13,9 +13,16 @@
 #' opposite edge of the image. Each pixel d has exactly one owner: component h with probability
 #' `o_h / (1 + sum o)` and the background with `1 / (1 + sum o)`, the sums over the components
 #' that cover d, with odds `o = alpha / (1 - alpha)` at the component's pixel that lies on d. Then
-#' `y_d ~ N(w_h, sigma2 I)` in all channels, and of the background `y_d ~ (1 - eps) N(B, sigma2 I) +
-#' eps u` with `clutter` eps and `density` u. A component that is alone owns its pixel with
-#' probability `alpha`.
+#' `y_d ~ (1 - eps) N(w_h, sigma2 I) + eps u` in all channels, with `B` in place of `w_h` where the
+#' background is the owner: a share eps of the pixels, `clutter`, has any colour, whoever owns them.
+#' A component that is alone owns its pixel with probability `alpha`.
+#'
+#' The density u of clutter is a product over the channels. In each it is `0.75 / r` in a range of
+#' width r that holds the bulk of the data, and `0.75 / r (1 + 2 d / r)^-4` at a distance d from
+#' that range, so that it integrates to one and is nowhere zero. The range is the one in which 95 of
+#' 100 images have all but half a percent of their numbers at either end. Noise variances that a fit
+#' begins with and its limits are shares of r: neither pixels that are hot or dead nor a few images
+#' that are far off change them.
 #'
 #' @section States:
 #' A latent is a component at a position: number `pixel + height width (h - 1)`, with pixels counted
@@ -24,20 +31,22 @@
 #'
 #' @section E-step:
 #' Exact on these states, in ratios to the background: only pixels that a component covers are
-#' touched, and owners are summed out pixel by pixel. Without clutter, or with a noise variance so
-#' small that ratios leave the range of numbers, it is done in logs, which takes several times as
-#' long. Screening (see [gps_screen()]) has gains in single precision.
+#' touched; owners and clutter are summed out pixel by pixel. Without clutter, or with a noise
+#' variance so small that ratios leave the range of numbers, it is done in logs, which takes several
+#' times as long. Screening (see [gps_screen()]) has gains in single precision.
 #'
 #' @section M-step:
-#' `w` is the mean of the data that a component's pixel owned (as it was below 0.001 of a pixel),
-#' `B` that of the background's Gaussian, `sigma2` the expected squared error about both per number,
-#' at least 1e-6 of the squared range of the data and 1e-13 of their mean square (subtract what is
-#' far from zero), and `pi` the share of the images, kept in \[0.001, 0.9\]. The odds become `A /
-#' M`, the expected number of pixels owned over `sum 1 / (1 + sum o)`: this maximises a lower bound
-#' that touches at the old odds, so that the bound does not fall; `alpha` is kept in \[0.001,
-#' 0.999\]. While a fit explores, [gps_mend()] moves components back to the middle of their window,
-#' and one that nobody uses, or that is another's double, starts anew where the data are explained
-#' worst.
+#' All expectations are of pixels that are no clutter. `w` is the mean of the data that a
+#' component's pixel owned (as it was below 0.001 of a pixel), `B` that of what the background
+#' owned, `sigma2` the expected squared error about both per number, at least `1e-6 r^2` and 1e-13
+#' of the data's mean square (subtract what is far from zero), and `pi` the share of the images,
+#' kept in \[0.001, 0.9\]. The odds become `A / M`, the expected number of pixels owned over the
+#' expected sum of `1 / (1 + sum o)`: this maximises a lower bound that touches at the old odds, so
+#' that the bound does not fall; `alpha` is kept in \[0.001, 0.999\]. `clutter` is the expected
+#' share of all pixels, kept in \[0.0001, 0.9\]. While a fit explores, `clutter` stays as it began,
+#' since all that is not found yet is clutter, and [gps_mend()] moves components back to the middle
+#' of their window, and one that nobody uses, or that is another's double, starts anew where the
+#' data are explained worst.
 #'
 #' @section Hand-crafted affinity:
 #' After section 4.3: at every position a component is scored by 48 representative pixels, drawn in
@@ -49,21 +58,27 @@
 #' depth, is how this package states it, and so are the M-step and the score above. Where opaque
 #' components overlap, each pixel costs log 2 instead of one order of depth for all. Clutter is
 #' this package's: without it, components that are not found yet inflate `sigma2` and the
-#' background. So are all floors.
+#' background. Were it the background's alone, as in versions before 0.3.0, each background pixel
+#' that a component owns would gain `-log(1 - eps)`, and masks would be too large. All floors are
+#' this package's, too.
 #'
 #' @param n_components number of components K, a whole number of at least 1.
 #' @param size height and width of a component's window, at most those of the image; best a few
 #'   pixels more than the objects.
 #' @param image height and width of the images, and optionally the number of channels; NULL: as the
 #'   data say, see [gps_fit()]. Pixels are ordered as in `as.vector(image)`, channels last.
-#' @param clutter share of background pixels that may have any colour, at least 0 and below 1.
-#' @param density density of these colours; NULL: that of a uniform distribution on the range of the
-#'   data in each channel.
+#' @param clutter share of the pixels that may have any colour, at least 0 and below 1: where a fit
+#'   begins, before the share is learned; 0 stays 0. Named, as in `c(fixed = 0.05)`, it is not
+#'   learned; `c(background = 0.05)` is the model of versions before 0.3.0: fixed, uniform on the
+#'   range, and of pixels of the background alone. Stored fits of these go on as they were.
+#' @param density density of the colours of clutter, the same everywhere, above 0; NULL: u as above.
 #' @param background colour of the background, one number or one a channel; NULL: it is learned.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `alpha` (K x height x width), `w` (K x
-#'   height x width x channels), `pi` (K), `background` (channels) and `sigma2`. `gps_draw()` gives
-#'   `latents` as a data frame of `point`, `component`, `row` and `column`, counted from 1.
+#'   height x width x channels), `pi` (K), `background` (channels), `sigma2` and `clutter`, which
+#'   fits of versions before 0.3.0 do not have; in parameters given without it, it is that of the
+#'   model. `gps_draw()` gives `latents` as a data frame of `point`, `component`, `row` and
+#'   `column`, counted from 1.
 #' @examples
 #' model <- model_occlusive(2, size = c(3, 3), image = c(8, 8))
 #' y <- matrix(rnorm(10 * 64, sd = 0.1), 10)
@@ -80,11 +95,14 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
   clutter <- check_clutter(clutter)
   if (!is.null(density)) density <- check_number(density, "density", 0, open = TRUE)
   window <- c("components", "rows", "cols")
+  form <- clutter_form(clutter)
+  is_shared <- form != "background"
   model <- new_native_model(
     "gps_occlusive", "Occlusive components", n_components,
-    params = list(alpha = window, w = c(window, "channels"), pi = "components",
-                  background = "channels", sigma2 = "one"),
-    ranges = list(alpha = open_range(0, 1), pi = open_range(0, 1), sigma2 = open_range(0, Inf)),
+    params = c(list(alpha = window, w = c(window, "channels"), pi = "components",
+                    background = "channels", sigma2 = "one"), if (is_shared) c(clutter = "one")),
+    ranges = list(alpha = open_range(0, 1), pi = open_range(0, 1), sigma2 = open_range(0, Inf),
+                  clutter = c(0, 1 - 1e-10)),
     prepared = list(odds = "padded", log_odds = "padded", features = c("padded", "channels"),
                     prior = "priors", floats = "floats"),
     stats = list(count = "one", on = "components", owned = c("rows", "cols", "components"),
@@ -94,8 +112,9 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
                  background_data = "channels", background_square = "one"),
     events = c("sigma2_floor", "pi_clamped"),
     rule = state_rule(),
-    settings = list(size = paste(size, collapse = " x "), clutter = clutter),
-    symbol = "gps_model_occlusive", gauge = if (!is.null(background)) "channels",
+    settings = list(size = paste(size, collapse = " x "), clutter = format_clutter(clutter)),
+    symbol = "gps_model_occlusive",
+    gauge = c(if (!is.null(background)) "channels", if (form == "fixed") "one"),
     defaults = model_defaults(n_starts = 1L, tol = 1e-3, anneal = 5, hold = 5L, anneal_over = 8L,
                               screen = gps_screen(), smooth = 1)
   )
@@ -106,14 +125,6 @@ model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, de
   model$density <- density
   model$background <- if (!is.null(background)) check_background(background)
   model
-}
-
-check_clutter <- function(clutter) {
-  clutter <- plain_numbers(clutter)
-  if (!is_number(clutter) || clutter < 0 || clutter >= 1) {
-    abort_value(clutter, "clutter", "a number of at least 0 and below 1")
-  }
-  as.double(clutter)
 }
 
 # Of an image's height or width.
@@ -192,18 +203,23 @@ most_params <- 2^26
 # A background that the model fixes is no parameter.
 #' @export
 check_joint.gps_occlusive <- function(model, params, arg) {
-  fixed <- model$background
-  given <- params$background
+  need_fixed(model$background, params$background, paste0(arg, "$background"))
+  if (clutter_form(model$clutter) == "fixed") {
+    need_fixed(unname(model$clutter), params$clutter, paste0(arg, "$clutter"))
+  }
+}
+
+need_fixed <- function(fixed, given, arg) {
   if (is.null(fixed) || is.null(given) || all(given == rep_len(fixed, length(given)))) {
     return(invisible())
   }
-  gps_abort(sprintf("`%s$background` must be %s, as the model fixes it, not %s.", arg,
+  gps_abort(sprintf("`%s` must be %s, as the model fixes it, not %s.", arg,
                     paste(fixed, collapse = ", "), paste(format(given), collapse = ", ")))
 }
 
 #' @export
 gps_bind.gps_occlusive <- function(model, y) {
-  moments <- as_moments(y)
+  moments <- if (inherits(y, "gps_moments")) y else survey_data(model, t(y), as_moments(y))
   shape <- image_shape(model, moments$n_dims)
   n_channels <- shape[3]
   if (length(model$background) > 1 && length(model$background) != n_channels) {
@@ -222,24 +238,28 @@ gps_bind.gps_occlusive <- function(model, y) {
                       format_number(n_params), "more than", format_number(most_params)))
   }
   square <- mean_square(moments)
-  extent <- range_extent(moments$range)
-  log_density <- if (is.null(model$density)) -n_channels * log(extent) else log(model$density)
+  core <- image_core(moments)
+  extent <- range_extent(core)
+  density <- clutter_density(model, core[1], extent, n_channels)
   model$n_latents <- as.integer(n_pixels * model$n_components)
   model$grid <- shape[1:2]
   model$n_channels <- n_channels
   model$extent <- extent
   model$noise_range <- noise_range * extent
-  model$lowest <- moments$range[1]
+  model$lowest <- core[1]
   padded <- function(multiple) multiple * ceiling(model$size[1] / multiple) * model$size[2]
   sizes <- c(components = model$n_components, rows = model$size[1], cols = model$size[2],
              channels = n_channels, padded = padded(8) * model$n_components,
              priors = 2 * model$n_components + 1,
              floats = padded(16) / 2 * (n_channels + 1) * model$n_components)
-  bind_native(model, moments$n_dims, sizes = sizes, options = list(options = c(
-    shape[1:2], n_channels, model$n_components, model$size, model$clutter, log_density,
-    as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square), pi_limits,
-    lowest_alpha
-  )))
+  form <- clutter_form(model$clutter)
+  options <- c(
+    shape[1:2], n_channels, model$n_components, model$size, as.double(form != "background"),
+    density[1], as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square),
+    pi_limits, lowest_alpha, as.double(form == "learned"), clutter_limits, density[-1]
+  )
+  fixed <- if (form == "background") list(clutter = unname(model$clutter))
+  bind_native(model, moments$n_dims, sizes = sizes, options = c(list(options = options), fixed))
 }
 
 # Masks as new components have them: an ellipse that may own, the rest hardly.
@@ -292,11 +312,11 @@ pixel_energy <- function(model, deviation) {
   energy
 }
 
-# Deviations with the largest near 1, so that squares of squares neither overflow nor vanish; by a
-# power of two, which rounds nothing.
-in_range <- function(deviation) {
-  largest <- max(abs(deviation))
-  if (largest == 0) deviation else deviation / 2^floor(log2(largest))
+# Deviations in units of the data's range, by a power of two, which rounds nothing. Beyond the range
+# they hardly grow: a hot pixel is no object.
+bounded_deviation <- function(model, deviation) {
+  size <- abs(deviation) / 2^round(log2(model$extent))
+  sign(deviation) * (pmin(size, 1) + 1e-3 * log1p(size))
 }
 
 # Images that are looked at for a new component, at most.
@@ -316,7 +336,9 @@ gps_init.gps_occlusive <- function(model, y) {
   }
   rows <- sample.int(nrow(y), min(nrow(y), max(searched_images, n_components)))
   chosen <- t(y[rows, , drop = FALSE])
-  sums <- box_sums(model, pixel_energy(model, in_range(chosen - background[channel])))
+  sums <- box_sums(model, pixel_energy(model, bounded_deviation(
+    model, chosen - background[channel]
+  )))
   corner <- max.col(t(sums), "first")
   energy <- sums[cbind(corner, seq_along(rows))]
   prob <- energy^2 / max(energy^2, .Machine$double.xmin) + 1e-12
@@ -327,51 +349,12 @@ gps_init.gps_occlusive <- function(model, y) {
     w = aperm(array(unlist(windows), c(model$size, model$n_channels, n_components)),
               c(4, 1, 2, 3)),
     pi = rep(new_prob(n_components), n_components), background = background,
-    sigma2 = (0.25 * range_extent(range(y)))^2
+    sigma2 = (noise_range[1] * model$extent)^2
   )
+  params <- complete_params(model, params)
   labels <- data.frame(point = rows[image],
                        latent = as.integer(corner[image] + n_pixels * (seq_len(n_components) - 1)))
   structure(params, labels = labels)
-}
-
-#' @export
-gps_draw.gps_occlusive <- function(model, params, n) {
-  n_pixels <- prod(model$grid)
-  y <- matrix(0, n, model$n_dims)
-  latents <- vector("list", n)
-  for (i in seq_len(n)) {
-    on <- which(stats::runif(model$n_components) < params$pi)
-    pixel <- sample.int(n_pixels, length(on), replace = TRUE)
-    y[i, ] <- draw_scene(model, params, on, pixel)
-    latents[[i]] <- data.frame(point = rep(i, length(on)), component = on,
-                               row = (pixel - 1L) %% model$grid[1] + 1L,
-                               column = (pixel - 1L) %/% model$grid[1] + 1L)
-  }
-  list(y = y, latents = do.call(rbind, latents))
-}
-
-# Components `on` with corners at `pixel` -> the D numbers of an image. Clutter is uniform, on a
-# cube of the density's volume that begins at the smallest of the data.
-draw_scene <- function(model, params, on, pixel) {
-  n_pixels <- prod(model$grid)
-  n_channels <- model$n_channels
-  mean <- matrix(params$background, n_pixels, n_channels, byrow = TRUE)
-  is_free <- stats::runif(n_pixels) < model$clutter
-  total <- rep(1, n_pixels)
-  for (k in seq_along(on)) {
-    at <- window_pixels(model, pixel[k])
-    odds <- exp(stats::qlogis(c(params$alpha[on[k], , ])))
-    total[at] <- total[at] + odds
-    # One after the other, each takes a pixel over with its share of all so far.
-    takes <- stats::runif(length(at)) < odds / total[at]
-    mean[at[takes], ] <- matrix(params$w[on[k], , , ], ncol = n_channels)[takes, , drop = FALSE]
-    is_free[at[takes]] <- FALSE
-  }
-  image <- mean + stats::rnorm(length(mean), sd = sqrt(params$sigma2))
-  side <- exp(-model$options$options[8] / n_channels)
-  free <- sum(is_free) * n_channels
-  image[is_free, ] <- model$lowest + side * stats::runif(free)
-  c(image)
 }
 
 #' @export
@@ -391,5 +374,7 @@ block_handcrafted.gps_occlusive <- function(model, inputs, y, block, n_threads =
 temper_params.gps_occlusive <- function(model, params, temperature) {
   if (is.null(temperature)) temperature <- screen_noise * model$extent
   params$sigma2 <- max(params$sigma2, temperature^2)
+  # What is not found yet is clutter, of which a sharp model knows little.
+  if (!is.null(params$clutter)) params$clutter <- max(params$clutter, model$clutter)
   params
 }

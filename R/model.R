@@ -121,9 +121,17 @@ has_method <- function(model, generic) {
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y)) {
-  if (identical(model$native$package, "gpselect")) return(bind_model(model, moments))
+  if (identical(model$native$package, "gpselect")) {
+    return(bind_model(model, survey_data(model, y, moments)))
+  }
   bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
 }
+
+# Moments with what else a model of this package needs to know of all data, D x N or a source.
+survey_data <- function(model, y, moments) UseMethod("survey_data")
+
+#' @export
+survey_data.default <- function(model, y, moments) moments
 
 # Evenly spaced rows of a source, at most as many as a start looks at.
 even_rows <- function(y, n_rows = start_rows) {

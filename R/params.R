@@ -31,6 +31,12 @@ check_params <- function(model, params, arg = "start") {
   params
 }
 
+# Parameters with those that fits of earlier versions lack.
+complete_params <- function(model, params) UseMethod("complete_params")
+
+#' @export
+complete_params.default <- function(model, params) params
+
 # What a model asks of its parameters beyond shapes and ranges. Any of them may be missing.
 check_joint <- function(model, params, arg) UseMethod("check_joint")
 

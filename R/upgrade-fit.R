@@ -5,7 +5,13 @@
 
 # Named by the version that changed the form: functions of a fit's parts that return them changed.
 # A fit of an earlier version goes through all later ones in order; its parts may be anything.
-fit_changes <- list()
+fit_changes <- list(
+  # Clutter was fixed and the background's alone.
+  "0.3.0" = function(parts) {
+    if (inherits(parts$model, "gps_occlusive")) names(parts$model$clutter) <- "background"
+    parts
+  }
+)
 
 upgrade_fit <- function(fit, changes = fit_changes) {
   number <- version_number(unclass(fit)$version)

@@ -1,16 +1,16 @@
 /* Model E of the paper: components of a few pixels anywhere in an image, of which exactly one or
  * the background owns each pixel. s_h ~ Bernoulli(pi_h) at a uniform cyclic position; of those that
  * cover a pixel, h owns it with probability o_h / (1 + sum of o), o = alpha / (1 - alpha); the
- * pixel is then N(w_h, sigma2 I), and of the background (1 - eps) N(B, sigma2 I) + eps u. A latent
- * is a component at a position. */
+ * pixel is then N(w_h, sigma2 I), of the background N(B, sigma2 I), and with probability eps it is
+ * clutter of the density u, whoever owns it. A latent is a component at a position. */
 #include "model_occlusive.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const inputs[] = {"alpha",    "w",       "pi",     "background",
-                                     "sigma2",   "options", "odds",   "log_odds",
-                                     "features", "prior",   "floats", NULL};
+static const char *const inputs[] = {"alpha",   "w",       "pi",   "background", "sigma2",
+                                     "clutter", "options", "odds", "log_odds",   "features",
+                                     "prior",   "floats",  NULL};
 static const char *const stats_names[] = {"count",
                                           "on",
                                           "owned",
@@ -28,12 +28,17 @@ static const char *const stats_names[] = {"count",
 
 #define LOG_2PI 1.8378770664093454836
 
-static void set_scale(occlusive *it, const double *options, double sigma2) {
+static void set_scale(occlusive *it, const double *options, double sigma2, double clutter) {
   it->precision = 0.5 / sigma2;
   it->log_norm = -0.5 * it->n_channels * (LOG_2PI + log(sigma2));
   it->log_contrast = it->log_norm - options[LOG_DENSITY];
-  it->log_open = log1p(-options[CLUTTER]);
-  it->log_clutter = log(options[CLUTTER]) + options[LOG_DENSITY] - it->log_norm;
+  it->log_open = log1p(-clutter);
+  it->log_clutter = log(clutter) + options[LOG_DENSITY] - it->log_norm;
+  it->core_middle = options[CORE_MIDDLE];
+  it->core_half = options[CORE_HALF];
+  it->tail_rate = options[TAIL_RATE];
+  it->is_shared = options[IS_SHARED] != 0;
+  it->own_log_open = it->is_shared ? it->log_open : 0;
   it->is_safe = !(it->log_clutter > CLUTTER_LOG_LOWEST && it->log_clutter < CLUTTER_LOG_HIGHEST);
 }
 
@@ -55,7 +60,7 @@ occlusive occlusive_of(const gps_problem *problem) {
   it.n_window = it.lanes * (size_t)it.n_cols;
   it.stride = (size_t)it.height + it.lanes;
   it.n_plane = it.stride * (size_t)(it.width + it.n_cols - 1);
-  set_scale(&it, options, problem->input[SIGMA2][0]);
+  set_scale(&it, options, problem->input[SIGMA2][0], problem->input[CLUTTER][0]);
   return it;
 }
 

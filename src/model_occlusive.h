@@ -2,14 +2,28 @@
  * geometry of windows on a cyclic image, and what the files model_occlusive_*.c share.
  *
  * A pixel's terms are relative to the density c = (2 pi sigma2)^(-channels / 2) of a Gaussian at
- * its mean: with e = exp(-|y - B|^2 / 2 sigma2) the background has p_0 / c = (1 - eps) e + v, where
- * v = eps u / c. */
+ * its mean: with e_h = exp(-|y - w_h|^2 / 2 sigma2) owner h has p_h / c = (1 - eps) e_h + v, where
+ * v = eps u / c is the clutter, and the background, h = 0, the same with B. In the form of versions
+ * before 0.3.0 clutter is the background's alone, and components have p_h / c = e_h. */
 #ifndef GPSELECT_MODEL_OCCLUSIVE_H
 #define GPSELECT_MODEL_OCCLUSIVE_H
 
 #include "gpselect/model.h"
 
-enum { ALPHA, W, PI, BACKGROUND, SIGMA2, OPTIONS, ODDS, LOG_ODDS, FEATURES, PRIOR, FLOATS };
+enum {
+  ALPHA,
+  W,
+  PI,
+  BACKGROUND,
+  SIGMA2,
+  CLUTTER, /* eps */
+  OPTIONS,
+  ODDS,
+  LOG_ODDS,
+  FEATURES,
+  PRIOR,
+  FLOATS
+};
 
 enum {
   HEIGHT,
@@ -18,22 +32,28 @@ enum {
   N_COMPONENTS,
   N_ROWS,
   N_COLS,
-  CLUTTER,      /* eps */
-  LOG_DENSITY,  /* log u */
+  IS_SHARED,    /* 1: clutter is whoever's the pixel is, 0: the background's alone */
+  LOG_DENSITY,  /* log u in the core, the values that data have */
   IS_FIXED,     /* 1: the M-step leaves the background alone */
   SIGMA2_FLOOR, /* the M-step keeps parameters inside these */
   PI_LOWEST,
   PI_HIGHEST,
-  ALPHA_LOWEST /* and 1 - it is the highest */
+  ALPHA_LOWEST, /* and 1 - it is the highest */
+  IS_LEARNED,   /* 1: the M-step updates eps, */
+  CLUTTER_LOWEST,
+  CLUTTER_HIGHEST,
+  CORE_MIDDLE, /* of each channel */
+  CORE_HALF,   /* half its width */
+  TAIL_RATE    /* beyond it u falls as (1 + rate distance)^-4 in each channel; 0: it does not */
 };
 
 enum {
   COUNT,
   ON,
-  OWNED,        /* expected pixels that a component's pixel owned */
+  OWNED,        /* expected pixels that a component's pixel owned, clutter apart */
   OWNED_DATA,   /* sum of their data */
   OWNED_SQUARE, /* sum of |y|^2 */
-  EXPOSURE,     /* sum of 1 / (1 + odds of all that cover the pixel) */
+  EXPOSURE,     /* sum of 1 / (1 + odds of all that cover the pixel), clutter apart where shared */
   BACKGROUND_COUNT,
   BACKGROUND_DATA,
   BACKGROUND_SQUARE
@@ -52,7 +72,11 @@ typedef struct {
   double log_norm;               /* log c */
   double log_contrast;           /* log(c / u), free of the data's unit */
   double log_open;               /* log(1 - eps) */
-  double log_clutter;            /* log v, -Inf without clutter */
+  double log_clutter;            /* log v in the core, -Inf without clutter */
+  double core_middle, core_half; /* where u is constant */
+  double tail_rate;
+  double own_log_open; /* log(1 - eps) of components, 0 where clutter is not shared */
+  int is_shared;
   int is_safe;                   /* 1: terms may overflow, so that all is done in logs */
   const double *background;      /* [channels] */
   const double *odds, *log_odds; /* [n_window x components] */
@@ -102,14 +126,17 @@ static inline occlusive_overlap overlap_of(int to, int from, int window, int ima
 typedef struct {
   double *data;   /* [n_plane x channels] cyclic copies of the image */
   double *base;   /* [n_plane] c / p_0, its log where all is done in logs */
+  double *loose;  /* [n_plane] v / p_0, its log where all is done in logs */
   double *clean;  /* [n_pixels] share of the Gaussian in p_0 */
   double *weight; /* [n_window x slots] odds times p(y | component) / p_0 of each slot's window, the
                      log of it where all is done in logs */
+  double *own;    /* [n_window x slots] share of the Gaussian in p_h */
   double *place;  /* [3 x slots] component, row, column; component -1: the slot is empty */
   double *cover;  /* [n_window] for a window: 1 + weights of what is on, or log of it */
   double *chance; /* [n_window] 1 + odds of what is on */
   double *owned;  /* [n_window] */
   double *exposure; /* [n_window] */
+  double *inverse;  /* [n_window] 1 / cover, on average */
   double *rest;     /* [n_pixels] what no component owns */
 } occlusive_point;
 
@@ -121,8 +148,12 @@ occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *
 /* The point that log_joint() leaves in the scratch of the table's functions. */
 occlusive_point occlusive_slots_in(const occlusive *it, const gps_states *states, double *scratch);
 
-/* data, base and clean of a data point. */
+/* data, base, loose and clean of a data point. */
 void occlusive_begin(const occlusive *it, const double *y, const occlusive_point *to);
+
+/* How far pixels first .. first + n - 1 lie beyond the core: product over the channels of 1 + rate
+ * times distance, at most 1e40. Its power -4 is what is left of u. */
+void occlusive_beyond(const occlusive *it, const double *y, size_t first, size_t n, double *to);
 
 /* weight and place of a slot. */
 void occlusive_fill_slot(const occlusive *it, const occlusive_point *at, size_t slot, int latent);
@@ -148,10 +179,13 @@ typedef struct {
   int is_narrow;      /* 1: terms may leave the range of floats, so that gains are in doubles */
   float *data;        /* [n_plane x channels] cyclic copies of the image */
   float *base;        /* [n_plane] c / p_0 */
-  float *base_left;   /* [n_plane] c / p_0 / (1 + weights of what is given) */
+  float *loose;       /* [n_plane] v / p_0 */
+  float *base_left;   /* [n_plane] base / (1 + weights of what is given) */
+  float *loose_left;  /* [n_plane] loose / (1 + weights of what is given) */
   float *chance_left; /* [n_plane] 1 / (1 + odds of what is given) */
   float *cover;       /* [n_pixels] the two sums */
   float *chance;
+  double *beyond; /* [n_pixels] */
 } occlusive_floats;
 
 occlusive_floats occlusive_floats_in(const occlusive *it, float *scratch);
@@ -162,10 +196,10 @@ size_t occlusive_float_table(const occlusive *it);
 
 void occlusive_fill_table(const occlusive *it, size_t component, float *table);
 
-/* data and base of a data point. */
+/* data, base and loose of a data point. */
 void occlusive_float_begin(const occlusive *it, const double *y, const occlusive_floats *to);
 
-/* base_left and chance_left under what is given. */
+/* base_left, loose_left and chance_left under what is given. */
 void occlusive_float_given(const occlusive *it, const occlusive_floats *at, const float *tables,
                            int n_given, const int *given);
 

@@ -19,6 +19,11 @@
 #define NARROW_LOWEST (-30.0)
 #define NARROW_HIGHEST 20.0
 
+/* Floats of scratch, an even number. */
+static size_t n_floats(const occlusive *it, const occlusive_floats *at) {
+  return round_up(at->n_plane * ((size_t)it->n_channels + 5) + 2 * it->n_pixels, 2);
+}
+
 occlusive_floats occlusive_floats_in(const occlusive *it, float *scratch) {
   occlusive_floats at;
   const size_t n_channels = (size_t)it->n_channels;
@@ -31,16 +36,19 @@ occlusive_floats occlusive_floats_in(const occlusive *it, float *scratch) {
   at.is_narrow = !(it->log_clutter > NARROW_LOWEST && it->log_clutter < NARROW_HIGHEST);
   at.data = scratch;
   at.base = at.data + at.n_plane * n_channels;
-  at.base_left = at.base + at.n_plane;
-  at.chance_left = at.base_left + at.n_plane;
+  at.loose = at.base + at.n_plane;
+  at.base_left = at.loose + at.n_plane;
+  at.loose_left = at.base_left + at.n_plane;
+  at.chance_left = at.loose_left + at.n_plane;
   at.cover = at.chance_left + at.n_plane;
   at.chance = at.cover + it->n_pixels;
+  at.beyond = (double *)(void *)(scratch + n_floats(it, &at));
   return at;
 }
 
 size_t occlusive_float_scratch(const occlusive *it) {
   const occlusive_floats at = occlusive_floats_in(it, NULL);
-  return (at.n_plane * ((size_t)it->n_channels + 3) + 2 * it->n_pixels + 1) / 2;
+  return n_floats(it, &at) / 2 + it->n_pixels;
 }
 
 size_t occlusive_float_table(const occlusive *it) {
@@ -106,7 +114,13 @@ GPS_INLINE double log_of_lanes(const float *product, const int32_t *power) {
   return log(total) + exponent * LOG_2;
 }
 
-GPS_CLONES static void float_base(const occlusive *it, const double *y, float *restrict base) {
+/* The farthest that a pixel lies beyond the core, by which v stays above what 0 is in floats. */
+#define FLOAT_FARTHEST 1e5
+
+/* base, and v / p_0 into `loose`. */
+GPS_CLONES static void float_base(const occlusive *it, const double *y,
+                                  const double *restrict beyond, float *restrict base,
+                                  float *restrict loose) {
   const float factor = -(float)it->precision;
   const float open = (float)exp(it->log_open), clutter = (float)exp(it->log_clutter);
   const size_t n = it->n_pixels;
@@ -120,7 +134,12 @@ GPS_CLONES static void float_base(const occlusive *it, const double *y, float *r
     }
   }
 #pragma omp simd
-  for (size_t p = 0; p < n; p++) base[p] = 1 / (open * exp_float(factor * base[p]) + clutter);
+  for (size_t p = 0; p < n; p++) {
+    const float far = (float)(beyond[p] < FLOAT_FARTHEST ? beyond[p] : FLOAT_FARTHEST);
+    const float thin = clutter / (far * far * far * far);
+    base[p] = 1 / (open * exp_float(factor * base[p]) + thin);
+    loose[p] = thin * base[p];
+  }
 }
 
 /* A cyclic copy of an image with more rows and columns. */
@@ -143,8 +162,10 @@ void occlusive_float_begin(const occlusive *it, const double *y, const occlusive
     for (size_t p = 0; p < it->n_pixels; p++) to->cover[p] = (float)plane[p];
     pad_floats(it, to, to->cover, to->data + to->n_plane * (size_t)c);
   }
-  float_base(it, y, to->cover);
+  occlusive_beyond(it, y, 0, it->n_pixels, to->beyond);
+  float_base(it, y, to->beyond, to->cover, to->chance);
   pad_floats(it, to, to->cover, to->base);
+  pad_floats(it, to, to->chance, to->loose);
 }
 
 /* sum <- sum over channels of (y - w)^2 in FLOAT_LANES rows. */
@@ -169,10 +190,13 @@ GPS_INLINE void squared_distance(const float *restrict y, size_t n_plane, const 
   }
 }
 
-/* Log of the product over a window of 1 + odds c / p_0 exp(-|y - w|^2 / 2 sigma2). */
+/* Log of the product over a window of 1 + odds ((1 - eps) base exp(-|y - w|^2 / 2 sigma2) + loose).
+ */
 GPS_CLONES static double weight_product(const occlusive *it, const occlusive_floats *at,
-                                        const float *base, const float *table, size_t corner) {
+                                        const float *base, const float *loose, const float *table,
+                                        size_t corner) {
   const float factor = -(float)it->precision;
+  const float open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   float product[FLOAT_LANES], sum[FLOAT_LANES];
   int32_t power[FLOAT_LANES];
   for (int a = 0; a < FLOAT_LANES; a++) {
@@ -186,8 +210,8 @@ GPS_CLONES static double weight_product(const occlusive *it, const occlusive_flo
                        it->n_channels, sum);
 #pragma omp simd
       for (int a = 0; a < FLOAT_LANES; a++) {
-        const float weight =
-            table[own + (size_t)a] * base[pixel + (size_t)a] * exp_float(factor * sum[a]);
+        const float own_part = open * base[pixel + (size_t)a] * exp_float(factor * sum[a]);
+        const float weight = table[own + (size_t)a] * (own_part + share * loose[pixel + (size_t)a]);
         product[a] = split_float(product[a] + product[a] * weight, power + a);
       }
     }
@@ -220,6 +244,7 @@ GPS_CLONES static double chance_product(const occlusive *it, const occlusive_flo
 GPS_CLONES static void add_given(const occlusive *it, const occlusive_floats *at,
                                  const float *table, occlusive_place place) {
   const float factor = -(float)it->precision;
+  const float open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   const size_t height = (size_t)it->height, n_rows = (size_t)it->n_rows;
   const size_t row = (size_t)place.row;
   float sum[FLOAT_LANES];
@@ -232,7 +257,9 @@ GPS_CLONES static void add_given(const occlusive *it, const occlusive_floats *at
                        it->n_channels, sum);
 #pragma omp simd
       for (int a = 0; a < FLOAT_LANES; a++) {
-        sum[a] = table[own + (size_t)a] * at->base[pixel + (size_t)a] * exp_float(factor * sum[a]);
+        sum[a] = table[own + (size_t)a] *
+                 (open * at->base[pixel + (size_t)a] * exp_float(factor * sum[a]) +
+                  share * at->loose[pixel + (size_t)a]);
       }
       for (size_t a = 0; a < FLOAT_LANES && first + a < n_rows; a++) {
         const size_t to = (row + first + a) % height + height * column;
@@ -256,7 +283,10 @@ void occlusive_float_given(const occlusive *it, const occlusive_floats *at, cons
   }
   pad_floats(it, at, at->cover, at->base_left);
   pad_floats(it, at, at->chance, at->chance_left);
-  for (size_t i = 0; i < at->n_plane; i++) at->base_left[i] *= at->base[i];
+  for (size_t i = 0; i < at->n_plane; i++) {
+    at->loose_left[i] = at->base_left[i] * at->loose[i];
+    at->base_left[i] *= at->base[i];
+  }
 }
 
 double occlusive_float_gain(const occlusive *it, const occlusive_floats *at, const float *tables,
@@ -267,9 +297,9 @@ double occlusive_float_gain(const occlusive *it, const occlusive_floats *at, con
   const size_t corner = (size_t)place.row + at->stride * (size_t)place.col;
   const double prior = it->prior[component];
   if (is_alone) {
-    return prior + weight_product(it, at, at->base, table, corner) -
+    return prior + weight_product(it, at, at->base, at->loose, table, corner) -
            it->prior[(size_t)it->n_components + 1 + component];
   }
-  return prior + weight_product(it, at, at->base_left, table, corner) -
+  return prior + weight_product(it, at, at->base_left, at->loose_left, table, corner) -
          chance_product(it, at, table, corner);
 }

@@ -10,20 +10,23 @@
 #define LOG_2 0.69314718055994530942
 
 size_t occlusive_point_size(const occlusive *it, size_t n_slots) {
-  return it->n_plane * (size_t)(it->n_channels + 1) + 2 * it->n_pixels +
-         (it->n_window + 3) * n_slots + 4 * it->n_window;
+  return it->n_plane * (size_t)(it->n_channels + 2) + 2 * it->n_pixels +
+         (2 * it->n_window + 3) * n_slots + 5 * it->n_window;
 }
 
 occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *scratch) {
   occlusive_point at;
   at.data = scratch;
   at.base = at.data + it->n_plane * (size_t)it->n_channels;
-  at.weight = at.base + it->n_plane;
-  at.cover = at.weight + it->n_window * n_slots;
+  at.loose = at.base + it->n_plane;
+  at.weight = at.loose + it->n_plane;
+  at.own = at.weight + it->n_window * n_slots;
+  at.cover = at.own + it->n_window * n_slots;
   at.chance = at.cover + it->n_window;
   at.owned = at.chance + it->n_window;
   at.exposure = at.owned + it->n_window;
-  at.clean = at.exposure + it->n_window;
+  at.inverse = at.exposure + it->n_window;
+  at.clean = at.inverse + it->n_window;
   at.rest = at.clean + it->n_pixels;
   at.place = at.rest + it->n_pixels;
   return at;
@@ -63,9 +66,62 @@ GPS_CLONES static void background_exponent(const occlusive *it, const double *y,
   }
 }
 
+/* Beyond this a pixel is not told from one still farther away. */
+#define FARTHEST 1e40
+
+/* to *= 1 + rate times the distance from the core in one channel. */
+GPS_CLONES static void multiply_beyond(const occlusive *it, const double *y, size_t n,
+                                       double *restrict to) {
+  const double middle = it->core_middle, half = it->core_half, rate = it->tail_rate;
+#pragma omp simd
+  for (size_t p = 0; p < n; p++) {
+    const double distance = fabs(y[p] - middle) - half;
+    const double factor = to[p] * (1 + rate * (distance > 0 ? distance : 0));
+    to[p] = factor < FARTHEST ? factor : FARTHEST;
+  }
+}
+
+void occlusive_beyond(const occlusive *it, const double *y, size_t first, size_t n, double *to) {
+  for (size_t p = 0; p < n; p++) to[p] = 1;
+  if (it->tail_rate == 0) return;
+  for (int c = 0; c < it->n_channels; c++)
+    multiply_beyond(it, y + first + it->n_pixels * (size_t)c, n, to);
+}
+
+/* v in logs, and by itself where these are safe. */
+GPS_INLINE double log_loose(const occlusive *it, double beyond) {
+  return it->log_clutter - 4 * log(beyond);
+}
+
+GPS_INLINE double thin_out(double clutter, double beyond) {
+  const double square = beyond * beyond;
+  return clutter / (square * square);
+}
+
 /* log(p_0 / c) from the exponent of a pixel. */
-static double log_base(const occlusive *it, double exponent) {
-  return log_add(it->log_open + exponent, it->log_clutter);
+static double log_base(const occlusive *it, double exponent, double beyond) {
+  return log_add(it->log_open + exponent, log_loose(it, beyond));
+}
+
+/* exponent -> clean, beyond -> loose. */
+static void begin_logs(const occlusive *it, double *exponent, double *beyond, double *base) {
+  for (size_t p = 0; p < it->n_pixels; p++) {
+    base[p] = -log_base(it, exponent[p], beyond[p]);
+    exponent[p] = exp(it->log_open + exponent[p] + base[p]);
+    beyond[p] = log_loose(it, beyond[p]) + base[p];
+  }
+}
+
+GPS_CLONES static void begin_ratios(const occlusive *it, double *restrict exponential,
+                                    double *restrict beyond, double *restrict base) {
+  const double open = exp(it->log_open), clutter = exp(it->log_clutter);
+#pragma omp simd
+  for (size_t p = 0; p < it->n_pixels; p++) {
+    const double gaussian = open * exponential[p], loose = thin_out(clutter, beyond[p]);
+    base[p] = 1 / (gaussian + loose);
+    exponential[p] = gaussian * base[p];
+    beyond[p] = loose * base[p];
+  }
 }
 
 void occlusive_begin(const occlusive *it, const double *y, const occlusive_point *to) {
@@ -73,22 +129,13 @@ void occlusive_begin(const occlusive *it, const double *y, const occlusive_point
     const size_t channel = (size_t)c;
     pad_image(it, y + it->n_pixels * channel, to->data + it->n_plane * channel);
   }
-  double *exponent = to->clean, *base = to->rest;
-  background_exponent(it, y, 0, it->n_pixels, exponent);
-  if (it->is_safe) {
-    for (size_t p = 0; p < it->n_pixels; p++) {
-      base[p] = -log_base(it, exponent[p]);
-      to->clean[p] = exp(it->log_open + exponent[p] + base[p]);
-    }
-  } else {
-    const double open = exp(it->log_open), clutter = exp(it->log_clutter);
-    exp_array(exponent, it->n_pixels, 0);
-    for (size_t p = 0; p < it->n_pixels; p++) {
-      const double gaussian = open * exponent[p];
-      base[p] = 1 / (gaussian + clutter);
-      to->clean[p] = gaussian * base[p];
-    }
-  }
+  /* Until the padded image is made, its own place has room for one that is not. */
+  double *base = to->rest, *beyond = to->base;
+  background_exponent(it, y, 0, it->n_pixels, to->clean);
+  occlusive_beyond(it, y, 0, it->n_pixels, beyond);
+  if (!it->is_safe) exp_array(to->clean, it->n_pixels, 0);
+  (it->is_safe ? begin_logs : begin_ratios)(it, to->clean, beyond, base);
+  pad_image(it, beyond, to->loose);
   pad_image(it, base, to->base);
 }
 
@@ -112,18 +159,38 @@ GPS_CLONES static void window_exponent(const occlusive *it, const double *data, 
   }
 }
 
-/* weight <- weight times odds times base, or the sum of logs. */
-GPS_CLONES static void finish_weight(const occlusive *it, const double *base, const double *odds,
-                                     double *restrict weight) {
+/* weight <- odds times (weight times (1 - eps) base, and loose), own <- the first one's share. */
+GPS_CLONES static void finish_weight(const occlusive *it, const double *base, const double *loose,
+                                     const double *odds, double *restrict weight,
+                                     double *restrict own) {
   const size_t lanes = it->lanes;
+  const double open = exp(it->own_log_open), share = it->is_shared;
   for (size_t b = 0; b < (size_t)it->n_cols; b++) {
     const double *from = base + it->stride * b, *o = odds + lanes * b;
-    double *to = weight + lanes * b;
-    if (it->is_safe) {
-      for (size_t a = 0; a < lanes; a++) to[a] += o[a] + from[a];
-    } else {
+    const double *clutter = loose + it->stride * b;
+    double *to = weight + lanes * b, *part = own + lanes * b;
 #pragma omp simd
-      for (size_t a = 0; a < lanes; a++) to[a] *= o[a] * from[a];
+    for (size_t a = 0; a < lanes; a++) {
+      const double gaussian = to[a] * (open * from[a]), total = gaussian + share * clutter[a];
+      part[a] = total > 0 ? gaussian / total : 0;
+      to[a] = o[a] * total;
+    }
+  }
+}
+
+/* The same in logs. */
+static void finish_logs(const occlusive *it, const double *base, const double *loose,
+                        const double *log_odds, double *weight, double *own) {
+  const size_t lanes = it->lanes;
+  for (size_t b = 0; b < (size_t)it->n_cols; b++) {
+    const double *from = base + it->stride * b, *clutter = loose + it->stride * b;
+    const double *o = log_odds + lanes * b;
+    double *to = weight + lanes * b;
+    for (size_t a = 0; a < lanes; a++) {
+      const double gaussian = to[a] + it->own_log_open + from[a];
+      const double total = it->is_shared ? log_add(gaussian, clutter[a]) : gaussian;
+      own[a + lanes * b] = exp(gaussian - total);
+      to[a] = total + o[a];
     }
   }
 }
@@ -141,8 +208,10 @@ void occlusive_fill_slot(const occlusive *it, const occlusive_point *at, size_t 
   window_exponent(it, at->data, corner,
                   it->features + it->n_window * (size_t)it->n_channels * component, weight);
   if (!it->is_safe) exp_array(weight, it->n_window, 0);
-  finish_weight(it, at->base + corner,
-                (it->is_safe ? it->log_odds : it->odds) + it->n_window * component, weight);
+  (it->is_safe ? finish_logs
+               : finish_weight)(it, at->base + corner, at->loose + corner,
+                                (it->is_safe ? it->log_odds : it->odds) + it->n_window * component,
+                                weight, at->own + it->n_window * slot);
 }
 
 /* to += from over `n` rows. */
@@ -261,19 +330,21 @@ enum { CHUNK = 64 };
 
 double occlusive_log_background(const occlusive *it, const double *y) {
   const double open = exp(it->log_open), clutter = exp(it->log_clutter);
-  double exponent[CHUNK], sum = 0;
+  double exponent[CHUNK], beyond[CHUNK], sum = 0;
   for (size_t first = 0; first < it->n_pixels; first += CHUNK) {
     const size_t left = it->n_pixels - first, n = left < CHUNK ? left : CHUNK;
     background_exponent(it, y, first, n, exponent);
+    occlusive_beyond(it, y, first, n, beyond);
     if (it->is_safe) {
-      for (size_t p = 0; p < n; p++) sum += log_base(it, exponent[p]);
+      for (size_t p = 0; p < n; p++) sum += log_base(it, exponent[p], beyond[p]);
       continue;
     }
     exp_array(exponent, n, 0);
     double product = 1;
     int64_t power = 0;
     for (size_t p = 0; p < n; p++)
-      product = split_power(product * (open * exponent[p] + clutter), &power, 1);
+      product =
+          split_power(product * (open * exponent[p] + thin_out(clutter, beyond[p])), &power, 1);
     sum += log(product) + (double)power * LOG_2;
   }
   return sum + (double)it->n_pixels * it->log_norm;

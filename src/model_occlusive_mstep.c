@@ -27,6 +27,17 @@ static double new_alpha(double owned, double exposure, double old, double lowest
   return clamp(owned / (owned + exposure), lowest, 1 - lowest);
 }
 
+/* The share of pixels that are clutter; below its lowest value it is not raised, since the bound
+ * would fall, and 0 stays 0. */
+static void update_clutter(const double *options, double n_pixels, double count,
+                           double *const *params_new) {
+  const double lowest = options[CLUTTER_LOWEST], share = 1 - count / n_pixels;
+  if (options[IS_LEARNED] == 0) return;
+  double *clutter = params_new[CLUTTER];
+  if (*clutter <= 0) return;
+  *clutter = clamp(share, *clutter < lowest ? *clutter : lowest, options[CLUTTER_HIGHEST]);
+}
+
 /* One component's masks and features; returns its sum of squares about the new features. */
 static double update_component(const occlusive *it, const double *options,
                                const double *const *stats, size_t h, double *const *params_new) {
@@ -89,6 +100,7 @@ gps_status occlusive_mstep(const gps_problem *problem, const double *const *stat
   for (size_t h = 0; h < (size_t)it.n_components; h++)
     squares += update_component(&it, options, stats, h, params_new);
   for (size_t i = 0; i < n; i++) count += stats[OWNED][i];
+  update_clutter(options, stats[COUNT][0] * options[HEIGHT] * options[WIDTH], count, params_new);
   double *sigma2 = params_new[SIGMA2];
   if (count >= LOWEST_COUNT) sigma2[0] = squares / (it.n_channels * count);
   if (!(sigma2[0] >= options[SIGMA2_FLOOR])) {

@@ -9,27 +9,31 @@
 /* Probabilities that are left out add up to less. */
 #define NEGLIGIBLE 1e-13
 
-/* owned += q times the share of `weight` in cover, exposure += q / chance. */
-GPS_CLONES static void share_window(size_t n, double q, const double *restrict cover,
-                                    const double *restrict chance, const double *restrict weight,
-                                    double *restrict owned, double *restrict exposure) {
+/* owned += q times the share of `weight` in cover, exposure += q / chance, inverse += q / cover. */
+GPS_CLONES static void share_window(size_t n, double q, const double *restrict weight,
+                                    const occlusive_point *at) {
+  const double *restrict cover = at->cover, *restrict chance = at->chance;
+  double *restrict owned = at->owned, *restrict exposure = at->exposure;
+  double *restrict inverse = at->inverse;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
-    owned[i] += q * weight[i] / cover[i];
+    const double part = q / cover[i];
+    owned[i] += part * weight[i];
     exposure[i] += q / chance[i];
+    inverse[i] += part;
   }
 }
 
-static void share_window_logs(size_t n, double q, const double *cover, const double *chance,
-                              const double *weight, double *owned, double *exposure) {
+static void share_window_logs(size_t n, double q, const double *weight, const occlusive_point *at) {
   for (size_t i = 0; i < n; i++) {
-    owned[i] += q * exp(weight[i] - cover[i]);
-    exposure[i] += q / chance[i];
+    at->owned[i] += q * exp(weight[i] - at->cover[i]);
+    at->exposure[i] += q / at->chance[i];
+    at->inverse[i] += q * exp(-at->cover[i]);
   }
 }
 
-/* owned and exposure of the window of `slot`, over all states that hold it. Returns whether there
- * is anything. */
+/* owned, exposure and inverse of the window of `slot`, over all states that hold it. Returns
+ * whether there is anything. */
 static int share_slot(const occlusive *it, const occlusive_point *at, const gps_states *states,
                       const double *prob, int slot) {
   const double lowest = NEGLIGIBLE / states->n_states;
@@ -37,6 +41,7 @@ static int share_slot(const occlusive *it, const occlusive_point *at, const gps_
   if (at->place[3 * slot] < 0) return 0;
   memset(at->owned, 0, it->n_window * sizeof *at->owned);
   memset(at->exposure, 0, it->n_window * sizeof *at->exposure);
+  memset(at->inverse, 0, it->n_window * sizeof *at->inverse);
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     int is_on = 0;
@@ -44,11 +49,28 @@ static int share_slot(const occlusive *it, const occlusive_point *at, const gps_
     if (!is_on || prob[m] < lowest) continue;
     is_any = 1;
     occlusive_cover(it, at, (size_t)slot, states->n_active[m], active);
-    (it->is_safe ? share_window_logs : share_window)(it->n_window, prob[m], at->cover, at->chance,
-                                                     at->weight + it->n_window * (size_t)slot,
-                                                     at->owned, at->exposure);
+    (it->is_safe ? share_window_logs : share_window)(it->n_window, prob[m],
+                                                     at->weight + it->n_window * (size_t)slot, at);
   }
   return is_any;
+}
+
+/* Takes clutter out of owned and exposure of the window of `slot`. In a state it is (1 + sum of
+ * odds) v / p_0 / cover of the pixel; rounding must not make what is left negative. */
+static void remove_clutter(const occlusive *it, const occlusive_point *at, int slot) {
+  const double *place = at->place + 3 * slot, *own = at->own + it->n_window * (size_t)slot;
+  const size_t corner = (size_t)place[1] + it->stride * (size_t)place[2];
+  if (!it->is_shared) return;
+  for (size_t b = 0; b < (size_t)it->n_cols; b++) {
+    const double *loose = at->loose + corner + it->stride * b;
+    for (size_t a = 0; a < (size_t)it->n_rows; a++) {
+      const size_t i = a + it->lanes * b;
+      const double clutter = (it->is_safe ? exp(loose[a]) : loose[a]) * at->inverse[i];
+      const double exposure = at->exposure[i] - clutter;
+      at->owned[i] *= own[i];
+      at->exposure[i] = exposure > 0 ? exposure : 0;
+    }
+  }
 }
 
 /* Adds sign times the window of a slot to an image, and times a factor each where there is one. */
@@ -130,8 +152,9 @@ gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *poi
   for (int slot = 0; slot < states->n_slots; slot++) {
     if (!share_slot(&it, &at, states, prob, slot)) continue;
     const double *place = at.place + 3 * slot;
-    add_owned(&it, &at, place, stats);
     add_window(&it, place, at.owned, NULL, -1, at.rest);
+    remove_clutter(&it, &at, slot);
+    add_owned(&it, &at, place, stats);
   }
   add_background(&it, &at, point->y, stats);
   stats[COUNT][0] += 1;

@@ -11,10 +11,11 @@ extern const gps_model model_occlusive;
 enum { MAX_PIXELS = 200, MAX_WINDOW = 100, K = 3, SLOTS = 4, STATES = 16, MAX_SCRATCH = 60000 };
 
 typedef struct {
-  double alpha[K * MAX_WINDOW], w[3 * K * MAX_WINDOW], pi[K], background[3], sigma2[1], options[13];
+  double alpha[K * MAX_WINDOW], w[3 * K * MAX_WINDOW], pi[K], background[3], sigma2[1], clutter[1],
+      options[19];
   double odds[2400], log_odds[2400], features[7200], prior[2 * K + 1], floats[8000];
   double y[3 * MAX_PIXELS];
-  const double *input[11];
+  const double *input[12];
   gps_problem problem;
 } occlusive_case;
 
@@ -28,13 +29,14 @@ static double uniform(void) {
 }
 
 static void build(int height, int width, int n_rows, int n_cols, int n_channels, double clutter,
-                  double sigma) {
+                  double sigma, int is_shared) {
   occlusive_case *it = &the_case;
-  const double options[13] = {height, width, n_channels, K,    n_rows, n_cols, clutter,
-                              0,      0,     1e-6,       1e-3, 0.9,    1e-3};
-  const double *input[11] = {it->alpha,    it->w,       it->pi,    it->background,
-                             it->sigma2,   it->options, it->odds,  it->log_odds,
-                             it->features, it->prior,   it->floats};
+  const double options[19] = {
+      height, width, n_channels, K,   n_rows, n_cols, is_shared,        0, 0, 1e-6, 1e-3, 0.9,
+      1e-3,   1,     1e-4,       0.9, 0.5,    0.5,    is_shared ? 2 : 0};
+  const double *input[12] = {it->alpha,    it->w,        it->pi,      it->background,
+                             it->sigma2,   it->clutter,  it->options, it->odds,
+                             it->log_odds, it->features, it->prior,   it->floats};
   double *prepared[5] = {it->odds, it->log_odds, it->features, it->prior, it->floats};
   const int n = n_rows * n_cols;
   memcpy(it->options, options, sizeof options);
@@ -54,7 +56,11 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
             it->w[k + K * (i + n * c)] + sigma * (uniform() - 0.5);
     }
   }
+  /* Hot pixels, one on a component. */
+  it->y[0] = 4;
+  it->y[3 + 2 * height] = -30;
   it->sigma2[0] = sigma * sigma;
+  it->clutter[0] = clutter;
   const gps_problem problem = {
       {height * width * n_channels, height * width * K}, 0, 1, 1, 1, it->input, NULL, NULL};
   it->problem = problem;
@@ -149,16 +155,17 @@ static void test_statistics(void) {
 
 int main(void) {
   const int channels[3] = {1, 3, 2};
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 6; i++) {
+    const int n = channels[i % 3], is_shared = i < 3;
     const double sigma[4] = {0.3, 0.03, 0.03, 0.03}, clutter[4] = {0.05, 0.05, 0, 1e-200};
     for (int j = 0; j < 4; j++) {
       const int is_exact = clutter[j] < 1e-3;
-      build(12, 9, 7, 5, channels[i], clutter[j], sigma[j]);
+      build(12, 9, 7, 5, n, clutter[j], sigma[j], is_shared);
       test_gains(is_exact ? 1e-11 : 1e-6);
       test_statistics();
-      build(6, 5, 6, 5, channels[i], clutter[j], sigma[j]);
+      build(6, 5, 6, 5, n, clutter[j], sigma[j], is_shared);
       test_gains(is_exact ? 1e-11 : 1e-6);
-      build(10, 19, 9, 3, channels[i], clutter[j], sigma[j]);
+      build(10, 19, 9, 3, n, clutter[j], sigma[j], is_shared);
       test_gains(is_exact ? 1e-11 : 1e-6);
     }
   }

@@ -13,8 +13,8 @@ latent_of <- function(model, component, row, column) {
   1 + row + model$grid[1] * column + prod(model$grid) * (component - 1)
 }
 
-# Log densities p(y_d | owner) + log odds, pixels x (background, then the latents of the state), and
-# the odds alone.
+# Log densities p(y_d | owner) + log odds, pixels x (background, then the latents of the state), the
+# odds alone, and of each owner the share of its density that is no clutter.
 pixel_terms <- function(model, params, y, state) {
   n_pixels <- prod(model$grid)
   y <- matrix(y, n_pixels)
@@ -22,12 +22,16 @@ pixel_terms <- function(model, params, y, state) {
     rowSums(dnorm(y, rep(mean, each = if (is.matrix(mean)) 1 else n_pixels),
                   sqrt(params$sigma2), log = TRUE))
   }
-  clutter <- model$options$options[7]
+  is_shared <- clutter_form(model$clutter) != "background"
+  clutter <- if (is_shared) params$clutter else model$clutter
+  free <- log(clutter) + log_clutter_density(model, y)
+  mixed <- function(own, free) {
+    top <- pmax(own, free)
+    top + log(exp(own - top) + exp(free - top))
+  }
   own <- log1p(-clutter) + normal(params$background)
-  free <- log(clutter) + model$options$options[8]
-  top <- pmax(own, free)
-  background <- top + log(exp(own - top) + exp(free - top))
-  terms <- matrix(background)
+  terms <- matrix(mixed(own, free))
+  clean <- exp(own - terms)
   odds <- matrix(1, n_pixels)
   for (latent in state) {
     place <- latent_places(model, latent)
@@ -41,10 +45,23 @@ pixel_terms <- function(model, params, y, state) {
         mean[at, ] <- params$w[place$component, i, j, ]
       }
     }
-    terms <- cbind(terms, log_odds + normal(mean))
+    own <- normal(mean)
+    if (is_shared) own <- log1p(-clutter) + own
+    both <- if (is_shared) mixed(own, free) else own
+    terms <- cbind(terms, log_odds + both)
+    clean <- cbind(clean, exp(own - both))
     odds <- cbind(odds, exp(log_odds))
   }
-  list(terms = terms, odds = odds, clean = exp(own - background))
+  list(terms = terms, odds = odds, clean = clean)
+}
+
+# By what the help page says, from the range that the model has.
+log_clutter_density <- function(model, y) {
+  if (!is.null(model$density)) return(rep(log(model$density), nrow(y)))
+  range <- model$extent
+  if (clutter_form(model$clutter) == "background") return(rep(-ncol(y) * log(range), nrow(y)))
+  distance <- pmax(model$lowest - y, y - model$lowest - range, 0)
+  rowSums(log(0.75 / range) - 4 * log1p(2 * distance / range))
 }
 
 log_row_sums <- function(x) {
@@ -82,7 +99,10 @@ brute_force_occlusive <- function(model, params, y, selected, max_active = ncol(
       result$prob_on[n, ] <- result$prob_on[n, ] + prob[m] * (selected[n, ] %in% state)
       terms <- pixel_terms(model, params, y[n, ], state)
       share <- exp(terms$terms - log_row_sums(terms$terms))
-      clean <- prob[m] * share[, 1] * terms$clean
+      clean <- prob[m] * share[, 1] * terms$clean[, 1]
+      is_shared <- clutter_form(model$clutter) != "background"
+      exposed <- if (is_shared) rowSums(share * terms$clean) else 1
+      exposed <- prob[m] * exposed / rowSums(terms$odds)
       stats$background_count <- stats$background_count + sum(clean)
       stats$background_data <- stats$background_data + colSums(clean * pixels)
       stats$background_square <- stats$background_square + sum(clean * pixels^2)
@@ -95,11 +115,11 @@ brute_force_occlusive <- function(model, params, y, selected, max_active = ncol(
           for (j in seq_len(model$size[2])) {
             at <- 1 + (place$row + i - 1) %% model$grid[1] +
               model$grid[1] * ((place$column + j - 1) %% model$grid[2])
-            own <- prob[m] * share[at, k + 1]
+            own <- prob[m] * share[at, k + 1] * terms$clean[at, k + 1]
             stats$owned[i, j, h] <- stats$owned[i, j, h] + own
             stats$owned_data[i, j, , h] <- stats$owned_data[i, j, , h] + own * pixels[at, ]
             stats$owned_square[i, j, h] <- stats$owned_square[i, j, h] + own * sum(pixels[at, ]^2)
-            stats$exposure[i, j, h] <- stats$exposure[i, j, h] + prob[m] / sum(terms$odds[at, ])
+            stats$exposure[i, j, h] <- stats$exposure[i, j, h] + exposed[at]
             signal[at, ] <- signal[at, ] + share[at, k + 1] * params$w[h, i, j, ]
           }
         }
@@ -119,9 +139,10 @@ occlusive_case <- function(seed, image = c(5, 7), size = c(3, 2), n_channels = 1
   params <- list(alpha = array(runif(n_window, 0.05, 0.95), c(n_components, size)),
                  w = array(runif(n_window * n_channels), c(n_components, size, n_channels)),
                  pi = runif(n_components, 0.1, 0.6), background = rep(0.1, n_channels),
-                 sigma2 = 0.02)
+                 sigma2 = 0.02, clutter = 0.05)
   y <- matrix(runif(n * prod(image) * n_channels), n)
   model <- gps_bind(model, y)
+  params$clutter <- if ("clutter" %in% names(model$params)) unname(model$clutter)
   selected <- t(vapply(seq_len(n), function(i) sort(sample.int(model$n_latents, 4)), integer(4)))
   list(model = model, params = params, y = y, selected = selected)
 }

@@ -13,6 +13,7 @@ brute_share <- function(case, n, on) {
 test_that("owners of pixels are those of the definition, averaged over states", {
   for (case in list(occlusive_case(1), occlusive_case(2, n_channels = 3, clutter = 0.2),
                     occlusive_case(3, size = c(5, 7), n_components = 1),
+                    occlusive_case(9, n_channels = 2, clutter = c(background = 0.1)),
                     occlusive_case(4, clutter = 0))) {
     on <- cbind(0, c(1, 0, 0, 0), c(0, 1, 0, 1), c(1, 0, 1, 1), c(1, 1, 1, 1))
     prob <- c(0.1, 0.2, 0.3, 0, 0.4)
@@ -47,8 +48,8 @@ test_that("a segmentation names the component with the largest weight", {
   }
 })
 
-test_that("clutter is background, and a state without components is all background", {
-  case <- occlusive_case(8, clutter = 0.3)
+test_that("clutter of old is background, and a state without components is all background", {
+  case <- occlusive_case(8, clutter = c(background = 0.3))
   owned <- own_pixels(case$model, case$params, 50 + case$y[1, ], case$selected[1, ],
                       matrix(1, 4, 1), 1)
   expect_near(c(owned[, , 1]), rep(1, prod(case$model$grid)), 1e-12)

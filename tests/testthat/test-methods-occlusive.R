@@ -29,12 +29,26 @@ test_that("copies of a component, shifted too, are nearly the same", {
 
 test_that("free parameters are counted without a background that is fixed", {
   fit <- scene_fit()
-  df <- 4 * 64 + 4 * 64 * 3 + 4 + 3 + 1
+  df <- 4 * 64 + 4 * 64 * 3 + 4 + 3 + 1 + 1
   expect_identical(attr(logLik(fit), "df"), df)
   expect_identical(attr(logLik(fit), "nobs"), 60L)
   fixed <- gps_bind(model_occlusive(4, c(8, 8), c(11, 13), background = 0), t(fit$y))
   expect_identical(count_free(fixed), df - 3)
-  expect_named(coef(fit), c("alpha", "w", "pi", "background", "sigma2"))
+  expect_named(coef(fit), c("alpha", "w", "pi", "background", "sigma2", "clutter"))
+  for (clutter in list(0, c(fixed = 0.1), c(background = 0.1))) {
+    model <- gps_bind(model_occlusive(4, c(8, 8), c(11, 13), clutter), t(fit$y))
+    expect_identical(count_free(model), df - 1)
+    expect_identical("clutter" %in% names(model$params), !identical(names(clutter), "background"))
+    params <- replace(coef(fit), "clutter", 0.2)
+    expect_gps_error(gps_estep(model, params, t(fit$y), matrix(1L, 60, 1)),
+                     if (is.null(model$params$clutter)) "has no parameter" else
+                       "as the model fixes it, not 0.2")
+  }
+  # Parameters of an earlier version lack it.
+  older <- coef(fit)[setdiff(names(coef(fit)), "clutter")]
+  fit$params$clutter <- 0.05
+  expect_identical(gps_estep(fit$model, older, t(fit$y), t(fit$selected)),
+                   gps_estep(fit$model, coef(fit), t(fit$y), t(fit$selected)))
 })
 
 test_that("fitted images, residuals and predictions have the shapes of the data", {

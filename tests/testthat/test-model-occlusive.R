@@ -41,11 +41,12 @@ test_that("without clutter, or where terms leave the range of numbers, it is don
   expect_near(found$log_evidence, truth$log_evidence, 1e-12)
 })
 
-# Oracle: all states of two components; states by two slots that hold every pair.
-oracle_case <- function() {
+# Oracle: all states of two components; states by two slots that hold every pair. Its clutter is the
+# background's alone.
+oracle_case <- function(clutter = c(background = 0.05)) {
   oracle <- read_model_oracle("E_case1")
   y <- t(apply(oracle$Y, 1, function(image) as.vector(matrix(image, 3))))
-  model <- gps_bind(model_occlusive(2, c(2, 2), c(3, 3), density = 1), y)
+  model <- gps_bind(model_occlusive(2, c(2, 2), c(3, 3), clutter, density = 1), y)
   on <- cbind(0, diag(18))
   for (i in 1:9) on <- cbind(on, on[, i + 1] + on[, 1 + 10:18])
   list(oracle = oracle, y = y, model = model, states = template_of(on),
@@ -86,30 +87,61 @@ test_that("the oracle's case is met: evidence, marginals, statistics, M-step", {
   expect_near(step$params$background, oracle$Mstep$background, 1e-10)
   expect_near(step$params$sigma2, oracle$Mstep$sigma2_new_background, 1e-10)
   expect_identical(sum(step$events), 0L)
-  fixed <- gps_bind(model_occlusive(2, c(2, 2), c(3, 3), density = 1,
+  fixed <- gps_bind(model_occlusive(2, c(2, 2), c(3, 3), c(background = 0.05), density = 1,
                                     background = oracle$background), case$y)
   step <- gps_mstep(fixed, case$params, found$stats)
   expect_near(step$params$sigma2, oracle$Mstep$sigma2_fixed_background, 1e-10)
   expect_identical(step$params$background, case$params$background)
 })
 
-test_that("exact EM never lowers the bound", {
-  case <- oracle_case()
-  params <- case$params
-  bounds <- numeric(40)
-  for (iteration in 1:40) {
-    step <- estep_all(case, params)
-    bounds[iteration] <- sum(step$log_evidence)
-    params <- gps_mstep(case$model, params, step$stats)$params
+test_that("exact EM never lowers the bound, whoever's the clutter is", {
+  for (clutter in list(c(background = 0.05), 0.05, 0.5, 1e-6, 0, c(fixed = 0.1))) {
+    case <- oracle_case(clutter)
+    params <- complete_params(case$model, case$params)
+    bounds <- numeric(40)
+    for (iteration in 1:40) {
+      step <- estep_all(case, params)
+      bounds[iteration] <- sum(step$log_evidence)
+      params <- gps_mstep(case$model, params, step$stats)$params
+    }
+    expect_true(all(diff(bounds) >= 0))
+    expect_gt(bounds[40], bounds[1] + 1)
+    is_fixed <- !is.null(names(clutter)) || clutter == 0
+    expect_identical(identical(params$clutter, complete_params(case$model, list())$clutter),
+                     is_fixed)
   }
-  expect_true(all(diff(bounds) >= 0))
-  expect_gt(bounds[40], bounds[1] + 1)
+})
+
+# Where the M-step moves nothing, the bound has no slope: checked by its own differences.
+test_that("the M-step rests where the bound has no slope in any parameter", {
+  case <- oracle_case(0.05)
+  params <- complete_params(case$model, case$params)
+  for (iteration in 1:1500) {
+    params <- gps_mstep(case$model, params, estep_all(case, params)$stats)$params
+  }
+  slope <- function(name, i) {
+    up <- down <- params
+    size <- 1e-6 * max(abs(params[[name]][i]), 1e-3)
+    up[[name]][i] <- params[[name]][i] + size
+    down[[name]][i] <- params[[name]][i] - size
+    bound <- function(params) sum(estep_all(case, params)$log_evidence)
+    (bound(up) - bound(down)) / (2 * size)
+  }
+  inside <- function(x, lower, upper) which(x > lower & x < upper)
+  expect_near(slope("clutter", 1) * params$clutter, 0, 1e-4)
+  expect_near(slope("sigma2", 1) * params$sigma2, 0, 1e-4)
+  expect_near(slope("background", 1) * sqrt(params$sigma2), 0, 1e-4)
+  for (i in inside(params$alpha, 0.0011, 0.9989)) {
+    expect_near(slope("alpha", i) * params$alpha[i] * (1 - params$alpha[i]), 0, 1e-3)
+  }
+  for (i in which(params$alpha > 0.1)) expect_near(slope("w", i) * sqrt(params$sigma2), 0, 1e-3)
 })
 
 test_that("the bound does not fall at a fixed selection either, in colour", {
   for (seed in 1:5) {
     case <- occlusive_case(seed, n_channels = 3, n = 40)
     params <- case$params
+    case$y[sample(length(case$y), 30)] <- runif(30, -3, 4)
     bounds <- numeric(15)
     for (iteration in 1:15) {
       step <- gps_estep(case$model, params, case$y, case$selected)
@@ -118,6 +150,31 @@ test_that("the bound does not fall at a fixed selection either, in colour", {
     }
     expect_no_fall(bounds)
   }
+})
+
+test_that("the form of old has clutter in the background alone", {
+  expect_occlusive(occlusive_case(6, n_channels = 2, clutter = c(background = 0.1)))
+  expect_occlusive(occlusive_case(6, clutter = c(background = 1e-99)))
+  expect_occlusive(occlusive_case(6, n_channels = 2, clutter = c(fixed = 0.1)))
+})
+
+test_that("far beyond the data the E-step is right, and clutter still has a density", {
+  for (clutter in c(0.05, 1e-99)) {
+    case <- occlusive_case(15, n_channels = 2, clutter = clutter)
+    case$y[cbind(1:6, c(1, 5, 9, 20, 40, 50))] <- c(3, -20, 1e3, -1e5, 1e9, 1e12)
+    expect_occlusive(case, tolerance = 1e-11)
+  }
+  model <- occlusive_case(1)$model
+  density <- function(y) exp(log_clutter_density(model, matrix(y)))
+  parts <- vapply(list(c(-Inf, model$lowest), model$lowest + c(0, model$extent),
+                       c(model$lowest + model$extent, Inf)), function(at) {
+    integrate(density, at[1], at[2], rel.tol = 1e-9)$value
+  }, 1)
+  expect_near(parts, c(0.125, 0.75, 0.125), 1e-8)
+  # A fit of huge numbers far off is finite, and so are gains.
+  case$y[1, 1] <- 1e100
+  expect_true(all(is.finite(gps_estep(case$model, case$params, case$y,
+                                      case$selected)$log_evidence)))
 })
 
 test_that("shifted images have shifted posteriors", {
@@ -167,14 +224,13 @@ test_that("draws have the model's means, and clutter where it may be", {
   # The mean over all positions, by the definition.
   at <- as.matrix(expand.grid(0:12, 0:12))
   prob <- function(h, x) if (x == 0) 1 - case$params$pi[h] else case$params$pi[h] / 12
-  clutter_mean <- 0.05 * (case$model$lowest + exp(-case$model$options$options[8]) / 2)
-  empty <- 0.95 * case$params$background + clutter_mean
+  clutter_mean <- 0.05 * (case$model$lowest + case$model$extent / 2)
   mean <- 0
   for (i in seq_len(nrow(at))) {
     state <- c(at[i, 1], if (at[i, 2] > 0) 12 + at[i, 2])
     state <- state[state > 0]
     odds <- pixel_terms(case$model, case$params, numeric(12), state)$odds
-    signal <- odds[, 1] * empty
+    signal <- odds[, 1] * case$params$background
     places <- if (length(state) > 0) latent_places(case$model, state)
     for (k in seq_along(state)) {
       inside <- window_pixels(case$model, 1 + places$row[k] + 4 * places$column[k])
@@ -183,6 +239,7 @@ test_that("draws have the model's means, and clutter where it may be", {
     }
     mean <- mean + prob(1, at[i, 1]) * prob(2, at[i, 2]) * signal / rowSums(odds)
   }
+  mean <- 0.95 * mean + clutter_mean
   error <- apply(drawn$y, 2, sd) / sqrt(n)
   expect_true(all(abs(colMeans(drawn$y) - mean) < 5 * error))
 })
@@ -193,12 +250,13 @@ test_that("the scan finds components where they are, and rates them by their gai
   size <- c(6, 5)
   model <- model_occlusive(3, size, image)
   params <- list(alpha = array(0.95, c(3, size)), w = array(runif(270), c(3, size, 3)),
-                 pi = rep(0.3, 3), background = numeric(3), sigma2 = 0.03^2)
+                 pi = rep(0.3, 3), background = numeric(3), sigma2 = 0.03^2, clutter = 0.05)
   pixel <- c(45, 200, 292)
   bound <- gps_bind(model, matrix(c(0, 1), 2, 3 * prod(image)))
   y <- rbind(draw_scene(bound, params, 1:3, pixel), draw_scene(bound, params, 2, 340))
   for (clutter in c(0.05, 0)) {
     bound <- gps_bind(model_occlusive(3, size, image, clutter, density = 1), y)
+    params$clutter <- clutter
     affinity <- gps_handcrafted(bound, params, y)
     expect_identical(dim(affinity), c(2L, bound$n_latents))
     best <- apply(matrix(affinity[1, ], 3, byrow = TRUE), 1, which.max)
@@ -282,8 +340,10 @@ test_that("the image's size may come from the data", {
   expect_identical(bound$n_channels, 3L)
 })
 
-test_that("screening parameters have at least the temperature's noise", {
+test_that("screening parameters have at least the temperature's noise, and the first clutter", {
   case <- occlusive_case(14)
+  sharp <- replace(case$params, "clutter", 1e-3)
+  expect_identical(temper_params(case$model, sharp, 0), case$params)
   expect_identical(temper_params(case$model, case$params, 0), case$params)
   expect_identical(temper_params(case$model, case$params, 0.5)$sigma2, 0.25)
   expect_identical(temper_params(model_binary_sparse(3), list(W = 1), 0.5), list(W = 1))
@@ -301,7 +361,7 @@ test_that("guided candidates are where the image is unexplained", {
   scenes <- simulate_scenes(objects, 40, size = c(20, 20), prob = 1)
   model <- gps_bind(model_occlusive(2, c(6, 6), image = c(20, 20, 3)), matrix(scenes$y, 40))
   params <- list(alpha = ifelse(objects$mask == 1, 0.98, 0.02), w = objects$image,
-                 pi = c(0.5, 0.5), background = rep(0, 3), sigma2 = 0.03^2)
+                 pi = c(0.5, 0.5), background = rep(0, 3), sigma2 = 0.03^2, clutter = 0.05)
   params <- check_all_params(model, params, "params")
   y <- t(matrix(scenes$y, 40))
   task <- list(y = y, model = model, n_selected = 2L, n_threads = 1L)

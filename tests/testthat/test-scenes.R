@@ -61,6 +61,26 @@ test_that("shifted objects are matched, with their shift, and candidates counted
   expect_identical(match$permutation, as.integer(order))
   expect_equal(match$similarity, rep(1, 4))
   expect_identical(unname(match$shift), cbind(0:3, 2L))
+  expect_named(match, c("permutation", "similarity", "iou", "matched", "shift"))
+  expect_identical(match$iou, rep(1, 4))
+  # Surplus pixels of features 0 are no matter of the cosine; rows that are missing are of both.
+  surplus <- list(alpha = alpha, w = w)
+  first <- matrix(alpha[3, , ] > 0.5, 14)
+  surplus$w[3, , , ] <- surplus$w[3, , , ] * as.vector(first)
+  surplus$alpha[3, , ] <- 0.9
+  second <- matrix(alpha[1, , ] > 0.5, 14)
+  surplus$alpha[1, 2:5, ] <- 0.1
+  found <- match_components(surplus, scenes)
+  expect_equal(found$similarity[1], 1)
+  expect_equal(found$iou, c(sum(first) / 182, 1 - sum(second[2:5, ]) / sum(second), 1, 1))
+  # An object that sticks out of the window counts in full.
+  small <- list(alpha = alpha[, 1:13, 6:12], w = w[, 1:13, 6:12, ])
+  inside <- vapply(1:4, function(k) sum(scenes$objects$mask[k, , 4:10]), 1)
+  expect_equal(match_components(small, scenes$objects)$iou,
+               inside / rowSums(scenes$objects$mask, dims = 1))
+  few <- list(alpha = alpha[1:2, , ], w = w[1:2, , , ])
+  expect_identical(is.na(match_components(few, scenes)$iou), c(TRUE, FALSE, TRUE, FALSE))
+  expect_null(match_components(diag(3), diag(3))$iou)
 
   at <- scenes$latents
   row <- (at$row - 1 - (at$object - 1) + 1) %% 20

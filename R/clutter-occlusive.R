@@ -1,0 +1,118 @@
+# Clutter of model E: pixels that may have any colour. Whose it is, its density, and the range of
+# the data on which that and all scales of the model stand.
+
+# Limits that the M-step keeps a share of clutter in that is learned: below the lowest hardly any
+# pixel is clutter, and one that is must not be impossible.
+clutter_limits <- c(1e-4, 0.9)
+
+check_clutter <- function(clutter) {
+  form <- names(clutter)
+  clutter <- plain_numbers(clutter)
+  if (!is_number(unname(clutter)) || clutter < 0 || clutter >= 1) {
+    abort_value(clutter, "clutter", "a number of at least 0 and below 1")
+  }
+  if (!is.null(form) && !form %in% c("fixed", "background")) {
+    abort_value(form, "names(clutter)", paste("\"fixed\", \"background\" or NULL, for a share that",
+                                              "is learned"))
+  }
+  stats::setNames(as.double(clutter), form)
+}
+
+# What clutter is: `learned`, `fixed`, or fixed and of the `background` alone.
+clutter_form <- function(clutter) {
+  if (!is.null(names(clutter))) names(clutter) else if (clutter > 0) "learned" else "fixed"
+}
+
+# The share of clutter: a parameter, but of the form of old.
+clutter_of <- function(model, params) {
+  if (is.null(params$clutter)) unname(model$clutter) else params$clutter
+}
+
+format_clutter <- function(clutter) {
+  paste0(format(unname(clutter)), if (!is.null(names(clutter))) sprintf(" (%s)", names(clutter)))
+}
+
+#' @export
+complete_params.gps_occlusive <- function(model, params) {
+  if ("clutter" %in% names(model$params)) params$clutter <- clutter_of(model, params)
+  params
+}
+
+# Of clutter beyond the core, in each channel.
+tail_mass <- 0.25
+tail_power <- 3
+
+# c(log density in the core, middle and half width of the core, rate of the tails): flat in the core
+# and, at a distance d from it, less by (1 + rate d)^-(tail_power + 1), so that tails and core meet.
+clutter_density <- function(model, lowest, extent, n_channels) {
+  if (!is.null(model$density)) {
+    half <- exp(-log(model$density) / n_channels) / 2
+    return(c(log(model$density), lowest + extent / 2, half, 0))
+  }
+  # Before 0.3.0 the density was that of the cube alone.
+  has_tails <- clutter_form(model$clutter) != "background"
+  mass <- if (has_tails) tail_mass else 0
+  rate <- if (has_tails) 2 * (1 - mass) / (tail_power * mass * extent) else 0
+  c(n_channels * (log1p(-mass) - log(extent)), lowest + extent / 2, extent / 2, rate)
+}
+
+# Of the numbers of an image this share at either end may be outliers, and of the images this share.
+outlying_numbers <- 0.005
+outlying_images <- 0.05
+
+# Images that the range is taken from, at most.
+surveyed_images <- 5000L
+
+# Range of the numbers of most images: quantiles over the images of each image's own. Neither pixels
+# that are hot or dead in all images nor a few images that are tell; objects do, small or rare. y is
+# D x N data or a source.
+core_range <- function(y) {
+  values <- rows_data(y, even_rows(y, surveyed_images))
+  skipped <- min(ceiling(outlying_numbers * nrow(values)), (nrow(values) - 1) %/% 4)
+  at <- c(1 + skipped, nrow(values) - skipped)
+  ends <- apply(values, 2, function(image) sort(image, partial = at)[at])
+  c(stats::quantile(ends[1, ], outlying_images, names = FALSE, type = 1),
+    stats::quantile(ends[2, ], 1 - outlying_images, names = FALSE, type = 1))
+}
+
+# Of moments with a core; of others, and where the core is a single number, the whole range.
+image_core <- function(moments) {
+  core <- moments$core
+  if (is.null(core) || core[1] == core[2]) moments$range else core
+}
+
+#' @export
+survey_data.gps_occlusive <- function(model, y, moments) {
+  moments$core <- core_range(y)
+  moments
+}
+
+#' @export
+upgrade_options.gps_occlusive <- function(model, options) {
+  if (length(options$options) == length(model$options$options)) return(options)
+  new <- model$options
+  # Those of 0.1.0 had the share of clutter in the place of what says whose it is.
+  kept <- c(1:6, 8:13)
+  new$options[kept] <- options$options[kept]
+  side <- exp(-options$options[8] / model$n_channels)
+  new$options[17:18] <- c(model$lowest + side / 2, side / 2)
+  new
+}
+
+# Log of eps u, pixels x points.
+clutter_weights <- function(model, params, y) {
+  options <- model$options$options
+  beyond <- pmax(abs(y - options[17]) - options[18], 0) * options[19]
+  n_pixels <- prod(model$grid)
+  lost <- 0
+  for (c in seq_len(model$n_channels)) {
+    lost <- lost + log1p(beyond[(c - 1) * n_pixels + seq_len(n_pixels), , drop = FALSE])
+  }
+  log(clutter_of(model, params)) + options[8] - (tail_power + 1) * lost
+}
+
+# log((1 - eps) N + eps u) from the logs of N and of eps u.
+with_clutter <- function(model, params, own, free) {
+  own <- log1p(-clutter_of(model, params)) + own
+  pmax(own, free) + log1p(exp(-abs(own - free)))
+}
