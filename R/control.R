@@ -95,6 +95,16 @@
 #' in Ueda, Nakano, Ghahramani and Hinton (2000, *Neural Computation* 12, 2109). All this works with
 #' any selector and every built-in model.
 #'
+#' Latents that are surplus turn into sums or copies of others. In [model_binary_sparse()],
+#' [model_spike_slab()] and [model_max_spike_slab()] those without which the bound, after a few
+#' iterations, is lower by less than half of log N for each of their parameters (as in the BIC) are
+#' emptied ("emptied" among the events): their columns of `W` are 0 then, their own `pi` 0, their
+#' slabs of mean 0 and variance 1. A latent with such a column is out of the model, wherever the
+#' parameters come from: its probability is 0, it is never selected, it counts neither in a shared
+#' `pi` nor among the free parameters of `logLik()`; `print()` and `summary()` name it. It is where
+#' a later move puts a new cause, if that gains twice as much. `mend = FALSE` leaves all latents
+#' in. Mixtures keep as many clusters as were asked for.
+#'
 #' @section Minibatches:
 #' With a `batch_size` the parameters are updated after every batch, by stepwise EM (Cappe and
 #' Moulines 2009, On-line expectation-maximization algorithm for latent data models, *Journal of the

@@ -9,7 +9,8 @@ find_standing <- function(task, state, col_names) {
   usage <- slot_usage(task$model, state$selected, state$prob_on)
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
   list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
-       unused = which(usage < 1), held = held_sigma2(state))
+       unused = setdiff(which(usage < 1), emptied_latents(task$model, state$params)),
+       held = held_sigma2(state))
 }
 
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
@@ -258,6 +259,7 @@ degenerate_cures <- c(
 # Lines of print() on what the end of a fit stands on.
 describe_standing <- function(fit) {
   unused <- fit$standing$unused
+  emptied <- emptied_latents(fit$model, fit$params)
   floors <- last_floors(fit)
   reasons <- c(character(), fit$standing$degenerate)
   names(reasons) <- rep_len(c("Degenerate", rep("", length(reasons))), length(reasons))
@@ -267,6 +269,10 @@ describe_standing <- function(fit) {
       sprintf("was not over, and held the noise variance at %s", plain_number(held, 3))
     },
     Floors = if (length(floors) > 0) paste(paste(floors, collapse = ", "), "in the last M-step"),
+    Emptied = if (length(emptied) > 0) {
+      sprintf("%s, out of the model (see the section on mending in ?gps_control)",
+              listed(emptied, "latent"))
+    },
     Unused = if (length(unused) > 0) {
       sprintf("%s, on in less than one point", listed(unused, unit_word(fit$model)))
     })

@@ -172,8 +172,9 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
-  c(list(y = y, moments = moments, batches = batches, model = model, given = given,
-         sweeps = control$sweeps, units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
+  c(list(y = y, n_whole = n_points(y), moments = moments, batches = batches, model = model,
+         given = given, sweeps = control$sweeps,
+         units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
          states = build_states(model, plan$n_selected, plan$max_active, plan$method),
          seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),

@@ -85,18 +85,33 @@ best_trial <- function(task, state, deadline) {
   for (move in moves) {
     if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && exceeds(trial, rival, least_gain * n_numbers(task))) {
+    if (!is.null(trial) && exceeds(trial, rival, required_gain(task, move),
+                                   saved_price(task, trial, rival))) {
       return(list(move = move, state = trial))
     }
   }
   NULL
 }
 
-# Whether a state's bound exceeds that of another by more than `gain`, and by more than three
-# standard errors of the difference where bounds are estimates.
-exceeds <- function(state, other, gain = 0) {
+# A latent that leaves has gained its price already. One that comes back must gain it twice, or it
+# may come for a single point, and leave again.
+required_gain <- function(task, move) {
+  if (!is.null(move$emptied)) return(0)
+  least_gain * n_numbers(task) + if (isTRUE(move$is_back)) latent_price(task) else 0
+}
+
+# Whether a state's bound, and what is `saved` by fewer parameters, exceeds that of another by more
+# than `gain`, and by more than three standard errors of the difference where bounds are estimates;
+# but these do not keep a parameter without which the bound has not fallen.
+exceeds <- function(state, other, gain = 0, saved = 0) {
   noise <- 3 * sqrt(state$bound_error^2 + other$bound_error^2)
-  state$bound - other$bound > max(gain, noise)
+  if (saved > 0) noise <- min(noise, saved)
+  state$bound + saved - other$bound > max(gain, noise)
+}
+
+# What a state has saved beside another: the price of its parameters, where their number can differ.
+saved_price <- function(task, state, other) {
+  parameter_price(task, other$params) - parameter_price(task, state$params)
 }
 
 run_trial <- function(task, state, move) {
@@ -107,7 +122,12 @@ run_trial <- function(task, state, move) {
     state$sought <- NULL
     return(continue_trial(task, state, trial_iterations - seeking_iterations))
   }
-  continue_trial(task, insert_step(task, state, move$latents), trial_iterations - 1L)
+  state <- if (is.null(move$emptied)) {
+    insert_step(task, state, move$latents)
+  } else {
+    leave_step(task, state, move$emptied)
+  }
+  continue_trial(task, state, trial_iterations - 1L)
 }
 
 # No point has these components selected any more; they are looked for everywhere.
@@ -128,9 +148,14 @@ continue_trial <- function(task, state, n_iterations) {
 # (everywhere where states are sampled): no selector knows yet where they belong. In the iterations
 # after it the selector must have learned that, or the gain would not last.
 insert_step <- function(task, state, latents) {
+  step_given(task, state, insert_latents(state$selected, state$prob_on, latents))
+}
+
+# An iteration with given slots, where they explain a point better than its own.
+step_given <- function(task, state, slots) {
   is_polishing <- state$is_polishing
   state$is_polishing <- TRUE
-  state$given <- insert_latents(state$selected, state$prob_on, latents)
+  state$given <- slots
   state <- em_step(task, state)
   state["given"] <- list(NULL)
   state$is_polishing <- is_polishing
@@ -159,7 +184,9 @@ insert_latents <- function(selected, prob_on, latents) {
 confirm_trial <- function(task, state, trial) {
   full <- tryCatch(run_trial(task, trial_state(state), trial$move),
                    gps_error = function(condition) NULL)
-  if (!is.null(full) && exceeds(full, state)) list(move = trial$move, state = full)
+  if (!is.null(full) && exceeds(full, state, 0, saved_price(task, full, state))) {
+    list(move = trial$move, state = full)
+  }
 }
 
 # The trial's state as the fit's: its iterations are one row of the trace, with the move among the
@@ -169,7 +196,8 @@ accept_trial <- function(task, state, trial, seconds) {
   new[c("explore", "is_early")] <- state[c("explore", "is_early")]
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- utils::tail(new$bounds, trial_iterations)
-  new$bound_before_move <- state$bound
+  # Nothing was to be gained by a latent that has left.
+  new["bound_before_move"] <- list(if (is.null(trial$move$emptied)) state$bound)
   row <- trace_row(task, new, seconds, stats::setNames(1L, trial$move$event))
   new$trace <- c(state$trace, list(row))
   new
@@ -187,16 +215,19 @@ find_moves.default <- function(task, state) {
   on <- dense_targets(result, model$n_latents)
   latent <- list(selected = result$selected, prob_on = result$latent)
   value <- dense_targets(latent, model$n_latents) * (on > 0.5)
-  utils::head(c(own_moves(model, state$params, value), split_moves(task, state, result, on)),
-              trial_moves)
+  cost <- if (can_empty(model)) surplus_costs(task, state, result) else removal_cost(on)
+  others <- c(own_moves(model, state$params, value), split_moves(task, state, result, on, cost))
+  c(emptying_moves(task, state, cost), utils::head(others, trial_moves))
 }
 
-split_moves <- function(task, state, result, on) {
+# `cost` [H]: what the bound would lose at once without each latent.
+split_moves <- function(task, state, result, on, cost) {
   model <- task$model
   unit <- residual_unit(model)
   residual <- (task$y - result$response) / unit
-  cost <- removal_cost(on)
-  from <- which.min(cost)
+  emptied <- emptied_latents(model, state$params)
+  cost[emptied] <- latent_price(task)
+  from <- if (length(emptied) > 0) emptied[1] else which.min(cost)
   places <- setdiff(seq_len(model$n_latents), from)
   splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))
   if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L)))
@@ -207,7 +238,7 @@ split_moves <- function(task, state, result, on) {
   lapply(splits[ranked], function(split) {
     split$centres <- split$centres * unit
     list(params = move_component(model, state$params, from, split),
-         latents = c(from, split$latent[split$latent > 0]),
+         latents = c(from, split$latent[split$latent > 0]), is_back = from %in% emptied,
          event = if (split$latent > 0) "split" else "renewed")
   })
 }

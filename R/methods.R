@@ -27,7 +27,8 @@
 #' @return
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
 #' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
-#'   scale of a slab, which `W` can take over, is none), and `nobs`.
+#'   scale of a slab, which `W` can take over, is none, and latents that are emptied have none), and
+#'   `nobs`.
 #' * `nobs()`: the number of data points.
 #' * `sigma()`: standard deviation of the noise, of models that have one (`sigma2`).
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
@@ -206,16 +207,19 @@ name_params <- function(params, model, col_names) {
 logLik.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   object <- check_fit(object)
-  structure(object$bound, df = count_free(object$model), nobs = object$n_points,
+  model <- object$model
+  structure(object$bound, df = count_free(model, n_left(model, object$params)),
+            nobs = object$n_points,
             error = if (object$method == "gibbs") object$bound_error,
             degenerate = said_reasons(object),
             class = c("gps_bound", "logLik"))
 }
 
 # Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
-# latent sum to one, and a gauge is none.
-count_free <- function(model) {
+# latent sum to one, and a gauge is none. `n_left`: of so many latents that are in the model.
+count_free <- function(model, n_left = model$n_latents) {
   sizes <- dimension_sizes(model)
+  sizes[names(sizes) %in% c("latents", "probs") & sizes == model$n_latents] <- n_left
   count <- vapply(model$params, function(axes) {
     n <- unname(sizes[axes])
     if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2

@@ -10,7 +10,8 @@
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
-#' included; latents that are not selected are off.
+#' included; latents that are not selected are off. One whose column of `W` is 0 throughout is out
+#' of the model and always off, see the section on mending in [gps_control()].
 #'
 #' @section E-step:
 #' Exact on these states (equation 2 of the paper): `log p(s, y)` of a state follows from its
@@ -49,7 +50,7 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE
     "gps_binary_sparse", "Binary sparse coding", n_latents,
     params = c(list(W = c("dims", "latents"), pi = "probs", sigma2 = "one"),
                intercept_params(intercept)),
-    ranges = list(pi = open_range(0, 1), sigma2 = open_range(0, Inf)),
+    ranges = list(pi = open_range(0, 1, but = 0), sigma2 = open_range(0, Inf)),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
     stats = c(list(count = "one", data_square = "one", on = "latents",
@@ -73,6 +74,9 @@ gps_bind.gps_binary_sparse <- function(model, y) {
                                            as.double(has_intercept(model)))),
                           intercept_options(model, moments)))
 }
+
+#' @export
+check_joint.gps_binary_sparse <- function(model, params, arg) check_emptied(params, arg)
 
 #' @export
 gps_init.gps_binary_sparse <- function(model, y) init_linear(model, y)
@@ -101,7 +105,8 @@ gps_draw.gps_binary_sparse <- function(model, params, n) {
 # Which latents are on, n x H of 0 and 1.
 draw_on <- function(params, n) {
   n_latents <- ncol(params$W)
-  t((uniform_matrix(n_latents, n) < params$pi) + 0)
+  prob <- params$pi * is_in_model(params)
+  t((uniform_matrix(n_latents, n) < prob) + 0)
 }
 
 #' @export

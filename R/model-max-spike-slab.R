@@ -17,7 +17,9 @@
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
-#' included, with all values of their intensities; latents that are not selected are off.
+#' included, with all values of their intensities; latents that are not selected are off. One
+#' whose column of `W` is 0 throughout is out of the model and always off, see the section on
+#' mending in [gps_control()].
 #'
 #' @section E-step:
 #' Gibbs sampling within these states: each (b_h, z_h) is drawn from its exact conditional. Let r_d
@@ -66,7 +68,8 @@ model_max_spike_slab <- function(n_latents, shared_prob = TRUE, ...) {
     "gps_max_spike_slab", "Max spike-and-slab sparse coding", n_latents,
     params = list(W = c("dims", "latents"), pi = "probs", mu = "latents", psi = "latents",
                   sigma2 = "one"),
-    ranges = list(pi = open_range(0, 1), psi = open_range(0, Inf), sigma2 = open_range(0, Inf)),
+    ranges = list(pi = open_range(0, 1, but = 0), psi = open_range(0, Inf),
+                  sigma2 = open_range(0, Inf)),
     prepared = list(prior = "priors", log_norm = "latents", y_square = "points"),
     stats = list(count = "one", data_square = "one", on = "latents", on_drawn = "latents",
                  value = "latents", value_square = "latents", won_data = c("dims", "latents"),
@@ -96,6 +99,9 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
                                          lowest_weight * sqrt(variance_scale(moments)),
                                          old_weight_count)))
 }
+
+#' @export
+check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(params, arg)
 
 # As for binary sparse coding, with positive weights.
 #' @export
@@ -141,9 +147,12 @@ move_gain.gps_max_spike_slab <- function(model, split, residual) {
 move_component.gps_max_spike_slab <- function(model, params, from, split) {
   into <- split$latent
   params[c("W", "pi")] <- move_linear(params, from, split)
-  params$W <- pmax(params$W, model$options$options[3])
-  params$mu[from] <- if (into > 0) params$mu[into] else stats::median(params$mu[-from])
-  params$psi[from] <- if (into > 0) params$psi[into] else stats::median(params$psi[-from])
+  moved <- c(from, if (into > 0) into)
+  params$W[, moved] <- pmax(params$W[, moved], model$options$options[3])
+  others <- if (into > 0) into else others_left(params, from)
+  if (length(others) == 0) return(params)
+  params$mu[from] <- stats::median(params$mu[others])
+  params$psi[from] <- stats::median(params$psi[others])
   params
 }
 

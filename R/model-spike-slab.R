@@ -12,7 +12,8 @@
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
-#' included; latents that are not selected are off.
+#' included; latents that are not selected are off. One whose column of `W` is 0 throughout is out
+#' of the model and always off, see the section on mending in [gps_control()].
 #'
 #' @section E-step:
 #' Exact on these states (equation 2 of the paper), with the intensities integrated out: for the k
@@ -70,7 +71,7 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
     params = c(list(W = c("dims", "latents"), pi = "probs", mu = "latents",
                     psi = if (is_full) c("latents", "latents") else "latents", sigma2 = "one"),
                intercept_params(intercept)),
-    ranges = c(list(pi = open_range(0, 1)), if (!is_full) list(psi = open_range(0, Inf)),
+    ranges = c(list(pi = open_range(0, 1, but = 0)), if (!is_full) list(psi = open_range(0, Inf)),
                list(sigma2 = open_range(0, Inf))),
     prepared = list(gram = c("latents", "latents"), proj = c("latents", "points"), prior = "priors",
                     y_square = "points"),
@@ -113,6 +114,7 @@ gps_init.gps_spike_slab <- function(model, y) {
 
 #' @export
 check_joint.gps_spike_slab <- function(model, params, arg) {
+  check_emptied(params, arg)
   if (model$settings$covariance == "full" && !is.null(params$psi) && !is_covariance(params$psi)) {
     gps_abort(sprintf("`%s$psi` must be symmetric and positive definite.", arg))
   }
@@ -184,7 +186,8 @@ move_gain.gps_spike_slab <- function(model, split, residual) {
 #' @export
 move_component.gps_spike_slab <- function(model, params, from, split) {
   params[c("W", "pi")] <- move_linear(params, from, split)
-  others <- if (split$latent == 0) setdiff(seq_along(params$mu), from) else split$latent
+  others <- if (split$latent == 0) others_left(params, from) else split$latent
+  if (length(others) == 0) return(params)
   params$mu[from] <- mean(params$mu[others])
   set_variances(params, from, mean(slab_variances(params$psi)[others]))
 }

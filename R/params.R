@@ -75,12 +75,17 @@ check_param <- function(x, arg, dim, range) {
     })
   }
   if (!all(is.finite(x))) gps_abort(sprintf("`%s` must have finite values.", arg))
-  if (!is.null(range)) check_range(x, arg, range[1], range[2], isTRUE(attr(range, "is_open")))
+  if (!is.null(range)) {
+    check_range(x[!x %in% attr(range, "but")], arg, range[1], range[2],
+                isTRUE(attr(range, "is_open")))
+  }
   if (length(dim) == 1) as.double(x) else array(as.double(x), dim)
 }
 
-# Limits of a parameter that it must not reach.
-open_range <- function(lower, upper) structure(c(lower, upper), is_open = TRUE)
+# Limits of a parameter that it must not reach; `but` is a value that check_joint() judges.
+open_range <- function(lower, upper, but = NULL) {
+  structure(c(lower, upper), is_open = TRUE, but = but)
+}
 
 check_range <- function(x, arg, lower, upper, is_open) {
   if (is_open && (any(x <= lower) || any(x >= upper))) {

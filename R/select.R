@@ -101,7 +101,10 @@ refuse_unbuilt <- function(values) {
 # them instead (mend.R).
 select_block <- function(task, state, block, inputs) {
   n_latents <- task$model$n_latents
-  if (task$n_selected == n_latents) return(matrix(seq_len(n_latents), n_latents, block$n_points))
+  if (task$n_selected == n_latents) {
+    left <- setdiff(seq_len(n_latents), emptied_inputs(inputs))
+    return(matrix(fill_up(left, n_latents), n_latents, block$n_points))
+  }
   if (!is.null(state$given)) return(block_slots(state$given, block))
   n_points <- max(16L, as.integer(affinity_doubles / n_latents))
   if (n_points >= block$n_points) return(select_part(task, state, block, inputs))
@@ -122,11 +125,47 @@ select_part <- function(task, state, block, inputs) {
   affinity <- block_affinity(task$selector, task, state, block, inputs)
   stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
   screen <- task$selector$screen
-  if (!is.null(screen)) return(screen_block(task, state, block, inputs, affinity, screen, stream))
+  emptied <- emptied_inputs(inputs)
+  if (!is.null(screen)) {
+    if (!is.null(affinity)) affinity[emptied, ] <- -Inf
+    screened <- screen_block(task, state, block, inputs, affinity, screen, stream)
+    return(if (length(emptied) > 0) leave_out(screened, emptied) else screened)
+  }
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
+  if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied, stream))
   .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, task$model$grid,
         stream, block$first_row, task$n_threads)
 }
+
+# The same among the latents that are left in the model; slots beyond their number are empty.
+select_left <- function(task, state, block, affinity, emptied, stream) {
+  left <- setdiff(seq_len(nrow(affinity)), emptied)
+  n_slots <- min(as.integer(task$n_selected), length(left))
+  selected <- matrix(0L, task$n_selected, block$n_points)
+  if (n_slots == 0) return(selected)
+  chosen <- .Call(C_select, affinity[left, , drop = FALSE], n_slots,
+                  state$explore * min(n_slots, length(left) - n_slots), NULL, stream,
+                  block$first_row, task$n_threads)
+  selected[seq_len(n_slots), ] <- left[chosen]
+  selected
+}
+
+# Slots without some latents, in ascending order.
+leave_out <- function(selected, latents) {
+  is_out <- selected %in% latents
+  if (!any(is_out)) return(selected)
+  selected[is_out] <- 0L
+  selected[] <- sort_slots(selected)
+  selected
+}
+
+# Slots [slots x n] in ascending order, empty ones last.
+sort_slots <- function(selected) {
+  selected[order(rep(seq_len(ncol(selected)), each = nrow(selected)),
+                 ifelse(selected > 0, selected, Inf))]
+}
+
+fill_up <- function(latents, n_slots) c(latents, integer(n_slots - length(latents)))
 
 # A screen with numbers for all its defaults.
 resolve_screen <- function(screen, model, n_selected) {

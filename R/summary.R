@@ -12,6 +12,7 @@
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
 #' * `usage`: H expected numbers of data points in which each component is on;
 #' * `dead`: numbers of the components used by less than one data point;
+#' * `emptied`: numbers of the latents that are out of the model, see [gps_control()];
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
 #'   least 0.99; components with locations: cosine at the best shift above 0.9), none beyond 2000
@@ -33,9 +34,11 @@ summary.gps_fit <- function(object, ...) {
   object <- check_fit(object)
   bound <- stats::logLik(object)
   usage <- component_usage(object)
+  emptied <- emptied_latents(object$model, object$params)
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
-         dead = which(usage < 1), duplicates = find_duplicates(object$params, object$model),
+         dead = setdiff(which(usage < 1), emptied), emptied = emptied,
+         duplicates = find_duplicates(object$params, object$model),
          degenerate = c(character(), object$standing$degenerate),
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),

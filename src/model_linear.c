@@ -57,8 +57,8 @@ void linear_prepare(const gps_problem *problem, const linear_params *params, con
     linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, intercept != NULL,
                 proj, n_latents);
   }
-  sparse_prepare(problem, params->prob, params->is_shared, params->sigma2[0], intercept, y, prior,
-                 y_square);
+  sparse_prepare(problem, w, params->prob, params->is_shared, params->sigma2[0], intercept, y,
+                 prior, y_square);
 }
 
 void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
@@ -179,7 +179,7 @@ gps_status linear_mstep(const gps_problem *problem, const linear_params *old,
   const gps_status status = update_w(problem, old->w, &used, result->w, events, scratch);
   if (status != GPS_OK) return status;
   if (stats->centre) update_intercept(problem, stats, result->w, result->intercept);
-  sparse_update_prob(problem, stats->on, count, old->is_shared, result->prob,
+  sparse_update_prob(problem, old->w, stats->on, count, old->is_shared, result->prob,
                      events + LINEAR_EVENT_PI);
   return sparse_update_sigma2(problem, residual_square(problem, &used, result->w, scratch), count,
                               lowest_sigma2, result->sigma2, events + LINEAR_EVENT_SIGMA2);

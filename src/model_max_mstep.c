@@ -20,7 +20,8 @@ static void update_slabs(const gps_problem *problem, const double *const *stats,
   for (int h = 0; h < problem->shape.n_latents; h++) {
     const double on = stats[ON_DRAWN][h];
     if (on < 1) {
-      events[EVENT_KEPT]++;
+      events[EVENT_KEPT] +=
+          !sparse_is_emptied(problem->input[W], (size_t)problem->shape.n_dims, (size_t)h);
       continue;
     }
     const double mean = stats[VALUE][h] / on, square = stats[VALUE_SQUARE][h] / on;
@@ -38,6 +39,7 @@ static double update_w(const gps_problem *problem, const double *const *stats, d
   const double *options = problem->input[OPTIONS];
   double square = stats[DATA_SQUARE][0];
   for (size_t h = 0; h < n_latents; h++) {
+    if (sparse_is_emptied(problem->input[W], n_dims, h)) continue;
     const double mu = problem->input[MU][h];
     const double old = options[PSEUDO_COUNT] * (mu * mu + problem->input[PSI][h]);
     for (size_t at = h * n_dims; at < (h + 1) * n_dims; at++) {
@@ -63,8 +65,8 @@ gps_status max_mstep(const gps_problem *problem, const double *const *stats,
   (void)scratch;
   const double square = update_w(problem, stats, params_new[W], events);
   update_slabs(problem, stats, params_new, events);
-  sparse_update_prob(problem, stats[ON], count, options[SHARED_PROB] != 0, params_new[PI],
-                     events + EVENT_PI);
+  sparse_update_prob(problem, problem->input[W], stats[ON], count, options[SHARED_PROB] != 0,
+                     params_new[PI], events + EVENT_PI);
   return sparse_update_sigma2(problem, square, count, options[SIGMA2_FLOOR], params_new[SIGMA2],
                               events + EVENT_SIGMA2);
 }

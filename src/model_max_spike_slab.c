@@ -20,8 +20,9 @@ static const char *const stats_names[] = {"count",    "data_square", "on",
  * log_norm [H] of the slabs; y_square [n]. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   double *log_norm = prepared[1];
-  sparse_prepare(problem, problem->input[PI], problem->input[OPTIONS][SHARED_PROB] != 0,
-                 problem->input[SIGMA2][0], NULL, y, prepared[0], prepared[2]);
+  sparse_prepare(problem, problem->input[W], problem->input[PI],
+                 problem->input[OPTIONS][SHARED_PROB] != 0, problem->input[SIGMA2][0], NULL, y,
+                 prepared[0], prepared[2]);
   for (int h = 0; h < problem->shape.n_latents; h++) {
     log_norm[h] = -0.5 * log(TWO_PI * problem->input[PSI][h]);
   }
@@ -95,6 +96,16 @@ static gps_status conditional(const gps_problem *problem, const gps_point *point
   normal_pieces pieces;
   const double log_integral = max_latent_integral(&law, &pieces, scratch + problem->shape.n_dims);
   const double odds = problem->beta * problem->input[PRIOR][latent] + log_integral;
+  if (odds == -HUGE_VAL) {
+    /* Out of the model. */
+    step->prob_on = 0;
+    if (rng) {
+      step->value = 0;
+    } else {
+      step->log_density = step->value == 0 ? 0 : -HUGE_VAL;
+    }
+    return GPS_OK;
+  }
   if (!isfinite(odds)) return GPS_NOT_FINITE;
   const double ratio = exp(-fabs(odds));
   step->prob_on = (odds >= 0 ? 1 : ratio) / (1 + ratio);

@@ -16,12 +16,27 @@ static double square_about(const double *y, const double *intercept, size_t n_di
   return sum;
 }
 
-void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
-                    const double *intercept, const double *y, double *prior, double *y_square) {
+int sparse_is_emptied(const double *w, size_t n_dims, size_t latent) {
+  const double *column = w + latent * n_dims;
+  for (size_t d = 0; d < n_dims; d++) {
+    if (column[d] != 0) return 0;
+  }
+  return 1;
+}
+
+size_t sparse_count_emptied(const double *w, size_t n_dims, size_t n_latents) {
+  size_t n = 0;
+  for (size_t h = 0; h < n_latents; h++) n += (size_t)sparse_is_emptied(w, n_dims, h);
+  return n;
+}
+
+void sparse_prepare(const gps_problem *problem, const double *w, const double *prob, int is_shared,
+                    double sigma2, const double *intercept, const double *y, double *prior,
+                    double *y_square) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   double constant = -0.5 * (double)n_dims * log(TWO_PI * sigma2);
   for (size_t h = 0; h < n_latents; h++) {
-    const double on = prob[is_shared ? 0 : h];
+    const double on = sparse_is_emptied(w, n_dims, h) ? 0 : prob[is_shared ? 0 : h];
     prior[h] = log(on) - log1p(-on);
     constant += log1p(-on);
   }
@@ -63,14 +78,18 @@ static double clamp_prob(double prob, int *clamped) {
   return prob < PI_LOWEST ? PI_LOWEST : 1 - PI_LOWEST;
 }
 
-void sparse_update_prob(const gps_problem *problem, const double *on, double count, int is_shared,
-                        double *prob, int *clamped) {
-  const size_t n_latents = (size_t)problem->shape.n_latents;
+void sparse_update_prob(const gps_problem *problem, const double *w, const double *on, double count,
+                        int is_shared, double *prob, int *clamped) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   if (!is_shared) {
-    for (size_t h = 0; h < n_latents; h++) prob[h] = clamp_prob(on[h] / count, clamped);
+    for (size_t h = 0; h < n_latents; h++) {
+      prob[h] = sparse_is_emptied(w, n_dims, h) ? 0 : clamp_prob(on[h] / count, clamped);
+    }
     return;
   }
+  const size_t n_left = n_latents - sparse_count_emptied(w, n_dims, n_latents);
+  if (n_left == 0) return;
   double sum = 0;
   for (size_t h = 0; h < n_latents; h++) sum += on[h];
-  prob[0] = clamp_prob(sum / (count * (double)n_latents), clamped);
+  prob[0] = clamp_prob(sum / (count * (double)n_left), clamped);
 }

@@ -7,10 +7,17 @@
 
 #define TWO_PI 6.283185307179586477
 
-/* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
- * y_square [n] = |y - b|^2. prob [1 if shared, else H]; intercept b [D], NULL: 0. */
-void sparse_prepare(const gps_problem *problem, const double *prob, int is_shared, double sigma2,
-                    const double *intercept, const double *y, double *prior, double *y_square);
+/* A latent whose column of W is zero throughout is out of the model: never on, and not counted in
+ * a shared pi. */
+int sparse_is_emptied(const double *w, size_t n_dims, size_t latent);
+size_t sparse_count_emptied(const double *w, size_t n_dims, size_t n_latents);
+
+/* prior [H + 1] = logit(pi_h), -Inf of one that is out, then the log joint of the empty state
+ * without its data term; y_square [n] = |y - b|^2. prob [1 if shared, else H]; intercept b [D],
+ * NULL: 0. */
+void sparse_prepare(const gps_problem *problem, const double *w, const double *prob, int is_shared,
+                    double sigma2, const double *intercept, const double *y, double *prior,
+                    double *y_square);
 
 /* Adds y - centre to sum [D]. Value: |y - centre|^2. Statistics are about a place that stays what
  * it is while the intercept moves, so that those of several iterations can be averaged. */
@@ -26,8 +33,9 @@ double sparse_shared_term(const gps_problem *problem, const gps_point *point, co
 gps_status sparse_update_sigma2(const gps_problem *problem, double square, double count,
                                 double lowest, double *sigma2, int *raised);
 
-/* pi from the expected number of points where each latent is on, `on` [H], within its limits. */
-void sparse_update_prob(const gps_problem *problem, const double *on, double count, int is_shared,
-                        double *prob, int *clamped);
+/* pi from the expected number of points where each latent is on, `on` [H], within its limits; w is
+ * that of the E-step. Where all latents are out, a shared pi stays as it is in `prob`. */
+void sparse_update_prob(const gps_problem *problem, const double *w, const double *on, double count,
+                        int is_shared, double *prob, int *clamped);
 
 #endif

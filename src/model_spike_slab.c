@@ -251,6 +251,9 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats,
   }
   slab_independent_mstep(n_latents, &slabs, stats[ON], stats[VALUE], stats[VALUE_VALUE],
                          params_new[MU], params_new[PSI], events + EVENT_PSI, events + EVENT_KEPT);
+  /* Those that are out of the model keep theirs as a matter of course. */
+  events[EVENT_KEPT] -=
+      (int)sparse_count_emptied(old.w, (size_t)problem->shape.n_dims, n_latents);
   return GPS_OK;
 }
 

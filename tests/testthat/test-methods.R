@@ -199,10 +199,11 @@ test_that("summary counts use, names dead and double components, and lists what 
   y <- rbind(c(3, 2, 0), c(0, 2, 0), c(3, 0, 0))
   affinity <- matrix(c(2, 3, 0, 1), 3, 4, byrow = TRUE)
   odd <- summary(fit_at(y, model_binary_sparse(4), params, affinity, 2))
-  expect_identical(odd$dead, 3:4)
+  expect_identical(odd$dead, 3L)
+  expect_identical(odd$emptied, 4L)
   expect_identical(odd$duplicates, cbind(1L, 3L))
   expect_output(print(odd), "Nearly the same: 1 and 3", fixed = TRUE)
-  expect_output(print(odd), "Dead (less than one point): 3, 4", fixed = TRUE)
+  expect_output(print(odd), "Dead (less than one point): 3", fixed = TRUE)
 })
 
 test_that("clusters that lie across each other are not double, equal ones are", {

@@ -1,0 +1,164 @@
+# Latents that are out of the model. A latent whose column of W is 0 throughout is never on: its
+# probability is 0, it is not counted in a shared pi nor among the free parameters, and no selection
+# has it. The parameters alone tell, wherever they come from.
+
+# Numbers of the latents that are out, of models that can have such.
+emptied_latents <- function(model, params) UseMethod("emptied_latents")
+
+#' @export
+emptied_latents.default <- function(model, params) integer()
+
+#' @export
+emptied_latents.gps_binary_sparse <- function(model, params) which(!is_in_model(params))
+
+#' @export
+emptied_latents.gps_spike_slab <- function(model, params) which(!is_in_model(params))
+
+#' @export
+emptied_latents.gps_max_spike_slab <- function(model, params) which(!is_in_model(params))
+
+is_in_model <- function(params) colSums(params$W != 0) > 0
+
+can_empty <- function(model) has_method(model, "emptied_latents")
+
+n_left <- function(model, params) model$n_latents - length(emptied_latents(model, params))
+
+# The same from what the model has prepared for a block: log odds of -Inf.
+emptied_inputs <- function(inputs) which(utils::head(inputs$prior, -1) == -Inf)
+
+# Latents in the model beside one.
+others_left <- function(params, latent) setdiff(which(is_in_model(params)), latent)
+
+# Parameters without some latents. Of a slab that nobody uses there is nothing to know: mean 0 and
+# variance 1, independent of all others.
+empty_params <- function(params, latents) {
+  params$W[, latents] <- 0
+  if (length(params$pi) > 1) params$pi[latents] <- 0
+  if (is.null(params$mu)) return(params)
+  params$mu[latents] <- 0
+  set_variances(params, latents, 1)
+}
+
+# A probability of 0 is for latents that are out; the first other one that has it is named.
+check_emptied <- function(params, arg) {
+  if (is.null(params$pi) || all(params$pi > 0)) return(invisible())
+  is_out <- if (is.null(params$W)) FALSE else !is_in_model(params)
+  bad <- if (length(params$pi) > 1) which(params$pi <= 0 & !is_out) else 1L
+  if (length(bad) == 0) return(invisible())
+  gps_abort(sprintf(paste(
+    "`%s$pi` must lie between 0 and 1, both excluded, but is %s%s: 0 is for a latent that is out",
+    "of the model, with a column of `W` that is 0."
+  ), arg, format(params$pi[bad[1]]),
+  if (length(params$pi) > 1) paste(" for latent", bad[1]) else ""))
+}
+
+# What the bound would lose without each latent at the parameters as they are, [H]: where a latent
+# is on, others may take its place, those that the model ranks best or that were selected beside it;
+# everywhere its prior is saved. Latents that are out cost nothing. `result` is a pass over the
+# task.
+surplus_costs <- function(task, state, result) {
+  model <- task$model
+  prob <- pmin(result$prob_on, 1 - 1e-15)
+  is_on <- result$selected > 0 & result$prob_on > least_on
+  cost <- numeric(model$n_latents)
+  off <- rowsum(c(0, -log1p(-prob[!is_on & result$selected > 0])),
+                c(1L, result$selected[!is_on & result$selected > 0]))
+  cost[as.integer(rownames(off))] <- off
+  at <- which(is_on, arr.ind = TRUE)
+  size <- max(1, block_doubles %/% point_doubles(model))
+  for (part in split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% size)) {
+    points <- at[part, 2]
+    latents <- result$selected[at[part, , drop = FALSE]]
+    loss <- result$log_evidence[points] - evidence_without(task, state, result, points, latents)
+    lost <- rowsum(loss, latents)
+    cost[as.integer(rownames(lost))] <- cost[as.integer(rownames(lost))] + lost
+  }
+  cost + n_points(task$y) * log1p(-rep_len(state$params$pi, model$n_latents)) *
+    is_in_model(state$params)
+}
+
+# Probability from which a latent is taken for on.
+least_on <- 0.01
+
+# Log evidence of some points, each without one latent.
+evidence_without <- function(task, state, result, points, latents) {
+  y <- task$y[, points, drop = FALSE]
+  block <- new_block(0, length(points))
+  inputs <- block_inputs(task$model, state$params, y, block)
+  evidence <- function(slots) {
+    chain <- if (task$method == "gibbs") {
+      new_chain(task$sweeps, task$seed, state$start, NULL, slots)
+    }
+    run_estep(task$model, inputs, y, block, slots, task$states, task$n_threads, character(),
+              iteration = state$iteration, chain = chain)$log_evidence
+  }
+  last <- leave_out_each(result$selected[, points, drop = FALSE], latents)
+  if (nrow(last) >= n_left(task$model, state$params)) return(evidence(last))
+  pmax(evidence(last), evidence(best_without(task, state, inputs, y, latents)))
+}
+
+# Slots without a latent of each point's own.
+leave_out_each <- function(selected, latents) {
+  selected[selected == rep(latents, each = nrow(selected))] <- 0L
+  selected[] <- sort_slots(selected)
+  selected
+}
+
+# Slots of what the model itself ranks best, each point without one latent.
+best_without <- function(task, state, inputs, y, latents) {
+  block <- new_block(0, ncol(y))
+  affinity <- block_handcrafted(task$model, inputs, y, block, task$n_threads)
+  affinity[cbind(latents, seq_along(latents))] <- -Inf
+  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
+  select_left(task, list(explore = 0), block, affinity, emptied_inputs(inputs), stream)
+}
+
+# Emptying the latents that seem to be surplus, cheapest first. What a few iterations make good of
+# the loss is not known before: those are tried whose loss is small beside that of others, too.
+emptying_moves <- function(task, state, cost) {
+  left <- setdiff(seq_along(cost), emptied_latents(task$model, state$params))
+  if (!can_empty(task$model) || length(left) < 2) return(list())
+  limit <- max(4 * latent_price(task), trial_loss * max(cost))
+  tried <- left[order(cost[left])]
+  tried <- utils::head(tried[cost[tried] < limit], trial_moves)
+  lapply(tried, function(h) {
+    list(params = empty_params(state$params, h), latents = integer(), emptied = h,
+         event = "emptied")
+  })
+}
+
+trial_loss <- 0.1
+
+# Half of log N for each free parameter, as far as the task's rows go.
+parameter_price <- function(task, params) {
+  if (!can_empty(task$model)) return(0)
+  half_log(task) * count_free(task$model, n_left(task$model, params))
+}
+
+# The same for one latent.
+latent_price <- function(task) {
+  half_log(task) * (count_free(task$model) - count_free(task$model, task$model$n_latents - 1L))
+}
+
+half_log <- function(task) 0.5 * log(task$n_whole) * n_points(task$y) / task$n_whole
+
+# An iteration after latents have left: where they were on, the others that the model ranks best may
+# be on beside those that are, as no selector knows yet which are needed now.
+leave_step <- function(task, state, latents) {
+  state <- relabel_slots(state, replace(seq_len(task$model$n_latents), latents, 0L))
+  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  step_given(task, state, rank_beside(task, state))
+}
+
+# Slots of the latents that are on and of those that the model ranks best beside them.
+rank_beside <- function(task, state) {
+  do.call(cbind, map_blocks(task, function(task, block) {
+    inputs <- block_inputs(task$model, state$params, task$y, block)
+    affinity <- block_handcrafted(task$model, inputs, task$y, block, task$n_threads)
+    selected <- block_slots(state$selected, block)
+    on <- which(selected > 0 & block_slots(state$prob_on, block) > least_on)
+    affinity[cbind(selected[on], col(selected)[on])] <- Inf
+    stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
+    select_left(task, list(explore = 0), block, affinity, emptied_inputs(inputs), stream)
+  }))
+}

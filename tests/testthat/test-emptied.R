@@ -1,0 +1,149 @@
+# Latents that are out of the model: a column of W that is 0.
+
+# Models of `n` latents whose posteriors are sums, and parameters for them.
+emptied_cases <- list(
+  A = function(n) model_binary_sparse(n),
+  A_own = function(n) model_binary_sparse(n, shared_prob = FALSE),
+  B = function(n) model_spike_slab(n),
+  B_own = function(n) model_spike_slab(n, shared_prob = FALSE),
+  B_full = function(n) model_spike_slab(n, "full"),
+  C = function(n) model_max_spike_slab(n),
+  C_own = function(n) model_max_spike_slab(n, shared_prob = FALSE)
+)
+
+emptied_case <- function(name, n_points = 40) {
+  make <- emptied_cases[[name]]
+  set.seed(31)
+  y <- matrix(abs(rnorm(6 * n_points, 1)), n_points)
+  model <- gps_bind(make(4), y)
+  params <- gps_init(model, y)
+  params$W <- abs(params$W) + 0.1
+  params$sigma2 <- 0.3
+  small <- gps_bind(make(3), y)
+  kept <- lapply(params, function(x) {
+    if (is.matrix(x) && nrow(x) == 4) x[-2, -2] else if (is.matrix(x)) x[, -2] else
+      if (length(x) == 4) x[-2] else x
+  })
+  list(y = y, model = model, params = empty_params(params, 2L), small = small, kept = kept)
+}
+
+test_that("a model with an emptied latent is the model without it", {
+  for (name in names(emptied_cases)) {
+    case <- emptied_case(name)
+    cap <- if (startsWith(name, "C")) 1
+    step <- function(model, params, n) {
+      slots <- matrix(seq_len(n), nrow(case$y), n, byrow = TRUE)
+      gps_estep(model, params, case$y, slots, cap, want = c("stats", "latent", "response"))
+    }
+    all <- step(case$model, case$params, 4)
+    left <- step(case$small, case$kept, 3)
+    expect_equal(all$log_evidence, left$log_evidence, tolerance = 1e-12, info = name)
+    expect_identical(all$prob_on[, 2], numeric(40))
+    expect_identical(all$latent[, 2], numeric(40))
+    expect_equal(all$prob_on[, -2], left$prob_on, tolerance = 1e-12, info = name)
+    expect_equal(all$response, left$response, tolerance = 1e-12, info = name)
+    after <- gps_mstep(case$model, case$params, all$stats)
+    without <- gps_mstep(case$small, case$kept, left$stats)
+    expect_equal(after$events, without$events, info = name)
+    expect_identical(after$params$W[, 2], numeric(6))
+    expect_equal(after$params$W[, -2], without$params$W, tolerance = 1e-9, info = name)
+    expect_equal(after$params$sigma2, without$params$sigma2, tolerance = 1e-9, info = name)
+    if (length(after$params$pi) > 1) {
+      expect_identical(after$params$pi[2], 0)
+      after$params$pi <- after$params$pi[-2]
+    }
+    expect_equal(after$params$pi, without$params$pi, tolerance = 1e-9, info = name)
+    expect_identical(gps_mend(case$model, after$params, all$stats)$params$W[, 2], numeric(6))
+    expect_identical(gps_draw(case$model, case$params, 50)$latents[, 2], numeric(50))
+    expect_identical(count_free(case$model, n_left(case$model, case$params)),
+                     count_free(case$small))
+  }
+})
+
+test_that("an emptied latent is never drawn", {
+  for (name in c("A", "B", "C_own")) {
+    case <- emptied_case(name)
+    slots <- matrix(1:4, nrow(case$y), 4, byrow = TRUE)
+    sampled <- gps_estep(case$model, case$params, case$y, slots, want = c("stats", "draws"),
+                         method = "gibbs", value = matrix(1, nrow(case$y), 4))
+    expect_true(all(sampled$prob_on[, 2] == 0))
+    expect_true(all(sampled$draws[, 2, ] == 0))
+    expect_true(all(is.finite(sampled$log_evidence)))
+  }
+})
+
+test_that("no selection has an emptied latent, however many slots there are", {
+  set.seed(32)
+  bars <- simulate_bars(60, value = 5)
+  start <- list(W = cbind(bars$W, 0, bars$W[, 1], 0), pi = 0.2, sigma2 = 2)
+  start$W[, 12] <- 0
+  control <- short_control(max_iter = 3)
+  selectors <- list(selector_handcrafted(), selector_handcrafted(gps_screen()), selector_full(),
+                    selector_random(), selector_gp(), selector_gp(explore = 0.4),
+                    selector_gp(method = "fourier", rank = 20))
+  for (selector in selectors) {
+    for (n_selected in if (inherits(selector, "gps_selector_full")) list(NULL) else c(5, 12)) {
+      fit <- gps_fit(bars$y, model_binary_sparse(13), selector, n_selected, max_active = 3,
+                     control = control, start = start)
+      expect_false(any(fit$selected %in% 11:13))
+      expect_false(any(predict(fit, bars$y[1:9, ], type = "selected") %in% 11:13))
+      expect_identical(predict(fit)[, 11:13], matrix(0, 60, 3))
+      expect_identical(attr(logLik(fit), "df"), 25 * 10 + 2)
+    }
+  }
+})
+
+test_that("fits with emptied latents say so, go on and come back", {
+  set.seed(33)
+  bars <- simulate_bars(200, value = 5)
+  fit <- gps_fit(bars$y, model_binary_sparse(13, shared_prob = FALSE), selector_handcrafted(), 5,
+                 control = short_control(max_iter = 60))
+  out <- which(colSums(coef(fit)$W != 0) == 0)
+  expect_length(out, 3)
+  expect_identical(coef(fit)$pi[out], numeric(3))
+  expect_output(print(fit), sprintf("Emptied +%s, out of the model", listed(out, "latent")))
+  about <- summary(fit)
+  expect_identical(about$emptied, out)
+  expect_length(about$dead, 0)
+  expect_equal(nrow(about$duplicates), 0)
+  expect_true("emptied" %in% about$events$event)
+  expect_length(fit$standing$unused, 0)
+  expect_true(all(simulate(fit, 1, seed = 1)[[1]]$latents[, out] == 0))
+  expect_true(all(expectations(fit)[, out] == 0))
+  again <- update(fit, start = fit)
+  expect_identical(which(colSums(coef(again)$W != 0) == 0), out)
+  expect_equal(sum(match_components(again, bars)$matched), 10)
+  again <- update(fit, start = coef(fit), method = "gibbs", max_iter = 3)
+  expect_true(all(predict(again)[, out] == 0))
+  again <- update(fit, start = coef(fit), batch_size = 50, max_iter = 3)
+  expect_identical(which(colSums(coef(again)$W != 0) == 0), out)
+})
+
+test_that("a probability of 0 is for emptied latents only", {
+  y <- matrix(rnorm(60), 20)
+  start <- list(W = cbind(1, c(0, 0, 0)), pi = c(0.5, 0))
+  model <- model_binary_sparse(2, shared_prob = FALSE)
+  control <- short_control(max_iter = 1)
+  expect_identical(coef(gps_fit(y, model, selector_full(), control = control, start = start))$pi[2],
+                   0)
+  start$W[2, 2] <- 1
+  expect_error(gps_fit(y, model, selector_full(), start = start), "for latent 2: 0 is for a latent",
+               class = "gps_error_argument")
+  expect_error(gps_fit(y, model_spike_slab(2), selector_full(), start = list(pi = 0)),
+               "between 0 and 1, both excluded", class = "gps_error_argument")
+})
+
+test_that("surplus latents are emptied, and needed ones stay", {
+  fit <- function(seed, n, n_latents, selector) {
+    set.seed(seed)
+    bars <- simulate_bars(n)
+    set.seed(seed)
+    fit <- gps_fit(bars$y, model_binary_sparse(n_latents), selector)
+    expect_true(all(match_components(fit, bars)$matched))
+    expect_length(summary(fit)$emptied, n_latents - 10)
+    coef(fit)$sigma2
+  }
+  expect_equal(fit(2, 400, 15, selector_handcrafted()), fit(2, 400, 10, selector_handcrafted()),
+               tolerance = 0.01)
+  fit(2, 100, 10, selector_handcrafted())
+})
