@@ -9,11 +9,12 @@
 #'
 #' @section Generative model:
 #' `b_h ~ Bernoulli(pi_h)` and intensities `z_h ~ N(mu_h, psi_h)` independently for h = 1..H, and
-#' `y_d ~ N(m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)` and
-#' `W` of D x H. The 0 is there whatever is on: in the paper it stands in the maximum wherever a
-#' latent is off. What data have below zero is noise to this model, so they should not be centred:
-#' [gps_fit()] warns (class `gps_warning_negative`) where columns lie below zero more often or
-#' further than any noise does, or where the means of all columns are zero.
+#' `y_d ~ N(a_d + m_d, sigma2)` independently for d = 1..D, with `m_d = max(0, max_h b_h z_h W_dh)`
+#' and `W` of D x H; without an intercept `a` is 0. The 0 in the maximum is there whatever is on: in
+#' the paper it stands there wherever a latent is off. What data have below the intercept is noise
+#' to this model, so without one they should not be centred: [gps_fit()] warns (class
+#' `gps_warning_negative`) where columns lie below zero more often or further than any noise does,
+#' or where the means of all columns are zero.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -30,22 +31,23 @@
 #' draws. With `max_active = 1` all of this has a closed form, and nothing is sampled.
 #'
 #' @section M-step:
-#' In each dimension the latent that is the largest has the credit, `A_dh = 1`, judged by the
-#' `W` of the E-step (the first of several that are equal; none where all are below 0). `W_dh = (sum
-#' y_d <A_dh z_h> + q_h W_old) / (sum <A_dh z_h^2> + q_h)`, at least 2e-5 of the standard deviation
+#' In each dimension the latent that is the largest has the credit, `A_dh = 1`, judged by the `W` of
+#' the E-step (the first of several that are equal; none where all are below 0). `W_dh = (sum (y_d -
+#' a_d) <A_dh z_h> + q_h W_old) / (sum <A_dh z_h^2> + q_h)`, at least 2e-5 of the standard deviation
 #' of the data, with `q_h = mu_h^2 + psi_h`, the weight of one more data point: it holds weights
-#' that are hardly ever credited, and then with small z. `sigma2` is the expected squared error per
-#' cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in \[1e-4, 1 -
-#' 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and `psi_h = sum <b_h z_h^2> / sum <b_h> - mu_h^2`, at
-#' least 1e-8 of the mean square of z_h; a latent that is on for less than one data point in all
-#' keeps both. Credits change with `W`, so that this need not raise the bound in every iteration; it
-#' rests where the derivative of the expected log joint is zero.
+#' that are hardly ever credited, and then with small z. With an intercept `a_d` is the mean of `y_d
+#' - sum_h W_dh <A_dh z_h>`, solved for together with the weights. `sigma2` is the expected squared
+#' error per cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in
+#' \[1e-4, 1 - 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and `psi_h = sum <b_h z_h^2> / sum <b_h> -
+#' mu_h^2`, at least 1e-8 of the mean square of z_h; a latent that is on for less than one data
+#' point in all keeps both. Credits change with `W`, so that this need not raise the bound in every
+#' iteration; it rests where the derivative of the expected log joint is zero.
 #'
 #' `W_h` may be multiplied by any positive number by which `mu_h` is divided. [gps_mend()] settles
 #' this after each M-step: the mean square of every z_h is 1.
 #'
 #' @section Hand-crafted affinity:
-#' The cosine `W_h' y / |W_h|` (section 4.1 of the paper).
+#' The cosine `W_h' (y - a) / |W_h|` (section 4.1 of the paper).
 #'
 #' @section Differences from the paper:
 #' The paper does not say how `W` is updated, nor how (b_h, z_h) are sampled. Weights are positive
@@ -54,29 +56,35 @@
 #'
 #' @param n_latents number of components H, a whole number of at least 1.
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
+#' @param intercept TRUE: the data have a baseline `a`, D numbers, that is there whatever is on;
+#'   FALSE, as in the paper: where nothing is on they are 0. [gps_fit()] warns (class
+#'   `gps_warning_baseline`) where a model without one meets data that lie far from 0.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
-#'   `mu` and `psi` (H each) and `sigma2`.
+#'   `mu` and `psi` (H each), `sigma2` and, with one, `intercept` (D).
 #' @examples
 #' model_max_spike_slab(10)
 #' @export
-model_max_spike_slab <- function(n_latents, shared_prob = TRUE, ...) {
+model_max_spike_slab <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
   refuse_unknown(list(...), names(formals(model_max_spike_slab)))
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")
+  check_flag(intercept, "intercept")
   new_native_model(
     "gps_max_spike_slab", "Max spike-and-slab sparse coding", n_latents,
-    params = list(W = c("dims", "latents"), pi = "probs", mu = "latents", psi = "latents",
-                  sigma2 = "one"),
+    params = c(list(W = c("dims", "latents"), pi = "probs", mu = "latents", psi = "latents",
+                    sigma2 = "one"), intercept_params(intercept)),
     ranges = list(pi = open_range(0, 1, but = 0), psi = open_range(0, Inf),
                   sigma2 = open_range(0, Inf)),
-    prepared = list(prior = "priors", log_norm = "latents", y_square = "points"),
-    stats = list(count = "one", data_square = "one", on = "latents", on_drawn = "latents",
-                 value = "latents", value_square = "latents", won_data = c("dims", "latents"),
-                 won_square = c("dims", "latents")),
+    prepared = list(prior = "priors", log_norm = "latents", y_square = "points",
+                    deviation = c("intercepts", "points")),
+    stats = c(list(count = "one", data_square = "one", on = "latents", on_drawn = "latents",
+                   value = "latents", value_square = "latents", won_data = c("dims", "latents"),
+                   won_square = c("dims", "latents")),
+              intercept_stats, list(won_value = c("intercepts", "latents"))),
     events = c("sigma2_floor", "pi_clamped", "psi_floor", "slab_kept", "w_floor"),
     rule = state_rule(),
-    settings = list(shared_prob = shared_prob),
+    settings = list(shared_prob = shared_prob, intercept = intercept),
     symbol = "gps_model_max_spike_slab",
     exact_active = 1,
     gauge = "latents", defaults = model_defaults(screen = gps_screen())
@@ -94,10 +102,12 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
   shared <- model$settings$shared_prob
   moments <- as_moments(y)
   bind_native(model, moments$n_dims,
-              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1),
-              options = list(options = c(as.double(shared), lowest_sigma2(moments),
-                                         lowest_weight * sqrt(variance_scale(moments)),
-                                         old_weight_count)))
+              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
+                        intercept_sizes(model, moments$n_dims)),
+              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
+                                           lowest_weight * sqrt(variance_scale(moments)),
+                                           old_weight_count, as.double(has_intercept(model)))),
+                          intercept_options(model, moments)))
 }
 
 #' @export
@@ -108,8 +118,8 @@ check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(par
 gps_init.gps_max_spike_slab <- function(model, y) {
   linear <- init_linear(model, y)
   unit <- rep(1, model$n_latents)
-  list(W = pmax(abs(linear$W), model$options$options[3]), pi = linear$pi, mu = unit, psi = unit,
-       sigma2 = linear$sigma2)
+  c(list(W = pmax(abs(linear$W), model$options$options[3]), pi = linear$pi, mu = unit, psi = unit),
+    linear[setdiff(names(linear), c("W", "pi"))])
 }
 
 #' @export
@@ -122,7 +132,7 @@ gps_draw.gps_max_spike_slab <- function(model, params, n) {
   values <- t(params$mu + sqrt(params$psi) * normal_matrix(n_latents, n))
   mean <- max_superposition(latents * values, params$W)
   noise <- stats::rnorm(length(mean), sd = sqrt(params$sigma2))
-  list(y = mean + noise, latents = latents, values = values)
+  list(y = plus_intercept(mean + noise, params), latents = latents, values = values)
 }
 
 #' @export
@@ -132,7 +142,9 @@ gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
-  project_block(inputs$W, y, block) / column_norms(inputs$W)
+  proj <- project_block(inputs$W, y, block)
+  if (has_intercept(model)) proj <- proj - drop(crossprod(inputs$W, inputs$intercept))
+  proj / column_norms(inputs$W)
 }
 
 # What a component that is on explains is a part of the residual here, too.
@@ -162,6 +174,7 @@ move_component.gps_max_spike_slab <- function(model, params, from, split) {
 # mean is zero to the last digit.
 #' @export
 doubt_data.gps_max_spike_slab <- function(model, task) {
+  if (has_intercept(model)) return(NULL)
   facts <- sign_facts(task)
   sums <- facts$sums
   if (all(facts$lowest >= 0)) return(NULL)
@@ -237,6 +250,6 @@ warn_negative <- function(what) {
   gps_warn(sprintf(paste(
     "model_max_spike_slab() takes all that `y` has below 0 for noise, but %s: do not centre the",
     "data, and move them so that 0 is what they are where nothing is on; or use",
-    "model_spike_slab()."
+    "intercept = TRUE, or model_spike_slab()."
   ), what), class = "negative")
 }

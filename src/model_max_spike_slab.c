@@ -1,7 +1,7 @@
 /* Model C of the paper, max spike-and-slab sparse coding: b_h ~ Bernoulli(pi_h), z_h ~ N(mu_h,
- * psi_h), y_d ~ N(max(0, max_h b_h z_h W_dh), sigma2). Gibbs sampling of (b_h, z_h) by the exact
- * conditional; closed forms where at most one latent is on. Reached through the table
- * model_max_spike_slab only. */
+ * psi_h), y_d ~ N(a_d + max(0, max_h b_h z_h W_dh), sigma2), where the intercept a may be missing.
+ * Gibbs sampling of (b_h, z_h) by the exact conditional; closed forms where at most one latent is
+ * on. Reached through the table model_max_spike_slab only. */
 #include <math.h>
 #include <string.h>
 
@@ -10,19 +10,28 @@
 #include "model_sparse.h"
 #include "vector_math.h"
 
-static const char *const inputs[] = {"W",       "pi",    "mu",       "psi",      "sigma2",
-                                     "options", "prior", "log_norm", "y_square", NULL};
-static const char *const stats_names[] = {"count",    "data_square", "on",
-                                          "on_drawn", "value",       "value_square",
-                                          "won_data", "won_square",  NULL};
+static const char *const inputs[] = {"W",         "pi",        "mu",     "psi",   "sigma2",
+                                     "intercept", "options",   "centre", "prior", "log_norm",
+                                     "y_square",  "deviation", NULL};
+static const char *const stats_names[] = {"count",    "data_square",  "on",       "on_drawn",
+                                          "value",    "value_square", "won_data", "won_square",
+                                          "data_sum", "won_value",    NULL};
 
 /* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
- * log_norm [H] of the slabs; y_square [n]. */
+ * log_norm [H] of the slabs; y_square [n]; with an intercept deviation [D x n] = y - a, which
+ * y_square is of. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  double *log_norm = prepared[1];
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_points = (size_t)problem->n_points;
+  const double *intercept = max_has_intercept(problem) ? problem->input[INTERCEPT] : NULL;
+  double *log_norm = prepared[1], *deviation = prepared[3];
   sparse_prepare(problem, problem->input[W], problem->input[PI],
-                 problem->input[OPTIONS][SHARED_PROB] != 0, problem->input[SIGMA2][0], NULL, y,
+                 problem->input[OPTIONS][SHARED_PROB] != 0, problem->input[SIGMA2][0], intercept, y,
                  prepared[0], prepared[2]);
+  for (size_t n = 0; intercept && n < n_points; n++) {
+    for (size_t d = 0; d < n_dims; d++) {
+      deviation[d + n * n_dims] = y[d + n * n_dims] - intercept[d];
+    }
+  }
   for (int h = 0; h < problem->shape.n_latents; h++) {
     log_norm[h] = -0.5 * log(TWO_PI * problem->input[PSI][h]);
   }
@@ -35,6 +44,28 @@ static double shared_term(const gps_problem *problem, const gps_point *point) {
                             problem->input[SIGMA2][0]);
 }
 
+/* What a data point has above the intercept. */
+static const double *data_of(const gps_problem *problem, const gps_point *point) {
+  if (!max_has_intercept(problem)) return point->y;
+  return problem->input[DEVIATION] + (size_t)point->index * (size_t)problem->shape.n_dims;
+}
+
+/* A response, or part of one, in which nothing is on. */
+static void begin_response(const gps_problem *problem, double *response) {
+  const double *intercept = max_has_intercept(problem) ? problem->input[INTERCEPT] : NULL;
+  for (int d = 0; d < problem->shape.n_dims; d++) response[d] = intercept ? intercept[d] : 0;
+}
+
+/* What a data point adds to the statistics whatever is on. */
+static void add_point(const gps_problem *problem, const gps_point *point, double *const *stats) {
+  stats[COUNT][0] += 1;
+  stats[DATA_SQUARE][0] +=
+      max_has_intercept(problem)
+          ? sparse_add_deviation(point->y, problem->input[CENTRE], (size_t)problem->shape.n_dims,
+                                 stats[DATA_SUM])
+          : problem->input[Y_SQUARE][point->index];
+}
+
 static const double *component(const gps_problem *problem, int latent) {
   return problem->input[W] + (size_t)latent * (size_t)problem->shape.n_dims;
 }
@@ -42,7 +73,7 @@ static const double *component(const gps_problem *problem, int latent) {
 static max_latent latent_of(const gps_problem *problem, const gps_point *point, int latent,
                             const double *others) {
   const max_latent result = {.n_dims = (size_t)problem->shape.n_dims,
-                             .y = point->y,
+                             .y = data_of(problem, point),
                              .w = component(problem, latent),
                              .others = others,
                              .mu = problem->input[MU][latent],
@@ -126,6 +157,7 @@ static gps_status log_joint_draw(const gps_problem *problem, const gps_point *po
                                  double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *reached = reach_others(problem, point, states->n_slots, -1, value, scratch);
+  const double *y = data_of(problem, point);
   double sum = 0, prior = 0;
   for (int k = 0; k < states->n_slots; k++) {
     const int latent = point->latent[k];
@@ -134,7 +166,7 @@ static gps_status log_joint_draw(const gps_problem *problem, const gps_point *po
     prior += problem->input[PRIOR][latent] + problem->input[LOG_NORM][latent] -
              0.5 * deviation * deviation / problem->input[PSI][latent];
   }
-  for (size_t d = 0; reached && d < n_dims; d++) sum += reached[d] * (2 * point->y[d] - reached[d]);
+  for (size_t d = 0; reached && d < n_dims; d++) sum += reached[d] * (2 * y[d] - reached[d]);
   *log_joint = problem->beta * (prior + 0.5 * sum / problem->input[SIGMA2][0]);
   return GPS_OK;
 }
@@ -161,6 +193,13 @@ GPS_CLONES static void add_credit(double *restrict won_data, double *restrict wo
   }
 }
 
+/* The same of z alone. */
+GPS_CLONES static void add_wins(double *restrict won_value, const double *restrict winner,
+                                double slot, double first, size_t n_dims) {
+#pragma omp simd
+  for (size_t d = 0; d < n_dims; d++) won_value[d] += winner[d] == slot ? first : 0;
+}
+
 static void add_draw(const gps_problem *problem, const gps_point *point, int n_slots,
                      const double *value, double weight, double *const *stats, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
@@ -182,14 +221,16 @@ static void add_draw(const gps_problem *problem, const gps_point *point, int n_s
     stats[VALUE_SQUARE][latent] += second;
     add_credit(stats[WON_DATA] + latent * n_dims, stats[WON_SQUARE] + latent * n_dims, point->y,
                winner, k, first, second, n_dims);
+    if (max_has_intercept(problem)) {
+      add_wins(stats[WON_VALUE] + latent * n_dims, winner, k, first, n_dims);
+    }
   }
 }
 
 static gps_status accumulate_draws(const gps_problem *problem, const gps_point *point,
                                    const gps_states *states, int n_draws, const double *draws,
                                    const double *prob_on, double *const *stats, double *scratch) {
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  add_point(problem, point, stats);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] >= 0) stats[ON][point->latent[k]] += prob_on[k];
   }
@@ -205,7 +246,7 @@ static gps_status describe_draws(const gps_problem *problem, const gps_point *po
                                  double *latent, double *response, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)states->n_slots;
   memset(latent, 0, n_slots * sizeof *latent);
-  if (response) memset(response, 0, n_dims * sizeof *response);
+  if (response) begin_response(problem, response);
   for (int s = 0; s < n_draws; s++) {
     const double *value = draws + (size_t)s * n_slots;
     for (size_t k = 0; k < n_slots; k++) latent[k] += value[k] / n_draws;
@@ -257,8 +298,7 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+  add_point(problem, point, stats);
   for (int m = 0; m < states->n_states; m++) {
     if (states->n_active[m] == 0) continue;
     const int slot = states->active[(size_t)m * (size_t)states->max_active];
@@ -275,6 +315,9 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
       stats[WON_DATA][d + latent * n_dims] +=
           prob[m] * point->y[d] * moment[FIRST_BELOW + is_above];
       stats[WON_SQUARE][d + latent * n_dims] += prob[m] * moment[SECOND_BELOW + is_above];
+      if (max_has_intercept(problem)) {
+        stats[WON_VALUE][d + latent * n_dims] += prob[m] * moment[FIRST_BELOW + is_above];
+      }
     }
   }
   return GPS_OK;
@@ -285,7 +328,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
                            double *response, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
-  if (response) memset(response, 0, n_dims * sizeof *response);
+  if (response) begin_response(problem, response);
   for (int m = 0; m < states->n_states; m++) {
     if (states->n_active[m] == 0) continue;
     const int slot = states->active[(size_t)m * (size_t)states->max_active];

@@ -4,15 +4,32 @@
 
 #include "gpselect/model.h"
 
-enum { W, PI, MU, PSI, SIGMA2, OPTIONS, PRIOR, LOG_NORM, Y_SQUARE };
+enum { W, PI, MU, PSI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, PRIOR, LOG_NORM, Y_SQUARE, DEVIATION };
 
-/* options: is pi shared, floor of sigma2, floor of W, pseudo-observations of the old W */
-enum { SHARED_PROB, SIGMA2_FLOOR, W_FLOOR, PSEUDO_COUNT };
+/* options: is pi shared, floor of sigma2, floor of W, pseudo-observations of the old W, is there an
+ * intercept */
+enum { SHARED_PROB, SIGMA2_FLOOR, W_FLOOR, PSEUDO_COUNT, HAS_INTERCEPT };
+
+static inline int max_has_intercept(const gps_problem *problem) {
+  return problem->input[OPTIONS][HAS_INTERCEPT] != 0;
+}
 
 /* on is summed over probabilities, on_drawn over draws, as value (z) and value_square (z^2) are.
  * won_data [D x H] is the sum of y_d z_h over the draws in which h wins dimension d, won_square
- * that of z_h^2. */
-enum { COUNT, DATA_SQUARE, ON, ON_DRAWN, VALUE, VALUE_SQUARE, WON_DATA, WON_SQUARE };
+ * that of z_h^2. With an intercept data_square is about the centre, data_sum [D] is the sum of y_d
+ * minus it, and won_value [D x H] that of z_h; both are empty without one. */
+enum {
+  COUNT,
+  DATA_SQUARE,
+  ON,
+  ON_DRAWN,
+  VALUE,
+  VALUE_SQUARE,
+  WON_DATA,
+  WON_SQUARE,
+  DATA_SUM,
+  WON_VALUE
+};
 
 enum { EVENT_SIGMA2, EVENT_PI, EVENT_PSI, EVENT_KEPT, EVENT_W };
 

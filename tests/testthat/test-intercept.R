@@ -130,3 +130,67 @@ test_that("data on a baseline are told of where the model has none, others are n
     expect_no_warning(quick(bars$y + 100, model))
   }
 })
+
+test_that("the max model's baseline is where the superposition begins", {
+  bars <- bars_of("max_spike_slab", 150)
+  model <- model_max_spike_slab(6, intercept = TRUE)
+  before <- fit_baseline(bars$y, model, selector_handcrafted(), 12)
+  shift <- seq(-50, 200, length.out = 9)
+  after <- fit_baseline(bars$y + shift[col(bars$y)], model, selector_handcrafted(), 12)
+  expect_identical(after$selected, before$selected)
+  expect_near(after$bound, before$bound, 1e-7)
+  expect_near(after$params$intercept - shift, before$params$intercept, 1e-6)
+  expect_true(all(match_components(after, bars)$matched))
+  expect_lt(max(abs(before$params$intercept)), 1)
+  expect_near(residuals(after), residuals(before), 1e-6)
+  expect_near(mean(simulate(after, 1, seed = 1, n = 2000)[[1]]$y), mean(bars$y) + 75, 0.02)
+  expect_no_warning(fit_baseline(bars$y - 20, model, n_iter = 1))
+  expect_warning(fit_baseline(bars$y + 100, model_max_spike_slab(6), n_iter = 1),
+                 class = "gps_warning_baseline")
+})
+
+# Residuals of the draws of an E-step of the max model under new parameters, with credits by the old
+# ones: list(residual [cells of all draws x D], z of the credited latent, credit), for each latent.
+credited <- function(y, step, old, new) {
+  n_draws <- dim(step$draws)[3]
+  parts <- lapply(seq_len(n_draws), function(s) {
+    z <- step$draws[, , s]
+    reach <- vapply(seq_len(ncol(z)), function(h) outer(z[, h], old$W[, h]), y)
+    winner <- apply(reach, 1:2, which.max) * (apply(reach, 1:2, max) > 0)
+    value <- array(0, dim(reach))
+    for (h in seq_len(ncol(z))) value[, , h] <- z[, h] * (winner == h)
+    mean <- apply(sweep(value, 2:3, new$W, "*"), 1:2, sum)
+    list(residual = sweep(y, 2, new$intercept) - mean, value = value)
+  })
+  list(residual = lapply(parts, `[[`, "residual"), value = lapply(parts, `[[`, "value"),
+       n_draws = n_draws)
+}
+
+test_that("at the max model's new parameters the expected log joint has no slope", {
+  set.seed(6)
+  params <- list(W = matrix(abs(rnorm(12, 2)), 4), pi = 0.4, mu = c(1, 1.5, 2),
+                 psi = c(0.3, 0.5, 0.2), sigma2 = 0.5, intercept = c(50, -3, 0, 7))
+  model <- gps_bind(model_max_spike_slab(3, intercept = TRUE), matrix(rnorm(40), 10))
+  y <- gps_draw(model, params, 80)$y
+  model <- gps_bind(model_max_spike_slab(3, intercept = TRUE), y)
+  old <- params
+  old$intercept <- old$intercept + c(0.5, -0.3, 0, 0.2)
+  selected <- matrix(1:3, 80, 3, byrow = TRUE)
+  step <- gps_estep(model, old, y, selected, want = c("stats", "draws"), sweeps = c(10, 5))
+  new <- gps_mstep(model, old, step$stats)$params
+  at <- credited(y, step, old, new)
+  sums <- function(x) Reduce(`+`, x) / at$n_draws
+  expect_near(colSums(sums(at$residual)), rep(0, 4), 1e-9)
+  slope <- Map(function(r, z) apply(sweep(z, 1:2, r, "*"), 2:3, sum), at$residual, at$value)
+  held <- sweep(old$W - new$W, 2, old$mu^2 + old$psi, "*")
+  expect_near(sums(slope) + held, matrix(0, 4, 3), 1e-9)
+  expect_near(new$sigma2, mean(sums(lapply(at$residual, function(r) r^2))), 1e-12)
+  # By sums in closed form, at most one on, the same ascent.
+  bounds <- numeric(20)
+  for (i in seq_along(bounds)) {
+    step <- gps_estep(model, old, y, selected, max_active = 1)
+    bounds[i] <- sum(step$log_evidence)
+    old <- gps_mstep(model, old, step$stats)$params
+  }
+  expect_no_fall(bounds)
+})
