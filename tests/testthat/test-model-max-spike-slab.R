@@ -33,7 +33,8 @@ test_that("one active latent is in closed form: evidence, means, signal, statist
       expect_near(step$response[n, ], response, 1e-8)
     }
     wanted <- list(count = 12, data_square = sum(case$y^2), on = on, on_drawn = on, value = value,
-                   value_square = square, won_data = won_data, won_square = won_square)
+                   value_square = square, won_data = won_data, won_square = won_square,
+                   data_sum = numeric(), won_value = numeric())
     expect_named(step$stats, names(wanted))
     for (name in names(wanted)) expect_near(c(step$stats[[name]]), c(wanted[[name]]), 1e-8)
   }
