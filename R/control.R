@@ -64,6 +64,13 @@
 #' short start runs 12 iterations on at most 2000 sampled rows, or ten for each cluster of a mixture
 #' where that is more, with fewer iterations then (at least 4); all share one kernel and, for the
 #' exact Gaussian process, one factorisation.
+#' In [model_spike_slab()] and [model_max_spike_slab()] two starts of three (2, 3, 5, 6, ...) are
+#' begun as [model_binary_sparse()] with the same ranking, whose noise takes up by how much values
+#' vary while components form: on few data points they then find components that the models
+#' themselves miss. After 12 iterations ("simpler" among the events of the trace, whose bounds up to
+#' there are those of that model) the model itself goes on from there for 4 more, with intensities
+#' of mean 1 and variance 1/4, so that all starts are judged by bounds of one model. A function of
+#' [selector_custom()] would meet parameters of another model, and has none of these starts.
 #' Where at least 200 other rows are left, starts are judged by the bound of up to 1000 of these,
 #' which none has seen, with latents ranked by the model itself; else by the bound of their own
 #' rows. `print()` of the fit says on which rows the bounds stand, and its table `starts` too. Where

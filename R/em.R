@@ -142,7 +142,11 @@ run_em <- function(task, state) {
       state$status <- "time_limit"
       break
     }
-    if (is_cold(state) && has_come_to_rest(task, state)) {
+    is_at_rest <- is_cold(state) && has_come_to_rest(task, state)
+    if (is_held_back(task) && (is_at_rest || is_free_due(task, state))) {
+      task <- free_task(task)
+      state <- free_state(state)
+    } else if (is_at_rest) {
       if (!control$polish || !has_to_polish(task, state)) {
         state$status <- "converged"
         break
@@ -150,6 +154,46 @@ run_em <- function(task, state) {
       state <- start_polish(state)
     }
   }
+  state
+}
+
+# The main run of a fit from scratch, by a model that holds something fixed until components stand.
+# Statistics that are averages of batches would have to begin anew.
+hold_back <- function(task) {
+  if (!is.null(task$batches)) return(task)
+  held <- hold_model(task$model)
+  if (!identical(held, task$model)) task[c("free_model", "model")] <- list(task$model, held)
+  task
+}
+
+is_held_back <- function(task) !is.null(task$free_model)
+
+free_task <- function(task) {
+  task$model <- task$free_model
+  task["free_model"] <- list(NULL)
+  task
+}
+
+# Components stand where the bound is flat and no move improves them; in time for what is freed to
+# settle, too.
+is_free_due <- function(task, state) {
+  if (state$iteration >= task$max_iter / 2) return(TRUE)
+  is_cold(state) && is_flat(task, state) && (!task$control$mend || isTRUE(state$is_mended))
+}
+
+# The state with nothing held fixed from here on: bounds rise again, and moves may be of use.
+free_state <- function(state) {
+  state$bounds <- numeric()
+  state["is_mended"] <- list(NULL)
+  add_event(state, "freed")
+}
+
+# An event of the last iteration, in the trace.
+add_event <- function(state, event) {
+  last <- length(state$trace)
+  if (last == 0) return(state)
+  events <- c(state$trace[[last]]$events, paste(event, 1))
+  state$trace[[last]]$events <- paste(events[nzchar(events)], collapse = ", ")
   state
 }
 

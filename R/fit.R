@@ -110,7 +110,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   # Interrupts arrive in until_cut(), which awaits them; one that is late finds the fit complete.
   suspendInterrupts({
     state <- with_memory(first_state(task, start), "A fit of %s", task_size(task))
-    state <- finish(task, if (is.null(state$cut)) run_em(task, state) else state)
+    if (is.null(state$cut)) state <- run_em(if (is.null(start)) hold_back(task) else task, state)
+    state <- finish(task, state)
     if (control$progress) cat("\n")
     fit <- new_fit(task, state, data)
     late <- until_cut(Inf, TRUE, Sys.sleep(0))

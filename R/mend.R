@@ -20,10 +20,14 @@ flat_tol <- 8e-4
 n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)
 
 is_mend_due <- function(task, state) {
-  n <- length(state$bounds)
   if (!task$control$mend || isTRUE(state$is_mended) || !is.null(task$batches)) return(FALSE)
-  if (!is_cold(state) || n < 2 * flat_window) return(FALSE)
-  if (state$iteration + trial_iterations > task$max_iter) return(FALSE)
+  if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
+  is_flat(task, state)
+}
+
+is_flat <- function(task, state) {
+  n <- length(state$bounds)
+  if (n < 2 * flat_window) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
   recent - before <= flat_tol * n_numbers(task)

@@ -63,6 +63,12 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE
   )
 }
 
+# Binary sparse coding with as many latents as a model, and its settings as far as it has them.
+binary_of <- function(model) {
+  common <- intersect(names(model$settings), names(formals(model_binary_sparse)))
+  do.call(model_binary_sparse, c(list(model$n_latents), model$settings[common]))
+}
+
 #' @export
 gps_bind.gps_binary_sparse <- function(model, y) {
   shared <- model$settings$shared_prob

@@ -122,6 +122,17 @@ gps_init.gps_max_spike_slab <- function(model, y) {
     linear[setdiff(names(linear), c("W", "pi"))])
 }
 
+# Where few components are on in the same dimension their maximum is their sum.
+#' @export
+simple_model.gps_max_spike_slab <- function(model) binary_of(model)
+
+#' @export
+from_simple.gps_max_spike_slab <- function(model, params) {
+  unit <- rep(1, model$n_latents)
+  params$W <- pmax(params$W, model$options$options[3])
+  c(params, list(mu = unit, psi = simple_variance * unit))
+}
+
 #' @export
 gps_mend.gps_max_spike_slab <- function(model, params, stats, progress = NULL) set_gauge(params)
 

@@ -32,7 +32,11 @@
 #' least 1e-8 of the mean square of z_h by the old ones; a latent that is on for less than one data
 #' point in all keeps both. Full `Psi`: mean and covariance of the expected intensities of all
 #' latents, where those that are off are predicted from those that are on. Both never lower the
-#' bound; the second needs more iterations.
+#' bound; the second needs more iterations. A fit from scratch holds the correlations of a full
+#' `Psi` at 0, as with a diagonal one, until its components stand: until the bound is flat and
+#' mending has ended, at the latest for half of `max_iter`. In minibatches they are free after the
+#' short starts, and from the beginning where a `start` is given. The trace says when ("freed" among
+#' its events).
 #'
 #' `W_h` may be multiplied by any number by which `mu_h` is divided. [gps_mend()] settles this after
 #' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.
@@ -101,6 +105,17 @@ gps_bind.gps_spike_slab <- function(model, y) {
                           intercept_options(model, moments)))
 }
 
+# Correlations wait until the components stand: a full psi explains mixtures of causes by correlated
+# values about as well as the causes themselves, and begins with components that are as good as any.
+#' @export
+hold_model.gps_spike_slab <- function(model) {
+  if (model$settings$covariance == "full") model$options$options[3] <- held_form
+  model
+}
+
+# HELD_COVARIANCE of src/model_spike_slab.c.
+held_form <- 2
+
 #' @export
 gps_init.gps_spike_slab <- function(model, y) {
   n_latents <- model$n_latents
@@ -110,6 +125,21 @@ gps_init.gps_spike_slab <- function(model, y) {
     list(mu = rep(1, n_latents),
          psi = if (model$settings$covariance == "full") diag(psi, n_latents) else psi),
     linear[setdiff(names(linear), c("W", "pi"))])
+}
+
+# With values all the same, what they vary by is noise, which lets components form before values
+# explain all that there is.
+#' @export
+simple_model.gps_spike_slab <- function(model) binary_of(model)
+
+# Values of mean 1 have this variance, half as much spread as size.
+simple_variance <- 0.25
+
+#' @export
+from_simple.gps_spike_slab <- function(model, params) {
+  psi <- rep(simple_variance, model$n_latents)
+  if (model$settings$covariance == "full") psi <- diag(psi, model$n_latents)
+  c(params, list(mu = rep(1, model$n_latents), psi = psi))
 }
 
 #' @export

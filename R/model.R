@@ -108,6 +108,13 @@ bind_model <- function(model, y) UseMethod("gps_bind")
 mstep_model <- function(model, params, stats) UseMethod("gps_mstep")
 mend_model <- function(model, params, stats, progress) UseMethod("gps_mend")
 
+# The model as a fit from scratch begins with it: what would only disturb before components stand is
+# held fixed. Its parameters have the shapes of the model's own.
+hold_model <- function(model) UseMethod("hold_model")
+
+#' @export
+hold_model.default <- function(model) model
+
 # Whether a class of the model has a method of its own, here or in another package, for a generic of
 # this one. getS3method() knows a generic by its call of UseMethod() only where that comes last.
 has_method <- function(model, generic) {

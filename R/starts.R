@@ -21,8 +21,7 @@ choose_start <- function(task) {
   memory <- NULL
   cut <- NULL
   for (number in seq_along(states)) {
-    state <- until_cut(Inf, has_fit(short), begin_state(short, number, memory))
-    if (!is_cut(state)) state <- run_em(lean_task(short), state)
+    state <- run_start(short, number, memory)
     cut <- if (is_cut(state)) state else state$cut
     if (!is.null(state$complete)) states[[number]] <- state
     if (!is.null(cut) || elapsed() > task$deadline) break
@@ -43,6 +42,54 @@ choose_start <- function(task) {
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state
 }
+
+# A short start: the model's own, or one begun with a simpler model where there is one. What cuts it
+# short before it has an E-step of its own model leaves nothing of it.
+run_start <- function(short, number, memory) {
+  simple <- if (is_begun_simply(number)) simple_task(short)
+  first <- if (is.null(simple)) short else simple
+  state <- until_cut(Inf, has_fit(short), begin_state(first, number, memory))
+  if (is_cut(state)) return(state)
+  state <- run_em(lean_task(first), state)
+  if (is.null(simple)) return(state)
+  state["complete"] <- list(NULL)
+  if (!is.null(state$cut) || state$status == "time_limit") return(state)
+  state$params <- from_simple(short$model, state$params)[names(short$model$params)]
+  state["value"] <- list(NULL)
+  short$max_iter <- simple$max_iter + simple_iterations
+  run_em(lean_task(short), add_event(state, "simpler"))
+}
+
+# Two starts of three, and the first is not one of them.
+is_begun_simply <- function(number) number %% 3 != 1
+
+# Iterations of the model itself after those of the simpler one, before bounds are compared; and up
+# to how many states the simpler one is summed over where the model is sampled.
+simple_iterations <- 4L
+simple_states <- 256
+
+# The task of the simpler model; NULL where there is none, or a user's function ranks by parameters
+# that it does not have. What is to be said of the data has been said of the model itself.
+simple_task <- function(short) {
+  model <- simple_model(short$model)
+  if (is.null(model) || inherits(short$selector, "gps_selector_custom")) return(NULL)
+  short$model <- suppressWarnings(bind_model(model, short$moments), classes = "gps_warning")
+  if (count_states(model$rule, short$n_selected, short$max_active) <= simple_states) {
+    short$method <- resolve_method(short$control$method, model, short$n_selected, short$max_active)
+  }
+  short$states <- build_states(model, short$n_selected, short$max_active, short$method)
+  short
+}
+
+# A model of as many latents that is easier to fit, whose components begin those of this one; NULL
+# where there is none.
+simple_model <- function(model) UseMethod("simple_model")
+
+#' @export
+simple_model.default <- function(model) NULL
+
+# Parameters of the model, in any order, from those of the simpler one.
+from_simple <- function(model, params) UseMethod("from_simple")
 
 # The state that the main run begins with, after a short start. Where the starts were cut short it
 # is the end of the fit if it has a complete E-step of all data points; else there is still one to
@@ -80,7 +127,7 @@ restrict_unseen <- function(task, rows) {
 
 # The task that a start runs with.
 lean_task <- function(short) {
-  short$model <- start_model(short$model, n_points(short$y))
+  short$model <- start_model(hold_model(short$model), n_points(short$y))
   short
 }
 

@@ -15,8 +15,12 @@ static const char *const inputs[] = {"W",         "pi",       "mu",     "psi",  
                                      "intercept", "options",  "centre", "gram", "proj",
                                      "prior",     "y_square", NULL};
 
-/* options: is pi shared, floor of sigma2, is Psi full, is there an intercept */
-enum { SHARED_PROB, SIGMA2_FLOOR, FULL, HAS_INTERCEPT };
+/* options: is pi shared, floor of sigma2, form of Psi, is there an intercept */
+enum { SHARED_PROB, SIGMA2_FLOOR, FORM, HAS_INTERCEPT };
+
+/* Forms of Psi: variances [H], a covariance [H x H], or a covariance whose correlations are held at
+ * 0, with which everything is as with variances. */
+enum { VARIANCES, COVARIANCE, HELD_COVARIANCE };
 
 enum { COUNT, DATA_SQUARE, ON, VALUE, VALUE_VALUE, DATA_VALUE, PULL, PULL_PULL, DATA_SUM };
 static const char *const stats_names[] = {"count",       "data_square", "on",   "value",
@@ -37,7 +41,12 @@ static linear_params params_of(const gps_problem *problem) {
   return params;
 }
 
-static int is_full(const gps_problem *problem) { return problem->input[OPTIONS][FULL] != 0; }
+static int form_of(const gps_problem *problem) { return (int)problem->input[OPTIONS][FORM]; }
+
+static int is_matrix(const gps_problem *problem) { return form_of(problem) != VARIANCES; }
+
+/* Whether slabs are correlated. */
+static int is_full(const gps_problem *problem) { return form_of(problem) == COVARIANCE; }
 
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const linear_params params = params_of(problem);
@@ -67,7 +76,7 @@ GPS_INLINE slab_latent latent_of(const gps_problem *problem, const gps_point *po
                               problem->input[PROJ][h + (size_t)point->index * n_latents] *
                                   precision,
                               problem->input[MU][h], problem->input[GRAM][diagonal] * precision,
-                              problem->input[PSI][is_full(problem) ? diagonal : h]};
+                              problem->input[PSI][is_matrix(problem) ? diagonal : h]};
   return latent;
 }
 
@@ -228,8 +237,23 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 
 static size_t mstep_scratch(const gps_problem *problem) {
   const size_t linear = linear_mstep_scratch(problem);
-  const size_t slabs = slab_mstep_scratch((size_t)problem->shape.n_latents, is_full(problem));
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  const size_t own = slab_mstep_scratch(n_latents, is_full(problem));
+  const size_t slabs = own > 2 * n_latents ? own : 2 * n_latents;
   return linear > slabs ? linear : slabs;
+}
+
+/* The M-step of variances that stand on the diagonal of a matrix; scratch: 2 n_latents numbers. */
+static void held_mstep(const gps_problem *problem, const double *const *stats,
+                       double *const *params_new, int *events, double *scratch) {
+  const size_t n_latents = (size_t)problem->shape.n_latents;
+  double *old = scratch, *new = scratch + n_latents;
+  for (size_t h = 0; h < n_latents; h++) old[h] = problem->input[PSI][h * (n_latents + 1)];
+  const slab_params slabs = {problem->input[MU], old};
+  slab_independent_mstep(n_latents, &slabs, stats[ON], stats[VALUE], stats[VALUE_VALUE],
+                         params_new[MU], new, events + EVENT_PSI, events + EVENT_KEPT);
+  memset(params_new[PSI], 0, n_latents * n_latents * sizeof *params_new[PSI]);
+  for (size_t h = 0; h < n_latents; h++) params_new[PSI][h * (n_latents + 1)] = new[h];
 }
 
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
@@ -248,6 +272,10 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats,
   if (is_full(problem)) {
     return slab_correlated_mstep(n_latents, &slabs, stats[COUNT][0], stats[PULL], stats[PULL_PULL],
                                  params_new[MU], params_new[PSI], events + EVENT_PSI, scratch);
+  }
+  if (is_matrix(problem)) {
+    held_mstep(problem, stats, params_new, events, scratch);
+    return GPS_OK;
   }
   slab_independent_mstep(n_latents, &slabs, stats[ON], stats[VALUE], stats[VALUE_VALUE],
                          params_new[MU], params_new[PSI], events + EVENT_PSI, events + EVENT_KEPT);

@@ -185,3 +185,107 @@ test_that("a start on fewer points than clusters is refused", {
     "start on 4 data points cannot have 6 clusters", class = "gps_error_argument"
   )
 })
+
+# The bounds of one start in the trace.
+bounds_of_start <- function(fit, number) fit$trace$bound[fit$trace$start == number]
+
+slab_models <- list(model_spike_slab(6), model_spike_slab(6, "full", FALSE),
+                    model_spike_slab(6, intercept = TRUE), model_max_spike_slab(6))
+
+test_that("two starts of three begin as binary sparse coding, and are judged by the model itself", {
+  set.seed(31)
+  y <- simulate_bars(80, size = 3, value = 5)$y
+  run <- function(model) {
+    set.seed(1)
+    gps_fit(y, model, selector_handcrafted(FALSE), 3,
+            control = gps_control(max_iter = 0, n_starts = 3, trace = TRUE, progress = FALSE))
+  }
+  for (model in slab_models) {
+    fit <- run(model)
+    simple <- run(binary_of(model))
+    expect_identical(as.integer(table(fit$trace$start)), c(12L, 16L, 16L))
+    for (number in 2:3) {
+      expect_identical(bounds_of_start(fit, number)[1:12], bounds_of_start(simple, number))
+      expect_identical(which(fit$trace$events[fit$trace$start == number] == "simpler 1"), 12L)
+    }
+    last <- vapply(1:3, function(number) utils::tail(bounds_of_start(fit, number), 1), 1)
+    expect_near(fit$starts$bound_per_point, last / 80, 1e-12)
+    expect_false("simpler 1" %in% fit$trace$events[fit$trace$start == 1])
+  }
+  # Mixtures have no simpler model, and binary sparse coding is the simplest.
+  expect_null(simple_model(model_gaussian_mixture(2)))
+  expect_null(simple_model(model_binary_sparse(2)))
+})
+
+test_that("what the simpler model hands on has the model's shapes, in any unit of the data", {
+  set.seed(32)
+  y <- simulate_bars(60, size = 3, value = 5)$y
+  for (model in slab_models) for (unit in 2^c(0, -40, 40)) {
+    bound <- gps_bind(model, unit * y)
+    params <- gps_init(gps_bind(binary_of(model), unit * y), unit * y)
+    params$W[1, 1] <- -1
+    handed <- from_simple(bound, params)[names(bound$params)]
+    expect_identical(check_all_params(bound, handed, "params"), handed)
+    kept <- intersect(names(handed), c("pi", "sigma2", "intercept"))
+    expect_identical(handed[kept], params[kept])
+    is_max <- inherits(model, "gps_max_spike_slab")
+    expect_identical(handed$W[1, 1], if (is_max) bound$options$options[3] else -1)
+    expect_identical(handed$W[-1], if (is_max) pmax(params$W, handed$W[1, 1])[-1] else params$W[-1])
+  }
+})
+
+test_that("a user's ranking sees the parameters of its own model alone", {
+  ranking <- selector_custom(function(params, y) {
+    stopifnot(length(params$mu) == 6)
+    y %*% params$W
+  })
+  set.seed(1)
+  fit <- gps_fit(bars_of(), model_spike_slab(6), ranking, 3,
+                 control = gps_control(max_iter = 1, n_starts = 3, trace = TRUE,
+                                       progress = FALSE))
+  expect_identical(as.integer(table(fit$trace$start)), c(1L, 12L, 12L, 12L))
+})
+
+test_that("a start that is cut short while its model is the simpler one leaves nothing", {
+  task <- new_task(t(bars_of()), model_spike_slab(6), selector_handcrafted(), 3, NULL,
+                   gps_control(n_starts = 3, n_threads = 1, progress = FALSE))
+  short <- restrict_task(task, NULL)
+  short$deadline <- 0
+  expect_identical(run_start(short, 1, NULL)$complete$params$mu, rep(1, 6))
+  expect_null(run_start(short, 2, NULL)$complete)
+  set.seed(1)
+  fit <- gps_fit(bars_of(), model_spike_slab(6), selector_handcrafted(), 3,
+                 control = gps_control(time_limit = 1e-9, progress = FALSE))
+  expect_identical(fit$status, "time_limit")
+  expect_length(coef(fit)$mu, 6)
+})
+
+# Bars found of ten, on the average of the seeds, and by how much the truth is better at least.
+find_few_bars <- function(seeds, kind) {
+  found <- vapply(seeds, function(seed) {
+    set.seed(seed)
+    bars <- simulate_bars(100, kind, psi = 0.1)
+    model <- (if (kind == "spike_slab") model_spike_slab else model_max_spike_slab)(10)
+    set.seed(1)
+    fit <- gps_fit(bars$y, model)
+    truth <- list(W = bars$W, mu = rep(1, 10), psi = rep(0.1, 10), sigma2 = 2)
+    best <- gps_fit(bars$y, model, start = truth)$bound
+    c(sum(match_components(fit$params$W, bars$W)$matched), (best - fit$bound) / 100)
+  }, numeric(2))
+  list(n_found = mean(found[1, ]), loss = max(found[2, ]))
+}
+
+test_that("a hundred points show ten bars to models with values", {
+  for (kind in c("spike_slab", "max_spike_slab")) {
+    found <- find_few_bars(2:4, kind)
+    expect_identical(found$n_found, 10)
+    expect_lt(found$loss, 0.2)
+  }
+})
+
+test_that("a hundred points of many data sets show ten bars to models with values", {
+  skip_unless_full()
+  for (kind in c("spike_slab", "max_spike_slab")) {
+    expect_gte(find_few_bars(1:20, kind)$n_found, 9.75)
+  }
+})
