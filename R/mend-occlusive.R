@@ -20,6 +20,7 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   stretched <- stretch_masks(params, notes, progress)
   params <- stretched$params
   notes <- stretched$notes
+  if (!progress$is_early) params <- trim_masks(model, params, stats, notes$age)
   repair <- list(params = params, relabel = NULL, labels = NULL, notes = notes,
                  events = c(recentred = 0L, reseeded = 0L, merged = 0L, retired = 0L))
   if (progress$is_polishing) return(repair)
@@ -55,10 +56,29 @@ stretch_masks <- function(params, notes, progress) {
   list(params = params, notes = notes)
 }
 
+# Pixels of components that look like the background, which explains them as well without features
+# of their own: a mask is nearly free to own them or not (where another component covers one too,
+# odds of 1 against 999 cost nothing), and stays as it began. Those whose removal costs the bound
+# less than half of log N for each parameter, features and mask, go. The cost is an upper limit, as
+# the states of the images could change, and adds up over pixels.
+trim_masks <- function(model, params, stats, age) {
+  if (clutter_form(model$clutter) == "background") return(params)
+  removal <- aperm(array(stats$removal, c(model$size, model$n_components)), c(3, 1, 2))
+  least <- 0.5 * (model$n_channels + 1) * log(max(stats$count, 2))
+  is_spare <- removal > -least
+  # A component that does not stand by itself is not made better by losing its mask.
+  n_left <- rowSums(matrix(!is_spare & params$alpha > 0.5, model$n_components))
+  params$alpha[is_spare & age >= trial_age & n_left >= least_pixels(model)] <- lowest_alpha
+  params
+}
+
+# A component that owns fewer pixels is none.
+least_pixels <- function(model) ceiling(min(8, 0.1 * prod(model$size)))
+
 # Components that nearly nobody uses or that own hardly a pixel.
 find_dead <- function(model, params, stats, age) {
   n_owned <- rowSums(matrix(params$alpha > 0.5, model$n_components))
-  is_small <- n_owned < ceiling(min(8, 0.1 * prod(model$size)))
+  is_small <- n_owned < least_pixels(model)
   which(age >= trial_age & (stats$on < lowest_share * stats$count | is_small))
 }
 

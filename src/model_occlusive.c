@@ -20,6 +20,7 @@ static const char *const stats_names[] = {"count",
                                           "background_count",
                                           "background_data",
                                           "background_square",
+                                          "removal",
                                           NULL};
 
 /* Beyond these, products of a few terms could leave the range of numbers. */

@@ -56,7 +56,8 @@ enum {
   EXPOSURE,     /* sum of 1 / (1 + odds of all that cover the pixel), clutter apart where shared */
   BACKGROUND_COUNT,
   BACKGROUND_DATA,
-  BACKGROUND_SQUARE
+  BACKGROUND_SQUARE,
+  REMOVAL /* what the log joint would gain if a component's pixel had odds 0; 0 while tempered */
 };
 
 /* Lanes of doubles and of floats that a column of a window is padded to, with odds 0. */
@@ -137,8 +138,12 @@ typedef struct {
   double *owned;  /* [n_window] */
   double *exposure; /* [n_window] */
   double *inverse;  /* [n_window] 1 / cover, on average */
+  double *removal;  /* [n_window] */
   double *rest;     /* [n_pixels] what no component owns */
 } occlusive_point;
+
+/* log(exp(a) + exp(b)) */
+double occlusive_log_add(double a, double b);
 
 /* Doubles that a point takes. */
 size_t occlusive_point_size(const occlusive *it, size_t n_slots);
@@ -159,7 +164,7 @@ void occlusive_beyond(const occlusive *it, const double *y, size_t first, size_t
 void occlusive_fill_slot(const occlusive *it, const occlusive_point *at, size_t slot, int latent);
 
 /* cover and chance of the window of `slot` under the components of the slots on [n_on], of the
- * first n_on slots where on is NULL; itself among them only where it is listed. */
+ * first n_on slots where on is NULL; without its own, should it be among them. */
 void occlusive_cover(const occlusive *it, const occlusive_point *at, size_t slot, int n_on,
                      const int *on);
 

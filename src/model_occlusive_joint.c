@@ -11,7 +11,7 @@
 
 size_t occlusive_point_size(const occlusive *it, size_t n_slots) {
   return it->n_plane * (size_t)(it->n_channels + 2) + 2 * it->n_pixels +
-         (2 * it->n_window + 3) * n_slots + 5 * it->n_window;
+         (2 * it->n_window + 3) * n_slots + 6 * it->n_window;
 }
 
 occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *scratch) {
@@ -26,14 +26,14 @@ occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *
   at.owned = at.chance + it->n_window;
   at.exposure = at.owned + it->n_window;
   at.inverse = at.exposure + it->n_window;
-  at.clean = at.inverse + it->n_window;
+  at.removal = at.inverse + it->n_window;
+  at.clean = at.removal + it->n_window;
   at.rest = at.clean + it->n_pixels;
   at.place = at.rest + it->n_pixels;
   return at;
 }
 
-/* log(exp(a) + exp(b)) */
-static double log_add(double a, double b) {
+double occlusive_log_add(double a, double b) {
   const double top = a > b ? a : b, low = a > b ? b : a;
   return top == -HUGE_VAL ? top : top + log1p(exp(low - top));
 }
@@ -100,7 +100,7 @@ GPS_INLINE double thin_out(double clutter, double beyond) {
 
 /* log(p_0 / c) from the exponent of a pixel. */
 static double log_base(const occlusive *it, double exponent, double beyond) {
-  return log_add(it->log_open + exponent, log_loose(it, beyond));
+  return occlusive_log_add(it->log_open + exponent, log_loose(it, beyond));
 }
 
 /* exponent -> clean, beyond -> loose. */
@@ -188,7 +188,7 @@ static void finish_logs(const occlusive *it, const double *base, const double *l
     double *to = weight + lanes * b;
     for (size_t a = 0; a < lanes; a++) {
       const double gaussian = to[a] + it->own_log_open + from[a];
-      const double total = it->is_shared ? log_add(gaussian, clutter[a]) : gaussian;
+      const double total = it->is_shared ? occlusive_log_add(gaussian, clutter[a]) : gaussian;
       own[a + lanes * b] = exp(gaussian - total);
       to[a] = total + o[a];
     }
@@ -230,7 +230,7 @@ static void log_add_rectangle(size_t lanes, size_t n_rows, size_t n_cols, const 
                               double *to) {
   for (size_t b = 0; b < n_cols; b++) {
     for (size_t a = 0; a < n_rows; a++)
-      to[a + lanes * b] = log_add(to[a + lanes * b], from[a + lanes * b]);
+      to[a + lanes * b] = occlusive_log_add(to[a + lanes * b], from[a + lanes * b]);
   }
 }
 
@@ -259,7 +259,10 @@ void occlusive_cover(const occlusive *it, const occlusive_point *at, size_t slot
     at->cover[i] = it->is_safe ? 0 : 1;
     at->chance[i] = 1;
   }
-  for (int k = 0; k < n_on; k++) add_cover(it, at, slot, (size_t)(on ? on[k] : k));
+  for (int k = 0; k < n_on; k++) {
+    const size_t other = (size_t)(on ? on[k] : k);
+    if (other != slot) add_cover(it, at, slot, other);
+  }
 }
 
 /* The exponent of a positive normal number goes to *power, its mantissa in [1, 2) stays. */
@@ -307,7 +310,7 @@ static double log_gain(size_t n, const double *cover, const double *chance, cons
   double sum = 0;
   for (size_t i = 0; i < n; i++) {
     if (odds[i] == 0) continue;
-    sum += log_add(cover[i], weight[i]) - cover[i] - log1p(odds[i] / chance[i]);
+    sum += occlusive_log_add(cover[i], weight[i]) - cover[i] - log1p(odds[i] / chance[i]);
   }
   return sum;
 }

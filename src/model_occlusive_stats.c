@@ -1,6 +1,7 @@
 /* Who owns which pixel of a data point of model E, and what that adds to the statistics. Reached
  * through the table model_occlusive only. */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "model_occlusive.h"
@@ -9,39 +10,90 @@
 /* Probabilities that are left out add up to less. */
 #define NEGLIGIBLE 1e-13
 
-/* owned += q times the share of `weight` in cover, exposure += q / chance, inverse += q / cover. */
+#define LOG_2 0.69314718055994530942
+
+/* What a state of probability q, cover and chance without this component, adds: to owned its share
+ * of each pixel, to exposure 1 / chance and to inverse 1 / cover, these with it. */
 GPS_CLONES static void share_window(size_t n, double q, const double *restrict weight,
-                                    const occlusive_point *at) {
+                                    const double *restrict odds, const occlusive_point *at) {
   const double *restrict cover = at->cover, *restrict chance = at->chance;
   double *restrict owned = at->owned, *restrict exposure = at->exposure;
   double *restrict inverse = at->inverse;
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
-    const double part = q / cover[i];
+    const double part = q / (cover[i] + weight[i]);
     owned[i] += part * weight[i];
-    exposure[i] += q / chance[i];
+    exposure[i] += q / (chance[i] + odds[i]);
     inverse[i] += part;
   }
 }
 
-static void share_window_logs(size_t n, double q, const double *weight, const occlusive_point *at) {
+static void share_window_logs(size_t n, double q, const double *weight, const double *odds,
+                              const occlusive_point *at) {
   for (size_t i = 0; i < n; i++) {
-    at->owned[i] += q * exp(weight[i] - at->cover[i]);
-    at->exposure[i] += q / at->chance[i];
-    at->inverse[i] += q * exp(-at->cover[i]);
+    const double total = occlusive_log_add(at->cover[i], weight[i]);
+    at->owned[i] += q * exp(weight[i] - total);
+    at->exposure[i] += q / (at->chance[i] + odds[i]);
+    at->inverse[i] += q * exp(-total);
   }
 }
 
-/* owned, exposure and inverse of the window of `slot`, over all states that hold it. Returns
- * whether there is anything. */
+/* log(x) of a positive normal number, to an absolute error of 1e-14. */
+GPS_INLINE double quick_log(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  /* The power of two that leaves a mantissa between sqrt(1/2) and sqrt(2). */
+  const uint64_t shifted = bits + 0x00095f619980c433u;
+  const int64_t power = (int64_t)(shifted >> 52) - 1023;
+  const uint64_t low = (shifted & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu;
+  double mantissa;
+  memcpy(&mantissa, &low, sizeof mantissa);
+  const double s = (mantissa - 1) / (mantissa + 1), z = s * s;
+  double p = 1.0 / 17;
+  p = p * z + 1.0 / 15;
+  p = p * z + 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  p = p * z + 1;
+  return (double)power * LOG_2 + 2 * s * p;
+}
+
+/* removal += q times what the log of each pixel's density gains without this component there. */
+GPS_CLONES static void remove_window(size_t n, double q, const double *restrict weight,
+                                     const double *restrict odds, const occlusive_point *at) {
+  const double *restrict cover = at->cover, *restrict chance = at->chance;
+  double *restrict removal = at->removal;
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) {
+    const double before = cover[i] + weight[i], prior = (chance[i] + odds[i]) / chance[i];
+    removal[i] += q * quick_log(cover[i] / before * prior);
+  }
+}
+
+static void remove_window_logs(size_t n, double q, const double *weight, const double *odds,
+                               const occlusive_point *at) {
+  for (size_t i = 0; i < n; i++) {
+    const double before = occlusive_log_add(at->cover[i], weight[i]);
+    at->removal[i] += q * (at->cover[i] - before + log1p(odds[i] / at->chance[i]));
+  }
+}
+
+/* owned, exposure and inverse of the window of `slot`, over all states that hold it, and removal if
+ * asked for. Returns whether there is anything. */
 static int share_slot(const occlusive *it, const occlusive_point *at, const gps_states *states,
-                      const double *prob, int slot) {
+                      const double *prob, int slot, int with_removal) {
   const double lowest = NEGLIGIBLE / states->n_states;
   int is_any = 0;
   if (at->place[3 * slot] < 0) return 0;
+  const double *weight = at->weight + it->n_window * (size_t)slot;
+  const double *odds = it->odds + it->n_window * (size_t)at->place[3 * slot];
   memset(at->owned, 0, it->n_window * sizeof *at->owned);
   memset(at->exposure, 0, it->n_window * sizeof *at->exposure);
   memset(at->inverse, 0, it->n_window * sizeof *at->inverse);
+  memset(at->removal, 0, it->n_window * sizeof *at->removal);
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     int is_on = 0;
@@ -49,8 +101,9 @@ static int share_slot(const occlusive *it, const occlusive_point *at, const gps_
     if (!is_on || prob[m] < lowest) continue;
     is_any = 1;
     occlusive_cover(it, at, (size_t)slot, states->n_active[m], active);
-    (it->is_safe ? share_window_logs : share_window)(it->n_window, prob[m],
-                                                     at->weight + it->n_window * (size_t)slot, at);
+    (it->is_safe ? share_window_logs : share_window)(it->n_window, prob[m], weight, odds, at);
+    if (!with_removal) continue;
+    (it->is_safe ? remove_window_logs : remove_window)(it->n_window, prob[m], weight, odds, at);
   }
   return is_any;
 }
@@ -100,9 +153,12 @@ GPS_CLONES static void add_owned(const occlusive *it, const occlusive_point *at,
     double *restrict count = stats[OWNED] + first;
     double *restrict exposure = stats[EXPOSURE] + first;
     double *restrict square = stats[OWNED_SQUARE] + first;
+    const double *restrict removed = at->removal + it->lanes * b;
+    double *restrict removal = stats[REMOVAL] + first;
     for (size_t a = 0; a < n_rows; a++) {
       count[a] += owned[a];
       exposure[a] += exposed[a];
+      removal[a] += removed[a];
     }
     for (size_t c = 0; c < n_channels; c++) {
       const double *restrict y = at->data + it->n_plane * c + corner + it->stride * b;
@@ -150,7 +206,7 @@ gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *poi
   const occlusive_point at = occlusive_slots_in(&it, states, scratch);
   begin_rest(&it, &at);
   for (int slot = 0; slot < states->n_slots; slot++) {
-    if (!share_slot(&it, &at, states, prob, slot)) continue;
+    if (!share_slot(&it, &at, states, prob, slot, problem->beta == 1)) continue;
     const double *place = at.place + 3 * slot;
     add_window(&it, place, at.owned, NULL, -1, at.rest);
     remove_clutter(&it, &at, slot);
@@ -183,7 +239,7 @@ gps_status occlusive_describe(const gps_problem *problem, const gps_point *point
   begin_rest(&it, &at);
   memset(response, 0, (size_t)problem->shape.n_dims * sizeof *response);
   for (int slot = 0; slot < states->n_slots; slot++) {
-    if (!share_slot(&it, &at, states, prob, slot)) continue;
+    if (!share_slot(&it, &at, states, prob, slot, 0)) continue;
     const double *place = at.place + 3 * slot;
     add_window(&it, place, at.owned, NULL, -1, at.rest);
     for (int c = 0; c < it.n_channels; c++) {

@@ -119,14 +119,14 @@ static void test_gains(double tolerance) {
 /* A parent that is not in the template changes nothing, and no number is read that was not
  * written. */
 static void test_statistics(void) {
-  static double stats[9][4 * 3 * K * MAX_WINDOW];
+  static double stats[10][4 * 3 * K * MAX_WINDOW];
   const gps_states *states = all_states();
   const int n_pixels = (int)(the_case.options[HEIGHT] * the_case.options[WIDTH]);
   const int latent[SLOTS] = {1, 4 + n_pixels, -1, 2 + 2 * n_pixels};
   const gps_point point = {0, the_case.y, NULL, latent};
   const int no_parent[STATES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
   gps_states orphans = *states;
-  double joint[STATES], alone[STATES], prob[STATES] = {0}, *stat[9], mean[SLOTS];
+  double joint[STATES], alone[STATES], prob[STATES] = {0}, *stat[10], mean[SLOTS];
   static double response[3 * MAX_PIXELS];
   poison();
   model_occlusive.log_joint(&the_case.problem, &point, states, joint, scratch);
@@ -138,7 +138,7 @@ static void test_statistics(void) {
     if (m < 4) prob[m] = 0.25;
   }
   memset(stats, 0, sizeof stats);
-  for (int i = 0; i < 9; i++) stat[i] = stats[i];
+  for (int i = 0; i < 10; i++) stat[i] = stats[i];
   CHECK(model_occlusive.accumulate(&the_case.problem, &point, states, prob, stat, scratch) ==
         GPS_OK);
   CHECK(model_occlusive.describe(&the_case.problem, &point, states, prob, mean, response,

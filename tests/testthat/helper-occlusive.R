@@ -120,6 +120,11 @@ brute_force_occlusive <- function(model, params, y, selected, max_active = ncol(
             stats$owned_data[i, j, , h] <- stats$owned_data[i, j, , h] + own * pixels[at, ]
             stats$owned_square[i, j, h] <- stats$owned_square[i, j, h] + own * sum(pixels[at, ]^2)
             stats$exposure[i, j, h] <- stats$exposure[i, j, h] + exposed[at]
+            log_sum <- function(x) max(x) + log(sum(exp(x - max(x))))
+            lost <- log_sum(terms$terms[at, ]) - log_sum(terms$terms[at, -k - 1])
+            odds <- terms$odds[at, ]
+            stats$removal[i, j, h] <- stats$removal[i, j, h] +
+              prob[m] * (log(sum(odds)) - log(sum(odds[-k - 1])) - lost)
             signal[at, ] <- signal[at, ] + share[at, k + 1] * params$w[h, i, j, ]
           }
         }

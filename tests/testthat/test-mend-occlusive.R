@@ -11,10 +11,11 @@ progress_of <- function(case, is_early = TRUE, iteration = 1L, notes = NULL, ...
        seed = 1:2, is_monotone = FALSE, bound = 0, before = case$params)
 }
 
-# Statistics of a fit that uses every component.
+# Statistics of a fit that uses every component, and every pixel of it.
 busy_stats <- function(case) {
   stats <- gps_estep(case$model, case$params, case$y, case$selected)$stats
   stats$on[] <- 10
+  stats$removal[] <- -1e3
   stats
 }
 
@@ -131,6 +132,32 @@ test_that("of two that are alike at a shift, one goes", {
   polishing <- progress_of(case, FALSE, iteration = 8L, notes = old_notes)
   polishing$is_polishing <- TRUE
   expect_identical(gps_mend(case$model, case$params, stats, polishing)$params, case$params)
+})
+
+test_that("pixels that the background explains as well are taken from masks that stand", {
+  case <- occlusive_case(3, image = c(12, 14), size = c(6, 7), n_channels = 3, n = 300,
+                         n_components = 2)
+  # What removal is, is tested against its definition in test-model-occlusive.R.
+  case$params$alpha[] <- 0.6
+  stats <- gps_estep(case$model, case$params, case$y, case$selected)$stats
+  stats$on[] <- 100
+  stats$removal[] <- -1000
+  stats$removal[, 1:4, 1] <- -0.5 * 4 * log(300) + 1e-6
+  stats$removal[, 1:2, 2] <- 3
+  mend <- function(..., model = case$model, age = 20L) {
+    gps_mend(model, case$params, stats,
+             progress_of(case, ..., notes = list(age = rep(age, 2), taken = NULL)))$params$alpha
+  }
+  trimmed <- case$params$alpha
+  trimmed[1, , 1:4] <- trimmed[2, , 1:2] <- lowest_alpha
+  expect_identical(mend(is_early = FALSE), trimmed)
+  expect_identical(mend(is_early = TRUE), case$params$alpha)
+  stats$removal[, , 2] <- 0
+  expect_identical(mend(is_early = FALSE)[2, , ], case$params$alpha[2, , ])
+  expect_identical(mend(is_early = FALSE, age = 2L), case$params$alpha)
+  old <- gps_bind(model_occlusive(2, c(6, 7), c(12, 14), c(background = 0.05)), case$y)
+  case$params$clutter <- NULL
+  expect_identical(mend(is_early = FALSE, model = old), case$params$alpha)
 })
 
 test_that("steps of masks are lengthened after annealing, while the bound rises", {
