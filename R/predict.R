@@ -19,17 +19,28 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
 #' @param ... nothing; a misspelt name is an error.
 #'
-#' @details The hand-crafted selector and your own rank new data directly, the full one takes all
-#' latents, the random one any. The learned selector is trained on the fit's data and its last
-#' expectations, and ranks by the predictive mean of the Gaussian process; it needs the stored data
-#' (`gps_control(keep_data = TRUE)`), unless all latents are selected anyway, or the process was
-#' approximated by few basis functions, which the fit holds (see `method` in [selector_gp()]). A
-#' prediction does not draw from the session's random numbers: ties are broken by the fit's seed and
-#' the number of the row.
+#' @details New data have no iterations behind them. Where the fit screens (see [gps_screen()]), and
+#' where it leaves that to the model's default, more latents are candidates for them than in the
+#' fit (all, up to 256 of them), and rounds of screening go on from what the last one has selected
+#' until the evidence of the point, the sum of p(s, y) over the states, gains nothing. Without
+#' screening, by `screen = FALSE`, a [selector_custom()] or [selector_full()], the ranking alone
+#' decides. [selector_random()] draws a dozen sets for each point, which keeps the best, as at the
+#' end of a fit.
+#'
+#' The hand-crafted selector and your own rank new data directly. The learned one is trained on the
+#' fit's data and its last expectations, and ranks by the predictive mean of the Gaussian process;
+#' it needs the stored data (`gps_control(keep_data = TRUE)`), unless all latents are selected
+#' anyway, or the process was approximated by few basis functions, which the fit holds (see `method`
+#' in [selector_gp()]). A prediction does not draw from the session's random numbers: what is random
+#' follows from the fit's seed and the point's own values, so that a point is predicted alike, up to
+#' rounding, whatever
+#' other rows there are and in whatever order. Fits of versions before 0.3.0 predict as they did,
+#' by one round (two where components have places) and numbers of rows.
 #'
 #' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
 #' for its own data its chains go on, new data get new chains. The draws follow from the fit's seed
-#' and the number of the row: the same prediction twice is the same, to the last bit. Probabilities
+#' and the number of the row, of new data from their values: the same prediction twice is the same,
+#' to the last bit. Probabilities
 #' are means of p(on | rest).
 #'
 #' The posterior is truncated: a latent that is not selected for a point has the probability 0
@@ -159,6 +170,9 @@ predict_blocks <- function(task, state, predictor) {
 
 # Selected slots of a block and, unless `want` is NULL, the E-step on their states.
 infer_block <- function(task, state, block, want) {
+  if (is.null(state$selected) && !task$is_before_rounds) {
+    block$streams <- .Call(C_streams, task$y, block)
+  }
   inputs <- block_inputs(task$model, state$params, task$y, block)
   selected <- if (is.null(state$selected)) {
     select_new(task, state, block, inputs)
@@ -171,27 +185,6 @@ infer_block <- function(task, state, block, want) {
   }
   c(list(selected = selected), result)
 }
-
-# Selection of data that have none. Where a screen keeps what was selected last there are two
-# rounds: what is hidden by other components shows only beside those that the first has found.
-select_new <- function(task, state, block, inputs) {
-  screen <- task$selector$screen
-  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) {
-    return(select_block(task, state, block, inputs))
-  }
-  first <- task
-  if (is.null(screen$propose)) {
-    first$selector$screen$propose <- first_proposals * as.integer(task$n_selected)
-  }
-  selected <- select_block(first, state, block, inputs)
-  state$selected <- selected
-  block$offset <- 0
-  again <- select_block(task, state, block, inputs)
-  structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
-}
-
-# Best-ranked latents for each slot in the first round: nothing of the point itself is known yet.
-first_proposals <- 30L
 
 # Which slots are on in each state: n_slots x n_states of 0 and 1.
 slots_on <- function(states) {
@@ -244,13 +237,17 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   task <- list(y = y, model = fit$model,
                selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
+               is_before_rounds = isTRUE(fit$ranks_once),
                n_selected = as.integer(fit$n_selected),
                max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
                method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
                states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
                n_threads = resolve_threads(n_threads))
   task$control$monotone <- FALSE
-  if (is_new) task$selector <- train_selector(fit, task)
+  if (is_new) {
+    task$selector <- screen_new(task, fit$selector)
+    task$selector <- train_selector(fit, task)
+  }
   task$blocks <- prediction_blocks(task, type)
   task
 }

@@ -106,12 +106,17 @@ select_block <- function(task, state, block, inputs) {
     return(matrix(fill_up(left, n_latents), n_latents, block$n_points))
   }
   if (!is.null(state$given)) return(block_slots(state$given, block))
-  n_points <- max(16L, as.integer(affinity_doubles / n_latents))
-  if (n_points >= block$n_points) return(select_part(task, state, block, inputs))
+  select_in_parts(task, state, block, inputs, select_part)
+}
+
+# What `select` selects, from parts of a block whose affinities are not too many.
+select_in_parts <- function(task, state, block, inputs, select) {
+  n_points <- max(16L, as.integer(affinity_doubles / task$model$n_latents))
+  if (n_points >= block$n_points) return(select(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
   parts <- lapply(offsets, function(offset) {
     part <- part_block(block, offset, min(n_points, block$n_points - offset))
-    select_part(task, state, part, block_inputs(task$model, state$params, task$y, part))
+    select(task, state, part, block_inputs(task$model, state$params, task$y, part))
   })
   structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))))
 }
@@ -121,9 +126,14 @@ select_block <- function(task, state, block, inputs) {
 affinity_doubles <- 2^21
 
 select_part <- function(task, state, block, inputs) {
-  n_latents <- task$model$n_latents
   affinity <- block_affinity(task$selector, task, state, block, inputs)
-  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
+  select_ranked(task, state, block, inputs, affinity)
+}
+
+select_ranked <- function(task, state, block, inputs, affinity) {
+  n_latents <- task$model$n_latents
+  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration,
+                 streams = block$streams)
   screen <- task$selector$screen
   emptied <- emptied_inputs(inputs)
   if (!is.null(screen)) {

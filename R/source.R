@@ -131,16 +131,18 @@ n_dims <- function(y) if (is_source(y)) y$d else nrow(y)
 # A block of data points. `offset` is where it begins in slots and all else that is kept for each
 # point; `first_row` (0-based) is the number of its first point in the whole, which random streams
 # and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
-# open block of sparse data has its entries besides.
-new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL) {
+# open block of sparse data has its entries besides, one of new data the numbers of its points'
+# `streams`.
+new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
+                      streams = NULL) {
   list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
-       entries = entries)
+       entries = entries, streams = streams)
 }
 
 # The points from `offset` (0-based) on in a block.
 part_block <- function(block, offset, n_points) {
   new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
-            block$entries)
+            block$entries, block$streams[offset + seq_len(n_points)])
 }
 
 # Where a block's points are in slots.

@@ -6,9 +6,11 @@
 # Named by the version that changed the form: functions of a fit's parts that return them changed.
 # A fit of an earlier version goes through all later ones in order; its parts may be anything.
 fit_changes <- list(
-  # Clutter was fixed and the background's alone.
   "0.3.0" = function(parts) {
+    # Clutter was fixed and the background's alone.
     if (inherits(parts$model, "gps_occlusive")) names(parts$model$clutter) <- "background"
+    # New data were ranked once, by rows (R/select-new.R).
+    parts$ranks_once <- TRUE
     parts
   }
 )

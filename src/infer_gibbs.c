@@ -359,7 +359,7 @@ static gps_status sample_point(gibbs_walk *walk, size_t n, const gps_posterior *
   const size_t n_slots = (size_t)walk->states->n_slots, n_keep = (size_t)chain->n_keep;
   const size_t bytes = n_slots * sizeof(double);
   gps_rng rng = gps_rng_stream(chain->seed, chain->start, GPS_PURPOSE_GIBBS,
-                               (uint32_t)problem->iteration, (uint32_t)(problem->first_row + n));
+                               (uint32_t)problem->iteration, gps_stream_of(problem, n));
   gps_status status = GPS_OK;
   if (walk->model->gain_begin)
     status = walk->model->gain_begin(problem, walk->point, walk->scratch);

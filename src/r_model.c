@@ -53,6 +53,10 @@ const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int 
   return sparse;
 }
 
+const int *read_streams(SEXP streams, int n_points) {
+  return streams == R_NilValue ? NULL : view_ints(streams, n_points, "streams");
+}
+
 r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
   const double offset = view_number(list_need(block, "y_offset"), "y_offset");
@@ -64,7 +68,8 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
   const r_block result = {data + (size_t)offset * (size_t)n_dims,
                           (size_t)view_number(list_need(block, "first_row"), "first_row"),
                           (int)n_points,
-                          read_sparse(list_get(block, "entries"), offset, n_points, n_dims)};
+                          read_sparse(list_get(block, "entries"), offset, n_points, n_dims),
+                          read_streams(list_get(block, "streams"), (int)n_points)};
   return result;
 }
 
@@ -102,7 +107,8 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
                                .beta = 1.0,
                                .input = input,
                                .sparse = block.sparse,
-                               .watch = begin_watch()};
+                               .watch = begin_watch(),
+                               .streams = block.streams};
   return problem;
 }
 

@@ -11,17 +11,21 @@ typedef struct {
   size_t first_row; /* global number of its first data point */
   int n_points;
   const gps_sparse *sparse; /* or NULL */
+  const int *streams;       /* [n_points] or NULL */
 } r_block;
 
 /* list(package, symbol) -> the model's table. */
 const gps_model *find_model(SEXP native);
 
-/* list(n_points, first_row, y_offset, entries) of a matrix y with n_dims rows. */
+/* list(n_points, first_row, y_offset, entries, streams) of a matrix y with n_dims rows. */
 r_block read_block(SEXP y, SEXP block, int n_dims);
 
 /* list(start, row, value) of sparse data with n_dims dimensions, from the point `offset` (0-based)
  * on, or NULL. */
 const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int n_dims);
+
+/* Numbers of random streams, one a data point, or NULL. */
+const int *read_streams(SEXP streams, int n_points);
 
 /* The problem of one block. `inputs` is a named list, `lengths` a named vector of declared lengths;
  * an input that is not there is an error, or NULL in the table where may_miss. */

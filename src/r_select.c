@@ -5,7 +5,7 @@
 
 #include "r_model.h"
 
-/* list(seed = two integers, start, iteration) */
+/* list(seed = two integers, start, iteration), and for selection alone `streams` */
 static gps_source read_source(SEXP stream) {
   const int *seed = view_ints(list_need(stream, "seed"), 2, "seed");
   const gps_source source = {{(uint32_t)seed[0], (uint32_t)seed[1]},
@@ -47,6 +47,7 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
   const gps_status status =
       select_latents(value, n_latents, locations.height * locations.width, (size_t)n_points,
                      n_slots, view_number(share, "explore"), &source, first,
+                     read_streams(list_get(stream, "streams"), n_points),
                      view_int(n_threads, "n_threads"), INTEGER(result), &bad_point);
   if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
   to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);

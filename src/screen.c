@@ -324,7 +324,7 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
   int *order = ints + capacity, *given = order + capacity, *probe = given + n_slots;
   screen_work work = {.job = job,
                       .point = &point,
-                      .row = (uint32_t)(job->problem->first_row + index),
+                      .row = gps_stream_of(job->problem, index),
                       .group_size = group_size,
                       .capacity = capacity,
                       .candidate = ints,

@@ -206,7 +206,7 @@ void explore_slots(int *selected, int n_selected, int n_latents, int group_size,
 
 gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
                           int n_selected, double share, const gps_source *source, size_t first_row,
-                          int n_threads, int *selected, size_t *bad_point) {
+                          const int *streams, int n_threads, int *selected, size_t *bad_point) {
   size_t first_bad = n_points;
 #pragma omp parallel for num_threads(n_threads) schedule(static) \
     reduction(min \
@@ -220,7 +220,7 @@ gps_status select_latents(const double *affinity, int n_latents, int group_size,
       if (n < first_bad) first_bad = n;
       continue;
     }
-    const uint32_t row = (uint32_t)(first_row + n);
+    const uint32_t row = streams ? (uint32_t)streams[n] : (uint32_t)(first_row + n);
     int n_filled = select_top_groups(value, n_latents, group_size, n_selected, source, row, slots);
     explore_slots(slots, n_filled, n_latents, group_size, share, source, row);
     sort_slots(slots, n_filled);

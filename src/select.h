@@ -39,10 +39,11 @@ void explore_slots(int *selected, int n_selected, int n_latents, int group_size,
 void sort_slots(int *slot, int n);
 
 /* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order,
- * -1 at the end where there are fewer groups than slots. Returns GPS_NOT_FINITE with the first
- * point that has a NaN in *bad_point. */
+ * -1 at the end where there are fewer groups than slots. streams [n_points] are the numbers of
+ * the points' random streams; NULL: first_row and those after it. Returns GPS_NOT_FINITE with the
+ * first point that has a NaN in *bad_point. */
 gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
                           int n_selected, double share, const gps_source *source, size_t first_row,
-                          int n_threads, int *selected, size_t *bad_point);
+                          const int *streams, int n_threads, int *selected, size_t *bad_point);
 
 #endif

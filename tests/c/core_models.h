@@ -48,7 +48,7 @@ static inline void core_binary_sparse(core_case *it) {
                              it->centre, it->gram, it->proj,   it->prior,  it->y_square};
   for (int i = 0; i < 10; i++) it->input[i] = input[i];
   const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -75,7 +75,7 @@ static inline void core_spike_slab(core_case *it, int kind) {
                              it->options, it->centre, it->gram, it->proj, it->prior,  it->y_square};
   for (int i = 0; i < 12; i++) it->input[i] = input[i];
   const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -122,7 +122,7 @@ static inline void core_mixture(core_case *it, int kind) {
                             it->options, it->whitener, it->log_scale, it->log_base};
   for (int i = 0; i < 9; i++) it->input[i] = input[i];
   const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL};
+      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
   double *prepared[3] = {it->whitener, it->log_scale, it->log_base};
   it->model->prepare(&it->problem, it->y, prepared);

@@ -31,7 +31,8 @@ static inline void prepare_case(max_case *it, double beta) {
   const double *input[12] = {it->w,       it->pi, it->mu,    it->psi,      it->sigma2,   NULL,
                              it->options, NULL,   it->prior, it->log_norm, it->y_square, NULL};
   memcpy(it->input, input, sizeof input);
-  const gps_problem problem = {{it->n_dims, it->n_latents}, 0, 1, beta, 1, it->input, NULL, NULL};
+  const gps_problem problem = {
+      {it->n_dims, it->n_latents}, 0, 1, beta, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
   for (int k = 0; k < LATENTS; k++) it->latent[k] = k < it->n_latents ? k : -1;
   const gps_point point = {0, it->y, NULL, it->latent};

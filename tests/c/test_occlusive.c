@@ -62,7 +62,7 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
   it->sigma2[0] = sigma * sigma;
   it->clutter[0] = clutter;
   const gps_problem problem = {
-      {height * width * n_channels, height * width * K}, 0, 1, 1, 1, it->input, NULL, NULL};
+      {height * width * n_channels, height * width * K}, 0, 1, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
   CHECK(model_occlusive.prepare(&it->problem, it->y, prepared) == GPS_OK);
 }

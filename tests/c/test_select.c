@@ -172,8 +172,8 @@ static void test_block(void) {
   size_t bad_point = 0;
   for (size_t i = 0; i < N_LATENTS * N_POINTS; i++) affinity[i] = floor(4 * sin((double)(i * i)));
   for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
-                         n_threads == 1 ? one : many, &bad_point) == GPS_OK);
+    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, NULL,
+                         n_threads, n_threads == 1 ? one : many, &bad_point) == GPS_OK);
     if (n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
   }
   int n_ordered = 0;
@@ -182,8 +182,8 @@ static void test_block(void) {
   affinity[N_LATENTS * 700 + 3] = NAN;
   affinity[N_LATENTS * 300 + 8] = NAN;
   for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, n_threads,
-                         many, &bad_point) == GPS_NOT_FINITE);
+    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, NULL,
+                         n_threads, many, &bad_point) == GPS_NOT_FINITE);
     CHECK(bad_point == 300);
   }
 }
@@ -194,8 +194,8 @@ static void test_global_rows(void) {
   int a[2], b[4];
   size_t bad_point = 0;
   const double twice[12] = {0};
-  select_latents(affinity, 6, 1, 1, 2, 0.5, &source, 41, 1, a, &bad_point);
-  select_latents(twice, 6, 1, 2, 2, 0.5, &source, 40, 1, b, &bad_point);
+  select_latents(affinity, 6, 1, 1, 2, 0.5, &source, 41, NULL, 1, a, &bad_point);
+  select_latents(twice, 6, 1, 2, 2, 0.5, &source, 40, NULL, 1, b, &bad_point);
   CHECK(memcmp(a, b + 2, sizeof a) == 0);
 }
 
@@ -227,7 +227,7 @@ static void test_groups(void) {
       CHECK(is_right && n_better == n_held - 1);
     }
     size_t bad_point;
-    select_latents(value, N, SIZE, 1, N_GROUPS + 2, 1, &source, row, 1, slots, &bad_point);
+    select_latents(value, N, SIZE, 1, N_GROUPS + 2, 1, &source, row, NULL, 1, slots, &bad_point);
     CHECK(is_ascending(slots, N_GROUPS) && slots[N_GROUPS] == -1 && slots[N_GROUPS + 1] == -1);
   }
 }

@@ -28,6 +28,14 @@ make_fit <- list(
     gps_fit(bars_data()$y, model_binary_sparse(10), selector_gp(kernel_linear()), n_selected = 4,
             max_active = 3, control = quick_control())
   },
+  unscreened = function() {
+    gps_fit(bars_data()$y, model_binary_sparse(10), selector_handcrafted(FALSE), n_selected = 4,
+            control = quick_control())
+  },
+  gp_alone = function() {
+    gps_fit(bars_data()$y, model_binary_sparse(10), selector_gp(kernel_linear(), screen = FALSE),
+            n_selected = 4, max_active = 3, control = quick_control())
+  },
   full = function() {
     gps_fit(bars_data()$y, model_binary_sparse(8, shared_prob = FALSE), selector_full(),
             control = quick_control())

@@ -168,7 +168,7 @@ test_that("images come as an array, a list, one image or plain rows", {
 test_that("the selectors rank new data as they rank the fit's", {
   y <- bars_data()$y
   # Full and hand-crafted, and one's own without memory: the same as within the fit.
-  for (name in c("handcrafted", "full", "custom")) {
+  for (name in c("unscreened", "full", "custom")) {
     fit <- a_fit(name)
     expect_equal(unname(predict(fit, y)), unname(predict(fit)), tolerance = 1e-10)
     expect_equal(sum(predict(fit, y, "loglik")), fit$bound, tolerance = 1e-10)
@@ -184,7 +184,7 @@ test_that("the selectors rank new data as they rank the fit's", {
 })
 
 test_that("the learned selector ranks by the predictive mean of the Gaussian process", {
-  for (name in c("gp", "mixture")) {
+  for (name in c("gp_alone", "mixture")) {
     fit <- a_fit(name)
     set.seed(3)
     y <- t(fit$y)[1:40, ] + rnorm(40 * fit$model$n_dims, sd = 0.1)

@@ -52,7 +52,14 @@ typedef struct {
   const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
   const gps_sparse *sparse;   /* the data of the block once more where they are sparse, or NULL */
   const gps_watch *watch;     /* to be asked where a call may take more than a tenth of a second */
+  const int *streams;         /* [n_points] numbers of random streams; NULL: the global numbers */
 } gps_problem;
+
+/* The number of the random streams of a data point of the block. */
+static inline uint32_t gps_stream_of(const gps_problem *problem, size_t index) {
+  return problem->streams ? (uint32_t)problem->streams[index]
+                          : (uint32_t)(problem->first_row + index);
+}
 
 /* One data point. */
 typedef struct {

@@ -1,0 +1,169 @@
+# Selection of data that a fit has not seen. Nothing is known of such a point but its ranking, and
+# it has no iterations to correct that: candidates are many, and rounds go on, each from what the
+# last one has selected, as long as the evidence of the point grows. A point is selected for by
+# itself: whatever is random belongs to its values (src/r_streams.c), not to its row.
+
+# Rounds after the first at the most, and how many in a row a point may gain nothing before it is
+# left as it is: where candidates or the selection itself are drawn anew, there are more.
+most_rounds <- c(fixed = 10L, drawn = 15L)
+patient_rounds <- c(fixed = 1L, drawn = 3L)
+
+# Random selections beside the first, of which each point keeps the best: as many as the polish of a
+# fit has iterations at least.
+random_rounds <- 2L * settle_window
+
+# Latents on a grid that later rounds are guided to: a share of them, and at least so many.
+guided_share <- 0.02
+least_guided <- 64L
+
+# Best-ranked latents that are candidates in the first round, and where latents are on no grid in
+# all: at least so many, and so many for each slot.
+wide_proposals <- 256L
+wide_for_slot <- 30L
+
+
+# The selector of a prediction: where the model's default is no screen for the fit, there is one for
+# new data. `given` is the selector as the user gave it.
+screen_new <- function(task, given) {
+  selector <- task$selector
+  screens <- inherits(selector, c("gps_selector_gp", "gps_selector_handcrafted"))
+  if (screens && is.null(given$screen) && is.null(selector$screen) && !task$is_before_rounds) {
+    selector$screen <- gps_screen()
+  }
+  selector
+}
+
+select_new <- function(task, state, block, inputs) {
+  if (task$n_selected == task$model$n_latents) return(select_block(task, state, block, inputs))
+  if (task$is_before_rounds) return(select_new_once(task, state, block, inputs))
+  select_in_parts(task, state, block, inputs, select_new_part)
+}
+
+select_new_part <- function(task, state, block, inputs) {
+  affinity <- block_affinity(task$selector, task, state, block, inputs)
+  first <- task
+  first$selector$screen <- first_screen(task)
+  selected <- select_ranked(first, state, block, inputs, affinity)
+  rounds <- plan_rounds(task)
+  if (rounds$most == 0) return(selected)
+  task$selector$screen <- later_screen(task)
+  improve_slots(task, state, block, affinity, selected, rounds)
+}
+
+# How many rounds may follow the first.
+plan_rounds <- function(task) {
+  if (inherits(task$selector, "gps_selector_random")) {
+    most <- if (task$method == "exact") random_rounds else 0L
+    return(list(most = most, patience = most))
+  }
+  screen <- task$selector$screen
+  if (is.null(screen) || !screen$keep) return(list(most = 0L))
+  kind <- if (is.null(task$model$grid)) "fixed" else "drawn"
+  list(most = most_rounds[[kind]], patience = patient_rounds[[kind]])
+}
+
+first_screen <- function(task) {
+  screen <- task$selector$screen
+  if (is.null(screen) || !is.null(screen$propose)) return(screen)
+  screen$propose <- count_wide(task)
+  screen
+}
+
+count_wide <- function(task) {
+  for_slots <- wide_for_slot * as.integer(task$n_selected)
+  min(task$model$n_latents, max(wide_proposals, for_slots))
+}
+
+# What is hidden by other components shows only beside them.
+later_screen <- function(task) {
+  screen <- task$selector$screen
+  if (is.null(screen)) return(screen)
+  if (!is.null(task$model$grid)) {
+    n_guided <- max(task$n_selected, least_guided, ceiling(guided_share * task$model$n_latents))
+    if (is.null(screen$guided)) screen$guided <- c(0L, as.integer(min(most_draws, n_guided)))
+    return(screen)
+  }
+  if (is.null(screen$propose)) screen$propose <- count_wide(task)
+  if (is.null(screen$conditional)) screen$conditional <- c(0L, 3L) * as.integer(task$n_selected)
+  screen
+}
+
+# Rounds from `selected` on. A point whose new slots explain it better takes them; one that has
+# gained nothing for a while is done.
+improve_slots <- function(task, state, block, affinity, selected, rounds) {
+  n_gains <- sum(attr(selected, "n_gains"))
+  evidence <- rep(NA_real_, block$n_points)
+  idle <- integer(block$n_points)
+  for (round in seq_len(rounds$most)) {
+    going <- which(idle < rounds$patience)
+    if (length(going) == 0) break
+    check_deadline()
+    part <- pick_points(task, state, block, going)
+    state$iteration <- state$iteration + 1L
+    state$selected <- selected[, going, drop = FALSE]
+    ranking <- if (!is.null(affinity)) affinity[, going, drop = FALSE]
+    found <- select_ranked(part$task, state, part$block, part$inputs, ranking)
+    n_gains <- n_gains + sum(attr(found, "n_gains"))
+    at <- which(colSums(found != state$selected) > 0)
+    points <- going[at]
+    judge <- function(points, slots) judge_slots(task, state, block, points, slots)
+    unknown <- points[is.na(evidence[points])]
+    evidence[unknown] <- judge(unknown, selected[, unknown, drop = FALSE])
+    new <- judge(points, found[, at, drop = FALSE])
+    better <- new > evidence[points]
+    selected[, points[better]] <- found[, at[better]]
+    evidence[points[better]] <- new[better]
+    idle[going] <- idle[going] + 1L
+    idle[points[better]] <- 0L
+  }
+  structure(selected, n_gains = n_gains)
+}
+
+# Some points of an open block: list(task, block, inputs).
+pick_points <- function(task, state, block, points) {
+  if (length(points) == block$n_points) {
+    part <- block
+    part$offset <- 0
+  } else {
+    task$y <- block_data(task$y, block)[, points, drop = FALSE]
+    part <- new_block(0, length(points), block$first_row, streams = block$streams[points])
+  }
+  list(task = task, block = part,
+       inputs = block_inputs(task$model, state$params, task$y, part))
+}
+
+# The evidence of some points with these slots.
+judge_slots <- function(task, state, block, points, slots) {
+  if (length(points) == 0) return(numeric())
+  part <- pick_points(task, state, block, points)
+  chain <- if (task$method != "exact") judging_chain(task, slots)
+  run_estep(task$model, part$inputs, part$task$y, part$block, slots, task$states, task$n_threads,
+            character(), iteration = state$iteration, chain = chain)$log_evidence
+}
+
+# New chains that judge slots: estimates from other draws than those of the prediction, lest it be
+# that of the luckiest.
+judging_chain <- function(task, slots) {
+  new_chain(task$sweeps, task$seed, judging_start, NULL, slots)
+}
+
+judging_start <- 1L
+
+# As versions before 0.3.0 did it, for their fits. Where a screen keeps what was selected last there
+# are two rounds: what is hidden by other components shows only beside those that the first has
+# found.
+select_new_once <- function(task, state, block, inputs) {
+  screen <- task$selector$screen
+  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) {
+    return(select_block(task, state, block, inputs))
+  }
+  first <- task
+  if (is.null(screen$propose)) {
+    first$selector$screen$propose <- wide_for_slot * as.integer(task$n_selected)
+  }
+  selected <- select_block(first, state, block, inputs)
+  state$selected <- selected
+  block$offset <- 0
+  again <- select_block(task, state, block, inputs)
+  structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
+}

@@ -1,0 +1,173 @@
+# Selection for new data: as good as the fit's own, of each point by itself.
+
+small_bars <- function(n, model) {
+  simulate_bars(n, model, prob = 0.15, value = 6, mu = if (model == "spike_slab") 0 else 1,
+                psi = if (model == "max_spike_slab") 0.1 else 1)
+}
+
+# Fits from the truth: list(fit, own, new), made once a run.
+new_case <- function(model, selector) {
+  name <- paste("new", model, selector)
+  if (!is.null(fit_store[[name]])) return(fit_store[[name]])
+  set.seed(31)
+  is_mixture <- model == "gaussian_mixture"
+  data <- if (is_mixture) simulate_clusters(300, 8, 3) else small_bars(300, model)
+  rows <- function(at) list(y = data$y[at, ], latents = data$latents[at, ])
+  shape <- switch(model, binary_sparse = model_binary_sparse(10), spike_slab = model_spike_slab(10),
+                  max_spike_slab = model_max_spike_slab(10),
+                  gaussian_mixture = model_gaussian_mixture(8, "spherical"))
+  start <- if (is_mixture) {
+    list(mu = data$mu, sigma = rep(1, 8), pi = rep(1 / 8, 8))
+  } else {
+    data[intersect(c("W", "pi", "mu", "psi", "sigma2"), names(data))]
+  }
+  fit <- gps_fit(data$y[1:150, ], shape, new_selectors[[selector]](),
+                 n_selected = if (is_mixture) 2 else 5, start = start,
+                 control = quick_control(mend = FALSE))
+  fit_store[[name]] <- list(fit = fit, own = rows(1:150), new = rows(151:300))
+}
+
+new_selectors <- list(
+  exact = function() selector_gp(kernel_rbf()),
+  ichol = function() selector_gp(method = "ichol", rank = 40),
+  inducing = function() selector_gp(kernel_rbf(), method = "inducing", rank = 30),
+  fourier = function() selector_gp(kernel_rbf(), method = "fourier", rank = 60),
+  divide = function() selector_gp(kernel_rbf(), method = "divide", rank = 50),
+  handcrafted = function() selector_handcrafted(),
+  random = function() selector_random(),
+  custom = function() selector_custom(function(params, y) {
+    y %*% if (is.null(params$W)) params$mu else params$W
+  })
+)
+screening <- setdiff(names(new_selectors), c("random", "custom"))
+
+mean_loglik <- function(fit, ...) mean(predict(fit, ..., type = "loglik"))
+
+# The mean log evidence of y when all latents are summed over, at the parameters of the fit.
+full_evidence <- function(fit, y) {
+  n_latents <- fit$model$n_latents
+  all <- matrix(seq_len(n_latents), nrow(y), n_latents, byrow = TRUE)
+  mean(gps_estep(fit$model, fit$params, y, all, want = character())$log_evidence)
+}
+
+test_that("new data lose next to nothing to the sum over all latents", {
+  for (model in c("binary_sparse", "spike_slab", "gaussian_mixture")) {
+    for (selector in screening) {
+      case <- suppressWarnings(new_case(model, selector), classes = "gps_warning")
+      label <- paste(model, selector)
+      loss <- full_evidence(case$fit, case$new$y) - mean_loglik(case$fit, case$new$y)
+      expect_lt(loss, 0.5, label = paste("loss of new data,", label))
+      expect_gt(loss, -1e-9, label = paste("loss of new data,", label))
+      # As many of the latents that are on have probability 0 as of the fit's own.
+      missed <- function(prob, latents) sum(prob == 0 & latents == 1) / sum(latents)
+      if (model == "gaussian_mixture") next
+      expect_lt(missed(predict(case$fit, case$new$y), case$new$latents),
+                missed(predict(case$fit), case$own$latents) + 0.05, label = label)
+    }
+  }
+})
+
+test_that("new data of sampled and of random selections are like the fit's own", {
+  for (selector in c("exact", "handcrafted")) {
+    case <- new_case("max_spike_slab", selector)
+    expect_gt(mean_loglik(case$fit, case$new$y), mean_loglik(case$fit) - 1.5, label = selector)
+  }
+  for (model in c("binary_sparse", "gaussian_mixture")) {
+    case <- new_case(model, "random")
+    expect_gt(mean_loglik(case$fit, case$own$y), mean_loglik(case$fit) - 0.5, label = model)
+  }
+})
+
+test_that("the fit's own data as new data are explained as well", {
+  for (model in c("binary_sparse", "spike_slab", "max_spike_slab", "gaussian_mixture")) {
+    for (selector in c("exact", "ichol", "handcrafted", "custom")) {
+      fit <- suppressWarnings(new_case(model, selector)$fit, classes = "gps_warning")
+      y <- t(fit$y)
+      expect_gt(mean_loglik(fit, y), mean_loglik(fit) - 0.1, label = paste(model, selector))
+    }
+  }
+})
+
+test_that("each new point is predicted by itself", {
+  set.seed(32)
+  for (model in c("binary_sparse", "spike_slab", "max_spike_slab", "gaussian_mixture")) {
+    for (selector in c("exact", "ichol", "handcrafted", "random")) {
+      case <- suppressWarnings(new_case(model, selector), classes = "gps_warning")
+      y <- case$new$y[1:40, ]
+      shuffle <- sample(40)
+      for (type in c("selected", "prob", "loglik", "state")) {
+        whole <- as.matrix(predict(case$fit, y, type))
+        label <- paste(model, selector, type)
+        expect_equal(as.matrix(predict(case$fit, y[shuffle, ], type)),
+                     whole[shuffle, , drop = FALSE], tolerance = 1e-8, label = label)
+        expect_equal(as.matrix(predict(case$fit, y[7, , drop = FALSE], type)),
+                     whole[7, , drop = FALSE], tolerance = 1e-8, label = label)
+        expect_identical(as.matrix(predict(case$fit, y, type, n_threads = 2)), whole, label = label)
+      }
+    }
+  }
+})
+
+test_that("streams of random numbers belong to the values of a point", {
+  set.seed(33)
+  y <- matrix(rnorm(60), 3)
+  streams <- function(y) .Call(C_streams, y, new_block(0, ncol(y)))
+  found <- streams(y)
+  expect_false(anyNA(found))
+  expect_length(unique(found), 20)
+  shuffle <- sample(20)
+  expect_identical(streams(y[, shuffle]), found[shuffle])
+  expect_identical(streams(y * 2^9), found)
+  expect_identical(streams(cbind(0, -0, y))[1:2], rep(streams(matrix(0, 3, 1)), 2))
+  expect_identical(part_block(new_block(0, 20, streams = found), 4, 6)$streams, found[5:10])
+})
+
+test_that("what is given to a screen holds for new data, and no screen ranks alone", {
+  y <- small_bars(60, "binary_sparse")$y
+  fit_with <- function(selector) {
+    set.seed(34)
+    gps_fit(y, model_binary_sparse(10), selector, n_selected = 3, control = quick_control())
+  }
+  best <- function(affinity) t(apply(affinity, 1, function(a) sort(order(-a)[1:3])))
+  alone <- fit_with(selector_handcrafted(screen = FALSE))
+  expect_identical(predict(alone, y, "selected"), best(gps_affinity(alone$selector, alone, y)))
+  few <- fit_with(selector_handcrafted(gps_screen(propose = 3, explore = c(0, 0))))
+  expect_identical(predict(few, y, "selected"), best(gps_affinity(few$selector, few, y)))
+})
+
+test_that("fits of versions before 0.3.0 select once, by the number of the row", {
+  case <- new_case("binary_sparse", "random")
+  old <- case$fit
+  old$version <- package_version("0.2.0")
+  y <- case$new$y
+  selected <- predict(old, y, "selected")
+  expect_false(identical(predict(case$fit, y, "selected"), selected))
+  expect_false(identical(predict(old, y[150:1, ], "selected"), selected[150:1, ]))
+  expect_identical(predict(old, y[1:20, ], "selected"), selected[1:20, ])
+})
+
+test_that("objects of new images are selected about as often as those of the fit's own", {
+  set.seed(35)
+  objects <- scene_objects(4, c(6, 6))
+  scenes <- simulate_scenes(objects, 260, c(12, 12), wrap = TRUE)
+  alpha <- array(0.01, c(4, 7, 7))
+  w <- array(0, c(4, 7, 7, 3))
+  alpha[, 1:6, 1:6] <- pmin(pmax(objects$mask, 0.01), 0.99)
+  w[, 1:6, 1:6, ] <- objects$image
+  start <- list(alpha = alpha, w = w, pi = rep(0.2, 4), background = c(0, 0, 0), sigma2 = 9e-4)
+  own <- scenes$y[1:200, , , ]
+  new <- scenes$y[201:260, , , ]
+  fit <- gps_fit(own, model_occlusive(4, c(7, 7)), selector_gp(), n_selected = 3, start = start,
+                 control = quick_control(anneal = 1, hold = 0, mend = FALSE))
+  recall <- function(objects, rows) {
+    true <- scenes$latents[scenes$latents$point %in% rows, ]
+    key <- function(x, point, object) paste(point, object, x$row, x$column)
+    mean(key(true, true$point - rows[1] + 1, true$object) %in%
+           key(objects, objects$point, objects$component))
+  }
+  found <- predict(fit, new, "objects")
+  expect_gt(recall(found, 201:260), recall(predict(fit, own, "objects"), 1:200) - 0.1)
+  expect_gt(mean_loglik(fit, own), mean_loglik(fit) - 10)
+  shuffle <- sample(60)
+  expect_equal(predict(fit, new[shuffle, , , ]), predict(fit, new)[shuffle, ], tolerance = 1e-6)
+})
