@@ -72,7 +72,9 @@ simple_states <- 256
 # that it does not have. What is to be said of the data has been said of the model itself.
 simple_task <- function(short) {
   model <- simple_model(short$model)
-  if (is.null(model) || inherits(short$selector, "gps_selector_custom")) return(NULL)
+  has_to_rank <- short$n_selected < short$model$n_latents
+  is_custom <- inherits(short$selector, "gps_selector_custom")
+  if (is.null(model) || is_custom && has_to_rank) return(NULL)
   short$model <- suppressWarnings(bind_model(model, short$moments), classes = "gps_warning")
   if (count_states(model$rule, short$n_selected, short$max_active) <= simple_states) {
     short$method <- resolve_method(short$control$method, model, short$n_selected, short$max_active)
