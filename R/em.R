@@ -63,7 +63,8 @@ mend_params <- function(task, state, stats, before) {
   progress <- c(state[c("selected", "prob_on", "bound", "iteration", "is_early", "is_polishing",
                         "notes")],
                 list(y = task$y, n_threads = task$n_threads, seed = task$seed,
-                     is_monotone = task$control$monotone, before = before))
+                     is_monotone = task$control$monotone, is_batch = !is.null(task$batch_scale),
+                     before = before))
   mend_model(task$model, state$params, stats, progress)
 }
 
@@ -72,9 +73,11 @@ take_mended <- function(state, mended) {
   if (!is.null(mended$rescale) && !is.null(state$value)) {
     state <- rescale_values(state, mended$rescale)
   }
+  if (!is.null(mended$flip)) state <- flip_slots(state, mended$flip)
   if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
   if (!is.null(mended$labels)) state <- add_labels(state, mended$labels)
-  if (!is.null(mended$relabel) || !is.null(mended$labels)) state["sums"] <- list(NULL)
+  is_moved <- !is.null(mended$flip) || !is.null(mended$relabel) || !is.null(mended$labels)
+  if (is_moved) state["sums"] <- list(NULL)
   state["notes"] <- list(mended$notes)
   state
 }

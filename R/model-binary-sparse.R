@@ -24,6 +24,11 @@
 #' cell, at least 1e-6 of the mean variance of the data and 1e-13 of their mean square; `pi` the
 #' mean of `<s>`, kept in \[1e-4, 1 - 1e-4\]. An intercept is a column of `W` that is always on.
 #'
+#' With an intercept, `s_h -> 1 - s_h`, `W_h -> -W_h`, `b -> b + W_h` and `pi_h -> 1 - pi_h` change
+#' nothing that can be observed. [gps_mend()] settles this after each M-step: no latent is on in
+#' more than half of the data points. In minibatches and with `monotone` in [gps_control()] it does
+#' not.
+#'
 #' @section Hand-crafted affinity:
 #' The cosine `W_h' (y - b) / |W_h|` (section 4.1 of the paper).
 #'
@@ -99,6 +104,11 @@ init_linear <- function(model, y) {
          pi = rep(prob, model$sizes[["probs"]]),
          sigma2 = max(mean(centred^2), model$options$options[2])),
     if (!is.null(intercept)) list(intercept = intercept))
+}
+
+#' @export
+gps_mend.gps_binary_sparse <- function(model, params, stats, progress = NULL) {
+  orient_latents(params, stats, progress)
 }
 
 #' @export

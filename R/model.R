@@ -15,17 +15,18 @@
 #' @param progress NULL, or what [gps_fit()] tells a repair about the fit: a list of the data `y`
 #'   (D x N, or a source), `selected` and `prob_on` (slots x N), `bound`, the parameters `before`
 #'   the M-step, `iteration`, `is_early`, `is_polishing`, `is_monotone` (the bound must not fall),
-#'   `seed` (two integers), `n_threads`, and `notes`, what the method returned under that name last
-#'   time.
+#'   `is_batch` (they are of a minibatch), `seed` (two integers), `n_threads`, and `notes`, what the
+#'   method returned under that name last time.
 #' @return `gps_init()`: a named list of parameters; an attribute `labels`, as below, says which
 #'   data points are examples of a latent from the beginning. `gps_bind()`: the model with its sizes
 #'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of
 #'   how often a floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer
 #'   vector with the new number of each latent (0 = none), or NULL where nothing changed; and
 #'   optionally `rescale`, H factors by which the sampled values of the latents (by their old
-#'   numbers) change with the parameters, `labels`, a data frame of `point` and `latent` with data
-#'   points that are examples of a latent, `notes` for the next call and `events`, named counts of
-#'   what was done. `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of models
+#'   numbers) change with the parameters, `flip`, latents that are now on where they were off and
+#'   off where they were on, `labels`, a data frame of `point` and `latent` with data points that
+#'   are examples of a latent, `notes` for the next call and `events`, named counts of what was
+#'   done. `gps_draw()`: a list of `y` (n x D), `latents` (n x H of 0 and 1) and, of models
 #'   with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger for
 #'   more relevant latents.
 #' @name gps_model

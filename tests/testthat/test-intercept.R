@@ -194,3 +194,53 @@ test_that("at the max model's new parameters the expected log joint has no slope
   }
   expect_no_fall(bounds)
 })
+
+test_that("binary latents may be turned round, and are turned to be off in most points", {
+  bars <- bars_of("binary_sparse", 300)
+  y <- bars$y + 30
+  truth <- list(W = bars$W, pi = rep(0.2, 6), sigma2 = 2, intercept = rep(30, 9))
+  turn <- function(params, flip) flip_params(params, rep(0.2, 6), flip)
+  model <- gps_bind(model_binary_sparse(6, FALSE, intercept = TRUE), y)
+  all <- matrix(1:6, 300, 6, byrow = TRUE)
+  before <- gps_estep(model, truth, y, all)
+  turned <- turn(truth, c(2L, 5L))
+  expect_identical(turned$pi, c(0.2, 0.8, 0.2, 0.2, 0.8, 0.2))
+  after <- gps_estep(model, turned, y, all)
+  expect_near(after$log_evidence, before$log_evidence, 1e-11)
+  expect_near(after$prob_on[, c(2, 5)], 1 - before$prob_on[, c(2, 5)], 1e-9)
+  mended <- gps_mend(model, turned, after$stats)
+  expect_identical(mended$flip, c(2L, 5L))
+  expect_near(unlist(mended$params), unlist(truth), 1e-12)
+  expect_null(gps_mend(model, truth, before$stats)$flip)
+  expect_null(gps_mend(model, turned, after$stats, list(is_monotone = TRUE))$flip)
+  # One shared pi: all, or some of them, which the bound is the better for.
+  for (flip in list(1:6, c(1L, 4L))) {
+    for (shared in c(TRUE, FALSE)) {
+      start <- turn(truth, flip)
+      if (shared) start$pi <- mean(start$pi)
+      for (selector in list(selector_full(), selector_handcrafted(), selector_gp())) {
+        set.seed(1)
+        fit <- gps_fit(y, model_binary_sparse(6, shared, intercept = TRUE), selector,
+                       if (!inherits(selector, "gps_selector_full")) 4, start = start,
+                       control = gps_control(max_iter = 30, tol = 0, progress = FALSE))
+        expect_lte(max(coef(fit)$pi), 0.5)
+        expect_true(all(match_components(fit, bars)$matched))
+        expect_lt(max(abs(coef(fit)$intercept - 30)), 1)
+        expect_match(paste(fit$trace$events, collapse = " "), "turned_round")
+      }
+    }
+  }
+})
+
+test_that("slots follow latents that are turned round", {
+  state <- list(selected = matrix(c(1L, 2L, 2L, 3L, 1L, 4L, 0L, 3L), 2),
+                prob_on = matrix(c(0.9, 0.3, 0.2, 0.8, 0.7, 0.1, 0, 0.6), 2),
+                value = matrix(c(1, 0, 0, 1, 1, 0, 0, 1), 2))
+  flipped <- flip_slots(state, 2L)
+  expect_identical(flipped$selected, matrix(c(1L, 2L, 2L, 3L, 1L, 2L, 2L, 3L), 2))
+  expect_identical(flipped$prob_on, matrix(c(0.9, 0.7, 0.8, 0.8, 0.7, 1, 1, 0.6), 2))
+  expect_identical(flipped$value, matrix(c(1, 1, 1, 1, 1, 1, 1, 1), 2))
+  both <- flip_slots(state[1:2], 2:3)
+  expect_identical(both$selected, matrix(2:3, 2, 4))
+  expect_near(both$prob_on, matrix(c(0.7, 1, 0.8, 0.2, 1, 1, 1, 0.4), 2), 1e-15)
+})

@@ -1,0 +1,51 @@
+# Which way round binary latents with an intercept stand: s -> 1 - s, W -> -W, b -> b + W and pi ->
+# 1 - pi leave model A what it is. Only of latents that are rarely on can points do without those
+# that are not selected, so that each is turned to be off in at least half of the points. For
+# latents of one shared pi that raises the bound besides, where some are turned and others not.
+
+# What gps_mend() returns: the parameters, and as `flip` the latents that were turned. Not where the
+# bound must not fall, as it may where the states are truncated, nor in batches, which keep slots of
+# their own.
+orient_latents <- function(params, stats, progress) {
+  mended <- list(params = params, relabel = NULL)
+  if (is.null(params$intercept) || isTRUE(progress$is_monotone) || isTRUE(progress$is_batch)) {
+    return(mended)
+  }
+  usage <- stats$on / stats$count
+  flip <- which(usage > 0.5 * (1 + 1e-9) & is_in_model(params))
+  if (length(flip) == 0) return(mended)
+  list(params = flip_params(params, usage, flip), relabel = NULL, flip = flip,
+       events = c(turned_round = length(flip)))
+}
+
+# `usage` is the share of points in which each latent is on.
+flip_params <- function(params, usage, flip) {
+  params$intercept <- params$intercept + rowSums(params$W[, flip, drop = FALSE])
+  params$W[, flip] <- -params$W[, flip]
+  if (length(params$pi) > 1) {
+    params$pi[flip] <- 1 - params$pi[flip]
+  } else {
+    usage[flip] <- 1 - usage[flip]
+    params$pi <- max(1e-4, mean(usage[is_in_model(params)]))
+  }
+  params
+}
+
+# Slots in which these latents are on where they were off, which is everywhere that they were not
+# selected: there they take the places of the least probable of the others.
+flip_slots <- function(state, flip) {
+  for (latent in flip) {
+    held <- state$selected == latent
+    state$prob_on[held] <- 1 - state$prob_on[held]
+    if (!is.null(state$value)) state$value[held] <- 1 - state$value[held]
+    free <- array(!state$selected %in% flip, dim(state$selected))
+    worth <- ifelse(state$selected == 0, -1, ifelse(free, state$prob_on, 2))
+    slot <- max.col(-t(worth), ties.method = "first")
+    at <- cbind(slot, seq_along(slot))
+    at <- at[colSums(held) == 0 & worth[at] < 2, , drop = FALSE]
+    state$selected[at] <- latent
+    state$prob_on[at] <- 1
+    if (!is.null(state$value)) state$value[at] <- 1
+  }
+  relabel_slots(state, seq_len(max(state$selected)))
+}
