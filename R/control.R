@@ -87,8 +87,9 @@
 #'
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all
-#' but idle. Mending takes the component whose removal would cost the bound least, estimated from
-#' the probabilities of being off, and proposes to put it where the residuals fall into two groups:
+#' but idle. Mending takes the component whose removal would cost the bound least, when others take
+#' its points over (in a mixture the one that shares most points with it, as wide as both), and
+#' proposes to put it where the residuals fall into two groups:
 #' beside another component, which is split ("split" among the events of the trace), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
 #' two components may also be mixtures of the same two causes: they are turned towards the two lines
@@ -98,9 +99,10 @@
 #' analysis (Comon 1994, *Signal Processing* 36, 287). Up to three proposals run for
 #' five iterations on as many sampled rows as a start; the first that beats the present solution
 #' continued equally long by 8e-5 nats a number is taken, if it does not lower the bound of all
-#' rows, as one row of the trace, and the fit goes on. A merge and a split judged by the bound is as
-#' in Ueda, Nakano, Ghahramani and Hinton (2000, *Neural Computation* 12, 2109). All this works with
-#' any selector and every built-in model.
+#' rows, as one row of the trace, and the fit goes on, as long as there is something to gain; a
+#' round that finds nothing is made again where the bound has risen since. A merge and a split
+#' judged by the bound is as in Ueda, Nakano, Ghahramani and Hinton (2000, *Neural Computation* 12,
+#' 2109). All this works with any selector and every built-in model.
 #'
 #' Latents that are surplus turn into sums or copies of others. In [model_binary_sparse()],
 #' [model_spike_slab()] and [model_max_spike_slab()] those without which the bound, after a few

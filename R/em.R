@@ -181,13 +181,13 @@ free_task <- function(task) {
 # settle, too.
 is_free_due <- function(task, state) {
   if (state$iteration >= task$max_iter / 2) return(TRUE)
-  is_cold(state) && is_flat(task, state) && (!task$control$mend || isTRUE(state$is_mended))
+  is_cold(state) && is_flat(task, state) && (!task$control$mend || length(state$mended_at) > 0)
 }
 
 # The state with nothing held fixed from here on: bounds rise again, and moves may be of use.
 free_state <- function(state) {
   state$bounds <- numeric()
-  state["is_mended"] <- list(NULL)
+  state["mended_at"] <- list(NULL)
   add_event(state, "freed")
 }
 

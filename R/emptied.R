@@ -142,11 +142,12 @@ latent_price <- function(task) {
 
 half_log <- function(task) 0.5 * log(task$n_whole) * n_points(task$y) / task$n_whole
 
-# An iteration after latents have left: where they were on, the others that the model ranks best may
-# be on beside those that are, as no selector knows yet which are needed now.
+# An iteration after latents have left: the others that the model ranks best may be on beside those
+# that are, as no selector knows yet which are needed now, but a screen, which finds out.
 leave_step <- function(task, state, latents) {
   state <- relabel_slots(state, replace(seq_len(task$model$n_latents), latents, 0L))
-  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  is_full <- task$n_selected == task$model$n_latents
+  if (is_full || !is.null(task$selector$screen)) return(em_step(task, state))
   step_given(task, state, rank_beside(task, state))
 }
 

@@ -20,38 +20,58 @@ flat_tol <- 8e-4
 n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)
 
 is_mend_due <- function(task, state) {
-  if (!task$control$mend || isTRUE(state$is_mended) || !is.null(task$batches)) return(FALSE)
+  if (!task$control$mend || !is.null(task$batches)) return(FALSE)
   if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
-  is_flat(task, state)
+  n_failed <- length(state$mended_at)
+  if (!is_flat(task, state, flat_factor^n_failed)) return(FALSE)
+  n_failed == 0 || is_elsewhere(task, state)
 }
 
-is_flat <- function(task, state) {
+# Whether bounds are flat, or so many times flatter than that.
+is_flat <- function(task, state, factor = 1) {
   n <- length(state$bounds)
   if (n < 2 * flat_window) return(FALSE)
   recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
-  recent - before <= flat_tol * n_numbers(task)
+  recent - before <= flat_tol / factor * n_numbers(task)
+}
+
+# A round may fail because the fit has not come to rest, so that there are two more where it has
+# risen since the last one, each when bounds are flatter by this factor.
+flat_factor <- 8
+most_failed <- 3L
+
+is_elsewhere <- function(task, state) {
+  n_failed <- length(state$mended_at)
+  if (n_failed >= most_failed || !is.null(task$model$grid)) return(FALSE)
+  recent_bound(state) > state$mended_at[n_failed] + 4 * least_gain * n_numbers(task)
+}
+
+recent_bound <- function(state) mean(utils::tail(state$bounds, flat_window))
+
+# A round that has found nothing.
+end_round <- function(state) {
+  state$mended_at <- c(state$mended_at, recent_bound(state))
+  state
 }
 
 # One round when it is due: the state after the first move whose trial beats the state continued
-# equally long, or the state as it was with `is_mended` set, for no further round would find
-# anything else: nor would one after a move that came to nothing in the end.
+# equally long, or the state as it was with `mended_at`, where a further round would find nothing
+# else: nor would one after a move that came to nothing in the end.
 mend <- function(task, state) {
   if (!is_mend_due(task, state)) return(state)
   if (has_come_to_nothing(task, state)) {
-    state$is_mended <- TRUE
-    return(state)
+    state <- end_round(state)
+    state["bound_before_move"] <- list(NULL)
+    if (!is.null(task$model$grid) || length(state$mended_at) >= most_failed) return(state)
   }
   began <- elapsed()
-  rows <- sample_rows(task)
+  rows <- sample_rows(task, count_trial_rows(task$model))
   short <- restrict_task(task, rows)
-  trial <- best_trial(short, restrict_state(short, state, rows), task$deadline)
-  if (!is.null(trial) && !is.null(rows)) trial <- confirm_trial(task, state, trial)
-  if (!is.null(trial)) {
-    return(accept_trial(task, state, trial, elapsed() - began))
-  }
-  state$is_mended <- TRUE
-  state
+  confirm <- if (!is.null(rows)) function(trial) confirm_trial(task, state, trial)
+  trial <- best_trial(short, restrict_state(short, state, rows), task$deadline, confirm)
+  if (is.null(trial)) return(end_round(state))
+  accept_trial(task, state, trial, elapsed() - began)
 }
 
 # Whether the bound, flat again, is where it was before the last move. A selector that does not
@@ -81,18 +101,24 @@ restrict_state <- function(short, state, rows) {
   state
 }
 
-# list(move, state) of the first move that beats its rival, or NULL.
-best_trial <- function(task, state, deadline) {
+# list(move, state) of the first move that beats its rival, and that `confirm` makes something of,
+# or NULL.
+best_trial <- function(task, state, deadline, confirm = NULL) {
   moves <- find_moves(task, state)
   if (length(moves) == 0) return(NULL)
   rival <- continue_trial(task, state, trial_iterations)
+  # Selections that wander may have made the rival worse.
+  if (is.null(confirm) && state$bound > rival$bound) rival <- state
   for (move in moves) {
     if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (!is.null(trial) && exceeds(trial, rival, required_gain(task, move),
+    if (is.null(trial) || !exceeds(trial, rival, required_gain(task, move),
                                    saved_price(task, trial, rival))) {
-      return(list(move = move, state = trial))
+      next
     }
+    found <- list(move = move, state = trial)
+    if (!is.null(confirm)) found <- confirm(found)
+    if (!is.null(found)) return(found)
   }
   NULL
 }
@@ -201,6 +227,7 @@ accept_trial <- function(task, state, trial, seconds) {
   if (!is.null(new$memory$theta)) new$memory$last_refit <- state$memory$last_refit
   new$bounds <- utils::tail(new$bounds, trial_iterations)
   # Nothing was to be gained by a latent that has left.
+  new["mended_at"] <- list(NULL)
   new["bound_before_move"] <- list(if (is.null(trial$move$emptied)) state$bound)
   row <- trace_row(task, new, seconds, stats::setNames(1L, trial$move$event))
   new$trace <- c(state$trace, list(row))
@@ -219,31 +246,48 @@ find_moves.default <- function(task, state) {
   on <- dense_targets(result, model$n_latents)
   latent <- list(selected = result$selected, prob_on = result$latent)
   value <- dense_targets(latent, model$n_latents) * (on > 0.5)
-  cost <- if (can_empty(model)) surplus_costs(task, state, result) else removal_cost(on)
-  others <- c(own_moves(model, state$params, value), split_moves(task, state, result, on, cost))
-  c(emptying_moves(task, state, cost), utils::head(others, trial_moves))
+  leaver <- find_leaver(task, state, result, on)
+  others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
+  c(emptying_moves(task, state, leaver$costs), utils::head(others, trial_moves))
 }
 
-# `cost` [H]: what the bound would lose at once without each latent.
-split_moves <- function(task, state, result, on, cost) {
+# The component that the fit could best do without: list(from, cost, params), with what the bound
+# would lose without it, roughly, and the parameters from which it is moved; `taker`, the component
+# that takes its points over, if that is known. Where latents can be emptied `costs` [H] of all, and
+# whether one comes back that was.
+find_leaver <- function(task, state, result, on) UseMethod("find_leaver", task$model)
+
+#' @export
+find_leaver.default <- function(task, state, result, on) {
+  if (!can_empty(task$model)) {
+    cost <- removal_cost(on)
+    return(list(from = which.min(cost), cost = min(cost), params = state$params))
+  }
+  costs <- surplus_costs(task, state, result)
+  emptied <- emptied_latents(task$model, state$params)
+  is_back <- length(emptied) > 0
+  from <- if (is_back) emptied[1] else which.min(costs)
+  list(from = from, cost = if (is_back) latent_price(task) else costs[from], costs = costs,
+       params = state$params, is_back = is_back)
+}
+
+split_moves <- function(task, result, on, leaver) {
   model <- task$model
   unit <- residual_unit(model)
   residual <- (task$y - result$response) / unit
-  emptied <- emptied_latents(model, state$params)
-  cost[emptied] <- latent_price(task)
-  from <- if (length(emptied) > 0) emptied[1] else which.min(cost)
-  places <- setdiff(seq_len(model$n_latents), from)
+  from <- leaver$from
+  places <- setdiff(seq_len(model$n_latents), c(from, leaver$taker))
   splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))
   if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L)))
   splits <- splits[!vapply(splits, is.null, NA)]
   gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
   ranked <- order(-gain)
-  ranked <- ranked[gain[ranked] > least_promise * cost[from]]
+  ranked <- ranked[gain[ranked] > least_promise * leaver$cost]
   lapply(splits[ranked], function(split) {
     split$centres <- split$centres * unit
-    list(params = move_component(model, state$params, from, split),
-         latents = c(from, split$latent[split$latent > 0]), is_back = from %in% emptied,
-         event = if (split$latent > 0) "split" else "renewed")
+    list(params = move_component(model, leaver$params, from, split),
+         latents = c(from, split$latent[split$latent > 0], leaver$taker),
+         is_back = leaver$is_back, event = if (split$latent > 0) "split" else "renewed")
   })
 }
 

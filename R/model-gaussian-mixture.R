@@ -138,6 +138,16 @@ count_start_rows.gps_gaussian_mixture <- function(model) {
   max(start_rows, cluster_rows * model$n_latents)
 }
 
+# A move is judged by the covariances of small clusters.
+#' @export
+count_trial_rows.gps_gaussian_mixture <- function(model) {
+  is_full <- model$settings$covariance == "full"
+  needed <- if (is_full) model$n_dims + 1 else 2
+  max(count_start_rows(model), trial_rows * needed * model$n_latents)
+}
+
+trial_rows <- 20L
+
 #' @export
 start_model.gps_gaussian_mixture <- function(model, n_rows) {
   needed <- least_rows * (if (model$settings$covariance == "full") model$n_dims else 2)
@@ -233,8 +243,8 @@ block_handcrafted.gps_gaussian_mixture <- function(model, inputs, y, block, n_th
 
 # Affinities [n x C] of the columns of y [D x n]: log pi_c + log N(y; mu_c, Sigma_c), constants and
 # all, since that is what the help page says.
-cluster_affinity <- function(model, params, y) {
-  affinity <- vapply(seq_len(model$n_latents), function(k) {
+cluster_affinity <- function(model, params, y, n_clusters = model$n_latents) {
+  affinity <- vapply(seq_len(n_clusters), function(k) {
     log(params$pi[k]) + whitened_log(params, k, y - params$mu[, k], model$options$scale)
   }, numeric(ncol(y)))
   matrix(affinity, ncol(y)) - sum(log(model$options$scale)) - nrow(y) / 2 * log(2 * pi)

@@ -166,12 +166,14 @@ begin_state <- function(task, number, memory = NULL) {
   state
 }
 
-sample_rows <- function(task) {
-  n_rows <- if (is.null(task$model$grid)) {
-    count_start_rows(task$model)
-  } else {
-    occlusive_trial_rows
-  }
+# Rows of a trial in mending.
+count_trial_rows <- function(model) UseMethod("count_trial_rows")
+
+#' @export
+count_trial_rows.default <- function(model) count_start_rows(model)
+
+sample_rows <- function(task, n_rows = count_start_rows(task$model)) {
+  if (!is.null(task$model$grid)) n_rows <- occlusive_trial_rows
   if (n_points(task$y) <= n_rows) return(NULL)
   with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
 }

@@ -75,8 +75,8 @@ test_that("a round that finds nothing to gain leaves the state as it was", {
   state <- new_state(list(W = bars$W, pi = 0.2, sigma2 = 2), 0L, 0)
   for (iteration in 1:10) state <- em_step(task, state)
   mended <- mend(task, state)
-  expect_true(mended$is_mended)
-  mended$is_mended <- NULL
+  expect_identical(mended$mended_at, recent_bound(state))
+  mended$mended_at <- NULL
   expect_identical(mended, state)
 })
 

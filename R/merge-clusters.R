@@ -1,0 +1,77 @@
+# What a mixture could do without: a cluster whose points another one takes over, as wide as both
+# were. Two that share the points of one true cluster lose little by it; by the probabilities alone
+# each half seems to be needed more than a small cluster.
+
+# Least number of points that two clusters share for one to take the other's over.
+least_shared <- 0.5
+
+#' @export
+find_leaver.gps_gaussian_mixture <- function(task, state, result, on) {
+  params <- state$params
+  cost <- removal_cost(on)
+  pairs <- sharing_pairs(on)
+  merged <- lapply(seq_len(nrow(pairs)), function(i) merged_cluster(params, pairs[i, ]))
+  loss <- vapply(seq_along(merged), function(i) {
+    merge_cost(task, result, on, pairs[i, ], merged[[i]])
+  }, 1)
+  best <- which.min(loss)
+  if (length(best) == 0 || loss[best] >= min(cost)) {
+    return(list(from = which.min(cost), cost = min(cost), params = params))
+  }
+  pair <- pairs[best, ]
+  list(from = pair[1], taker = pair[2], cost = loss[best],
+       params = set_cluster(params, pair, merged[[best]]))
+}
+
+# Each cluster with the one that it shares most points with, each pair once: k x 2.
+sharing_pairs <- function(on) {
+  shared <- tcrossprod(on)
+  diag(shared) <- 0
+  partner <- max.col(shared, ties.method = "first")
+  each <- seq_along(partner)
+  each <- each[shared[cbind(each, partner)] > least_shared]
+  unique(cbind(pmin(each, partner[each]), pmax(each, partner[each])))
+}
+
+# list(mu, sigma, pi) with the moments of two clusters together.
+merged_cluster <- function(params, pair) {
+  prob <- params$pi[pair]
+  share <- prob / sum(prob)
+  mu <- drop(params$mu[, pair] %*% share)
+  step <- params$mu[, pair[1]] - params$mu[, pair[2]]
+  between <- prod(share)
+  sigma <- params$sigma
+  merged <- switch(
+    length(dim(sigma)) + 1,
+    sum(share * sigma[pair]) + between * mean(step^2), NULL,
+    drop(sigma[, pair] %*% share) + between * step^2,
+    share[1] * sigma[, , pair[1]] + share[2] * sigma[, , pair[2]] + between * tcrossprod(step)
+  )
+  list(mu = mu, sigma = merged, pi = sum(prob))
+}
+
+# Parameters with the merged cluster in place of the second of a pair; the first is free.
+set_cluster <- function(params, pair, cluster) {
+  k <- pair[2]
+  params$mu[, k] <- cluster$mu
+  switch(length(dim(params$sigma)) + 1, params$sigma[k] <- cluster$sigma, NULL,
+         params$sigma[, k] <- cluster$sigma, params$sigma[, , k] <- cluster$sigma)
+  params$pi[k] <- cluster$pi
+  params
+}
+
+# What the bound would lose by a merger at once, from the points of both.
+merge_cost <- function(task, result, on, pair, cluster) {
+  both <- colSums(on[pair, , drop = FALSE])
+  points <- which(both > least_on)
+  alone <- list(mu = as.matrix(cluster$mu), pi = cluster$pi, sigma = as_only(cluster$sigma))
+  y <- task$y[, points, drop = FALSE]
+  ratio <- exp(drop(cluster_affinity(task$model, alone, y, 1L)) - result$log_evidence[points])
+  -sum(log(pmax(1 - both[points], 0) + pmax(ratio, 1e-300)))
+}
+
+# The covariance of one cluster as that of a mixture of one.
+as_only <- function(sigma) {
+  if (is.matrix(sigma)) return(array(sigma, c(dim(sigma), 1)))
+  if (length(sigma) > 1) as.matrix(sigma) else sigma
+}
