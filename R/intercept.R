@@ -60,29 +60,31 @@ free_units.gps_max_spike_slab <- function(model) intercept_units(model)
 # Whether this model would have an intercept if the user said so.
 lacks_intercept <- function(model) identical(model$settings$intercept, FALSE)
 
-# A point is on the far side of a baseline if it is no nearer to 0 than this quantile of its column.
+# What nearly all values of a column are beyond, and how far that must be from 0, as a share of the
+# data's variance.
 near_quantile <- 0.05
+least_gap <- 0.05
 
 # Squares of means of n points about 0 are seldom more than this over n times their variance.
 chance_of_means <- 20
 
 # Warns of data that have a baseline where the model has none: without one a point with nothing on
-# is 0, but nearly all values are further from 0 than from each other.
+# is 0, so that where latents are sparse a column has values about 0.
 warn_baseline <- function(task) {
   if (!lacks_intercept(task$model)) return(invisible())
   moments <- task$moments
   spread <- sum(moments$variances)
-  least <- max((1 - near_quantile)^2, chance_of_means / moments$n_points)
+  least <- max((1 - near_quantile)^2 * least_gap, chance_of_means / moments$n_points)
   if (spread <= 0 || sum(moments$centre^2) <= least * spread) return(invisible())
   n_rows <- max(100, min(start_rows, floor(most_unit_numbers / n_dims(task$y))))
   y <- rows_data(task$y, even_rows(task$y, n_rows))
   ends <- column_quantiles(y, c(near_quantile, 1 - near_quantile))
   gap <- pmax(ends[, 1], -ends[, 2], 0)
-  if (sum(gap^2) <= spread) return(invisible())
+  if (sum(gap^2) <= least_gap * spread) return(invisible())
   gps_warn(sprintf(paste(
-    "`y` lies far from 0: its columns have means of %s on average, in size, and a standard",
-    "deviation of %s, but to %s() a data point in which nothing is on is 0. Give the model a",
-    "baseline: %s(..., intercept = TRUE); or subtract one from the data."
+    "`y` stays away from 0, with nearly all values of a column on one side (column means of %s on",
+    "average, in size, standard deviation %s), but to %s() a data point in which nothing is on is",
+    "0. Give the model a baseline, %s(..., intercept = TRUE), or subtract one from the data."
   ), plain_number(mean(abs(moments$centre)), 3), plain_number(sqrt(moments$variance), 3),
   model_maker(task$model), model_maker(task$model)), class = "baseline")
 }

@@ -39,7 +39,7 @@
 #' @param shared_prob TRUE: one `pi` for all components, as in the paper; FALSE: one each.
 #' @param intercept TRUE: the data have a baseline `b`, D numbers, that is there whatever is on;
 #'   FALSE, as in the paper: where nothing is on they are 0. [gps_fit()] warns (class
-#'   `gps_warning_baseline`) where a model without one meets data that lie far from 0.
+#'   `gps_warning_baseline`) where a model without one meets data that stay away from 0.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
 #'   `sigma2` and, with one, `intercept` (D).

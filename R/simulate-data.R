@@ -29,6 +29,8 @@
 #' @param prob Probability that a bar is on: a number in \[0, 1\], or H of them, one for each bar.
 #' @param value Brightness of a bar that is on: number in \[-1e150, 1e150\].
 #' @param sigma2 Variance of the noise: number in \[0, 1e300\].
+#' @param intercept Baseline that a pixel has whatever is on: a number in \[-1e150, 1e150\], or
+#'   `size^2` of them.
 #' @param mu,psi Mean and variance of the slabs (models B and C): a number, or H of them; `mu` in
 #'   \[-1e150, 1e150\], `psi` in \[0, 1e300\].
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -39,8 +41,8 @@
 #'   left to right.
 #' * `latents`: which bars are on, n x H of 0 and 1.
 #' * `values`: the slabs z, n x H, drawn for all bars (models B and C only).
-#' * the other parameters that the data were drawn from: `pi` (one number, or H), `sigma2` and, for
-#'   B and C, `mu` and `psi` (H each).
+#' * the other parameters that the data were drawn from: `pi` (one number, or H), `sigma2`, for B
+#'   and C `mu` and `psi` (H each), and where it is not 0 the `intercept` (D).
 #' @seealso [match_components()] compares what was learned with `W`.
 #' @examples
 #' set.seed(1)
@@ -50,7 +52,7 @@
 #' matrix(bars$W[, 1], 5)
 #' @export
 simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, value = 10, sigma2 = 2,
-                          mu = 1, psi = 1, ...) {
+                          mu = 1, psi = 1, intercept = 0, ...) {
   refuse_unknown(list(...), names(formals(simulate_bars)))
   n <- check_count(n, "n")
   model <- check_choice(model, "model", c("binary_sparse", "spike_slab", "max_spike_slab"))
@@ -62,12 +64,13 @@ simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, valu
   sigma2 <- check_number(sigma2, "sigma2", lower = 0, upper = 1e300)
   mu <- check_each(mu, "mu", n_latents, "latent", lower = -1e150, upper = 1e150)
   psi <- check_each(psi, "psi", n_latents, "latent", lower = 0, upper = 1e300)
+  intercept <- check_each(intercept, "intercept", size^2, "pixel", lower = -1e150, upper = 1e150)
 
-  with_memory(simulated_bars(n, model, size, prob, value, sigma2, mu, psi),
+  with_memory(simulated_bars(n, model, size, prob, value, sigma2, mu, psi, intercept),
               "`n` = %d images of %d x %d pixels", n, size, size)
 }
 
-simulated_bars <- function(n, model, size, prob, value, sigma2, mu, psi) {
+simulated_bars <- function(n, model, size, prob, value, sigma2, mu, psi, intercept) {
   n_latents <- 2L * size
   components <- value * draw_bars(size)
   latents <- t(matrix(stats::rbinom(n * n_latents, 1, rep_len(prob, n_latents)), n_latents))
@@ -81,7 +84,10 @@ simulated_bars <- function(n, model, size, prob, value, sigma2, mu, psi) {
   }
   superpose <- if (model == "max_spike_slab") max_superposition else tcrossprod
   mean <- superpose(strength, components)
-  c(list(y = mean + sqrt(sigma2) * stats::rnorm(length(mean))), truth)
+  y <- mean + sqrt(sigma2) * stats::rnorm(length(mean))
+  if (all(intercept == 0)) return(c(list(y = y), truth))
+  c(list(y = y + rep(rep_len(intercept, ncol(y)), each = n)), truth,
+    list(intercept = rep_len(intercept, ncol(y))))
 }
 
 # size^2 x 2 size of 0 and 1: rows from top to bottom, then columns from left to right.

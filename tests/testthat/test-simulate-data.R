@@ -209,3 +209,19 @@ test_that("digits8 is the collection, upright", {
   expect_identical(first[1, ], c(0L, 0L, 5L, 13L, 9L, 1L, 0L, 0L))
   expect_identical(first[8, ], c(0L, 0L, 6L, 13L, 10L, 0L, 0L, 0L))
 })
+
+test_that("bars stand on a baseline", {
+  for (model in c("binary_sparse", "spike_slab", "max_spike_slab")) {
+    set.seed(7)
+    plain <- simulate_bars(20, model, size = 3)
+    for (intercept in list(100, 1:9)) {
+      set.seed(7)
+      raised <- simulate_bars(20, model, size = 3, intercept = intercept)
+      expect_near(raised$y - plain$y, matrix(rep_len(intercept, 9), 20, 9, byrow = TRUE), 1e-12)
+      expect_identical(raised$intercept, as.double(rep_len(intercept, 9)))
+      expect_identical(raised[names(plain)[-1]], plain[-1])
+    }
+  }
+  expect_gps_error(simulate_bars(20, intercept = 1:3), "`intercept` must be one number, or 25")
+  expect_gps_error(simulate_bars(20, intercept = NA), "`intercept` must be")
+})
