@@ -44,6 +44,7 @@ maximise <- function(task, state) {
   state$params <- maximised$params
   mended <- mend_params(task, state, state$running, before)
   state$events <- c(maximised$events, mended$events)
+  state$running <- settle_stats(task$model, state$running)
   state <- raise_noise(task, take_mended(state, mended))
   state$memory <- learn_selector(task$selector, task, state)
   state$events <- c(state$events, refit_skipped = sum(state$memory$skipped))
@@ -161,9 +162,7 @@ run_em <- function(task, state) {
 }
 
 # The main run of a fit from scratch, by a model that holds something fixed until components stand.
-# Statistics that are averages of batches would have to begin anew.
 hold_back <- function(task) {
-  if (!is.null(task$batches)) return(task)
   held <- hold_model(task$model)
   if (!identical(held, task$model)) task[c("free_model", "model")] <- list(task$model, held)
   task
@@ -181,7 +180,8 @@ free_task <- function(task) {
 # settle, too.
 is_free_due <- function(task, state) {
   if (state$iteration >= task$max_iter / 2) return(TRUE)
-  is_cold(state) && is_flat(task, state) && (!task$control$mend || length(state$mended_at) > 0)
+  has_moves <- task$control$mend && is.null(task$batches) && length(state$mended_at) == 0
+  is_cold(state) && !has_moves && is_flat(task, state)
 }
 
 # The state with nothing held fixed from here on: bounds rise again, and moves may be of use.

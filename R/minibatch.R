@@ -124,6 +124,13 @@ blend_stats <- function(task, state, stats) {
   blend(state$running, stats, state$rate, task$batch_scale)
 }
 
+# Running statistics after an M-step: those that are counted from the parameters begin anew with
+# each, or what they ask for would be done again in every update.
+settle_stats <- function(model, stats) UseMethod("settle_stats")
+
+#' @export
+settle_stats.default <- function(model, stats) stats
+
 blend <- function(running, new, rate, scale) {
   if (is.null(running)) return(lapply(new, `*`, scale))
   Map(function(old, new) (1 - rate) * old + (rate * scale) * new, running, new[names(running)])

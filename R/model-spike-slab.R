@@ -34,9 +34,8 @@
 #' latents, where those that are off are predicted from those that are on. Both never lower the
 #' bound; the second needs more iterations. A fit from scratch holds the correlations of a full
 #' `Psi` at 0, as with a diagonal one, until its components stand: until the bound is flat and
-#' mending has ended, at the latest for half of `max_iter`. In minibatches they are free after the
-#' short starts, and from the beginning where a `start` is given. The trace says when ("freed" among
-#' its events).
+#' mending has ended, at the latest for half of `max_iter`. They are free from the beginning where a
+#' `start` is given. The trace says when ("freed" among its events).
 #'
 #' `W_h` may be multiplied by any number by which `mu_h` is divided. [gps_mend()] settles this after
 #' each M-step: the mean square of every z_h is 1 and `mu_h` is not negative.
@@ -115,6 +114,13 @@ hold_model.gps_spike_slab <- function(model) {
 
 # HELD_COVARIANCE of src/model_spike_slab.c.
 held_form <- 2
+
+# Slabs that are correlated are updated from where they are, by sums that are 0 once they are there.
+#' @export
+settle_stats.gps_spike_slab <- function(model, stats) {
+  stats[c("pull", "pull_pull")] <- lapply(stats[c("pull", "pull_pull")], `*`, 0)
+  stats
+}
 
 #' @export
 gps_init.gps_spike_slab <- function(model, y) {

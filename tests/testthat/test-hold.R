@@ -84,10 +84,16 @@ test_that("sampled states, minibatches and fits that grow free them, too", {
   sampled <- fit_correlated(y, "full", n_starts = 2, max_iter = 20, method = "gibbs")
   expect_length(freed_at(sampled), 1)
   expect_false(is_diagonal(sampled$params$psi))
-  batched <- fit_correlated(y, "full", selector_handcrafted(), 4, n_starts = 2, max_iter = 4,
-                            batch_size = 100)
-  expect_length(freed_at(batched), 0)
-  expect_false(is_diagonal(batched$params$psi))
+  for (max_iter in c(4, 40)) {
+    run <- function(covariance) {
+      fit_correlated(y, covariance, selector_handcrafted(), 4, n_starts = 2, max_iter = max_iter,
+                     batch_size = 100)
+    }
+    batched <- run("full")
+    expect_length(freed_at(batched), 1)
+    expect_false(is_diagonal(batched$params$psi))
+    if (max_iter == 40) expect_gt(batched$bound, run("diagonal")$bound)
+  }
   grown <- fit_correlated(y, "full", selector_handcrafted(), 4, grow = 50, max_iter = 20)
   expect_length(freed_at(grown), 1)
   expect_false(is_diagonal(grown$params$psi))
