@@ -42,18 +42,18 @@ complete_params.gps_occlusive <- function(model, params) {
 tail_mass <- 0.25
 tail_power <- 3
 
-# c(log density in the core, middle and half width of the core, rate of the tails): flat in the core
-# and, at a distance d from it, less by (1 + rate d)^-(tail_power + 1), so that tails and core meet.
+# c(log density in the core, lowest end and half width of the core, rate of the tails): flat in the
+# core and, at a distance d from it, less by (1 + rate d)^-(tail_power + 1), so that they meet.
 clutter_density <- function(model, lowest, extent, n_channels) {
   if (!is.null(model$density)) {
     half <- exp(-log(model$density) / n_channels) / 2
-    return(c(log(model$density), lowest + extent / 2, half, 0))
+    return(c(log(model$density), lowest, half, 0))
   }
   # Before 0.3.0 the density was that of the cube alone.
   has_tails <- clutter_form(model$clutter) != "background"
   mass <- if (has_tails) tail_mass else 0
   rate <- if (has_tails) 2 * (1 - mass) / (tail_power * mass * extent) else 0
-  c(n_channels * (log1p(-mass) - log(extent)), lowest + extent / 2, extent / 2, rate)
+  c(n_channels * (log1p(-mass) - log(extent)), lowest, extent / 2, rate)
 }
 
 # Of the numbers of an image this share at either end may be outliers, and of the images this share.
@@ -95,14 +95,14 @@ upgrade_options.gps_occlusive <- function(model, options) {
   kept <- c(1:6, 8:13)
   new$options[kept] <- options$options[kept]
   side <- exp(-options$options[8] / model$n_channels)
-  new$options[17:18] <- c(model$lowest + side / 2, side / 2)
+  new$options[17:18] <- c(model$lowest, side / 2)
   new
 }
 
 # Log of eps u, pixels x points.
 clutter_weights <- function(model, params, y) {
   options <- model$options$options
-  beyond <- pmax(abs(y - options[17]) - options[18], 0) * options[19]
+  beyond <- pmax(abs(y - options[17] - options[18]) - options[18], 0) * options[19]
   n_pixels <- prod(model$grid)
   lost <- 0
   for (c in seq_len(model$n_channels)) {

@@ -40,9 +40,10 @@ draw_scene <- function(model, params, on, pixel) {
 # Numbers of clutter: uniform in the core, or beyond it on either side.
 draw_clutter <- function(model, n) {
   core <- model$options$options[17:19]
-  within <- core[1] + core[2] * stats::runif(n, -1, 1)
+  middle <- core[1] + core[2]
+  within <- middle + core[2] * stats::runif(n, -1, 1)
   if (core[3] == 0) return(within)
   is_beyond <- stats::runif(n) < tail_mass
   distance <- core[2] + (stats::runif(n)^(-1 / tail_power) - 1) / core[3]
-  ifelse(is_beyond, core[1] + sign(within - core[1]) * distance, within)
+  ifelse(is_beyond, middle + sign(within - middle) * distance, within)
 }

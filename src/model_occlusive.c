@@ -35,7 +35,7 @@ static void set_scale(occlusive *it, const double *options, double sigma2, doubl
   it->log_contrast = it->log_norm - options[LOG_DENSITY];
   it->log_open = log1p(-clutter);
   it->log_clutter = log(clutter) + options[LOG_DENSITY] - it->log_norm;
-  it->core_middle = options[CORE_MIDDLE];
+  it->core_middle = options[CORE_LOWEST] + options[CORE_HALF];
   it->core_half = options[CORE_HALF];
   it->tail_rate = options[TAIL_RATE];
   it->is_shared = options[IS_SHARED] != 0;

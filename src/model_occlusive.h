@@ -42,7 +42,7 @@ enum {
   IS_LEARNED,   /* 1: the M-step updates eps, */
   CLUTTER_LOWEST,
   CLUTTER_HIGHEST,
-  CORE_MIDDLE, /* of each channel */
+  CORE_LOWEST, /* of each channel */
   CORE_HALF,   /* half its width */
   TAIL_RATE    /* beyond it u falls as (1 + rate distance)^-4 in each channel; 0: it does not */
 };
@@ -183,8 +183,8 @@ typedef struct {
   size_t n_table;     /* floats of a component's table: odds, then features by channel */
   int is_narrow;      /* 1: terms may leave the range of floats, so that gains are in doubles */
   float *data;        /* [n_plane x channels] cyclic copies of the image */
-  float *base;        /* [n_plane] c / p_0 */
-  float *loose;       /* [n_plane] v / p_0 */
+  float *base;        /* [n_plane] c / p_0, times 1 - eps where clutter is shared */
+  float *loose;       /* [n_plane] v / p_0 where clutter is shared, else 0 */
   float *base_left;   /* [n_plane] base / (1 + weights of what is given) */
   float *loose_left;  /* [n_plane] loose / (1 + weights of what is given) */
   float *chance_left; /* [n_plane] 1 / (1 + odds of what is given) */

@@ -117,12 +117,13 @@ GPS_INLINE double log_of_lanes(const float *product, const int32_t *power) {
 /* The farthest that a pixel lies beyond the core, by which v stays above what 0 is in floats. */
 #define FLOAT_FARTHEST 1e5
 
-/* base, and v / p_0 into `loose`. */
+/* base and loose. */
 GPS_CLONES static void float_base(const occlusive *it, const double *y,
                                   const double *restrict beyond, float *restrict base,
                                   float *restrict loose) {
   const float factor = -(float)it->precision;
   const float open = (float)exp(it->log_open), clutter = (float)exp(it->log_clutter);
+  const float own_open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   const size_t n = it->n_pixels;
   for (size_t p = 0; p < n; p++) base[p] = 0;
   for (int c = 0; c < it->n_channels; c++) {
@@ -137,8 +138,9 @@ GPS_CLONES static void float_base(const occlusive *it, const double *y,
   for (size_t p = 0; p < n; p++) {
     const float far = (float)(beyond[p] < FLOAT_FARTHEST ? beyond[p] : FLOAT_FARTHEST);
     const float thin = clutter / (far * far * far * far);
-    base[p] = 1 / (open * exp_float(factor * base[p]) + thin);
-    loose[p] = thin * base[p];
+    const float whole = 1 / (open * exp_float(factor * base[p]) + thin);
+    base[p] = own_open * whole;
+    loose[p] = share * thin * whole;
   }
 }
 
@@ -190,13 +192,11 @@ GPS_INLINE void squared_distance(const float *restrict y, size_t n_plane, const 
   }
 }
 
-/* Log of the product over a window of 1 + odds ((1 - eps) base exp(-|y - w|^2 / 2 sigma2) + loose).
- */
+/* Log of the product over a window of 1 + odds (base exp(-|y - w|^2 / 2 sigma2) + loose). */
 GPS_CLONES static double weight_product(const occlusive *it, const occlusive_floats *at,
                                         const float *base, const float *loose, const float *table,
                                         size_t corner) {
   const float factor = -(float)it->precision;
-  const float open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   float product[FLOAT_LANES], sum[FLOAT_LANES];
   int32_t power[FLOAT_LANES];
   for (int a = 0; a < FLOAT_LANES; a++) {
@@ -210,8 +210,8 @@ GPS_CLONES static double weight_product(const occlusive *it, const occlusive_flo
                        it->n_channels, sum);
 #pragma omp simd
       for (int a = 0; a < FLOAT_LANES; a++) {
-        const float own_part = open * base[pixel + (size_t)a] * exp_float(factor * sum[a]);
-        const float weight = table[own + (size_t)a] * (own_part + share * loose[pixel + (size_t)a]);
+        const float owner = base[pixel + (size_t)a] * exp_float(factor * sum[a]);
+        const float weight = table[own + (size_t)a] * (owner + loose[pixel + (size_t)a]);
         product[a] = split_float(product[a] + product[a] * weight, power + a);
       }
     }
@@ -244,7 +244,6 @@ GPS_CLONES static double chance_product(const occlusive *it, const occlusive_flo
 GPS_CLONES static void add_given(const occlusive *it, const occlusive_floats *at,
                                  const float *table, occlusive_place place) {
   const float factor = -(float)it->precision;
-  const float open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   const size_t height = (size_t)it->height, n_rows = (size_t)it->n_rows;
   const size_t row = (size_t)place.row;
   float sum[FLOAT_LANES];
@@ -257,9 +256,9 @@ GPS_CLONES static void add_given(const occlusive *it, const occlusive_floats *at
                        it->n_channels, sum);
 #pragma omp simd
       for (int a = 0; a < FLOAT_LANES; a++) {
-        sum[a] = table[own + (size_t)a] *
-                 (open * at->base[pixel + (size_t)a] * exp_float(factor * sum[a]) +
-                  share * at->loose[pixel + (size_t)a]);
+        sum[a] =
+            table[own + (size_t)a] * (at->base[pixel + (size_t)a] * exp_float(factor * sum[a]) +
+                                      at->loose[pixel + (size_t)a]);
       }
       for (size_t a = 0; a < FLOAT_LANES && first + a < n_rows; a++) {
         const size_t to = (row + first + a) % height + height * column;

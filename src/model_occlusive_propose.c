@@ -13,9 +13,11 @@ static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
   for (int col = 0; col < it->width; col++) {
     for (int row = 0; row < it->height; row++) {
       const size_t pixel = (size_t)row + (size_t)it->height * (size_t)col;
-      float clutter = at->cover[pixel] * at->loose[(size_t)row + at->stride * (size_t)col];
-      if (it->is_shared) clutter /= at->chance[pixel];
-      total += (double)clutter;
+      const size_t padded = (size_t)row + at->stride * (size_t)col;
+      /* In proportion where clutter is the background's, which has one density everywhere then. */
+      const float clutter =
+          it->is_shared ? at->loose[padded] / at->chance[pixel] : at->base[padded];
+      total += (double)(at->cover[pixel] * clutter);
       at->chance[pixel] = (float)total;
     }
   }

@@ -6,8 +6,10 @@
 #
 #   make reproduce-occlusion, or: Rscript bench/paper/occlusion.R [option=value ...]
 #
-#   objects=shapes1,shapes2,coil   some of the sets of objects: two procedural ones in colour, and
-#                                  16 of COIL-20 in grey (found in ../shared/data/coil20)
+#   objects=shapes1,shapes2,coil,coloured
+#                                  some of the sets of objects: two procedural ones in colour, 16 of
+#                                  COIL-20 in grey (found in ../shared/data/coil20), these on black;
+#                                  and those of shapes1 on a coloured background
 #   selection=gp,gp5,scan,...      some of the selections below
 #   seeds=1:5                      some of the seeds: seed r fits from set.seed(r)
 #   part=1/2                       every second run, for two processes at once, each with one thread
@@ -49,14 +51,14 @@ selections <- list(
 
 get_objects <- function(set) {
   if (set == "coil") return(read_objects("../shared/data/coil20", pattern = "obj([1-9]|1[0-6])__"))
-  set.seed(c(shapes1 = 1, shapes2 = 2, shapes3 = 3)[[set]])
+  set.seed(c(shapes1 = 1, shapes2 = 2, shapes3 = 3, coloured = 1)[[set]])
   scene_objects()
 }
 
 get_scenes <- function(set, n = n_points, seed = 10) {
   objects <- get_objects(set)
   set.seed(seed)
-  simulate_scenes(objects, n)
+  simulate_scenes(objects, n, background = if (set == "coloured") c(0.3, 0.6, 0.4) else 0)
 }
 
 recall_of <- function(fit, latents, truth) {
@@ -100,8 +102,10 @@ run_one <- function(set, selection, seed, n_threads) {
   main <- fit$trace[fit$trace$start == 0, ]
   row <- data.frame(
     objects = set, selection = selection, seed = seed, recovered = sum(match$similarity > 0.9),
-    worst = min(match$similarity), recall = recall_of(fit, scenes$latents, scenes),
-    bound = fit$bound / fit$n_points, sd = sqrt(fit$params$sigma2), iterations = fit$n_iter,
+    worst = min(match$similarity), iou = mean(match$iou), iou_worst = min(match$iou),
+    recall = recall_of(fit, scenes$latents, scenes),
+    bound = fit$bound / fit$n_points, sd = sqrt(fit$params$sigma2),
+    clutter = fit$params$clutter, iterations = fit$n_iter,
     seconds = time[["elapsed"]], cpu = time[["user.self"]] + time[["sys.self"]], peak_mb = peak,
     evaluated = mean(main$evaluations) / fit$model$n_latents,
     new_recall = recall_of(with_selection(fit, selected), new$latents, scenes),
@@ -126,11 +130,12 @@ if (!is.null(given[["run"]])) {
   quit(save = "no")
 }
 
-# The plan: five seeds of the learned selection, fewer of the hand-crafted one, one of the rest.
+# The plan: five seeds of the learned selection on black, fewer of the hand-crafted one and on a
+# coloured background, one of the rest.
 plan <- function() {
-  cells <- expand.grid(objects = c("shapes1", "coil", "shapes2"), seed = 1:5,
+  cells <- expand.grid(objects = c("shapes1", "coil", "shapes2", "coloured"), seed = 1:5,
                        selection = names(selections), stringsAsFactors = FALSE)
-  is_gp <- cells$selection == "gp"
+  is_gp <- cells$selection == "gp" & (cells$objects != "coloured" | cells$seed <= 2)
   is_scan <- cells$selection == "scan" & cells$seed == 1
   is_first <- cells$objects == "shapes1" & cells$seed == 1
   cells <- cells[is_gp | is_scan | is_first, ]
@@ -173,7 +178,7 @@ read_runs <- function() {
   runs <- do.call(rbind, lapply(files, utils::read.csv))
   label <- vapply(selections, `[[`, "", "label")
   runs$label <- label[runs$selection]
-  runs[order(match(runs$objects, c("shapes1", "shapes2", "coil")),
+  runs[order(match(runs$objects, c("shapes1", "shapes2", "coil", "coloured")),
              match(runs$selection, names(selections)), runs$seed), ]
 }
 

@@ -33,7 +33,7 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
   occlusive_case *it = &the_case;
   const double options[19] = {
       height, width, n_channels, K,   n_rows, n_cols, is_shared,        0, 0, 1e-6, 1e-3, 0.9,
-      1e-3,   1,     1e-4,       0.9, 0.5,    0.5,    is_shared ? 2 : 0};
+      1e-3,   1,     1e-4,       0.9, 0,      0.5,    is_shared ? 2 : 0};
   const double *input[12] = {it->alpha,    it->w,        it->pi,      it->background,
                              it->sigma2,   it->clutter,  it->options, it->odds,
                              it->log_odds, it->features, it->prior,   it->floats};
