@@ -147,3 +147,25 @@ test_that("surplus latents are emptied, and needed ones stay", {
                tolerance = 0.01)
   fit(2, 100, 10, selector_handcrafted())
 })
+
+test_that("rare latents are needed, and others are surplus beside them", {
+  set.seed(3)
+  w <- simulate_bars(1)$W
+  on <- matrix(runif(5000) < rep(c(0.2, 0.02), each = 2500), 500)
+  y <- on %*% t(w) + sqrt(2) * matrix(rnorm(12500), 500)
+  set.seed(1)
+  fit <- gps_fit(y, model_binary_sparse(10, shared_prob = FALSE), selector_handcrafted())
+  expect_true(all(match_components(fit, w)$matched))
+  expect_length(summary(fit)$emptied, 0)
+})
+
+test_that("a start without any latent in the model finds one", {
+  set.seed(34)
+  y <- simulate_bars(200, value = 5)$y
+  for (model in list(model_binary_sparse(3), model_spike_slab(3), model_max_spike_slab(3))) {
+    fit <- gps_fit(y, model, selector_handcrafted(), 2, control = short_control(max_iter = 15),
+                   start = list(W = matrix(0, 25, 3)))
+    expect_length(summary(fit)$emptied, 2)
+    expect_true(all(is.finite(unlist(coef(fit)))))
+  }
+})

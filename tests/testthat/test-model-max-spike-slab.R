@@ -267,13 +267,20 @@ test_that("a moved component takes a half of the split one, positive, with its s
   expect_identical(check_all_params(case$model, moved, "moved"), moved)
 })
 
-test_that("a column of zeros is on by its prior alone", {
+test_that("a column that is nearly zero is on by its prior alone, one of zeros is out", {
   case <- max_problem()
-  case$params$W[, 2] <- 0
-  step <- gps_estep(case$model, case$params, case$y, matrix(2, 12, 1), max_active = 1,
-                    want = c("latent", "response", "stats"))
+  step_at <- function(weight) {
+    case$params$W[, 2] <- weight
+    gps_estep(case$model, case$params, case$y, matrix(2, 12, 1), max_active = 1,
+              want = c("latent", "response", "stats"))
+  }
+  step <- step_at(1e-200)
   expect_near(step$prob_on[, 1], rep(case$params$pi[2], 12), 1e-12)
   expect_near(step$latent[, 1], rep(case$params$pi[2] * case$params$mu[2], 12), 1e-12)
+  expect_near(step$response, matrix(0, 12, 4), 1e-190)
+  step <- step_at(0)
+  expect_identical(step$prob_on[, 1], numeric(12))
+  expect_identical(step$latent[, 1], numeric(12))
   expect_identical(step$response, matrix(0, 12, 4))
   expect_identical(sum(abs(step$stats$won_square)), 0)
 })
