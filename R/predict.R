@@ -21,7 +21,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'
 #' @details New data have no iterations behind them. Where the fit screens (see [gps_screen()]), and
 #' where it leaves that to the model's default, more latents are candidates for them than in the
-#' fit (all, up to 256 of them), and rounds of screening go on from what the last one has selected
+#' fit (all, up to 1024 of them), and rounds of screening go on from what the last one has selected
 #' until the evidence of the point, the sum of p(s, y) over the states, gains nothing. Without
 #' screening, by `screen = FALSE`, a [selector_custom()] or [selector_full()], the ranking alone
 #' decides. [selector_random()] draws a dozen sets for each point, which keeps the best, as at the
@@ -45,7 +45,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'
 #' The posterior is truncated: a latent that is not selected for a point has the probability 0
 #' exactly, and its mean is 0. That says that the selection left it out, not that it is surely off:
-#' in spike-and-slab data of 16 bars (mean 0, six selected) 0.9 % of these latents were on, most of
+#' in spike-and-slab data of 16 bars (mean 0, six selected) 1 % of these latents were on, most of
 #' them too weakly to be seen. The other probabilities are given that these are off.
 #' `type = "selected"` says which were selected; with [selector_full()], or `n_selected` = H,
 #' nothing is truncated.

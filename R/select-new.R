@@ -18,7 +18,7 @@ least_guided <- 64L
 
 # Best-ranked latents that are candidates in the first round, and where latents are on no grid in
 # all: at least so many, and so many for each slot.
-wide_proposals <- 256L
+wide_proposals <- 1024L
 wide_for_slot <- 30L
 
 
