@@ -184,8 +184,9 @@ test_that("more latents than data points are fitted with a warning", {
 test_that("a constant pixel does no harm", {
   y <- cbind(sparse_problem(50)$y, 3)
   set.seed(1)
-  fit <- gps_fit(y, model_binary_sparse(4), selector_handcrafted(), 3,
-                 control = short_control(max_iter = 20))
+  expect_warning(fit <- gps_fit(y, model_binary_sparse(4), selector_handcrafted(), 3,
+                                control = short_control(max_iter = 20)),
+                 class = "gps_warning_baseline")
   expect_true(all(is.finite(unlist(fit$params))))
   expect_near(fit$params$W[5, ] %*% rep(1, 4) > 0, matrix(TRUE), 0)
 })
