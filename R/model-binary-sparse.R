@@ -64,7 +64,8 @@ model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE
     events = c("sigma2_floor", "pi_clamped", "ridge"),
     rule = state_rule(),
     settings = list(shared_prob = shared_prob, intercept = intercept),
-    symbol = "gps_model_binary_sparse"
+    symbol = "gps_model_binary_sparse",
+    defaults = model_defaults(screen = gps_screen(), wide = 128L)
   )
 }
 

@@ -87,7 +87,7 @@ model_max_spike_slab <- function(n_latents, shared_prob = TRUE, intercept = FALS
     settings = list(shared_prob = shared_prob, intercept = intercept),
     symbol = "gps_model_max_spike_slab",
     exact_active = 1,
-    gauge = "latents", defaults = model_defaults(screen = gps_screen())
+    gauge = "latents", defaults = model_defaults(screen = gps_screen(), wide = 24L)
   )
 }
 

@@ -86,7 +86,7 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
     rule = state_rule(),
     settings = list(covariance = covariance, shared_prob = shared_prob, intercept = intercept),
     symbol = "gps_model_spike_slab",
-    gauge = "latents", defaults = model_defaults(screen = gps_screen())
+    gauge = "latents", defaults = model_defaults(screen = gps_screen(), wide = 128L)
   )
 }
 

@@ -216,11 +216,12 @@ temper_params <- function(model, params, temperature) UseMethod("temper_params")
 temper_params.default <- function(model, params, temperature) params
 
 # What NULL in gps_control() and in a selector means for a model; `tol` is in nats a number of the
-# data.
+# data. wide: so many latents a screen may ask
+# for the gains of, whose cost is small beside the rest; NULL: few.
 model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, anneal_over = NULL,
-                           screen = NULL, smooth = 0) {
+                           screen = NULL, smooth = 0, wide = NULL) {
   list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
-       screen = screen, smooth = smooth)
+       screen = screen, smooth = smooth, wide = wide)
 }
 
 # A native model's description. Shapes are vectors of names of dimensions (see params.R).

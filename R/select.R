@@ -52,7 +52,8 @@
 #' @export
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
-                       conditional = NULL, temperature = NULL, guided = NULL, ...) {
+                       conditional = NULL, temperature = NULL, guided = NULL, sweeps = NULL,
+                       inserts = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_screen)))
   conditional <- check_early_late(conditional, "conditional")
   guided <- check_early_late(guided, "guided")
@@ -68,7 +69,9 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
          pool = if (!is.null(pool)) check_count(pool, "pool"),
          conditional = conditional,
          temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
-         guided = guided),
+         guided = guided, 
+         sweeps = if (!is.null(sweeps)) check_count(sweeps, "sweeps", 0, most_sweeps),
+         inserts = if (!is.null(inserts)) check_count(inserts, "inserts", 0, most_draws)),
     class = "gps_screen"
   )
 }
@@ -83,6 +86,9 @@ check_early_late <- function(x, arg) {
 
 # Neighbours on the grid that src/screen.c draws from.
 most_moves <- 24L
+
+# Sweeps end by themselves where none of the latents is better taken back.
+most_sweeps <- 100L
 
 # Candidates of a kind that a data point may ask for.
 most_draws <- 1e6
@@ -185,11 +191,13 @@ resolve_screen <- function(screen, model, n_selected) {
   defaults <- if (on_grid) {
     list(propose = 10L * n_selected, explore = c(share(0.02), share(0.001)),
          guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 4L * n_selected,
-         conditional = c(0L, 3L * n_selected))
+         conditional = c(0L, 3L * n_selected), sweeps = 0L, inserts = 0L)
   } else {
-    list(propose = as.integer(ceiling(1.5 * n_selected)), explore = c(4L, 1L),
-         guided = c(0L, 0L), random_slot = FALSE, moves = 0L, pool = 4L * n_selected,
-         conditional = c(0L, 0L))
+    few <- as.integer(ceiling(1.5 * n_selected))
+    wide <- model$defaults$wide
+    list(propose = max(few, wide), explore = c(4L, 1L), guided = c(0L, 0L), random_slot = FALSE,
+         moves = 0L, pool = max(4L * n_selected, if (!is.null(wide)) n_latents),
+         conditional = c(0L, 0L), sweeps = 2L, inserts = if (is.null(wide)) 0L else 2L)
   }
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]
@@ -219,7 +227,9 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     n_propose = screen$propose, n_explore = screen$explore[phase],
     n_guided = screen$guided[phase], n_moves = screen$moves,
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
-    is_greedy = as.integer(screen$rank_by == "greedy"),
+    is_greedy = as.integer(screen$rank_by == "greedy"), n_sweeps = screen$sweeps,
+    n_inserts = screen$inserts, max_active = as.integer(min(task$max_active, task$n_selected)),
+    prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
     is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid,
     seek = state$sought
@@ -234,6 +244,11 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   result <- .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept,
                   task$n_selected, settings, stream, task$n_threads)
   structure(result$selected, n_gains = result$n_gains)
+}
+
+# Probabilities of what was selected last, where they are known.
+kept_prob <- function(state, block) {
+  if (identical(dim(state$prob_on), dim(state$selected))) block_slots(state$prob_on, block)
 }
 
 # Inputs by which candidates are judged: those of the E-step, or of a model with more noise.

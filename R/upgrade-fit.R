@@ -11,9 +11,35 @@ fit_changes <- list(
     if (inherits(parts$model, "gps_occlusive")) names(parts$model$clutter) <- "background"
     # New data were ranked once, by rows (R/select-new.R).
     parts$ranks_once <- TRUE
-    parts
+    # Screening took nothing back.
+    narrow_screen(parts)
   }
 )
+
+# The screen of a fit of before 0.3.0 whose model has a wider one now: few candidates, which filled
+# the slots one after the other.
+narrow_screen <- function(parts) {
+  wide <- c("gps_binary_sparse", "gps_spike_slab", "gps_max_spike_slab")
+  selector <- parts$selector
+  if (!inherits(parts$model, wide) || is.null(selector) || !"screen" %in% names(selector)) {
+    return(parts)
+  }
+  screen <- selector$screen
+  is_approximate <- !is.null(parts$gp) && parts$gp$method != "exact"
+  if (is.null(screen)) {
+    is_plain <- inherits(parts$model, "gps_binary_sparse") && !is_approximate
+    screen <- if (is_plain) FALSE else gps_screen()
+  }
+  if (is.list(screen)) {
+    n <- as.integer(parts$n_selected)
+    narrow <- list(propose = as.integer(ceiling(1.5 * n)), pool = 4L * n, sweeps = 0L,
+                   inserts = 0L)
+    is_open <- vapply(names(narrow), function(name) is.null(screen[[name]]), NA)
+    screen[names(narrow)[is_open]] <- narrow[is_open]
+  }
+  parts$selector$screen <- screen
+  parts
+}
 
 upgrade_fit <- function(fit, changes = fit_changes) {
   number <- version_number(unclass(fit)$version)

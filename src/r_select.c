@@ -82,6 +82,8 @@ static gps_screen read_screen(SEXP list) {
                              .n_pool = read_count(list, "n_pool"),
                              .n_conditional = read_count(list, "n_conditional"),
                              .is_greedy = read_count(list, "is_greedy"),
+                             .n_sweeps = read_count(list, "n_sweeps"),
+                             .n_inserts = read_count(list, "n_inserts"),
                              .share = view_number(list_need(list, "share"), "share")};
   if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
       screen.n_explore > MOST_CANDIDATES || screen.n_guided < 0 ||
@@ -133,7 +135,7 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
  * NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool, n_conditional, is_greedy,
- * share, is_one_hot, grid, seek), stream, n_threads -> list(selected [n_slots x n] 1-based,
+ * n_sweeps, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek), stream, n_threads -> list(selected [n_slots x n] 1-based,
  * n_gains). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
@@ -147,6 +149,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const gps_grid grid = read_grid(list_get(screen_list, "grid"), n_latents);
   read_sought(list_get(screen_list, "seek"), n_latents / (grid.height * grid.width), &screen);
   const gps_source source = read_source(stream);
+  const SEXP prob_on = list_get(screen_list, "prob_on");
   const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
   const screen_job job = {
       .model = model,
@@ -159,7 +162,11 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
                       ? NULL
                       : view_matrix(affinity, n_latents, block.n_points, "affinity"),
       .kept = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points),
+      .prob_on = kept == R_NilValue || prob_on == R_NilValue
+                     ? NULL
+                     : view_matrix(prob_on, n_slots, block.n_points, "prob_on"),
       .n_slots = n_slots,
+      .max_active = read_count(screen_list, "max_active"),
       .is_one_hot = read_count(screen_list, "is_one_hot"),
       .model_scratch = model->scratch_size(&problem, &largest)};
   const char *const names[] = {"selected", "n_gains"};

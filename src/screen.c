@@ -1,43 +1,25 @@
-/* Screening of candidates by the model's own gain. Called by r_select.c. */
-#include "screen.h"
-
+/* Screening of candidates by the model's own gain: candidates and the pool. Called by r_select.c;
+ * how slots are filled is in screen_fill.c. */
 #include <math.h>
 #include <string.h>
 
+#include "screen_work.h"
 #include "threads.h"
-
-/* One data point's work. Candidates with their gains, the pool of the greedy step first. */
-typedef struct {
-  const screen_job *job;
-  const gps_point *point;
-  uint32_t row;
-  int group_size;
-  int capacity;
-  int n;        /* candidates */
-  int n_guided; /* the last of them, proposed beside what was kept */
-  int *candidate;
-  double *gain, *single; /* given what is selected so far, and given nothing */
-  int *order;            /* positions or latents, best first */
-  int *given, n_given;   /* the state that gains are conditional on */
-  int *probe;
-  double *rest;
-  double n_gains;
-} screen_work;
 
 int screen_capacity(const gps_screen *screen, int n_slots, int group_size) {
   return screen->n_propose + screen->n_explore + screen->n_guided +
          n_slots * (1 + screen->n_moves) + screen->n_seek * group_size;
 }
 
-/* gains and first gains of the candidates, two log joints, the model's scratch */
+/* three numbers of each candidate, two log joints, the model's scratch */
 size_t screen_scratch(int capacity, size_t model_scratch) {
-  return 2 * (size_t)capacity + 2 + model_scratch;
+  return 3 * (size_t)capacity + 2 + model_scratch;
 }
 
-/* candidates, and positions of the best of them; the state that is given; latents of a probe and
- * its two states; the table of candidates */
+/* candidates, and positions of the best of them; two states; latents of a probe and its two states;
+ * the table of candidates */
 size_t screen_scratch_ints(int capacity, int n_slots) {
-  return 2 * (size_t)capacity + (size_t)n_slots + 3 * ((size_t)n_slots + 1) +
+  return 2 * (size_t)capacity + 2 * (size_t)n_slots + 3 * ((size_t)n_slots + 1) +
          ((size_t)1 << candidate_table_bits(capacity));
 }
 
@@ -61,11 +43,15 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
   const gps_source *source = job->source;
   int *candidate = work->candidate, n = 0;
   candidate_table_clear(table, bits);
+  if (screen->n_propose >= n_latents && screen->n_propose > 0) {
+    for (int h = 0; h < n_latents; h++) candidate[h] = h;
+    work->n = n_latents;
+    return;
+  }
   if (job->affinity && screen->n_propose > 0) {
-    const int n_top = screen->n_propose < n_latents ? screen->n_propose : n_latents;
-    select_top(job->affinity + index * (size_t)n_latents, n_latents, n_top, source, work->row,
-               work->order);
-    for (int i = 0; i < n_top; i++) {
+    select_top(job->affinity + index * (size_t)n_latents, n_latents, screen->n_propose, source,
+               work->row, work->order);
+    for (int i = 0; i < screen->n_propose; i++) {
       if (candidate_is_new(table, bits, work->order[i])) candidate[n++] = work->order[i];
     }
   }
@@ -90,15 +76,15 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
 
 /* Gain through the log joint: a probe point whose slots hold `given` and one candidate, and a
  * template of the two states without and with it. A one-hot model has no state without. */
-static gps_status probe_gain(screen_work *work, int n_candidates, const int *candidate,
-                             double *gain) {
-  const int n_given = work->n_given, is_one_hot = work->job->is_one_hot;
+static gps_status probe_gain(screen_work *work, int n_given, const int *given, int n_candidates,
+                             const int *candidate, double *gain) {
+  const int is_one_hot = work->job->is_one_hot;
   int *latent = work->probe, *active = latent + n_given + 1, n_active[2] = {n_given, n_given + 1},
       parent[2] = {-1, 0};
   double *log_joint = work->rest, *scratch = log_joint + 2;
   const int n_slots = n_given + 1, n_states = is_one_hot ? 1 : 2;
   for (int i = 0; i < n_given; i++) active[i] = active[n_slots + i] = i;
-  for (int i = 0; i < n_given; i++) latent[i] = work->given[i];
+  for (int i = 0; i < n_given; i++) latent[i] = given[i];
   active[is_one_hot ? 0 : n_slots + n_given] = n_given;
   const gps_states states = {n_slots, n_slots, n_states, is_one_hot ? n_active + 1 : n_active,
                              active,  parent,  0};
@@ -115,46 +101,44 @@ static gps_status probe_gain(screen_work *work, int n_candidates, const int *can
   return GPS_OK;
 }
 
-/* Gains of candidates given the state so far. */
-static gps_status compute_gains(screen_work *work, int n_candidates, const int *candidate,
-                                double *gain) {
+gps_status screen_gains(screen_work *work, int n_given, const int *given, int n,
+                        const int *candidate, double *gain) {
   const screen_job *job = work->job;
-  if (n_candidates == 0) return GPS_OK;
-  work->n_gains += n_candidates;
-  const gps_status status =
-      job->model->gain ? job->model->gain(job->problem, work->point, work->n_given, work->given,
-                                          n_candidates, candidate, gain, work->rest + 2)
-                       : probe_gain(work, n_candidates, candidate, gain);
+  if (n == 0) return GPS_OK;
+  work->n_gains += n;
+  const gps_status status = job->model->gain
+                                ? job->model->gain(job->problem, work->point, n_given, given, n,
+                                                   candidate, gain, work->rest + 2)
+                                : probe_gain(work, n_given, given, n, candidate, gain);
   if (status != GPS_OK) return status;
-  for (int i = 0; i < n_candidates; i++) {
+  for (int i = 0; i < n; i++) {
     if (isnan(gain[i])) return GPS_NOT_FINITE;
   }
   return GPS_OK;
 }
 
-static void swap_candidates(screen_work *work, int a, int b) {
+void screen_swap(screen_work *work, int a, int b) {
   const int candidate = work->candidate[a];
-  const double gain = work->gain[a], single = work->single[a];
+  const double gain = work->gain[a], single = work->single[a], best = work->best[a];
   work->candidate[a] = work->candidate[b];
   work->gain[a] = work->gain[b];
   work->single[a] = work->single[b];
+  work->best[a] = work->best[b];
   work->candidate[b] = candidate;
   work->gain[b] = gain;
   work->single[b] = single;
+  work->best[b] = best;
 }
 
-/* The best n_best by gain of the candidates from .. to - 1 come first among them, in no order. The
- * value says where they end. */
-static int put_best_first(screen_work *work, int from, int to, int n_best) {
+int screen_best_first(screen_work *work, int from, int to, int n_best) {
   if (n_best >= to - from) return to;
   select_top(work->gain + from, to - from, n_best, work->job->source, work->row, work->order);
   sort_slots(work->order, n_best);
-  for (int i = 0; i < n_best; i++) swap_candidates(work, from + i, from + work->order[i]);
+  for (int i = 0; i < n_best; i++) screen_swap(work, from + i, from + work->order[i]);
   return from + n_best;
 }
 
-/* Whether the group of a latent is one of those of slot [n]. */
-static int is_taken(const screen_work *work, const int *slot, int n, int latent) {
+int screen_is_taken(const screen_work *work, const int *slot, int n, int latent) {
   const int first = latent - latent % work->group_size, last = first + work->group_size - 1;
   for (int i = 0; i < n; i++) {
     if (slot[i] >= first && slot[i] <= last) return 1;
@@ -172,7 +156,7 @@ static gps_status give_kept(screen_work *work, const int *kept) {
     if (kept[i] >= 0) left[n_left++] = kept[i];
   }
   while (n_left > 0) {
-    const gps_status status = compute_gains(work, n_left, left, gain);
+    const gps_status status = screen_gains(work, work->n_given, work->given, n_left, left, gain);
     if (status != GPS_OK) return status;
     int best = 0, n = 0;
     for (int i = 1; i < n_left; i++) {
@@ -181,7 +165,7 @@ static gps_status give_kept(screen_work *work, const int *kept) {
     if (!(gain[best] > 0)) break;
     work->given[work->n_given++] = left[best];
     for (int i = 0; i < n_left; i++) {
-      if (!is_taken(work, work->given, work->n_given, left[i])) left[n++] = left[i];
+      if (!screen_is_taken(work, work->given, work->n_given, left[i])) left[n++] = left[i];
     }
     n_left = n;
   }
@@ -195,22 +179,23 @@ static gps_status add_conditional(screen_work *work, const int *kept, int *n_poo
   int from = *n_pool, to = work->n;
   for (int i = from; i < to;) {
     const int latent = work->candidate[i];
-    if (!is_taken(work, work->given, work->n_given, latent)) {
+    if (!screen_is_taken(work, work->given, work->n_given, latent)) {
       i++;
       continue;
     }
     int is_given = 0;
     for (int k = 0; k < work->n_given; k++) is_given |= work->given[k] == latent;
     if (is_given) {
-      swap_candidates(work, i++, from++);
+      screen_swap(work, i++, from++);
     } else {
-      swap_candidates(work, i, --to);
+      screen_swap(work, i, --to);
     }
   }
-  status = compute_gains(work, to - from, work->candidate + from, work->gain + from);
+  status = screen_gains(work, work->n_given, work->given, to - from, work->candidate + from,
+                        work->gain + from);
   work->n_given = 0;
   if (status != GPS_OK) return status;
-  *n_pool = put_best_first(work, from, to, work->job->screen->n_conditional);
+  *n_pool = screen_best_first(work, from, to, work->job->screen->n_conditional);
   return GPS_OK;
 }
 
@@ -237,82 +222,38 @@ static gps_status add_guided(screen_work *work, size_t index, int *table) {
   return GPS_OK;
 }
 
-/* Singleton screen of all candidates; the value is the size of the pool. */
-static gps_status fill_pool(screen_work *work, size_t index, int *n_pool) {
+/* Singleton screen of all candidates, and the pool. */
+static gps_status fill_pool(screen_work *work, const int *kept) {
   const screen_job *job = work->job;
   const gps_screen *screen = job->screen;
   const int is_greedy = screen->is_greedy && !job->is_one_hot;
   /* What is proposed beside the kept state is judged beside it alone. */
   const int n_single = is_greedy && screen->n_conditional > 0 ? work->n - work->n_guided : work->n;
-  work->n_given = 0;
-  gps_status status = compute_gains(work, n_single, work->candidate, work->gain);
+  gps_status status = screen_gains(work, 0, NULL, n_single, work->candidate, work->gain);
   if (status != GPS_OK) return status;
   for (int i = n_single; i < work->n; i++) work->gain[i] = -HUGE_VAL;
   memcpy(work->single, work->gain, (size_t)work->n * sizeof *work->single);
-  *n_pool = work->n;
+  memcpy(work->best, work->gain, (size_t)work->n * sizeof *work->best);
+  work->n_pool = work->n;
   if (!is_greedy) return GPS_OK;
-  *n_pool = put_best_first(work, 0, n_single, screen->n_pool);
-  if (screen->n_conditional == 0 || *n_pool == work->n || job->kept == NULL) return GPS_OK;
-  status = add_conditional(work, job->kept + index * (size_t)job->n_slots, n_pool);
-  memcpy(work->gain, work->single, (size_t)work->n * sizeof *work->gain);
+  work->n_pool = screen_best_first(work, 0, n_single, screen->n_pool);
+  if (screen->n_conditional == 0 || work->n_pool == work->n || kept == NULL) return GPS_OK;
+  return add_conditional(work, kept, &work->n_pool);
+}
+
+static gps_status choose(screen_work *work, size_t index, int *selected, int *n_filled) {
+  const screen_job *job = work->job;
+  const size_t first = index * (size_t)job->n_slots;
+  const int *kept = job->kept ? job->kept + first : NULL;
+  const double *prob = job->prob_on ? job->prob_on + first : NULL;
+  gps_status status = GPS_OK;
+  if (job->model->gain && job->model->gain_begin)
+    status = job->model->gain_begin(job->problem, work->point, work->rest + 2);
+  gather_candidates(work, index, work->table);
+  if (status == GPS_OK) status = add_guided(work, index, work->table);
+  if (status == GPS_OK) status = fill_pool(work, kept);
+  if (status == GPS_OK) status = screen_fill(work, kept, prob, selected, n_filled);
   return status;
-}
-
-/* Position of the best gain in the pool; where all are -Inf, of the best single-cause state. */
-static int best_candidate(const screen_work *work, int from, int to) {
-  const double *gain = work->gain, *single = work->single;
-  int best = from;
-  for (int i = from + 1; i < to; i++) {
-    if (gain[i] > gain[best] || (gain[i] == gain[best] && single[i] > single[best])) best = i;
-  }
-  return best;
-}
-
-/* Candidates from .. to - 1 without a latent and the others of its group. Returns where they end.
- */
-static int drop_group(screen_work *work, int from, int to, int latent) {
-  const int first = latent - latent % work->group_size, last = first + work->group_size - 1;
-  for (int i = from; i < to;) {
-    if (work->candidate[i] >= first && work->candidate[i] <= last) {
-      swap_candidates(work, i, --to);
-    } else {
-      i++;
-    }
-  }
-  return to;
-}
-
-/* Slots one after the other from the pool, which is filled again from the other candidates where it
- * runs out. Only latents that gain something join the state that gains are conditional on. */
-static gps_status fill_slots(screen_work *work, int n_pool, int *selected, int *n_filled) {
-  const int n_slots = work->job->n_slots;
-  const int is_greedy = work->job->screen->is_greedy && !work->job->is_one_hot;
-  int from = 0, to = n_pool, rest = n_pool, n = 0, is_stale = 0;
-  while (n < n_slots) {
-    if (from == to) {
-      from = rest;
-      for (int i = 0; i < n; i++) work->n = drop_group(work, from, work->n, selected[i]);
-      memcpy(work->gain + from, work->single + from, (size_t)(work->n - from) * sizeof(double));
-      rest = to = put_best_first(work, from, work->n, work->job->screen->n_pool);
-      if (from == to) break;
-      is_stale = is_greedy && work->n_given > 0;
-    }
-    if (is_stale) {
-      const gps_status status =
-          compute_gains(work, to - from, work->candidate + from, work->gain + from);
-      if (status != GPS_OK) return status;
-      is_stale = 0;
-    }
-    const int best = best_candidate(work, from, to), latent = work->candidate[best];
-    selected[n++] = latent;
-    if (is_greedy && work->gain[best] > 0) {
-      work->given[work->n_given++] = latent;
-      is_stale = 1;
-    }
-    to = drop_group(work, from, to, latent);
-  }
-  *n_filled = n;
-  return GPS_OK;
 }
 
 static gps_status screen_point(const screen_job *job, size_t index, int *selected, double *scratch,
@@ -321,7 +262,8 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
   const int capacity = screen_capacity(job->screen, n_slots, group_size);
   const gps_shape shape = job->problem->shape;
   const gps_point point = {(int)index, job->y + index * (size_t)shape.n_dims, NULL, NULL};
-  int *order = ints + capacity, *given = order + capacity, *probe = given + n_slots;
+  int *order = ints + capacity, *given = order + capacity, *visit = given + n_slots,
+      *probe = visit + n_slots;
   screen_work work = {.job = job,
                       .point = &point,
                       .row = gps_stream_of(job->problem, index),
@@ -330,19 +272,15 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
                       .candidate = ints,
                       .gain = scratch,
                       .single = scratch + capacity,
+                      .best = scratch + 2 * capacity,
                       .order = order,
                       .given = given,
+                      .visit = visit,
                       .probe = probe,
-                      .rest = scratch + 2 * capacity};
-  gps_status status = GPS_OK;
-  int n_pool = 0, n_filled = 0;
-  int *table = probe + 3 * (n_slots + 1);
-  if (job->model->gain && job->model->gain_begin)
-    status = job->model->gain_begin(job->problem, &point, work.rest + 2);
-  gather_candidates(&work, index, table);
-  if (status == GPS_OK) status = add_guided(&work, index, table);
-  if (status == GPS_OK) status = fill_pool(&work, index, &n_pool);
-  if (status == GPS_OK) status = fill_slots(&work, n_pool, selected, &n_filled);
+                      .table = probe + 3 * (n_slots + 1),
+                      .rest = scratch + 3 * capacity};
+  int n_filled = 0;
+  const gps_status status = choose(&work, index, selected, &n_filled);
   *n_gains = work.n_gains;
   if (status != GPS_OK) return status;
   if (n_filled == n_slots) {

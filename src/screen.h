@@ -14,9 +14,10 @@ typedef struct {
   int n_moves;   /* random neighbours of each kept candidate among them */
   int n_pool;    /* candidates that are left for the greedy step, by their single-cause states */
   int n_conditional; /* more of them, by their gain given the kept ones */
-  int is_greedy;   /* 1: fill slots one by one by the gain given those filled that gained; 0: by the
-                      single-cause states */
+  int is_greedy;   /* 1: grow a state latent by latent; 0: fill slots by the single-cause states */
   double share;    /* slots replaced by explorers afterwards, in expectation */
+  int n_sweeps;    /* greedy: how often each latent that is on is taken back on trial, at most */
+  int n_inserts; /* greedy: random candidates that are tried in the state in place of others */
   int n_seek;      /* groups of which all latents are candidates */
   const int *seek; /* [n_seek] */
 } gps_screen;
@@ -43,7 +44,9 @@ typedef struct {
   const double *y;        /* [n_dims x n] */
   const double *affinity; /* [n_latents x n], or NULL: no proposals */
   const int *kept;        /* [n_slots x n] last selected latents, -1 = none; or NULL */
+  const double *prob_on;  /* [n_slots x n] their last probabilities, or NULL */
   int n_slots, is_one_hot;
+  int max_active; /* latents that may be on at once; 0: all slots */
   size_t model_scratch;
 } screen_job;
 

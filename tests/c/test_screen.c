@@ -3,6 +3,7 @@
 #include "check.h"
 #include "core_models.h"
 #include "screen.h"
+#include "slow_screen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,29 +73,26 @@ static int holds(const int *slot, int n, int latent) {
   return 0;
 }
 
-/* The choice among all latents by log joints alone: conditional on those that gained something. */
-static void choose_by_definition(size_t point, int is_greedy, int *chosen) {
-  int on[N_SLOTS + 1], n_given = 0;
-  double given_joint = the_case.is_one_hot ? 0 : core_log_joint(&the_case, point, 0, on);
-  const int is_single = the_case.is_one_hot || !is_greedy;
-  for (int n = 0; n < N_SLOTS; n++) {
-    int best = -1;
-    double highest = 0;
-    for (int h = 0; h < CORE_LATENTS; h++) {
-      if (holds(chosen, n, h)) continue;
-      on[n_given] = h;
-      const double joint = core_log_joint(&the_case, point, n_given + 1, on);
-      if (best < 0 || joint > highest) {
-        best = h;
-        highest = joint;
-      }
-    }
-    chosen[n] = best;
-    if (is_single || highest <= given_joint) continue;
-    on[n_given++] = best;
-    given_joint = highest;
+static double joint_of_case(int point, int n, const int *on) {
+  if (the_case.is_one_hot && n != 1) return -HUGE_VAL;
+  return core_log_joint(&the_case, (size_t)point, n, on);
+}
+
+/* The choice among all latents by log joints alone. */
+static void choose_by_definition(int point, int is_greedy, int n_sweeps, int *chosen) {
+  static slow_screen it;
+  it = (slow_screen){.joint_of = joint_of_case, .point = point, .group_size = 1};
+  it.n_slots = N_SLOTS;
+  for (int h = 0; h < CORE_LATENTS; h++) {
+    it.pool[it.n_pool] = h;
+    it.best[it.n_pool++] = joint_of_case(point, 1, &h);
   }
-  sort_slots(chosen, N_SLOTS);
+  if (is_greedy && !the_case.is_one_hot) {
+    slow_grow(&it, -1);
+    slow_sweep(&it, n_sweeps);
+    if (n_sweeps == 0) slow_forget(&it);
+  }
+  slow_take(&it, chosen);
 }
 
 /* The model without its gain gives the same choice, and both are the definition's. */
@@ -106,15 +104,17 @@ static void test_choice(int number) {
   fill_affinity(affinity);
   gps_model probed = *the_case.model;
   probed.gain = NULL;
-  for (int is_greedy = 0; is_greedy <= 1; is_greedy++) {
-    const gps_screen screen = plain_screen(CORE_LATENTS, 0, is_greedy, 0);
+  for (int kind = 0; kind <= 3; kind++) {
+    const int is_greedy = kind > 0;
+    gps_screen screen = plain_screen(CORE_LATENTS, 0, is_greedy, 0);
+    screen.n_sweeps = kind - 1;
     CHECK(screen_all(the_case.model, &screen, affinity, NULL, 1, by_gain, &bad_point) == GPS_OK);
     CHECK(screen_all(&probed, &screen, affinity, NULL, 1, by_probe, &bad_point) == GPS_OK);
     CHECK(memcmp(by_gain, by_probe, sizeof by_gain) == 0);
     int n_equal = 0;
-    for (size_t n = 0; n < CORE_POINTS; n++) {
+    for (int n = 0; n < CORE_POINTS; n++) {
       int chosen[N_SLOTS];
-      choose_by_definition(n, is_greedy, chosen);
+      choose_by_definition(n, is_greedy, kind - 1, chosen);
       n_equal += memcmp(chosen, by_gain + n * N_SLOTS, sizeof chosen) == 0;
     }
     CHECK(n_equal == CORE_POINTS);
@@ -155,20 +155,23 @@ static void test_candidates(void) {
   }
 }
 
-/* With more draws than latents every latent becomes a candidate sooner or later, and more
- * proposals than latents are no more than all. */
+/* Every latent is drawn sooner or later; where nothing ranks there are no proposals, but for those
+ * of all latents. */
 static void test_explorers(void) {
   selection selected;
   size_t bad_point;
   int seen[CORE_LATENTS] = {0};
   core_build(&the_case, 0);
-  const gps_screen explore = plain_screen(50, 2, 1, 0);
+  const gps_screen explore = plain_screen(CORE_LATENTS - 1, 2, 1, 0);
   CHECK(screen_all(the_case.model, &explore, NULL, NULL, 1, selected, &bad_point) == GPS_OK);
   for (int i = 0; i < N_SLOTS * CORE_POINTS; i++) {
     if (selected[i] >= 0) seen[selected[i]]++;
   }
   for (int h = 0; h < CORE_LATENTS; h++) CHECK(seen[h] > 0);
   for (int n = 0; n < CORE_POINTS; n++) CHECK(selected[n * N_SLOTS + 2] == -1);
+  const gps_screen all = plain_screen(50, 2, 1, 0);
+  CHECK(screen_all(the_case.model, &all, NULL, NULL, 1, selected, &bad_point) == GPS_OK);
+  for (int n = 0; n < CORE_POINTS; n++) CHECK(selected[n * N_SLOTS + 2] >= 0);
 }
 
 /* A random slot after screening is as random as without: its draws are not those of the

@@ -1,5 +1,6 @@
 /* Screening of latents on a grid: the choice among the candidates by a slow reference. */
 #include "grid_case.h"
+#include "slow_screen.h"
 
 typedef struct {
   int latent;
@@ -20,35 +21,22 @@ static int move_best(scored *list, int n, int n_best, int *pool, int *n_pool) {
   return n - n_best;
 }
 
-static int best_of(int point, const int *pool, int n, int n_given, const int *given) {
-  int best = 0;
-  for (int i = 1; i < n; i++) {
-    if (true_gain(point, n_given, given, pool[i]) > true_gain(point, n_given, given, pool[best]))
-      best = i;
-  }
-  return best;
+static double joint_of(int point, int n, const int *on) {
+  double value = 0;
+  for (int i = 0; i < n; i++) value += true_gain(point, i, on, on[i]);
+  return value;
 }
 
-static int drop_group(int *pool, int n, int latent) {
-  int n_left = 0;
-  for (int i = 0; i < n; i++) {
-    if (pool[i] / SIZE != latent / SIZE) pool[n_left++] = pool[i];
-  }
-  return n_left;
-}
-
+/* The state that grows from what was kept. */
 static int greedy_state(int point, const int *kept, int *given) {
-  int left[N_SLOTS], n = 0, n_given = 0;
+  static slow_screen it;
+  it = (slow_screen){.joint_of = joint_of, .point = point, .group_size = SIZE, .n_slots = N_SLOTS};
   for (int i = 0; i < N_SLOTS; i++) {
-    if (kept[i] >= 0) left[n++] = kept[i];
+    if (kept[i] >= 0) it.pool[it.n_pool++] = kept[i];
   }
-  while (n > 0) {
-    const int best = left[best_of(point, left, n, n_given, given)];
-    if (true_gain(point, n_given, given, best) <= 0) break;
-    given[n_given++] = best;
-    n = drop_group(left, n, best);
-  }
-  return n_given;
+  slow_grow(&it, -1);
+  memcpy(given, it.on, (size_t)it.n_on * sizeof *given);
+  return it.n_on;
 }
 
 /* Adds what the kept state holds and asks for; returns what is left of the others. */
@@ -78,33 +66,42 @@ static int add_conditional(int point, int n_conditional, const int *kept, scored
   return n_free + n_rest;
 }
 
+static int count_groups(const slow_screen *it) {
+  slow_screen all = *it;
+  for (int i = 0; i < it->n_pool; i++) {
+    if (all.n_on < N_SLOTS && !slow_is_taken(&all, it->pool[i])) all.on[all.n_on++] = it->pool[i];
+  }
+  return all.n_on;
+}
+
+static void note_first_gains(slow_screen *it, int from) {
+  for (int i = from; i < it->n_pool; i++) it->best[i] = joint_of(it->point, 1, it->pool + i);
+}
+
 /* From the candidates in seen. */
 static void choose_slowly(int point, const gps_screen *screen, const int *kept, int *chosen) {
   static scored list[MOST];
-  int pool[MOST], n_pool = 0, n = n_seen, given[N_SLOTS], n_given = 0, n_chosen = 0;
+  static slow_screen it;
+  int n = n_seen;
+  it = (slow_screen){.joint_of = joint_of, .point = point, .group_size = SIZE, .n_slots = N_SLOTS};
   for (int i = 0; i < n; i++) {
     list[i].latent = seen[i];
     list[i].value = true_gain(point, 0, NULL, seen[i]);
   }
-  n = move_best(list, n, screen->is_greedy ? screen->n_pool : n, pool, &n_pool);
+  n = move_best(list, n, screen->is_greedy ? screen->n_pool : n, it.pool, &it.n_pool);
   if (screen->is_greedy && screen->n_conditional > 0 && n > 0)
-    n = add_conditional(point, screen->n_conditional, kept, list, n, pool, &n_pool);
-  while (n_chosen < N_SLOTS) {
-    if (n_pool == 0) {
-      int n_open = 0;
-      for (int i = 0; i < n; i++) {
-        if (!holds_group(chosen, n_chosen, list[i].latent)) list[n_open++] = list[i];
-      }
-      n = move_best(list, n_open, screen->n_pool, pool, &n_pool);
-      if (n_pool == 0) break;
-    }
-    const int best = pool[best_of(point, pool, n_pool, screen->is_greedy ? n_given : 0, given)];
-    chosen[n_chosen++] = best;
-    if (true_gain(point, n_given, given, best) > 0) given[n_given++] = best;
-    n_pool = drop_group(pool, n_pool, best);
+    n = add_conditional(point, screen->n_conditional, kept, list, n, it.pool, &it.n_pool);
+  note_first_gains(&it, 0);
+  if (screen->is_greedy) slow_grow(&it, -1);
+  if (screen->is_greedy) slow_sweep(&it, screen->n_sweeps);
+  while (n > 0 && count_groups(&it) < N_SLOTS) {
+    const int from = it.n_pool;
+    n = move_best(list, n, screen->n_pool, it.pool, &it.n_pool);
+    note_first_gains(&it, from);
+    slow_grow(&it, -1);
   }
-  sort_slots(chosen, n_chosen);
-  for (; n_chosen < N_SLOTS; n_chosen++) chosen[n_chosen] = -1;
+  if (screen->is_greedy && screen->n_sweeps == 0) slow_forget(&it);
+  slow_take(&it, chosen);
 }
 
 static void test_choice(const gps_screen *screen) {
@@ -135,6 +132,9 @@ static void test_choices(void) {
       {.n_explore = 60, .n_moves = 4, .n_pool = 2, .n_conditional = 3, .is_greedy = 1},
       {.n_explore = 60, .n_moves = 4, .n_pool = 2, .n_conditional = 1000, .is_greedy = 1},
       {.n_propose = 20, .n_explore = 60, .n_moves = 4, .n_pool = 3, .n_conditional = 5},
+      {.n_propose = 20, .n_explore = 60, .n_pool = 1000, .is_greedy = 1, .n_sweeps = 1},
+      {.n_propose = 20, .n_explore = 60, .n_pool = 40, .is_greedy = 1, .n_sweeps = 9},
+      {.n_propose = 9, .n_moves = 4, .n_pool = 3, .n_conditional = 8, .is_greedy = 1, .n_sweeps = 2},
   };
   for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) test_choice(screens + i);
 }

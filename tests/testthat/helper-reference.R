@@ -216,26 +216,51 @@ mstep_mixture <- function(y, posterior, form) {
 }
 
 # Greedy and singleton screening of one point among candidates: the selected latents, ascending.
-# Equal gains do not occur in the tests. Gains are conditional on the latents that gained something.
-screen_reference <- function(row, params, y, candidates, n_selected, is_greedy) {
+# Equal gains do not occur in the tests. A state grows by the latent that gains most as long as one
+# does; each of its latents is taken back on trial, and the state grown again without it; what slots
+# are left go to the latents of the best other states that were looked at.
+screen_reference <- function(row, params, y, candidates, n_selected, is_greedy, n_sweeps = 2) {
   joint_of <- function(latents) {
     state <- numeric(row$n_latents)
     state[latents] <- 1
     row$joint(params, y, state)
   }
-  single <- vapply(candidates, joint_of, 1)
-  if (row$is_one_hot || !is_greedy) {
-    return(sort(candidates[order(-single)][seq_len(n_selected)]))
+  single <- best <- rep(-Inf, row$n_latents)
+  single[candidates] <- best[candidates] <- vapply(candidates, joint_of, 1)
+  if (row$is_one_hot || !is_greedy) n_sweeps <- -1
+  note <- function(latents, joint) best[latents] <<- pmax(best[latents], joint)
+  grow <- function(on, without = integer()) {
+    while (length(on) < n_selected) {
+      open <- setdiff(candidates, c(on, without))
+      joint <- vapply(open, function(latent) joint_of(c(on, latent)), 1)
+      note(open, joint)
+      if (length(open) == 0 || max(joint) <= joint_of(on)) break
+      on <- c(on, open[which.max(joint)])
+    }
+    on
   }
-  chosen <- given <- integer()
-  while (length(chosen) < n_selected) {
-    left <- setdiff(candidates, chosen)
-    gain <- vapply(left, function(latent) joint_of(c(given, latent)), 1) - joint_of(given)
-    best <- left[which.max(gain)]
-    chosen <- c(chosen, best)
-    if (max(gain) > 0) given <- c(given, best)
+  on <- if (n_sweeps < 0) integer() else grow(integer())
+  for (sweep in seq_len(max(0, n_sweeps))) {
+    has_changed <- FALSE
+    for (latent in on) {
+      rest <- on
+      rest[match(latent, rest)] <- rest[length(rest)]
+      rest <- rest[-length(rest)]
+      open <- setdiff(candidates, rest)
+      note(open, vapply(open, function(other) joint_of(c(rest, other)), 1))
+      trial <- grow(rest, latent)
+      if (joint_of(trial) > joint_of(on)) {
+        on <- trial
+        has_changed <- TRUE
+      } else {
+        note(trial, joint_of(trial))
+      }
+    }
+    if (!has_changed) break
   }
-  sort(chosen)
+  left <- setdiff(candidates, on)
+  n_left <- min(length(left), n_selected - length(on))
+  sort(c(on, left[order(-signif(best[left], 12), -single[left])][seq_len(n_left)]))
 }
 
 # Log evidence, means in the slots of `selected` and zero elsewhere: n x H from n x slots.

@@ -295,7 +295,8 @@ for_models("screening follows the differences of log joints", function(row) {
   for (rank_by in c("greedy", "singleton")) {
     for (n_selected in 1:3) {
       for (propose in c(n_selected, n_latents)) {
-        screen <- gps_screen(rank_by, keep = FALSE, propose = propose, explore = c(0, 0))
+        screen <- gps_screen(rank_by, keep = FALSE, propose = propose, explore = c(0, 0),
+                             inserts = 0)
         found <- screen_case(case, n_selected, screen, affinity)
         wanted <- t(vapply(1:60, function(n) {
           candidates <- order(-affinity[n, ])[seq_len(propose)]
@@ -313,7 +314,7 @@ for_models("screening keeps the last selection among the candidates", function(r
   n_latents <- row$n_latents
   kept <- draw_selected(60, n_latents, 2)
   affinity <- matrix(rnorm(60 * n_latents), 60)
-  screen <- gps_screen(propose = 1, explore = c(0, 0))
+  screen <- gps_screen(propose = 1, explore = c(0, 0), inserts = 0)
   found <- screen_case(case, 2, screen, affinity, kept)
   wanted <- t(vapply(1:60, function(n) {
     candidates <- union(which.max(affinity[n, ]), kept[n, ])

@@ -29,23 +29,30 @@ screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept =
 
 plain <- function(selected) matrix(c(selected), nrow(selected))
 
-of_defaults <- c("propose", "explore", "guided", "moves", "pool", "conditional", "random_slot")
+of_defaults <- c("propose", "explore", "guided", "moves", "pool", "conditional", "random_slot",
+                 "sweeps", "inserts")
 
 test_that("defaults depend on the number of slots, and on a grid on the number of latents", {
-  model <- gps_bind(model_binary_sparse(40), matrix(0, 2, 5))
-  screen <- resolve_screen(gps_screen(), model, 5L)
-  expect_identical(screen[of_defaults],
-                   list(propose = 8L, explore = c(4L, 1L), guided = c(0L, 0L), moves = 0L,
-                        pool = 20L, conditional = c(0L, 0L), random_slot = FALSE))
+  few <- list(propose = 8L, explore = c(4L, 1L), guided = c(0L, 0L), moves = 0L, pool = 20L,
+              conditional = c(0L, 0L), random_slot = FALSE, sweeps = 2L, inserts = 0L)
+  clusters <- gps_bind(model_gaussian_mixture(40), matrix(0, 2, 50))
+  expect_identical(resolve_screen(gps_screen(), clusters, 5L)[of_defaults], few)
+  # Where gains cost little, many latents are candidates, and none is dropped for its first gain.
+  few[c("propose", "pool", "inserts")] <- list(128L, 500L, 2L)
+  sparse <- gps_bind(model_binary_sparse(500), matrix(0, 2, 5))
+  expect_identical(resolve_screen(gps_screen(), sparse, 5L)[of_defaults], few)
+  few$propose <- 24L
+  max_model <- gps_bind(model_max_spike_slab(500), matrix(0, 2, 5))
+  expect_identical(resolve_screen(gps_screen(), max_model, 5L)[of_defaults], few)
   large <- list(name = "E", n_latents = 18000L, grid = c(30L, 30L))
   screen <- resolve_screen(gps_screen(), large, 5L)
   expect_identical(screen[of_defaults],
                    list(propose = 50L, explore = c(360L, 18L), guided = c(0L, 90L), moves = 4L,
-                        pool = 20L, conditional = c(0L, 15L), random_slot = TRUE))
+                        pool = 20L, conditional = c(0L, 15L), random_slot = TRUE, sweeps = 0L, inserts = 0L))
   small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
   expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
   asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
-                      conditional = c(2, 1), guided = c(3, 2))
+                      conditional = c(2, 1), guided = c(3, 2), sweeps = 7, inserts = 5)
   screen <- resolve_screen(asked, large, 5L)
   expect_identical(screen[names(asked)], unclass(asked)[names(asked)])
   expect_identical(resolve_screen(gps_screen(propose = 1e6), small, 5L)$propose, 300L)
@@ -117,7 +124,7 @@ test_that("screening fills slots with different groups by the gain given those t
     }
     sort(chosen)
   }
-  screen <- gps_screen(keep = FALSE, propose = 12, explore = c(0, 0), pool = 12)
+  screen <- gps_screen(keep = FALSE, propose = 12, explore = c(0, 0), pool = 12, sweeps = 0)
   affinity <- matrix(0, 12, ncol(case$y))
   selected <- screen_points(case, screen, affinity = affinity)
   expect_identical(plain(selected), apply(case$y, 2, choose))

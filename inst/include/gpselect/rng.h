@@ -14,7 +14,8 @@ typedef enum {
   GPS_PURPOSE_GIBBS = 2,
   GPS_PURPOSE_TIE = 3,
   GPS_PURPOSE_SCREEN = 4,
-  GPS_PURPOSE_GUIDE = 5
+  GPS_PURPOSE_GUIDE = 5,
+  GPS_PURPOSE_INSERT = 6
 } gps_purpose;
 
 typedef struct {
