@@ -12,17 +12,24 @@
 #' which a state holds one at most. Slots get latents of different groups there, and neighbours are
 #' locations of the same component, on a grid that is cyclic. The other models have no neighbours.
 #'
-#' Screening has up to three steps. All candidates are judged by the log joint of the states in
+#' Screening has up to four steps. All candidates are judged by the log joint of the states in
 #' which they are on alone; the `pool` best are left, and by `conditional` more that explain the
-#' data best beside those selected last, and these themselves. Then slots are filled one after the
-#' other by the gain in log joint given those filled before that gained something. Of each kind
-#' there are at most as many candidates as latents.
+#' data best beside those selected last, and these themselves. A state is then grown latent by
+#' latent, by the gain in log joint given those before, as long as one gains something. With
+#' `sweeps` it takes back: where what was more on than off in the last iteration has a higher log
+#' joint, it begins there; each latent of the state is left out on trial, and the state grown again
+#' without it; and `inserts` other latents are tried in it, those that then gain nothing leaving it.
+#' A change stays where the log joint is higher. The slots hold the state, and what is left of them
+#' the latents of the best other states that were looked at (without `sweeps`, those that gain most
+#' beside the state). Of each kind there are at most as many candidates as latents.
 #'
 #' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are
 #'   candidates.
-#' @param propose number of best-ranked latents that are candidates; NULL: one and a half times
-#'   `n_selected`, ten times for models on a grid.
+#' @param propose number of best-ranked latents that are candidates, all of them if there are no
+#'   more than that; NULL: one and a half times `n_selected`, ten times for models on a grid, and at
+#'   least 128 for [model_binary_sparse()] and [model_spike_slab()], whose gains cost little, 24 for
+#'   [model_max_spike_slab()].
 #' @param explore two whole numbers: uniform random candidates for each point while the fit
 #'   explores, and after; NULL: 4 and 1, or of models on a grid 2 % and 0.1 % of the latents, at
 #'   least `n_selected`.
@@ -36,8 +43,8 @@
 #' @param moves random neighbours of each latent that was selected last among the candidates, at
 #'   most two steps away in each direction, a whole number between 0 and 24; NULL: 4 for models on a
 #'   grid, 0 for others, which have none.
-#' @param pool number of candidates left after the first step, at least 1; NULL: 4 times
-#'   `n_selected`.
+#' @param pool number of candidates left after the first step, at least 1; NULL: all for the models
+#'   of sparse coding, else 4 times `n_selected`.
 #' @param conditional two whole numbers: candidates that the second step adds to the pool while the
 #'   fit explores, and after; NULL: none and then 3 times `n_selected` for models on a grid, none
 #'   for others. Needs `keep`.
@@ -45,6 +52,10 @@
 #'   units of the data, at least 0: a sharp posterior tells nothing of a candidate that is nearly
 #'   right. NULL: the model's default, 0.08 of the data's range for [model_occlusive()]. For models
 #'   on a grid; others are judged as they are, and so is every model once annealing is over.
+#' @param sweeps how often each latent of the state is left out on trial, at most, 0 to 100; it ends
+#'   as soon as nothing changes. NULL: 2, and 0 for models on a grid.
+#' @param inserts number of other candidates that are tried in the state, each the better ranked of
+#'   two random ones; NULL: 2 for the models of sparse coding, else 0. None without `sweeps`.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
@@ -70,7 +81,7 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
          conditional = conditional,
          temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
          guided = guided, 
-         sweeps = if (!is.null(sweeps)) check_count(sweeps, "sweeps", 0, most_sweeps),
+         sweeps = if (!is.null(sweeps)) check_count(sweeps, "sweeps", 0, most_visits),
          inserts = if (!is.null(inserts)) check_count(inserts, "inserts", 0, most_draws)),
     class = "gps_screen"
   )
@@ -88,7 +99,7 @@ check_early_late <- function(x, arg) {
 most_moves <- 24L
 
 # Sweeps end by themselves where none of the latents is better taken back.
-most_sweeps <- 100L
+most_visits <- 100L
 
 # Candidates of a kind that a data point may ask for.
 most_draws <- 1e6

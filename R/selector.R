@@ -37,10 +37,9 @@
 #'   over neighbouring positions, cut off at three standard deviations; 0: none; NULL: the model's
 #'   default. A number above 0 is an error for models whose latents lie on no grid.
 #' @param screen a [gps_screen()]: the model chooses among candidates; FALSE: no screening, as in
-#'   the paper; NULL: the model's default, which is `gps_screen()` for all but
-#'   [model_binary_sparse()], where it gains little; with an approximate Gaussian process
-#'   `gps_screen()`, since it finds what such a ranking misses. `selector_full()`,
-#'   `selector_random()` and `selector_custom()` never screen.
+#'   the paper; NULL: `gps_screen()`, with its defaults for the model. Models of sparse coding then
+#'   look at all latents where these are few, so that the ranking matters where they are many.
+#'   `selector_full()`, `selector_random()` and `selector_custom()` never screen.
 #' @param objective for "inducing": "vfe", variational free energy; "fitc", fully independent
 #'   training conditional; "dtc", deterministic training conditional. See [gp_fit()].
 #' @param learn_inputs TRUE: refits of "inducing" move the inducing inputs too; FALSE: they are data

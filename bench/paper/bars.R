@@ -10,8 +10,10 @@ n_seeds <- if (length(given) > 0) given[1] else 20L
 n_starts <- if (length(given) > 1) given[2] else 8L
 
 selections <- list(
-  "hand-crafted" = selector_handcrafted(), "GP linear" = selector_gp(kernel_linear()),
-  "GP RBF" = selector_gp(kernel_rbf()), "GP composition" = selector_gp()
+  "hand-crafted" = selector_handcrafted(screen = FALSE),
+  "GP linear" = selector_gp(kernel_linear(), screen = FALSE),
+  "GP RBF" = selector_gp(kernel_rbf(), screen = FALSE),
+  "GP composition" = selector_gp(screen = FALSE)
 )
 
 run_one <- function(seed, selector) {

@@ -134,7 +134,12 @@ static void test_choices(void) {
       {.n_propose = 20, .n_explore = 60, .n_moves = 4, .n_pool = 3, .n_conditional = 5},
       {.n_propose = 20, .n_explore = 60, .n_pool = 1000, .is_greedy = 1, .n_sweeps = 1},
       {.n_propose = 20, .n_explore = 60, .n_pool = 40, .is_greedy = 1, .n_sweeps = 9},
-      {.n_propose = 9, .n_moves = 4, .n_pool = 3, .n_conditional = 8, .is_greedy = 1, .n_sweeps = 2},
+      {.n_propose = 9,
+       .n_moves = 4,
+       .n_pool = 3,
+       .n_conditional = 8,
+       .is_greedy = 1,
+       .n_sweeps = 2},
   };
   for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) test_choice(screens + i);
 }

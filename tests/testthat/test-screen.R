@@ -35,7 +35,7 @@ of_defaults <- c("propose", "explore", "guided", "moves", "pool", "conditional",
 test_that("defaults depend on the number of slots, and on a grid on the number of latents", {
   few <- list(propose = 8L, explore = c(4L, 1L), guided = c(0L, 0L), moves = 0L, pool = 20L,
               conditional = c(0L, 0L), random_slot = FALSE, sweeps = 2L, inserts = 0L)
-  clusters <- gps_bind(model_gaussian_mixture(40), matrix(0, 2, 50))
+  clusters <- gps_bind(model_gaussian_mixture(40), matrix(0, 50, 2))
   expect_identical(resolve_screen(gps_screen(), clusters, 5L)[of_defaults], few)
   # Where gains cost little, many latents are candidates, and none is dropped for its first gain.
   few[c("propose", "pool", "inserts")] <- list(128L, 500L, 2L)
@@ -48,7 +48,8 @@ test_that("defaults depend on the number of slots, and on a grid on the number o
   screen <- resolve_screen(gps_screen(), large, 5L)
   expect_identical(screen[of_defaults],
                    list(propose = 50L, explore = c(360L, 18L), guided = c(0L, 90L), moves = 4L,
-                        pool = 20L, conditional = c(0L, 15L), random_slot = TRUE, sweeps = 0L, inserts = 0L))
+                        pool = 20L, conditional = c(0L, 15L), random_slot = TRUE, sweeps = 0L,
+                        inserts = 0L))
   small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
   expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
   asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
@@ -230,5 +231,57 @@ test_that("all of a screen's settings reach the core, which refuses what they ca
     screen[[name]] <- wrong[[name]]
     expect_gps_error(screen_points(case, screen, affinity = matrix(0, 12, 4)),
                      "A screen may make 0 to 24 moves")
+  }
+})
+
+# Bars of `width` pixels on a side of `side`: they share pixels with their neighbours.
+wide_bars <- function(n, model, side = 6, width = 2) {
+  grid <- expand.grid(row = seq_len(side), column = seq_len(side))
+  covers <- function(at) {
+    sapply(seq_len(side), function(k) at %in% ((k - 2 + seq_len(width)) %% side + 1))
+  }
+  w <- 10 * cbind(covers(grid$row), covers(grid$column))
+  on <- matrix(as.numeric(stats::runif(n * 2 * side) < 1 / side), n)
+  value <- if (model == "binary_sparse") on else on * (1 + 0.5 * stats::rnorm(length(on)))
+  list(y = value %*% t(w) + sqrt(2) * matrix(stats::rnorm(n * side^2), n), W = w, latents = on)
+}
+
+test_that("wide bars are explained from the truth as well as exact sums do", {
+  for (model in c("binary_sparse", "spike_slab")) {
+    set.seed(8)
+    bars <- wide_bars(300, model)
+    bars$y <- bars$y[rowSums(bars$latents) <= 5, ]
+    is_binary <- model == "binary_sparse"
+    built <- if (is_binary) model_binary_sparse(12) else model_spike_slab(12)
+    params <- list(W = bars$W, pi = 1 / 6, sigma2 = 2)
+    if (!is_binary) params[c("mu", "psi")] <- list(rep(1, 12), rep(0.25, 12))
+    task <- new_task(t(bars$y), built, selector_handcrafted(), 6L, NULL, short_control())
+    state <- new_state(check_all_params(task$model, params[names(task$model$params)], "start"),
+                       0L, 0)
+    bounds <- numeric()
+    for (iteration in 1:6) {
+      state <- infer(task, state)
+      bounds[iteration] <- state$bound
+    }
+    exact <- sum(gps_estep(task$model, state$params, bars$y,
+                           matrix(1:12, nrow(bars$y), 12, byrow = TRUE))$log_evidence)
+    expect_gt(bounds[6] / nrow(bars$y), exact / nrow(bars$y) - 0.1)
+  }
+})
+
+test_that("it does not matter how many rows there are, nor who ranks, where all are candidates", {
+  skip_unless_full()
+  for (seed in 2:3) {
+    set.seed(seed)
+    bars <- wide_bars(2001, "binary_sparse")
+    fits <- lapply(2000:2001, function(n) {
+      set.seed(1)
+      gps_fit(bars$y[seq_len(n), ], model_binary_sparse(12),
+              control = short_control(max_iter = 200))
+    })
+    noise <- vapply(fits, function(fit) coef(fit)$sigma2, 1)
+    bound <- vapply(fits, function(fit) fit$bound / fit$n_points, 1)
+    expect_lt(max(abs(noise - 2)), 0.3)
+    expect_lt(abs(diff(bound)), 0.5)
   }
 })

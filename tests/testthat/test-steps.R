@@ -93,7 +93,7 @@ test_that("a fit is a state: its selector ranks its data as at its end", {
 test_that("the steps make an EM iteration", {
   y <- bars_data()$y
   state <- a_state()
-  fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
+  fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(screen = FALSE), n_selected = 4,
                  start = state$params, control = gps_control(max_iter = 1, progress = FALSE))
   affinity <- gps_affinity(selector_handcrafted(), state, y)
   selected <- t(apply(affinity, 1, function(a) sort(order(-a)[1:4])))
