@@ -1,8 +1,8 @@
 /* Slots of one data point. A state is grown from the pool by gains. With sweeps it is taken over
  * from the last iteration where that is better; then each of its latents is taken back on trial, as
  * others that gained too little beside it may explain more together, and some others are tried in
- * it. What slots are left go to the latents of the best other states that were looked at on the way;
- * without sweeps, to what gains most beside the state. */
+ * it. What slots are left go to the latents of the best other states that were looked at on the
+ * way; without sweeps, to what gains most beside the state. */
 #include "screen_work.h"
 
 #include <math.h>
@@ -237,7 +237,8 @@ static int draw_off(const screen_work *work, gps_rng *rng) {
   const int one = work->n_on + gps_rng_index(rng, n_off);
   const int two = work->n_on + gps_rng_index(rng, n_off);
   if (!job->affinity) return one;
-  const double *rank = job->affinity + (size_t)work->point->index * (size_t)job->problem->shape.n_latents;
+  const size_t n_latents = (size_t)job->problem->shape.n_latents;
+  const double *rank = job->affinity + (size_t)work->point->index * n_latents;
   return rank[work->candidate[two]] > rank[work->candidate[one]] ? two : one;
 }
 
