@@ -121,8 +121,10 @@
 #' *NAACL*): the statistics \eqn{s}{s} from which the M-step maximises become
 #' \deqn{s \leftarrow (1 - \rho_t) s + \rho_t \frac{N}{|b|} s_b, \quad \rho_t = (t +
 #'   1)^{-\kappa}}{s <- (1 - rho_t) s + rho_t (N / |b|) s_b, rho_t = (t + 1)^-kappa}
-#' with the statistics \eqn{s_b}{s_b} of the batch and \eqn{\kappa}{kappa} the exponent `step`; the
-#' first batch has \eqn{\rho = 1}{rho = 1}. The sums of a learned selector's regression follow by
+#' with the statistics \eqn{s_b}{s_b} of the batch and \eqn{\kappa}{kappa} the exponent `step`.
+#' They begin with the statistics of the first batches at the first parameters, of 10,000 points or
+#' of all, so that a `start` is not forgotten. A batch of fewer points than there are latents has a
+#' warning of class `gps_warning_small_batch`. The sums of a learned selector's regression follow by
 #' the same rule, which is a natural-gradient step of the variational posterior of its inducing
 #' points (Hensman, Fusi and Lawrence 2013, Gaussian processes for big data, *UAI*); a point is left
 #' out of them by the weight that its batch still has. It must be a method that learns from sums,
@@ -140,15 +142,19 @@
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
-#' it is off. Models whose latents are on or off are sampled by the differences of their log joints;
-#' others bring their conditional distributions. The chain of each data point goes on where the last
-#' iteration left it; newly selected latents start as off. A new chain starts with all off and has
-#' 20 sweeps more, at temperatures that fall geometrically from 1000, or it would be caught in the
-#' first state that explains the point somehow. A fit may stop when its bound has not risen by more
-#' than the standard error, as while explorers make it noisy; the polish does not compare
-#' selections, since the estimates for single data points are too noisy for that. A learned ranking
-#' of few data points may then alternate between two selections, and the bound with it, by more than
-#' its standard error; the trace tells.
+#' it is off; burn-in sweeps also exchange a latent that is on for one that is off, where
+#' `max_active` are on as many times. Up to a `max_active` of 6 the kept sweeps draw, instead, what
+#' each of `max_active` places holds. Models whose latents are on or off are sampled by the
+#' differences of their log joints; others bring their conditional distributions. The chain of each
+#' data point goes on where the last iteration left it; newly selected latents start as off. A new
+#' chain starts with all off and has 20 sweeps more, at temperatures that fall geometrically from
+#' 1000, or it would be caught in the first state that explains the point somehow. New chains, and
+#' all in the last pass, are compared with others of different beginnings (hot, greedy, from the
+#' latents that are off), chains that go on once in 16 iterations. A fit may stop when its bound has
+#' not risen by more than the standard error, as while explorers make it noisy; the polish does not
+#' compare selections, since the estimates for single data points are too noisy for that. A learned
+#' ranking of few data points may then alternate between two selections, and the bound with it, by
+#' more than its standard error: such a fit goes on to `max_iter`, and is not called converged.
 #'
 #' After the burn-in sweeps, which lead to a state \eqn{h^*}{h*}, the draws \eqn{h_1, \dots, h_S}
 #' are a chain in which \eqn{h_s}, \eqn{s} at random, comes from \eqn{h^*}{h*} by a sweep in reverse
@@ -163,9 +169,9 @@
 #' sweep cannot lead from every state to every other, the mean is at most \eqn{Z}. The bound of a
 #' fit is the sum of these logarithms. Its standard error follows from the spread of the \eqn{T(h^*
 #' \leftarrow h_s)}{T(h* <- h_s)} by the delta method, as if the draws were independent; of a single
-#' draw from another one beside it. It is approximate: half of the true one to all of it where the
-#' posterior is broad, less where it is sharp. It knows nothing of states that no draw has met: a
-#' chain may stay in one of several good states with an error of zero. Posterior means are means
+#' draw from another one beside it. To that comes what the first beginnings disagree about, by the
+#' jackknife. It is approximate, and knows nothing of states that no beginning led to. Posterior
+#' means are means
 #' over the draws, probabilities of being on are means of p(on | rest) over the sweeps that led to
 #' them.
 #' @return a list of class `gps_control`.

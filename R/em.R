@@ -203,9 +203,22 @@ add_event <- function(state, event) {
 has_come_to_rest <- function(task, state) {
   is_batched <- !is.null(task$batches)
   is_noisy <- state$explore > 0 || task$method == "gibbs" || is_batched
-  has_settled(state$bounds, task$control$tol * n_points(task$y), is_noisy,
-              if (is_batched) batch_window else settle_window)
+  window <- if (is_batched) batch_window else settle_window
+  has_settled(state$bounds, task$control$tol * n_points(task$y), is_noisy, window) &&
+    !(state$explore == 0 && !is_batched && swings(task, state, window))
 }
+
+# A sampled bound that goes up and down by far more than sampling explains alternates between
+# selections: it has not come to rest.
+swings <- function(task, state, window) {
+  if (task$method != "gibbs") return(FALSE)
+  recent <- utils::tail(state$bounds, 2 * window)
+  noise <- vapply(utils::tail(state$trace, 2 * window), `[[`, 1, "bound_error")
+  stats::var(recent) > 25 * (mean(noise^2) + (swing_nats * n_points(task$y))^2)
+}
+
+# Nats a point that no sampling error is trusted to be below.
+swing_nats <- 0.02
 
 # A fit without explorers and annealing has nothing to polish.
 has_to_polish <- function(task, state) {

@@ -237,6 +237,7 @@ warn_data <- function(task) {
                      n_points(task$y)))
   }
   warn_baseline(task)
+  warn_batches(task)
   doubt_data(task$model, task)
 }
 
@@ -344,6 +345,7 @@ try_last_pass <- function(task, state) {
   state$explore <- 0
   state$beta <- 1
   state$iteration <- state$iteration + 1L
+  state$is_last <- TRUE
   with_last_state("The last pass", state, until_cut(deadline, is_safe, if (is.null(state$batches)) {
     pass(task, state, want = character())
   } else {

@@ -152,9 +152,43 @@ regress_batch <- function(selector, task, state, memory, sums) {
   memory
 }
 
+# Running statistics as they stand at the parameters that a state begins with: those of the first
+# batches alone would have the parameters forgotten. Of all points, or of a part of them that is
+# large enough, the first batches: as many as hold `begin_rows` points.
+begin_rows <- 10000L
+
+begin_running <- function(task, state) {
+  sizes <- lengths(task$batches)
+  n <- which(cumsum(sizes) >= min(begin_rows, sum(sizes)))[1]
+  scheduled <- state
+  scheduled$iteration <- scheduled$iteration + 1L
+  scheduled <- set_schedule(task, scheduled)
+  parts <- lapply(state$batches[seq_len(n)], function(batch) {
+    pass(batch_task(task, batch), batch_state(task, scheduled, batch, rate = 0))$stats
+  })
+  state$running <- lapply(fold_parts(parts), `*`, sum(sizes) / sum(sizes[seq_len(n)]))
+  state
+}
+
+# What a batch has too few points to tell of is taken from it all the same.
+warn_batches <- function(task) {
+  size <- task$control$batch_size
+  n_choices <- count_choices(task$model)
+  if (is.null(size) || size >= min(n_choices, n_points(task$y))) return(invisible())
+  gps_warn(sprintf(paste(
+    "Batches of %s are too small for %d %s: single points sway the parameters, and components may",
+    "be lost. Give a `batch_size` of at least %d, better several times that, or a smaller `step`."
+  ), plural(size, "data point"), n_choices,
+  if (is.null(task$model$grid)) "latents" else "components", n_choices), class = "small_batch")
+}
+
 # One pass over the data in batches, in random order.
 em_epoch <- function(task, state) {
-  if (is.null(state$batches)) state <- begin_batches(task, state)
+  if (is.null(state$batches)) {
+    begun <- until_cut(Inf, has_fit(task, state), begin_running(task, begin_batches(task, state)))
+    if (is_cut(begun)) return(cut_state(state, begun))
+    state <- begun
+  }
   order <- with_seed(task$seed, 1000 * state$start + state$iteration + 1,
                      sample.int(length(state$batches)))
   visited <- totals <- 0

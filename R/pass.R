@@ -44,12 +44,17 @@ pass_block <- function(block, task, state, want) {
 }
 
 # Chains of a block for the E-step. Without values they are new: all is off, and hot sweeps come
-# first.
-new_chain <- function(sweeps, seed, start, value, selected) {
+# first. Each is compared with other new ones; where chains go on each in turn.
+new_chain <- function(sweeps, seed, start, value, selected, is_last = TRUE) {
   is_new <- is.null(value)
   list(sweeps = sweeps, seed = seed, start = start, n_hot = if (is_new) hot_sweeps else 0L,
+       n_new = hot_sweeps, period = if (is_last) 1L else compare_every,
        value = if (is_new) array(0, dim(selected)) else value)
 }
+
+# Iterations from one comparison of a chain with new ones to the next, before the last: so these
+# cost less than the chains themselves.
+compare_every <- 16L
 
 # Fewer leave many chains in poor states where the posterior is sharp.
 hot_sweeps <- 20L
@@ -60,7 +65,8 @@ block_chain <- function(task, state, block, selected) {
   value <- if (!is.null(state$value)) {
     carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
   }
-  new_chain(task$sweeps, task$seed, state$start, value, selected)
+  new_chain(task$sweeps, task$seed, state$start, value, selected,
+            is_last = isTRUE(state$is_last))
 }
 
 # Point by point the selection, last iteration's or the new one, that explains the point better: the

@@ -1,299 +1,243 @@
 /* The E-step by Gibbs sampling, for state spaces too large to sum over. The kept sweeps are
  * arranged as in Murray and Salakhutdinov (2009), "Evaluating probabilities under high-dimensional
  * latent variable models", NIPS 21: they give posterior means and an unbiased estimate of the sum
- * over all states. Called by r_estep.c, one thread a block. */
-#include "infer.h"
+ * over all states. Theirs lead to one target; here there may be several, one for each beginning of
+ * the chain, so that good states that are far from each other are counted together. Called by
+ * r_estep.c, one thread a block. */
+#include "infer_walk.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Temperature of the first hot sweep; it falls geometrically to that of the problem. */
-#define HOTTEST 1000.0
+/* Beginnings of a point's chain: where it was, or a hot one; a greedy one; one from what is off in
+ * the first; another hot one. Where they led far apart, or a limit bars ways, there are more. */
+enum { FEWEST_BEGUN = 4, MOST_BEGUN = 8 };
+typedef enum { HOT, GREEDY, OPPOSITE } beginning;
+
+/* One of two targets that is reached so many nats less easily than the other is not reached. */
+#define HOPELESS 40.0
 
 /* One data point at work. */
 typedef struct {
-  const gps_model *model;
-  const gps_problem *problem;
-  const gps_point *point;
-  const gps_states *states;
+  gps_walk walk;
   const gps_chain *chain;
-  double *value;                   /* [n_slots] the present state */
-  int n_on, *on;                   /* [max_active] its slots that are on, ascending */
-  int *given;                      /* [max_active + 1] */
-  int *n_active, *parent, *active; /* template of the states whose log joints are asked for */
-  double *target, *prob_on;        /* [n_slots] */
-  double *draws;                   /* [n_slots x n_drawn] */
-  double *log_density, *weight;    /* [n_drawn] */
-  double *scratch;                 /* the model's */
-  size_t every, n_sweeps;          /* the watch is asked once for `every` sweeps */
-} gibbs_walk;
+  int n_begun, n_targets;       /* beginnings; targets that differ */
+  int chosen;                   /* the target that the kept draws begin at */
+  int n_led[MOST_BEGUN];        /* how many beginnings led to each target */
+  double *value;                /* [n_slots x (MOST_BEGUN + n_drawn)] targets, then draws */
+  int *held;                    /* [max_active x (MOST_BEGUN + n_drawn)] how they are written */
+  double log_p[MOST_BEGUN];     /* their log joints, in the space that is walked */
+  double log_q[MOST_BEGUN];     /* log probability of each to be chosen */
+  double reach[MOST_BEGUN];     /* log mean over draws of T(target <- draw), less log_p */
+  double *prob_on;              /* [n_slots] */
+  double *log_density, *weight; /* [n_drawn] */
+} gibbs_work;
 
-/* Draws that are made: a second one where one is kept. Also the states of the largest template. */
+/* Draws that are made: two where one is kept. Also the states of the largest template. */
 static int n_drawn_of(const gps_chain *chain) { return chain->n_keep > 2 ? chain->n_keep : 2; }
-
-static gps_states template_of(const gps_states *states, int n_states) {
-  const gps_states result = {states->n_slots, states->max_active, n_states, NULL, NULL, NULL, 0};
-  return result;
-}
 
 size_t infer_gibbs_scratch(const gps_model *model, const gps_problem *problem,
                            const gps_states *states, const gps_chain *chain) {
-  const int n_drawn = n_drawn_of(chain);
-  const gps_states drawn = template_of(states, n_drawn);
-  return ((size_t)states->n_slots + 2) * (size_t)n_drawn + 3 * (size_t)states->n_slots +
+  const size_t n_drawn = (size_t)n_drawn_of(chain);
+  const gps_states drawn = {states->n_slots, states->max_active, (int)n_drawn, NULL, NULL, NULL, 0};
+  return (size_t)states->n_slots * (MOST_BEGUN + n_drawn + 1) + 2 * n_drawn + walk_doubles(states) +
          model->scratch_size(problem, &drawn);
 }
 
 size_t infer_gibbs_ints(const gps_states *states, const gps_chain *chain) {
-  const size_t max_active = (size_t)states->max_active;
-  return 2 * max_active + 1 + (size_t)n_drawn_of(chain) * (2 + max_active);
+  const int n_drawn = n_drawn_of(chain);
+  return walk_ints(states, n_drawn) + (size_t)(MOST_BEGUN + n_drawn) * (size_t)states->max_active;
 }
 
-static gibbs_walk new_walk(const gps_model *model, const gps_problem *problem,
+static gibbs_work new_work(const gps_model *model, const gps_problem *problem,
                            const gps_states *states, const gps_chain *chain, double *scratch,
                            int *ints) {
-  const size_t n_slots = (size_t)states->n_slots, max_active = (size_t)states->max_active;
-  const size_t n_drawn = (size_t)n_drawn_of(chain);
-  gibbs_walk walk = {.model = model, .problem = problem, .states = states, .chain = chain};
-  walk.value = scratch;
-  walk.target = walk.value + n_slots;
-  walk.prob_on = walk.target + n_slots;
-  walk.draws = walk.prob_on + n_slots;
-  walk.log_density = walk.draws + n_slots * n_drawn;
-  walk.weight = walk.log_density + n_drawn;
-  walk.scratch = walk.weight + n_drawn;
-  walk.on = ints;
-  walk.given = walk.on + max_active;
-  walk.n_active = walk.given + max_active + 1;
-  walk.parent = walk.n_active + n_drawn;
-  walk.active = walk.parent + n_drawn;
-  walk.every = 1 + 65536 / (n_slots * (size_t)problem->shape.n_dims + 1);
-  return walk;
+  const size_t n_slots = (size_t)states->n_slots;
+  const int n_drawn = n_drawn_of(chain);
+  const size_t n_kept = (size_t)(MOST_BEGUN + n_drawn);
+  gibbs_work work = {.chain = chain};
+  work.value = scratch;
+  work.prob_on = work.value + n_slots * n_kept;
+  work.log_density = work.prob_on + n_slots;
+  work.weight = work.log_density + n_drawn;
+  double *rest = work.weight + n_drawn;
+  work.held = ints;
+  work.walk = new_walk(model, problem, states, n_drawn, rest,
+                       ints + n_kept * (size_t)states->max_active, rest + walk_doubles(states));
+  return work;
 }
 
-/* Makes `value` the present state. Empty slots are off, and so are slots beyond max_active others:
- * a chain may have started under another limit. */
-static void load_state(gibbs_walk *walk, const double *value) {
-  walk->n_on = 0;
-  for (int i = 0; i < walk->states->n_slots; i++) {
-    const int is_on =
-        value[i] != 0 && walk->point->latent[i] >= 0 && walk->n_on < walk->states->max_active;
-    walk->value[i] = is_on ? value[i] : 0;
-    if (is_on) walk->on[walk->n_on++] = i;
-  }
+static gps_state state_of(const gibbs_work *work, int at) {
+  const gps_states *states = work->walk.states;
+  return (gps_state){work->value + (size_t)at * (size_t)states->n_slots,
+                     work->held + (size_t)at * (size_t)states->max_active};
 }
 
-static void set_value(gibbs_walk *walk, int slot, double value) {
-  int k = 0;
-  while (k < walk->n_on && walk->on[k] < slot) k++;
-  const int was_on = walk->value[slot] != 0;
-  walk->value[slot] = value;
-  if (was_on && value == 0) {
-    walk->n_on--;
-    for (; k < walk->n_on; k++) walk->on[k] = walk->on[k + 1];
-  } else if (!was_on && value != 0) {
-    for (int i = walk->n_on++; i > k; i--) walk->on[i] = walk->on[i - 1];
-    walk->on[k] = slot;
-  }
-}
-
-/* State m of the template: these slots. */
-static void put_state(gibbs_walk *walk, int m, int n_active, const int *slots) {
-  walk->n_active[m] = n_active;
-  walk->parent[m] = -1;
-  memcpy(walk->active + (size_t)m * (size_t)walk->states->max_active, slots,
-         (size_t)n_active * sizeof *slots);
-}
-
-static gps_states filled_template(const gibbs_walk *walk, int n_states) {
-  gps_states states = template_of(walk->states, n_states);
-  states.n_active = walk->n_active;
-  states.active = walk->active;
-  states.parent = walk->parent;
-  return states;
-}
-
-static gps_status template_log_joint(gibbs_walk *walk, int n_states, double *log_joint) {
-  const gps_states states = filled_template(walk, n_states);
-  return walk->model->log_joint(walk->problem, walk->point, &states, log_joint, walk->scratch);
-}
-
-/* Log odds of a slot to be on given the others, by the log joints of both states. */
-static gps_status odds_by_joints(gibbs_walk *walk, int slot, double *odds) {
-  int n = 0, with = 0;
-  for (int k = 0; k < walk->n_on; k++) {
-    if (walk->on[k] != slot) walk->given[n++] = walk->on[k];
-  }
-  put_state(walk, 0, n, walk->given);
-  while (with < n && walk->given[with] < slot) with++;
-  memmove(walk->given + with + 1, walk->given + with, (size_t)(n - with) * sizeof(int));
-  walk->given[with] = slot;
-  put_state(walk, 1, n + 1, walk->given);
-  double joint[2];
-  const gps_status status = template_log_joint(walk, 2, joint);
-  *odds = joint[1] == -HUGE_VAL ? -HUGE_VAL : joint[1] - joint[0];
-  return status;
-}
-
-static gps_status odds_by_gain(gibbs_walk *walk, int slot, double *odds) {
-  int n = 0;
-  for (int k = 0; k < walk->n_on; k++) {
-    if (walk->on[k] != slot) walk->given[n++] = walk->point->latent[walk->on[k]];
-  }
-  return walk->model->gain(walk->problem, walk->point, n, walk->given, 1,
-                           walk->point->latent + slot, odds, walk->scratch);
-}
-
-/* The step of a slot that is on or off and nothing else. */
-static gps_status flip(gibbs_walk *walk, int slot, gps_rng *rng, gps_step *step) {
-  double odds;
-  const gps_status status =
-      walk->model->gain ? odds_by_gain(walk, slot, &odds) : odds_by_joints(walk, slot, &odds);
-  if (status != GPS_OK) return status;
-  odds *= walk->problem->beta;
-  if (isnan(odds) || odds == HUGE_VAL) return GPS_NOT_FINITE;
-  const double ratio = exp(-fabs(odds));
-  step->prob_on = (odds >= 0 ? 1 : ratio) / (1 + ratio);
-  if (rng) { /* nobody asks for the density of a draw */
-    step->value = gps_rng_uniform(rng) < step->prob_on;
-    return GPS_OK;
-  }
-  const int is_likely = (step->value != 0) == (odds >= 0);
-  step->log_density = -log1p(ratio) - (is_likely ? 0 : fabs(odds));
-  return GPS_OK;
-}
-
-/* Slot `slot` drawn given the others, or without rng set to step->value. */
-static gps_status visit(gibbs_walk *walk, int slot, gps_rng *rng, gps_step *step) {
-  const int n_others = walk->n_on - (walk->value[slot] != 0);
-  gps_status status = GPS_OK;
-  if (walk->point->latent[slot] < 0 || n_others >= walk->states->max_active) {
-    if (rng) step->value = 0;
-    step->prob_on = 0;
-    step->log_density = step->value == 0 ? 0 : -HUGE_VAL;
-  } else if (walk->model->conditional) {
-    status = walk->model->conditional(walk->problem, walk->point, walk->states, slot, walk->value,
-                                      rng, step, walk->scratch);
-  } else {
-    status = flip(walk, slot, rng, step);
-  }
-  if (status != GPS_OK) return status;
-  const int is_sound = isfinite(step->value) && step->prob_on >= 0 && step->prob_on <= 1 &&
-                       step->log_density < HUGE_VAL;
-  if (!is_sound) return GPS_NOT_FINITE;
-  if (step->log_density > -HUGE_VAL) set_value(walk, slot, step->value);
-  return GPS_OK;
-}
-
-/* Draws all slots, in ascending order or in reverse; prob_on [n_slots] grows by p(on | rest). */
-static gps_status sweep(gibbs_walk *walk, int is_reverse, gps_rng *rng, double *prob_on) {
-  const int n_slots = walk->states->n_slots;
-  if (gps_must_stop_each(walk->problem->watch, walk->every, &walk->n_sweeps))
-    return GPS_INTERRUPTED;
-  for (int i = 0; i < n_slots; i++) {
-    const int slot = is_reverse ? n_slots - 1 - i : i;
-    gps_step step = {0, 0, 0};
-    const gps_status status = visit(walk, slot, rng, &step);
-    if (status != GPS_OK) return status;
-    if (prob_on) prob_on[slot] += step.prob_on;
-  }
-  return GPS_OK;
-}
-
-/* Log density of the ascending sweep that leads from one state to another. */
-static gps_status log_transition(gibbs_walk *walk, const double *from, const double *to,
-                                 double *log_density) {
-  if (gps_must_stop_each(walk->problem->watch, walk->every, &walk->n_sweeps))
-    return GPS_INTERRUPTED;
-  load_state(walk, from);
-  *log_density = 0;
-  for (int slot = 0; slot < walk->states->n_slots; slot++) {
-    gps_step step = {to[slot], 0, 0};
-    const gps_status status = visit(walk, slot, NULL, &step);
-    if (status != GPS_OK) return status;
-    *log_density += step.log_density;
-    if (step.log_density == -HUGE_VAL) break;
-  }
-  return GPS_OK;
-}
-
-/* One more draw from the state `from`, by a sweep in either order. */
-static gps_status keep_draw(gibbs_walk *walk, const double *from, int is_reverse, gps_rng *rng,
-                            double *draw, double *prob_on) {
-  load_state(walk, from);
-  const gps_status status = sweep(walk, is_reverse, rng, prob_on);
-  memcpy(draw, walk->value, (size_t)walk->states->n_slots * sizeof *draw);
+static gps_state target_of(const gibbs_work *work, int k) { return state_of(work, k); }
+static gps_state draw_of(const gibbs_work *work, int s) { return state_of(work, MOST_BEGUN + s); }
+/* Draw s, by a sweep in either order from another draw or a target. */
+static gps_status keep_draw(gibbs_work *work, int s, gps_state from, int is_reverse, gps_rng *rng,
+                            double *prob_on) {
+  const gps_state draw = draw_of(work, s);
+  walk_load_state(&work->walk, &from);
+  const gps_status status = walk_sweep(&work->walk, is_reverse, rng, prob_on);
+  walk_keep_state(&work->walk, &draw);
   return status;
 }
 
 /* The kept draws: one, at a random place of the chain, by a reverse sweep from the target; those
  * after it by ascending sweeps, those before it by reverse ones. */
-static gps_status keep_draws(gibbs_walk *walk, gps_rng *rng) {
-  const size_t n_slots = (size_t)walk->states->n_slots;
-  const int n_keep = walk->chain->n_keep, first = gps_rng_index(rng, n_keep);
-  double *draws = walk->draws;
-  memset(walk->prob_on, 0, n_slots * sizeof(double));
-  gps_status status =
-      keep_draw(walk, walk->target, 1, rng, draws + (size_t)first * n_slots, walk->prob_on);
-  for (int s = first + 1; s < n_keep && status == GPS_OK; s++) {
-    const double *last = draws + (size_t)(s - 1) * n_slots;
-    status = keep_draw(walk, last, 0, rng, draws + (size_t)s * n_slots, walk->prob_on);
-  }
-  for (int s = first - 1; s >= 0 && status == GPS_OK; s--) {
-    const double *next = draws + (size_t)(s + 1) * n_slots;
-    status = keep_draw(walk, next, 1, rng, draws + (size_t)s * n_slots, walk->prob_on);
-  }
-  for (size_t i = 0; i < n_slots; i++) walk->prob_on[i] /= n_keep;
+static gps_status keep_draws(gibbs_work *work, gps_rng *rng) {
+  const size_t n_slots = (size_t)work->walk.states->n_slots;
+  const int n_keep = work->chain->n_keep, first = gps_rng_index(rng, n_keep);
+  memset(work->prob_on, 0, n_slots * sizeof(double));
+  gps_status status = keep_draw(work, first, target_of(work, work->chosen), 1, rng, work->prob_on);
+  for (int s = first + 1; s < n_keep && status == GPS_OK; s++)
+    status = keep_draw(work, s, draw_of(work, s - 1), 0, rng, work->prob_on);
+  for (int s = first - 1; s >= 0 && status == GPS_OK; s--)
+    status = keep_draw(work, s, draw_of(work, s + 1), 1, rng, work->prob_on);
+  for (size_t i = 0; i < n_slots; i++) work->prob_on[i] /= n_keep;
   return status;
 }
 
-/* Log of the mean density, and the variance of that by the delta method, as if draws were
- * independent. */
-static double log_mean(const double *log_density, int n, double *variance) {
-  double top = -HUGE_VAL, mean = 0, squares = 0;
-  for (int s = 0; s < n; s++) top = log_density[s] > top ? log_density[s] : top;
-  for (int s = 0; s < n; s++) mean += exp(log_density[s] - top) / n;
-  for (int s = 0; s < n; s++) {
-    const double deviation = exp(log_density[s] - top) - mean;
-    squares += deviation * deviation;
-  }
-  *variance = n > 1 ? squares / (n * (n - 1.0) * mean * mean) : 0;
-  return top + log(mean);
-}
-
-/* Log joint of the target without what all states share. */
-static gps_status target_log_joint(gibbs_walk *walk, double *log_joint) {
+/* Log joint of target k, the present state, less what all states share: of one way to write it. */
+static gps_status log_joint_at(gibbs_work *work, int k) {
+  gps_walk *walk = &work->walk;
+  gps_status status;
   if (walk->model->conditional) {
-    return walk->model->log_joint_draw(walk->problem, walk->point, walk->states, walk->target,
-                                       log_joint, walk->scratch);
+    status = walk->model->log_joint_draw(walk->problem, walk->point, walk->states, walk->value,
+                                         work->log_p + k, walk->scratch);
+  } else {
+    walk_put_state(walk, 0, walk->n_on, walk->on);
+    const gps_states states = walk_template(walk, 1);
+    status =
+        walk->model->log_joint(walk->problem, walk->point, &states, work->log_p + k, walk->scratch);
+    work->log_p[k] *= walk->problem->beta;
   }
-  load_state(walk, walk->target);
-  put_state(walk, 0, walk->n_on, walk->on);
-  const gps_status status = template_log_joint(walk, 1, log_joint);
-  *log_joint *= walk->problem->beta;
+  if (walk->by_positions) work->log_p[k] -= positions_log_ways(walk);
   return status;
 }
 
-/* log Z: the target's log joint less the log of the mean density of the sweeps that lead to it. A
- * single draw shows no spread: half the square of its distance from another one, used for nothing
- * else, has the variance for its mean. */
-static gps_status estimate_evidence(gibbs_walk *walk, gps_rng *rng, double *log_evidence,
+/* Log of T(target k <- state) / p(target k). */
+static gps_status log_reach(gibbs_work *work, int k, gps_state from, double least, double *reach) {
+  const gps_state to = target_of(work, k);
+  const gps_status status =
+      walk_log_transition(&work->walk, &from, &to, least + work->log_p[k], reach);
+  *reach -= work->log_p[k];
+  return status;
+}
+
+/* How much of what lies about one target is near another, 0 .. 1, by the draws from there: they
+ * reach the two so much more or less easily, in logs. They waver, so that a tenth is all. */
+static double nearness(double log_ratio) { return fmin(1, 10 * exp(fmin(0, log_ratio))); }
+
+/* near [n_targets] each target is to what lies about target j, and the log size of that, by the
+ * sweeps that lead from it. A draw from it would not do: on the way from a bad state to a good one
+ * it tells of neither. */
+static gps_status look_about(gibbs_work *work, int j, double *near, double *size) {
+  double top = -HUGE_VAL;
+  gps_status status = GPS_OK;
+  for (int k = 0; k < work->n_targets && status == GPS_OK; k++) {
+    status = log_reach(work, k, target_of(work, j), top - HOPELESS, near + k);
+    if (near[k] > top) top = near[k];
+  }
+  for (int k = 0; k < work->n_targets; k++) near[k] = nearness(near[k] - top);
+  *size = -top;
+  return status == GPS_OK && !(top > -HUGE_VAL) ? GPS_NOT_FINITE : status;
+}
+
+/* Which target the kept draws begin at: at random, by how much lies about each. Those near each
+ * other share that by how many beginnings led to each, unless about one alone there is less. */
+static gps_status choose_target(gibbs_work *work, gps_rng *rng) {
+  const int n = work->n_targets, *led = work->n_led;
+  double near[MOST_BEGUN * MOST_BEGUN], size[MOST_BEGUN], q[MOST_BEGUN] = {0};
+  double top = -HUGE_VAL, total = 0, sum = 0;
+  for (int j = 0; j < n && n > 1; j++) {
+    const gps_status status = look_about(work, j, near + n * j, size + j);
+    if (status != GPS_OK) return status;
+    if (size[j] > top) top = size[j];
+  }
+  for (int j = 0; j < n && n > 1; j++) {
+    double n_near = 0;
+    for (int k = 0; k < n; k++) {
+      near[k + n * j] = fmin(near[k + n * j], nearness(size[k] - size[j]));
+      n_near += led[k] * near[k + n * j];
+    }
+    const double share = led[j] * exp(size[j] - top) / (n_near * n_near);
+    for (int k = 0; k < n; k++) q[k] += led[k] * near[k + n * j] * share;
+  }
+  if (n == 1) q[0] = 1;
+  for (int k = 0; k < n; k++) total += q[k];
+  const double u = n > 1 ? total * gps_rng_uniform(rng) : 0;
+  work->chosen = -1;
+  for (int k = 0; k < n; k++) {
+    work->log_q[k] = log(q[k] / total);
+    sum += q[k];
+    if (work->chosen < 0 && (u < sum || k == n - 1)) work->chosen = k;
+  }
+  return GPS_OK;
+}
+
+/* log_density [n_drawn] of each draw: log of the sum over targets of q T(target <- draw) /
+ * p(target).
+ */
+static gps_status weigh_draws(gibbs_work *work) {
+  const int n_drawn = n_drawn_of(work->chain), n_keep = work->chain->n_keep;
+  for (int k = 0; k < work->n_targets; k++) work->reach[k] = -HUGE_VAL;
+  for (int s = 0; s < n_drawn; s++) {
+    double own, other;
+    gps_status status = log_reach(work, work->chosen, draw_of(work, s), -HUGE_VAL, &own);
+    work->log_density[s] = own + work->log_q[work->chosen];
+    if (s < n_keep) work->reach[work->chosen] = log_add(work->reach[work->chosen], own);
+    for (int k = 0; k < work->n_targets && status == GPS_OK; k++) {
+      if (k == work->chosen) continue;
+      status = log_reach(work, k, draw_of(work, s), own - HOPELESS, &other);
+      work->log_density[s] = log_add(work->log_density[s], other + work->log_q[k]);
+      if (s < n_keep) work->reach[k] = log_add(work->reach[k], other);
+    }
+    if (status != GPS_OK) return status;
+  }
+  return GPS_OK;
+}
+
+/* Variance of the estimate over beginnings by the jackknife: each is left out in turn. What is lost
+ * is what lies about a target that no other beginning led to, as far as the draws show that one
+ * does not come there from others. */
+static double lost_square(const gibbs_work *work) {
+  double nearest = 0, square = 0;
+  for (int k = 0; k < work->n_targets; k++) {
+    if (k == work->chosen) continue;
+    const double near = nearness(work->reach[k] - work->reach[work->chosen]);
+    const double lost = work->n_led[k] > 1 ? 0 : (1 - near) * exp(work->log_q[k]);
+    nearest = near > nearest ? near : nearest;
+    square += lost * lost;
+  }
+  const double own = work->n_led[work->chosen] > 1 ? 0 : exp(work->log_q[work->chosen]);
+  square += (1 - nearest) * (1 - nearest) * own * own;
+  return square * (work->n_begun - 1) / work->n_begun;
+}
+
+/* Whether the draws lead from the chosen target to less than half of what is near another. */
+static int are_apart(const gibbs_work *work) {
+  for (int k = 0; k < work->n_targets; k++) {
+    if (nearness(work->reach[k] - work->reach[work->chosen]) < 0.5) return 1;
+  }
+  return 0;
+}
+
+/* log Z: minus the log of the mean over draws of what leads from them to the targets. A single draw
+ * shows no spread: half the square of its distance from another one, used for nothing else, has the
+ * variance for its mean. */
+static gps_status estimate_evidence(gibbs_work *work, gps_rng *rng, double *log_evidence,
                                     double *variance) {
-  const size_t n_slots = (size_t)walk->states->n_slots;
-  const int n_keep = walk->chain->n_keep, n_drawn = n_drawn_of(walk->chain);
-  double log_joint = 0;
-  gps_status status = target_log_joint(walk, &log_joint);
-  if (n_keep == 1 && status == GPS_OK) {
-    status = keep_draw(walk, walk->target, 1, rng, walk->draws + n_slots, NULL);
-  }
-  for (int s = 0; s < n_drawn && status == GPS_OK; s++) {
-    status = log_transition(walk, walk->draws + (size_t)s * n_slots, walk->target,
-                            walk->log_density + s);
-  }
+  const int n_keep = work->chain->n_keep;
+  gps_status status = GPS_OK;
+  if (n_keep == 1) status = keep_draw(work, 1, target_of(work, work->chosen), 1, rng, NULL);
+  if (status == GPS_OK) status = weigh_draws(work);
   if (status != GPS_OK) return status;
-  *log_evidence = log_joint - log_mean(walk->log_density, n_keep, variance);
+  *log_evidence = -log_mean(work->log_density, n_keep, variance);
   if (n_keep == 1) {
-    const double distance = walk->log_density[0] - walk->log_density[1];
+    const double distance = work->log_density[0] - work->log_density[1];
     *variance = distance * distance / 2;
   }
   return GPS_OK;
@@ -301,85 +245,142 @@ static gps_status estimate_evidence(gibbs_walk *walk, gps_rng *rng, double *log_
 
 /* Statistics and description of the draws: by the model's own functions for them, or as states of
  * equal probability. */
-static gps_status use_draws(gibbs_walk *walk, double *latent, double *response,
+static gps_status use_draws(gibbs_work *work, double *latent, double *response,
                             double *const *stats) {
+  gps_walk *walk = &work->walk;
   const gps_model *model = walk->model;
-  const int n_keep = walk->chain->n_keep;
+  const int n_keep = work->chain->n_keep;
   gps_status status = GPS_OK;
   if (model->conditional) {
     if (latent) {
-      status = model->describe_draws(walk->problem, walk->point, walk->states, n_keep, walk->draws,
-                                     latent, response, walk->scratch);
+      status = model->describe_draws(walk->problem, walk->point, walk->states, n_keep,
+                                     draw_of(work, 0).value, latent, response, walk->scratch);
     }
     if (!stats || status != GPS_OK) return status;
-    return model->accumulate_draws(walk->problem, walk->point, walk->states, n_keep, walk->draws,
-                                   walk->prob_on, stats, walk->scratch);
+    return model->accumulate_draws(walk->problem, walk->point, walk->states, n_keep,
+                                   draw_of(work, 0).value, work->prob_on, stats, walk->scratch);
   }
   if (!latent && !stats) return GPS_OK;
   for (int s = 0; s < n_keep; s++) {
-    load_state(walk, walk->draws + (size_t)s * (size_t)walk->states->n_slots);
-    put_state(walk, s, walk->n_on, walk->on);
+    walk_load(walk, draw_of(work, s).value);
+    walk_put_state(walk, s, walk->n_on, walk->on);
   }
-  const gps_states states = filled_template(walk, n_keep);
-  status = model->log_joint(walk->problem, walk->point, &states, walk->weight, walk->scratch);
-  for (int s = 0; s < n_keep; s++) walk->weight[s] = 1.0 / n_keep;
+  const gps_states states = walk_template(walk, n_keep);
+  status = model->log_joint(walk->problem, walk->point, &states, work->weight, walk->scratch);
+  for (int s = 0; s < n_keep; s++) work->weight[s] = 1.0 / n_keep;
   if (latent && status == GPS_OK) {
-    status = model->describe(walk->problem, walk->point, &states, walk->weight, latent, response,
+    status = model->describe(walk->problem, walk->point, &states, work->weight, latent, response,
                              walk->scratch);
   }
   if (!stats || status != GPS_OK) return status;
-  return model->accumulate(walk->problem, walk->point, &states, walk->weight, stats, walk->scratch);
+  return model->accumulate(walk->problem, walk->point, &states, work->weight, stats, walk->scratch);
 }
 
-/* Sweeps that lead to the target. At full sharpness a chain that starts far off is soon caught in
- * the first state that explains a point somehow; falling temperatures lead past most of these. */
-static gps_status burn_in(gibbs_walk *walk, size_t n, gps_rng *rng) {
-  const gps_problem *problem = walk->problem;
-  const gps_chain *chain = walk->chain;
-  const size_t n_slots = (size_t)walk->states->n_slots;
-  gps_problem heated = *problem;
-  gps_status status = GPS_OK;
-  load_state(walk, chain->value + n * n_slots);
-  walk->problem = &heated;
-  for (int b = 0; b < chain->n_hot && status == GPS_OK; b++) {
-    heated.beta = problem->beta * pow(HOTTEST, (double)b / chain->n_hot - 1);
-    status = sweep(walk, 0, rng, NULL);
+/* Whether a chain that goes on is compared with a new one in this iteration: those of some points
+ * are, in turn. */
+static int is_due(const gps_chain *chain, const gps_problem *problem, size_t n) {
+  const size_t period = (size_t)chain->period, at = gps_stream_of(problem, n);
+  return (at + (size_t)problem->iteration) % period == 0;
+}
+
+/* Values of the latents that are on are drawn with difficulty far from where they should be: then
+ * a hot one instead of an opposite one. */
+static beginning kind_of(const gibbs_work *work) {
+  const int is_opposite = work->n_begun == 2 ||
+                          (work->walk.by_positions && work->n_begun > 3 && work->n_begun % 2 == 0);
+  if (is_opposite && !work->walk.model->conditional) return OPPOSITE;
+  return work->n_begun == 1 ? GREEDY : HOT;
+}
+
+/* One more beginning, from `value` or, where that is NULL, from a state in which all is off: sweeps
+ * that lead to its target, unless another one led there. */
+static gps_status begin(gibbs_work *work, const double *value, int n_hot, gps_rng *rng) {
+  gps_walk *walk = &work->walk;
+  const size_t bytes = (size_t)walk->states->n_slots * sizeof(double);
+  const gps_state target = target_of(work, work->n_targets);
+  const beginning how = kind_of(work);
+  memset(target.value, 0, bytes);
+  walk_load(walk, value ? value : target.value);
+  if (how == OPPOSITE)
+    walk_oppose(walk, work->n_begun == 2 ? target_of(work, 0).value : target.value, rng);
+  gps_status status = how == GREEDY ? walk_climb(walk, rng)
+                      : how == HOT  ? walk_cool(walk, n_hot, rng)
+                                    : walk_settle(walk, rng);
+  for (int b = 0; b < work->chain->n_burn && status == GPS_OK; b++)
+    status = walk_burn(walk, b == 0, rng);
+  int k = 0;
+  while (k < work->n_targets && memcmp(target_of(work, k).value, walk->value, bytes) != 0) k++;
+  if (k == work->n_targets) {
+    walk_load(walk, walk->value);
+    if (walk->by_positions) positions_shuffle(walk, rng);
+    walk_keep_state(walk, &target);
+    if (status == GPS_OK) status = log_joint_at(work, k);
+    work->n_led[k] = 0;
+    work->n_targets++;
   }
-  walk->problem = problem;
-  for (int b = 0; b < chain->n_burn && status == GPS_OK; b++) status = sweep(walk, 0, rng, NULL);
-  memcpy(walk->target, walk->value, n_slots * sizeof(double));
+  work->n_led[k]++;
+  work->n_begun++;
   return status;
 }
 
+static gps_status estimate_point(gibbs_work *work, gps_rng *rng, double *log_evidence,
+                                 double *variance) {
+  gps_status status = choose_target(work, rng);
+  if (status == GPS_OK) status = keep_draws(work, rng);
+  return status == GPS_OK ? estimate_evidence(work, rng, log_evidence, variance) : status;
+}
+
+/* Draws and estimate of a point, from as many beginnings as it takes. What the first few disagreed
+ * about stays in the variance: for other points, where they all missed the same, there is nothing
+ * that tells. */
+static gps_status draw_point(gibbs_work *work, size_t n, gps_rng *rng, double *log_evidence,
+                             double *variance) {
+  const gps_chain *chain = work->chain;
+  const int is_new = chain->n_hot > 0;
+  double lost = 0;
+  work->n_begun = work->n_targets = 0;
+  gps_status status =
+      begin(work, chain->value + n * (size_t)work->walk.states->n_slots, chain->n_hot, rng);
+  if (!is_new && !is_due(chain, work->walk.problem, n)) {
+    return status == GPS_OK ? estimate_point(work, rng, log_evidence, variance) : status;
+  }
+  for (int most = FEWEST_BEGUN; work->n_begun < most;) {
+    while (work->n_begun < most && status == GPS_OK) status = begin(work, NULL, chain->n_new, rng);
+    if (status == GPS_OK) status = estimate_point(work, rng, log_evidence, variance);
+    if (status != GPS_OK) return status;
+    if (most == FEWEST_BEGUN) lost = lost_square(work);
+    const int is_barred = work->walk.by_positions && !work->walk.model->conditional;
+    if (is_barred || are_apart(work)) most = MOST_BEGUN;
+  }
+  *variance += lost * (is_new ? 1 : chain->period);
+  return GPS_OK;
+}
+
 /* One data point: results into column n of the posterior. */
-static gps_status sample_point(gibbs_walk *walk, size_t n, const gps_posterior *posterior,
-                               double *const *stats) {
+static gps_status sample_point(gibbs_work *work, const gps_point *point, size_t n,
+                               const gps_posterior *posterior, double *const *stats) {
+  gps_walk *walk = &work->walk;
   const gps_problem *problem = walk->problem;
-  const gps_chain *chain = walk->chain;
+  const gps_chain *chain = work->chain;
   const size_t n_slots = (size_t)walk->states->n_slots, n_keep = (size_t)chain->n_keep;
   const size_t bytes = n_slots * sizeof(double);
   gps_rng rng = gps_rng_stream(chain->seed, chain->start, GPS_PURPOSE_GIBBS,
                                (uint32_t)problem->iteration, gps_stream_of(problem, n));
-  gps_status status = GPS_OK;
-  if (walk->model->gain_begin)
-    status = walk->model->gain_begin(problem, walk->point, walk->scratch);
-  if (status == GPS_OK) status = burn_in(walk, n, &rng);
-  if (status == GPS_OK) status = keep_draws(walk, &rng);
   double log_evidence = 0, variance = 0;
-  if (status == GPS_OK) status = estimate_evidence(walk, &rng, &log_evidence, &variance);
+  gps_status status = walk_point(walk, point);
+  if (status == GPS_OK) status = draw_point(work, n, &rng, &log_evidence, &variance);
   if (status != GPS_OK) return status;
-  if (walk->model->shared_term) {
-    log_evidence += problem->beta * walk->model->shared_term(problem, walk->point);
-  }
+  if (walk->model->shared_term)
+    log_evidence += problem->beta * walk->model->shared_term(problem, point);
   if (!isfinite(log_evidence)) return GPS_NOT_FINITE;
   posterior->log_evidence[n] = log_evidence;
   posterior->variance[n] = variance;
-  memcpy(posterior->prob_on + n * n_slots, walk->prob_on, bytes);
-  memcpy(posterior->value + n * n_slots, walk->draws + (n_keep - 1) * n_slots, bytes);
+  memcpy(posterior->prob_on + n * n_slots, work->prob_on, bytes);
+  memcpy(posterior->value + n * n_slots, draw_of(work, (int)n_keep - 1).value, bytes);
   if (posterior->draws)
-    memcpy(posterior->draws + n * n_keep * n_slots, walk->draws, n_keep * bytes);
+    memcpy(posterior->draws + n * n_keep * n_slots, draw_of(work, 0).value, n_keep * bytes);
   return use_draws(
-      walk, posterior->latent ? posterior->latent + n * n_slots : NULL,
+      work, posterior->latent ? posterior->latent + n * n_slots : NULL,
       posterior->response ? posterior->response + n * (size_t)problem->shape.n_dims : NULL, stats);
 }
 
@@ -387,13 +388,12 @@ gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const
                        const gps_chain *chain, const double *y, const int *latent, size_t from,
                        size_t to, const gps_posterior *posterior, double *const *stats,
                        double *scratch, int *ints, size_t *bad_point) {
-  gibbs_walk walk = new_walk(model, problem, states, chain, scratch, ints);
+  gibbs_work work = new_work(model, problem, states, chain, scratch, ints);
   for (size_t n = from; n < to; n++) {
     const gps_point point = {(int)n, y + n * (size_t)problem->shape.n_dims, NULL,
                              latent + n * (size_t)states->n_slots};
     *bad_point = n;
-    walk.point = &point;
-    const gps_status status = sample_point(&walk, n, posterior, stats);
+    const gps_status status = sample_point(&work, &point, n, posterior, stats);
     if (status != GPS_OK) return status;
   }
   return GPS_OK;

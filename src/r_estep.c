@@ -96,7 +96,9 @@ static void run_wave(wave_job *job, size_t first, int n_blocks, failure *results
 static size_t points_in_slice(const wave_job *job) {
   size_t work = (size_t)job->states->n_slots + 1;
   if (job->chain) {
-    work *= (size_t)job->chain->n_hot + (size_t)job->chain->n_burn + 2 * (size_t)job->chain->n_keep;
+    const gps_chain *chain = job->chain;
+    work *= (size_t)chain->n_hot + (size_t)chain->n_new + 2 * (size_t)chain->n_burn +
+            3 * (size_t)chain->n_keep;
     work *= (size_t)job->problem->shape.n_dims;
   } else {
     work *= (size_t)job->states->n_states;
@@ -152,6 +154,8 @@ static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
   chain->start = (uint32_t)view_int(list_need(list, "start"), "start");
   chain->value = view_matrix(list_need(list, "value"), n_slots, n_points, "value");
   chain->n_hot = view_int(list_need(list, "n_hot"), "n_hot");
+  chain->n_new = view_int(list_need(list, "n_new"), "n_new");
+  chain->period = view_int(list_need(list, "period"), "period");
   if (chain->n_burn < 0 || chain->n_keep < 1) raise_error("model", "No sweep is to be kept.");
   return chain;
 }

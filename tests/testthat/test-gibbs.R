@@ -82,7 +82,7 @@ for_sampled("the estimated sum over states has the right mean, its log a lower o
   ratio <- function(max_active, sweeps) {
     exact <- gps_estep(case$model, case$params, case$y, selected, max_active, character())
     set.seed(3)
-    run_copies(case, selected, 2000, "log_evidence", max_active = max_active,
+    run_copies(case, selected, 1000, "log_evidence", max_active = max_active,
                sweeps = sweeps)$log_evidence - exact$log_evidence
   }
   for (sweeps in list(c(0, 1), c(2, 4), c(10, 2))) {
@@ -90,10 +90,12 @@ for_sampled("the estimated sum over states has the right mean, its log a lower o
     expect_batches(exp(log_ratio), rep(1, 6))
     expect_lower(log_ratio)
   }
-  # With few latents on at once a sweep does not lead everywhere: less than everything is counted.
-  log_ratio <- ratio(1, c(10, 2))
-  expect_lower(exp(log_ratio) - 1)
-  expect_lower(log_ratio)
+  # With few latents on at once, too.
+  for (max_active in c(1, 2)) {
+    log_ratio <- ratio(max_active, c(1, 2))
+    expect_batches(exp(log_ratio), rep(1, 6))
+    expect_lower(log_ratio)
+  }
 })
 
 for_sampled("the variance of the estimate is about that over the runs", function(row) {
@@ -237,4 +239,53 @@ test_that("values follow new numbers and scales of their latents", {
   scaled <- rescale_values(state, c(1, 0.5, 2, 0.25))
   expect_identical(scaled$value, cbind(c(10, 10, 10), c(0, 60, 0)))
   expect_identical(scaled[1:2], state[1:2])
+})
+
+# Bars in little noise: states apart from each other, of which a chain that flips slots meets few.
+sharp_case <- function(kind, n, seed, prob = 0.25) {
+  set.seed(seed)
+  bars <- simulate_bars(n, model = kind, size = 4, prob = prob)
+  model <- gps_bind(get(paste0("model_", kind))(8), bars$y)
+  params <- list(W = bars$W, pi = prob, mu = rep(1, 8), psi = rep(1, 8), sigma2 = 2)
+  list(model = model, y = bars$y, params = params[names(model$params)])
+}
+
+# The sum of estimates is at most five errors above that of exact values, and at most that and .02
+# nats a point below it.
+expect_covered <- function(estimates, errors, exact, n) {
+  gaps <- exact - estimates
+  worst <- max(gaps - 5 * errors - 0.02 * n, -gaps - 5 * errors)
+  expect(worst <= 1e-3, sprintf("A bound is off by %.3g nats more than its error says.", worst))
+}
+
+test_that("the error of the bound covers what chains do not meet, with and without a limit", {
+  n_sets <- if (identical(Sys.getenv("GPS_TEST_FULL"), "true")) 20 else 3
+  for (kind in c("binary_sparse", "spike_slab")) {
+    for (max_active in c(2, 3, 8)) {
+      sums <- vapply(seq_len(n_sets), function(seed) {
+        case <- sharp_case(kind, 100, 100 + seed)
+        all <- matrix(1:8, 100, 8, byrow = TRUE)
+        estep <- function(...) {
+          gps_estep(case$model, case$params, case$y, all, max_active, character(), ...)
+        }
+        new <- estep(method = "gibbs", sweeps = c(2, 4))
+        on <- estep(method = "gibbs", sweeps = c(2, 4), value = new$value)
+        c(sum(new$log_evidence), sqrt(sum(new$variance)), sum(on$log_evidence),
+          sqrt(sum(on$variance)), sum(estep(method = "exact")$log_evidence))
+      }, numeric(5))
+      expect_covered(sums[1, ], sums[2, ], sums[5, ], 100)
+      expect_covered(sums[3, ], sums[4, ], sums[5, ], 100)
+    }
+  }
+})
+
+test_that("chains that go on under a limit change which latents are on", {
+  case <- sharp_case("binary_sparse", 50, 3)
+  all <- matrix(1:8, 50, 8, byrow = TRUE)
+  exact <- gps_estep(case$model, case$params, case$y, all, 2, character(), method = "exact")
+  # Two that are most of them wrong: no flip can lead on from there.
+  wrong <- matrix(rep(c(1, 1, 0, 0, 0, 0, 0, 0), each = 50), 50)
+  run <- gps_estep(case$model, case$params, case$y, all, 2, character(), method = "gibbs",
+                   sweeps = c(20, 10), value = wrong)
+  expect_lt(mean(abs(run$prob_on - exact$prob_on)), 0.02)
 })
