@@ -227,8 +227,8 @@ test_that("a fit is whole: methods, saving, prediction of the same data", {
   set.seed(17)
   bars <- simulate_bars(80, "spike_slab", size = 3)
   for (covariance in c("diagonal", "full")) {
-    fit <- gps_fit(bars$y, model_spike_slab(6, covariance), selector_handcrafted(), 4,
-                   control = short_control(max_iter = 5))
+    fit <- gps_fit(bars$y, model_spike_slab(6, covariance), selector_handcrafted(screen = FALSE),
+                   4, control = short_control(max_iter = 5))
     file <- tempfile(fileext = ".rds")
     saveRDS(fit, file)
     again <- readRDS(file)
