@@ -115,9 +115,10 @@ best_without <- function(task, state, inputs, y, latents) {
 
 # Emptying the latents that seem to be surplus, cheapest first. What a few iterations make good of
 # the loss is not known before: those are tried whose loss is small beside that of others, too.
+# The bound falls a little, which a monotone fit must not.
 emptying_moves <- function(task, state, cost) {
   left <- setdiff(seq_along(cost), emptied_latents(task$model, state$params))
-  if (!can_empty(task$model) || length(left) < 2) return(list())
+  if (!can_empty(task$model) || length(left) < 2 || task$control$monotone) return(list())
   limit <- max(4 * latent_price(task), trial_loss * max(cost))
   tried <- left[order(cost[left])]
   tried <- utils::head(tried[cost[tried] < limit], trial_moves)
