@@ -29,7 +29,8 @@ clutter_of <- function(model, params) {
 }
 
 format_clutter <- function(clutter) {
-  paste0(format(unname(clutter)), if (!is.null(names(clutter))) sprintf(" (%s)", names(clutter)))
+  form <- clutter_form(clutter)
+  paste0(format(unname(clutter)), if (form == "learned") " at first" else sprintf(" (%s)", form))
 }
 
 #' @export
