@@ -112,7 +112,10 @@
 #' parameters come from: its probability is 0, it is never selected, it counts neither in a shared
 #' `pi` nor among the free parameters of `logLik()`; `print()` and `summary()` name it. It is where
 #' a later move puts a new cause, if that gains twice as much. `mend = FALSE` leaves all latents
-#' in. Mixtures keep as many clusters as were asked for.
+#' in, and so do `monotone`, minibatches, [selector_random()] and a `max_iter` that ends before the
+#' bound is flat for the first time. A latent that stands for a sum of others can stay for the sake
+#' of points that have more of them on than `max_active`. Mixtures keep as many clusters as were
+#' asked for.
 #'
 #' @section Minibatches:
 #' With a `batch_size` the parameters are updated after every batch, by stepwise EM (Cappe and

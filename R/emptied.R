@@ -115,10 +115,12 @@ best_without <- function(task, state, inputs, y, latents) {
 
 # Emptying the latents that seem to be surplus, cheapest first. What a few iterations make good of
 # the loss is not known before: those are tried whose loss is small beside that of others, too.
-# The bound falls a little, which a monotone fit must not.
+# The bound falls a little, which a monotone fit must not. Slots drawn at random would hold the
+# others more often without a latent, however much that is needed: none leaves then.
 emptying_moves <- function(task, state, cost) {
   left <- setdiff(seq_along(cost), emptied_latents(task$model, state$params))
   if (!can_empty(task$model) || length(left) < 2 || task$control$monotone) return(list())
+  if (inherits(task$selector, "gps_selector_random")) return(list())
   limit <- max(4 * latent_price(task), trial_loss * max(cost))
   tried <- left[order(cost[left])]
   tried <- utils::head(tried[cost[tried] < limit], trial_moves)
@@ -143,16 +145,23 @@ latent_price <- function(task) {
 
 half_log <- function(task) 0.5 * log(task$n_whole) * n_points(task$y) / task$n_whole
 
-# An iteration after latents have left: the others that the model ranks best may be on beside those
-# that are, as no selector knows yet which are needed now, but a screen, which finds out.
+# An iteration after latents have left: where they were on, others must be found in their places
+# at once, or a single point that has not found them would keep what is surplus.
 leave_step <- function(task, state, latents) {
+  had <- colSums(array(state$selected %in% latents & state$prob_on > least_on,
+                       dim(state$selected))) > 0
   state <- relabel_slots(state, replace(seq_len(task$model$n_latents), latents, 0L))
-  is_full <- task$n_selected == task$model$n_latents
-  if (is_full || !is.null(task$selector$screen)) return(em_step(task, state))
-  step_given(task, state, rank_beside(task, state))
+  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  slots <- if (is.null(task$selector$screen)) {
+    rank_beside(task, state)
+  } else {
+    search_instead(task, state, had)
+  }
+  step_given(task, state, slots)
 }
 
-# Slots of the latents that are on and of those that the model ranks best beside them.
+# Slots of the latents that are on and of those that the model ranks best beside them: without a
+# screen no selector knows yet which are needed now.
 rank_beside <- function(task, state) {
   do.call(cbind, map_blocks(task, function(task, block) {
     inputs <- block_inputs(task$model, state$params, task$y, block)
@@ -164,3 +173,33 @@ rank_beside <- function(task, state) {
     select_left(task, list(explore = 0), block, affinity, emptied_inputs(inputs), stream)
   }))
 }
+
+# Slots after some rounds of screening in the points that `had` what has left, of the others as they
+# are.
+search_instead <- function(task, state, had) {
+  task$selector$screen <- searching_screen(task)
+  do.call(cbind, map_blocks(task, function(task, block) {
+    selected <- block_slots(state$selected, block)
+    points <- which(had[block_columns(block)])
+    if (length(points) == 0) return(selected)
+    part <- pick_points(task, state, block, points)
+    state[c("selected", "prob_on")] <- list(NULL)
+    affinity <- block_handcrafted(task$model, part$inputs, part$task$y, part$block, task$n_threads)
+    found <- select_ranked(part$task, state, part$block, part$inputs, affinity)
+    selected[, points] <- improve_slots(part$task, state, part$block, affinity, found,
+                                        searching_rounds)
+    selected
+  }))
+}
+
+searching_rounds <- list(most = 6L, patience = 3L)
+
+# One that tries many latents in the state of a point: what has left may have been a sum of two that
+# others stand for now.
+searching_screen <- function(task) {
+  screen <- task$selector$screen
+  if (is.null(screen$inserts)) screen$inserts <- min(task$model$n_latents, most_inserts)
+  screen
+}
+
+most_inserts <- 32L

@@ -146,6 +146,16 @@ test_that("surplus latents are emptied, and needed ones stay", {
   expect_equal(fit(2, 400, 15, selector_handcrafted()), fit(2, 400, 10, selector_handcrafted()),
                tolerance = 0.01)
   fit(2, 100, 10, selector_handcrafted())
+  # A sum of two that a single point keeps, whose causes screening does not find at once.
+  expect_equal(fit(6, 400, 15, selector_handcrafted()), fit(6, 400, 10, selector_handcrafted()),
+               tolerance = 1e-6)
+})
+
+test_that("random slots empty nothing", {
+  set.seed(1)
+  fit <- gps_fit(simulate_bars(200)$y, model_binary_sparse(8), selector_random(), 5,
+                 control = gps_control(max_iter = 40, n_starts = 2))
+  expect_length(summary(fit)$emptied, 0)
 })
 
 test_that("rare latents are needed, and others are surplus beside them", {
@@ -153,7 +163,7 @@ test_that("rare latents are needed, and others are surplus beside them", {
   w <- simulate_bars(1)$W
   on <- matrix(runif(5000) < rep(c(0.2, 0.02), each = 2500), 500)
   y <- on %*% t(w) + sqrt(2) * matrix(rnorm(12500), 500)
-  set.seed(1)
+  set.seed(3)
   fit <- gps_fit(y, model_binary_sparse(10, shared_prob = FALSE), selector_handcrafted())
   expect_true(all(match_components(fit, w)$matched))
   expect_length(summary(fit)$emptied, 0)
