@@ -123,25 +123,31 @@
 #' Royal Statistical Society B* 71, 593; Liang and Klein 2009, Online EM for unsupervised models,
 #' *NAACL*): the statistics \eqn{s}{s} from which the M-step maximises become
 #' \deqn{s \leftarrow (1 - \rho_t) s + \rho_t \frac{N}{|b|} s_b, \quad \rho_t = (t +
-#'   1)^{-\kappa}}{s <- (1 - rho_t) s + rho_t (N / |b|) s_b, rho_t = (t + 1)^-kappa}
+#'   t_0)^{-\kappa}}{s <- (1 - rho_t) s + rho_t (N / |b|) s_b, rho_t = (t + t0)^-kappa}
 #' with the statistics \eqn{s_b}{s_b} of the batch and \eqn{\kappa}{kappa} the exponent `step`.
-#' They begin with the statistics of the first batches at the first parameters, of 10,000 points or
-#' of all, so that a `start` is not forgotten. A batch of fewer points than there are latents has a
-#' warning of class `gps_warning_small_batch`. The sums of a learned selector's regression follow by
-#' the same rule, which is a natural-gradient step of the variational posterior of its inducing
-#' points (Hensman, Fusi and Lawrence 2013, Gaussian processes for big data, *UAI*); a point is left
-#' out of them by the weight that its batch still has. It must be a method that learns from sums,
-#' see [selector_gp()], and a model whose latents lie on no grid: [model_occlusive()] learns in
-#' batches with [selector_handcrafted()].
+#' They begin with the statistics at the first parameters, of all points or of whole batches spread
+#' evenly that hold 10,000, so that a `start` is not forgotten. \eqn{t_0}{t0} is 1 but for batches
+#' of fewer points than the model needs, 4 for each of its free parameters by the number of columns
+#' (or all there are): theirs is larger, such that \eqn{\rho_1}{rho_1} is the share of those that a
+#' batch has. A function as `step` is taken at its word: one that begins at more than twice that
+#' share has a warning of class `gps_warning_small_batch`.
+#'
+#' The sums of a learned selector's regression follow by the same rule, which is a natural-gradient
+#' step of the variational posterior of its inducing points (Hensman, Fusi and Lawrence 2013,
+#' Gaussian processes for big data, *UAI*); a point is left out of them by the weight that its batch
+#' still has. They begin with those of whole batches that hold about 10,000 points (or all), among
+#' which basis functions and hyper-parameters are chosen, too. It must be a method that learns from
+#' sums, see [selector_gp()], and a model whose latents lie on no grid: [model_occlusive()] learns
+#' in batches with [selector_handcrafted()].
 #'
 #' `max_iter` counts passes over the data, and the trace has a row for each: its `iteration` is the
 #' number of updates so far, its bound the sum of the bounds of the batches at the parameters of
 #' their time. `refit_every` counts updates; the gap doubles with each refit, because new
 #' hyper-parameters begin the sums anew. Batches are random rows of a matrix, and runs of
 #' neighbouring rows of a source that is read block by block, whose order should not matter
-#' therefore; they are visited in random order. Basis functions and hyper-parameters of a learned
-#' selector are chosen among the points of one batch, which should be several times the `rank`.
-#' Short starts are as always, mending is off, and `monotone` is refused.
+#' therefore; they are visited in random order. Short starts are as always. Mending is off, so that
+#' no surplus latent is emptied, latents of a model with an intercept are not turned round, and
+#' `monotone` is refused.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on

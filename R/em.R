@@ -44,6 +44,7 @@ maximise <- function(task, state) {
   state$params <- maximised$params
   mended <- mend_params(task, state, state$running, before)
   state$events <- c(maximised$events, mended$events)
+  state <- take_units(task, state, mended$rescale)
   state$running <- settle_stats(task$model, state$running)
   state <- raise_noise(task, take_mended(state, mended))
   state$memory <- learn_selector(task$selector, task, state)

@@ -176,6 +176,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   c(list(y = y, n_whole = n_points(y), moments = moments, batches = batches, model = model,
          given = given, sweeps = control$sweeps,
          units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
+         first_rate = first_rate(model, lengths(batches)),
          states = build_states(model, plan$n_selected, plan$max_active, plan$method),
          seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
          n_threads = resolve_threads(control$n_threads),

@@ -8,9 +8,9 @@
 step_exponent <- 0.7
 
 # Step size of the update number `n`, counted from 1.
-step_size <- function(step, n) {
+step_size <- function(step, n, first_rate = 1) {
   if (is.null(step)) step <- step_exponent
-  if (is.numeric(step)) return((n + 1)^-step)
+  if (is.numeric(step)) return((n - 1 + max(2, first_rate^(-1 / step)))^-step)
   value <- tryCatch(step(n), error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
     gps_abort(sprintf("`step` failed for update %d: %s", n, conditionMessage(condition)), "model",
@@ -22,6 +22,17 @@ step_size <- function(step, n) {
   }
   as.double(value)
 }
+
+# The step of a first batch that has too few points for the parameters: such that it weighs as a
+# batch with enough of them would in a first step of 1, as if of each latent or component
+# `points_per_parameter` points told every parameter. A data point has `n_dims` numbers.
+first_rate <- function(model, sizes) {
+  if (length(sizes) == 0) return(1)
+  needed <- min(sum(sizes), points_per_parameter * count_free(model) / model$n_dims)
+  mean(sizes) / max(mean(sizes), needed)
+}
+
+points_per_parameter <- 4
 
 check_step <- function(step) {
   if (is.null(step) || is.function(step)) return(step)
@@ -87,8 +98,9 @@ batch_task <- function(task, batch) {
 }
 
 batch_state <- function(task, state, batch,
-                        rate = step_size(task$control$step, state$n_updates + 1L)) {
-  state[per_point] <- batch[per_point]
+                        rate = step_size(task$control$step, state$n_updates + 1L,
+                                         task$first_rate)) {
+  state[per_point] <- in_gauge(batch, state$gauge)[per_point]
   state["sums"] <- list(NULL)
   state$rate <- rate
   if (is.null(state$memory$cross)) return(state)
@@ -96,6 +108,13 @@ batch_state <- function(task, state, batch,
   state$memory$weight <- if (is_known) batch$own * exp(state$clock - batch$clock) else 0
   state$memory["targets"] <- list(if (is_known) slot_targets(batch))
   state
+}
+
+# A batch with its sampled values in the units of latents that there are now, `gauge` times those
+# of the first parameters.
+in_gauge <- function(batch, gauge) {
+  if (is.null(batch$value) || is.null(gauge)) return(batch)
+  rescale_values(batch, gauge / if (is.null(batch$gauge)) 1 else batch$gauge)
 }
 
 # The state after an update by the batch `k`.
@@ -109,6 +128,7 @@ take_batch <- function(state, updated, k) {
   } else {
     updated$clock <- state$clock + log1p(-min(updated$rate, 1 - 1e-15))
   }
+  batch$gauge <- updated$gauge
   batch$own <- updated$memory$weight
   batch[c("clock", "generation")] <- updated[c("clock", "generation")]
   updated$batches[[k]] <- batch
@@ -131,6 +151,20 @@ settle_stats <- function(model, stats) UseMethod("settle_stats")
 #' @export
 settle_stats.default <- function(model, stats) stats
 
+# The same where latents have new units: sums of values have them, too.
+rescale_stats <- function(model, stats, rescale) UseMethod("rescale_stats")
+
+#' @export
+rescale_stats.default <- function(model, stats, rescale) stats
+
+# What a state takes from an update's new units of latents, beside the values of its own points.
+take_units <- function(task, state, rescale) {
+  if (is.null(task$batch_scale) || is.null(rescale)) return(state)
+  state$running <- rescale_stats(task$model, state$running, rescale)
+  state$gauge <- rescale * if (is.null(state$gauge)) 1 else state$gauge
+  state
+}
+
 blend <- function(running, new, rate, scale) {
   if (is.null(running)) return(lapply(new, `*`, scale))
   Map(function(old, new) (1 - rate) * old + (rate * scale) * new, running, new[names(running)])
@@ -152,35 +186,124 @@ regress_batch <- function(selector, task, state, memory, sums) {
   memory
 }
 
-# Running statistics as they stand at the parameters that a state begins with: those of the first
-# batches alone would have the parameters forgotten. Of all points, or of a part of them that is
-# large enough, the first batches: as many as hold `begin_rows` points.
+# Points from which running statistics and sums begin: all, or as many as whole batches hold.
 begin_rows <- 10000L
 
+# Whole batches, numbers among `numbers`, spread evenly, since the rows of a source may be in an
+# order: as many as hold `n_rows` points, and `n_least` where there are.
+spread_batches <- function(task, numbers, n_rows, n_least = 1L) {
+  n <- max(n_least, ceiling(n_rows / mean(lengths(task$batches))))
+  numbers[unique(round(seq(1, length(numbers), length.out = min(length(numbers), n))))]
+}
+
+# Several batches as one, its rows ascending.
+join_batches <- function(batches) {
+  rows <- unlist(lapply(batches, `[[`, "rows"))
+  slots <- lapply(stats::setNames(nm = per_point), function(name) {
+    do.call(cbind, lapply(batches, `[[`, name))
+  })
+  joined <- batches[[1]]
+  joined$rows <- sort(rows)
+  joined[per_point] <- list(NULL)
+  joined[per_point] <- cut_points(slots, order(rows))[per_point]
+  joined
+}
+
+# Batches that a pass joined, with their slots of it.
+part_batches <- function(batches, result) {
+  rows <- sort(unlist(lapply(batches, `[[`, "rows")))
+  lapply(batches, function(batch) {
+    batch[per_point] <- cut_points(result, match(batch$rows, rows))[per_point]
+    batch
+  })
+}
+
+# Running statistics as they stand at the parameters that a state begins with: those of the first
+# batch alone would have the parameters forgotten. The sums of a learned selector that brings none
+# are those of the same batches.
 begin_running <- function(task, state) {
+  chosen <- spread_batches(task, seq_along(task$batches), begin_rows, least_spread)
   sizes <- lengths(task$batches)
-  n <- which(cumsum(sizes) >= min(begin_rows, sum(sizes)))[1]
   scheduled <- state
   scheduled$iteration <- scheduled$iteration + 1L
   scheduled <- set_schedule(task, scheduled)
-  parts <- lapply(state$batches[seq_len(n)], function(batch) {
-    pass(batch_task(task, batch), batch_state(task, scheduled, batch, rate = 0))$stats
-  })
-  state$running <- lapply(fold_parts(parts), `*`, sum(sizes) / sum(sizes[seq_len(n)]))
+  groups <- split(chosen, floor((cumsum(sizes[chosen]) - 1) / joined_rows))
+  parts <- list()
+  for (group in groups) {
+    joined <- join_batches(state$batches[group])
+    result <- pass(batch_task(task, joined), batch_state(task, scheduled, joined, rate = 0))
+    parts <- c(parts, list(result$stats))
+    if (learns_sums(task) && is.null(joined$selected)) {
+      state$batches[group] <- part_batches(state$batches[group], result)
+    }
+  }
+  state$running <- lapply(fold_parts(parts), `*`, sum(sizes) / sum(sizes[chosen]))
+  if (learns_sums(task) && is.null(state$memory$cross)) state <- begin_regression(task, state)
   state
 }
 
-# What a batch has too few points to tell of is taken from it all the same.
-warn_batches <- function(task) {
-  size <- task$control$batch_size
-  n_choices <- count_choices(task$model)
-  if (is.null(size) || size >= min(n_choices, n_points(task$y))) return(invisible())
-  gps_warn(sprintf(paste(
-    "Batches of %s are too small for %d %s: single points sway the parameters, and components may",
-    "be lost. Give a `batch_size` of at least %d, better several times that, or a smaller `step`."
-  ), plural(size, "data point"), n_choices,
-  if (is.null(task$model$grid)) "latents" else "components", n_choices), class = "small_batch")
+# Large batches are fewer than this only where there are not more, so that those of a source in
+# some order tell of all; small ones are joined up to so many rows.
+least_spread <- 10L
+joined_rows <- 1024L
+
+learns_sums <- function(task) {
+  inherits(task$selector, "gps_selector_basis") && task$n_selected < task$model$n_latents
 }
+
+# The regression's sums begun anew with the slots that batches have, those of `begin_rows` points:
+# one batch may have fewer points than the basis has functions.
+begin_regression <- function(task, state, may_refit = FALSE) {
+  has_slots <- !vapply(state$batches, function(x) is.null(x$selected), NA)
+  n_rows <- min(begin_rows, most_whole %/% n_dims(task$y))
+  chosen <- spread_batches(task, which(has_slots), n_rows)
+  joined <- join_batches(state$batches[chosen])
+  local <- batch_task(task, joined)
+  local$may_refit <- may_refit
+  local_state <- batch_state(task, state, joined, rate = 0)
+  memory <- learn_anew(task$selector, local, local_state)
+  memory$is_new <- FALSE
+  state$memory <- memory
+  state$generation <- state$generation + 1L
+  state$batches[chosen] <- lapply(state$batches[chosen], function(batch) {
+    batch[c("own", "clock", "generation")] <- list(memory$weight, state$clock, state$generation)
+    batch
+  })
+  state
+}
+
+# Whether to refit is judged by sums of the points that refitting is by.
+learn_anew <- function(selector, task, state) {
+  if (!is.null(state$memory)) state$memory$r2 <- 0
+  state$memory <- learn_selector(selector, task, state)
+  if (!task$may_refit) return(state$memory)
+  if (state$memory$r2 > least_signal) return(learn_selector(selector, task, state))
+  state$memory$last_refit <- state$iteration
+  state$memory
+}
+
+# A state after an update, whose hyper-parameters are refit and whose regression begins anew with
+# them where that is due.
+refit_batches <- function(task, state) {
+  is_due <- learns_sums(task) && is_gap_over(task$selector, batch_task(task, state$batches[[1]]),
+                                             state$memory, state$iteration)
+  if (is_due) begin_regression(task, state, may_refit = TRUE) else state
+}
+
+# Steps of a user's own are not made smaller where a batch has too few points to tell.
+warn_batches <- function(task) {
+  step <- task$control$step
+  if (length(task$batches) < 2 || !is.function(step)) return(invisible())
+  if (step_size(step, 1) <= most_excess * task$first_rate) return(invisible())
+  gps_warn(sprintf(paste(
+    "Batches of %s are too small for first steps of %s: single points sway the parameters, and",
+    "components may be lost. Give a larger `batch_size`, or a `step` that begins at %s."
+  ), plural(task$control$batch_size, "data point"), format_number(signif(step_size(step, 1), 2)),
+  format_number(signif(task$first_rate, 2))), class = "small_batch")
+}
+
+# Above so many times the first step that its points allow, a batch was seen to lose components.
+most_excess <- 2
 
 # One pass over the data in batches, in random order.
 em_epoch <- function(task, state) {
@@ -199,7 +322,7 @@ em_epoch <- function(task, state) {
       state <- cut_state(state, updated)
       break
     }
-    state <- take_batch(state, updated, k)
+    state <- updated
     visited <- visited + length(state$batches[[k]]$rows)
     totals <- totals + c(state$bound, state$bound_error^2, state$evaluations)
     if (elapsed() > task$deadline) break
@@ -219,7 +342,10 @@ try_batch <- function(task, state, k) {
   batch <- state$batches[[k]]
   deadline <- if (state$n_updates > 0) task$deadline else Inf
   is_safe <- has_fit(task, state) || has_all_batches(state)
-  until_cut(deadline, is_safe, em_update(batch_task(task, batch), batch_state(task, state, batch)))
+  until_cut(deadline, is_safe, {
+    updated <- em_update(batch_task(task, batch), batch_state(task, state, batch))
+    refit_batches(task, take_batch(state, updated, k))
+  })
 }
 
 has_all_batches <- function(state) {
@@ -231,8 +357,9 @@ has_all_batches <- function(state) {
 complete_batches <- function(state) {
   if (!has_all_batches(state)) return(NULL)
   numbers <- function(name) vapply(state$batches, `[[`, 1, name)
+  batches <- lapply(state$batches, in_gauge, state$gauge)
   slots <- lapply(stats::setNames(nm = per_point), function(name) {
-    do.call(cbind, lapply(state$batches, `[[`, name))
+    do.call(cbind, lapply(batches, `[[`, name))
   })
   c(cut_points(slots, order(unlist(lapply(state$batches, `[[`, "rows")))),
     list(params = state$params, bound = sum(numbers("bound")),

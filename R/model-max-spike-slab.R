@@ -137,6 +137,17 @@ from_simple.gps_max_spike_slab <- function(model, params) {
 gps_mend.gps_max_spike_slab <- function(model, params, stats, progress = NULL) set_gauge(params)
 
 #' @export
+rescale_stats.gps_max_spike_slab <- function(model, stats, rescale) {
+  of_pixels <- rep(rescale, each = model$n_dims)
+  stats$value <- stats$value * rescale
+  stats$value_square <- stats$value_square * rescale^2
+  stats$won_data <- stats$won_data * of_pixels
+  stats$won_square <- stats$won_square * of_pixels^2
+  if (has_intercept(model)) stats$won_value <- stats$won_value * of_pixels
+  stats
+}
+
+#' @export
 gps_draw.gps_max_spike_slab <- function(model, params, n) {
   n_latents <- ncol(params$W)
   latents <- draw_on(params, n)

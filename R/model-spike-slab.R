@@ -123,6 +123,14 @@ settle_stats.gps_spike_slab <- function(model, stats) {
 }
 
 #' @export
+rescale_stats.gps_spike_slab <- function(model, stats, rescale) {
+  stats$value <- stats$value * rescale
+  stats$value_value <- stats$value_value * c(outer(rescale, rescale))
+  stats$data_value <- stats$data_value * rep(rescale, each = model$n_dims)
+  stats
+}
+
+#' @export
 gps_init.gps_spike_slab <- function(model, y) {
   n_latents <- model$n_latents
   psi <- rep(1, n_latents)

@@ -85,7 +85,7 @@ learn_selector.gps_selector_basis <- function(selector, task, state) {
                            state$memory <- memory
                            regress_basis(selector, task, state)
                          })
-  if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
+  if (may_refit(task) && state$iteration + 1 - memory$last_refit >= selector$refit_every) {
     memory$r2 <- basis_r2(selector, task, memory)
   }
   memory

@@ -202,11 +202,18 @@ trace_kernel <- function(memory) {
              do.call(rbind, lapply(rows, `[[`, "theta")))
 }
 
-# In minibatches iterations are updates, after which a refit begins the regression anew: each comes
-# after twice as many as the last.
-is_refit_due <- function(selector, task, memory, iteration) {
+# In minibatches iterations are updates, and a refit begins the regression anew: each comes after
+# twice as many as the last.
+is_gap_over <- function(selector, task, memory, iteration) {
   gap <- selector$refit_every * if (is.null(task$batch_scale)) 1 else 2^length(memory$refits)
-  iteration - memory$last_refit >= gap && memory$r2 > least_signal
+  iteration - memory$last_refit >= gap
+}
+
+# One batch is too little to refit by: see refit_batches().
+may_refit <- function(task) is.null(task$batch_scale) || isTRUE(task$may_refit)
+
+is_refit_due <- function(selector, task, memory, iteration) {
+  may_refit(task) && is_gap_over(selector, task, memory, iteration) && memory$r2 > least_signal
 }
 
 # The memory after a refit, if one is due, and what `regress` makes of it. Hyper-parameters that

@@ -256,21 +256,3 @@ test_that("new data are ranked by the sums of all points", {
   features <- basis_features(gp$basis, gp$kernel, gp$theta, y)$features
   expect_near(fit$gp$cross, features %*% expectations(fit), 1e-8)
 })
-
-test_that("minibatches do not forget the parameters that they begin with", {
-  set.seed(438)
-  y <- simulate_clusters(150)$y
-  whole <- gps_fit(y, model_gaussian_mixture(3), selector_full(),
-                   control = gps_control(max_iter = 100, n_starts = 5))
-  for (start in list(whole, coef(whole))) {
-    fit <- gps_fit(y, model_gaussian_mixture(3), selector_full(), start = start,
-                   control = short_control(max_iter = 4, tol = 0, batch_size = 7))
-    expect_gt(fit$bound, whole$bound - 0.5 * 150)
-  }
-  small <- function(size) {
-    gps_fit(y, model_gaussian_mixture(3), selector_full(),
-            control = short_control(max_iter = 1, batch_size = size))
-  }
-  expect_warning(small(2), class = "gps_warning_small_batch")
-  expect_no_warning(small(7))
-})
