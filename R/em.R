@@ -29,6 +29,7 @@ infer <- function(task, state) {
     state$kept_share <- kept_share(state$selected, result)
   }
   state[inferred] <- result[inferred]
+  state$may_rest <- FALSE
   state$stats <- result$stats
   state["events"] <- list(NULL)
   state$complete <- c(state[inferred], list(params = state$params, memory = state$memory))
@@ -80,6 +81,7 @@ take_mended <- function(state, mended) {
   if (!is.null(mended$labels)) state <- add_labels(state, mended$labels)
   is_moved <- !is.null(mended$flip) || !is.null(mended$relabel) || !is.null(mended$labels)
   if (is_moved) state["sums"] <- list(NULL)
+  state$is_moved <- is_moved
   state["notes"] <- list(mended$notes)
   state
 }
@@ -243,8 +245,21 @@ step_in_parts <- function(task, state) {
   if (is_cut(stepped)) return(cut_state(end_step(task, expected, began), stepped))
   stepped <- end_step(task, stepped, began)
   mended <- until_cut(task$deadline, is_safe, mend(task, stepped))
-  if (is_cut(mended)) cut_state(stepped, mended) else mended
+  if (is_cut(mended)) return(cut_state(stepped, mended))
+  # Slots may be kept unless something else than the M-step has changed what they are for.
+  mended$may_rest <- !stepped$is_moved && identical(mended$params, stepped$params) &&
+    has_slowed(task, stepped)
+  mended
 }
+
+# Whether an iteration changes the parameters so little that not each needs new slots.
+has_slowed <- function(task, state) {
+  last <- utils::tail(state$bounds, 2)
+  length(last) == 2 && is.finite(last[1]) && abs(diff(last)) < slow_rise * n_points(task$y)
+}
+
+# Nats a point.
+slow_rise <- 0.1
 
 # Evaluates `code`; an error says where the fit was and carries the last good state.
 with_last_state <- function(where, state, code) {

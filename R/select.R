@@ -21,7 +21,9 @@
 #' without it; and `inserts` other latents are tried in it, those that then gain nothing leaving it.
 #' A change stays where the log joint is higher. The slots hold the state, and what is left of them
 #' the latents of the best other states that were looked at (without `sweeps`, those that gain most
-#' beside the state). Of each kind there are at most as many candidates as latents.
+#' beside the state). Of each kind there are at most as many candidates as latents. Where all latents
+#' are candidates and an iteration raises the bound by less than 0.1 nats a data point, each point is
+#' screened with sweeps in every third iteration only, and keeps its slots between.
 #'
 #' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are
@@ -239,7 +241,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     n_guided = screen$guided[phase], n_moves = screen$moves,
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"), n_sweeps = screen$sweeps,
-    n_inserts = screen$inserts, max_active = as.integer(min(task$max_active, task$n_selected)),
+    n_inserts = screen$inserts, period = if (isTRUE(state$may_rest)) rest_period else 1L,
+    max_active = as.integer(min(task$max_active, task$n_selected)),
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
     is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid,
@@ -256,6 +259,10 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
                   task$n_selected, settings, stream, task$n_threads)
   structure(result$selected, n_gains = result$n_gains)
 }
+
+# Iterations in one of which a data point is screened, each in its turn, once parameters change
+# little: so does what it would select.
+rest_period <- 3L
 
 # Probabilities of what was selected last, where they are known.
 kept_prob <- function(state, block) {

@@ -15,6 +15,7 @@ start_work <- function(engine, y, model, selector, n_selected, max_active = NULL
   task <- engine$new_task(t(y), model, selector, n_selected, max_active, control)
   state <- engine$em_step(task, engine$begin_state(task, 1))
   state <- engine$em_step(task, state)
+  state$may_rest <- TRUE
   block <- task$blocks[[1]]
   inputs <- engine$block_inputs(task$model, state$params, task$y, block)
   state$view <- engine$block_view(task$selector, task, state, block)

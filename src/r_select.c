@@ -84,6 +84,7 @@ static gps_screen read_screen(SEXP list) {
                              .is_greedy = read_count(list, "is_greedy"),
                              .n_sweeps = read_count(list, "n_sweeps"),
                              .n_inserts = read_count(list, "n_inserts"),
+                             .period = read_count(list, "period"),
                              .share = view_number(list_need(list, "share"), "share")};
   if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
       screen.n_explore > MOST_CANDIDATES || screen.n_guided < 0 ||
@@ -135,7 +136,7 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
  * NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool, n_conditional, is_greedy,
- * n_sweeps, n_inserts, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek),
+ * n_sweeps, n_inserts, period, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek),
  * stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {

@@ -241,12 +241,30 @@ static gps_status fill_pool(screen_work *work, const int *kept) {
   return add_conditional(work, kept, &work->n_pool);
 }
 
+/* Whether a point keeps its slots in this iteration: it is not its turn, and it has what it was given
+ * when all latents were candidates. */
+static int is_at_rest(const screen_work *work, const int *kept) {
+  const gps_screen *screen = work->job->screen;
+  const int is_complete = screen->n_propose >= work->job->problem->shape.n_latents;
+  if (screen->period < 2 || screen->n_sweeps == 0 || !is_complete || !kept) return 0;
+  if ((work->job->source->iteration + work->row) % (uint32_t)screen->period == 0) return 0;
+  for (int i = 0; i < work->job->n_slots; i++) {
+    if (kept[i] < 0) return 0;
+  }
+  return 1;
+}
+
 static gps_status choose(screen_work *work, size_t index, int *selected, int *n_filled) {
   const screen_job *job = work->job;
   const size_t first = index * (size_t)job->n_slots;
   const int *kept = job->kept ? job->kept + first : NULL;
   const double *prob = job->prob_on ? job->prob_on + first : NULL;
   gps_status status = GPS_OK;
+  if (is_at_rest(work, kept)) {
+    memcpy(selected, kept, (size_t)job->n_slots * sizeof *selected);
+    *n_filled = job->n_slots;
+    return GPS_OK;
+  }
   if (job->model->gain && job->model->gain_begin)
     status = job->model->gain_begin(job->problem, work->point, work->rest + 2);
   gather_candidates(work, index, work->table);

@@ -234,6 +234,40 @@ test_that("all of a screen's settings reach the core, which refuses what they ca
   }
 })
 
+test_that("points may rest where all latents were candidates, and each has its turn", {
+  case <- grid_case()
+  case$model$grid <- NULL
+  kept <- matrix(1:2, 2, ncol(case$y))
+  screen_by <- function(may_rest, ...) {
+    plain(screen_points(case, gps_screen(inserts = 0, ...), affinity = matrix(0, 12, ncol(case$y)),
+                        kept = kept, may_rest = may_rest))
+  }
+  new <- screen_by(FALSE)
+  at_rest <- screen_by(TRUE)
+  has_turn <- colSums(at_rest != kept) > 0
+  expect_gt(sum(has_turn), 20)
+  turn <- unique(which(has_turn) %% rest_period)
+  expect_length(turn, 1)
+  is_due <- seq_len(ncol(kept)) %% rest_period == turn
+  expect_identical(at_rest[, is_due], new[, is_due])
+  expect_identical(at_rest[, !is_due], kept[, !is_due])
+  # Where candidates are drawn, or nothing is taken back, each iteration has others.
+  for (other in list(list(propose = 5), list(sweeps = 0))) {
+    expect_identical(do.call(screen_by, c(TRUE, other)), do.call(screen_by, c(FALSE, other)))
+  }
+})
+
+test_that("nothing rests while the bound moves, or after a move", {
+  task <- list(y = matrix(0, 2, 10))
+  expect_true(has_slowed(task, list(bounds = c(-90, -5, -4.5))))
+  for (bounds in list(-5, c(-Inf, -5), c(-5, -3), c(-3, -5), numeric())) {
+    expect_false(has_slowed(task, list(bounds = bounds)))
+  }
+  state <- list(selected = matrix(1:2, 2, 3), prob_on = matrix(0.5, 2, 3))
+  expect_false(take_mended(state, list(params = 1))$is_moved)
+  expect_true(take_mended(state, list(params = 1, relabel = 2:1))$is_moved)
+})
+
 # Bars of `width` pixels on a side of `side`: they share pixels with their neighbours.
 wide_bars <- function(n, model, side = 6, width = 2) {
   grid <- expand.grid(row = seq_len(side), column = seq_len(side))
