@@ -103,8 +103,8 @@ start_from <- function(task, short, chosen, cut) {
   cut_state(state, cut)
 }
 
-# The bound a point of a start: of rows that it did not see, ranked by the model itself, or where
-# there are none to speak of of its own.
+# The bound a point of a start: of rows that it did not see, ranked by the model itself and screened
+# as in the fit, or where there are none to speak of of its own.
 judge_start <- function(state, lean, unseen) {
   if (is.null(unseen)) return(state$bound / n_points(lean$y))
   unseen$model <- lean$model
@@ -123,7 +123,11 @@ restrict_unseen <- function(task, rows) {
     sample.int(n_points, min(n_points, length(rows) + judge_rows[1]))
   })
   task <- restrict_task(task, sort(utils::head(setdiff(drawn, rows), judge_rows[1])))
-  if (!inherits(task$selector, "gps_selector_full")) task$selector <- selector_handcrafted()
+  if (!inherits(task$selector, "gps_selector_full")) {
+    screen <- task$selector$screen
+    task$selector <- selector_handcrafted(screen = FALSE)
+    task$selector$screen <- screen
+  }
   task
 }
 

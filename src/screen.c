@@ -241,8 +241,8 @@ static gps_status fill_pool(screen_work *work, const int *kept) {
   return add_conditional(work, kept, &work->n_pool);
 }
 
-/* Whether a point keeps its slots in this iteration: it is not its turn, and it has what it was given
- * when all latents were candidates. */
+/* Whether a point keeps its slots in this iteration: it is not its turn, and it has what it was
+ * given when all latents were candidates. */
 static int is_at_rest(const screen_work *work, const int *kept) {
   const gps_screen *screen = work->job->screen;
   const int is_complete = screen->n_propose >= work->job->problem->shape.n_latents;

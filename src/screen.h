@@ -18,7 +18,7 @@ typedef struct {
   double share;    /* slots replaced by explorers afterwards, in expectation */
   int n_sweeps;    /* greedy: how often each latent that is on is taken back on trial, at most */
   int n_inserts; /* greedy: random candidates that are tried in the state in place of others */
-  int period;    /* with sweeps: a point at rest is screened in one of so many iterations; 0: each */
+  int period; /* with sweeps: a point is screened in one of so many iterations; 0: in each */
   int n_seek;      /* groups of which all latents are candidates */
   const int *seek; /* [n_seek] */
 } gps_screen;
