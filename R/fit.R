@@ -21,7 +21,8 @@
 #'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
 #' @param control see [gps_control()].
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
-#'   same model to go on from. With a start there are no short starts. Columns are matched by name.
+#'   same model to go on from; where only the new model has an `intercept`, that begins at 0. With a
+#'   start there are no short starts. Columns are matched by name.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @section Names of columns:
@@ -298,7 +299,8 @@ has_ranking <- function(model) has_method(model, "gps_handcrafted")
 # another size latents have other numbers, and rows of other names are other data.
 resume_state <- function(task, fit) {
   fit <- check_fit(fit)
-  params <- align_params(task$model, stats::coef(fit), "start", task$columns)
+  params <- plus_no_intercept(task$model, stats::coef(fit))
+  params <- align_params(task$model, params, "start", task$columns)
   state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
   is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
   if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&

@@ -33,6 +33,15 @@ upgrade_options.gps_spike_slab <- function(model, options) add_no_intercept(opti
 # most points. NULL without one.
 first_intercept <- function(model, y) if (has_intercept(model)) column_quantiles(t(y), 0.5)[, 1]
 
+# Parameters of a fit from which a model with an intercept goes on: where the fit's own model had
+# none, it was 0.
+plus_no_intercept <- function(model, params) {
+  if (has_intercept(model) && is.null(params$intercept)) {
+    params$intercept <- numeric(model$n_dims)
+  }
+  params
+}
+
 # Data n x D less the intercept.
 less_intercept <- function(y, params) {
   if (is.null(params$intercept)) y else y - rep(params$intercept, each = nrow(y))

@@ -89,7 +89,7 @@ check_start <- function(start, model, y) {
     check_params(model, start)
   } else {
     check_fit(start)
-    check_all_params(model, start$params, "start")
+    check_all_params(model, plus_no_intercept(model, start$params), "start")
   }
   invisible()
 }

@@ -73,6 +73,21 @@ test_that("methods know the intercept", {
   expect_no_match(format_model(model_binary_sparse(6)), "intercept")
 })
 
+test_that("a model with an intercept goes on from a fit without one", {
+  set.seed(8)
+  bars <- simulate_bars(200)
+  for (make in list(model_binary_sparse, model_spike_slab, model_max_spike_slab)) {
+    cap <- if (identical(make, model_max_spike_slab)) 1 else 3
+    fit <- gps_fit(abs(bars$y), make(10), selector_handcrafted(), 5, cap,
+                   control = short_control(max_iter = 15))
+    further <- update(fit, model = make(10, intercept = TRUE), start = fit)
+    expect_near(further$trace$bound[1], fit$bound, 1e-6 * abs(fit$bound))
+    expect_gte(further$bound, fit$bound - 1e-6 * abs(fit$bound))
+    expect_error(update(further, model = make(10), start = further), "no parameter \"intercept\"",
+                 class = "gps_error_argument")
+  }
+})
+
 test_that("the hand-crafted ranking sees data above the baseline", {
   set.seed(3)
   y <- matrix(rnorm(40, 1), 10)
