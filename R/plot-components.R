@@ -12,9 +12,11 @@ draw_components <- function(fit) {
   if (length(shown) < length(usage)) {
     kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
   }
-  labels <- sprintf("%d: %s", shown, percent(usage[shown]))
+  share <- percent(usage[shown])
+  share[shown %in% emptied_latents(fit$model, fit$params)] <- "out"
+  labels <- sprintf("%d: %s", shown, share)
   size <- component_size(fit)
-  if (is.null(size)) return(draw_heat(fit, values, kind, shown, usage[shown]))
+  if (is.null(size)) return(draw_heat(fit, values, kind, shown, share))
   values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
   with_par(list(oma = c(0.5, 0.5, 0.5, 0.5)), {
     image_grid(values, size[1], size[2], titles = labels,
@@ -42,7 +44,7 @@ grey_pixels <- function(values, image_dim) {
 }
 
 # Dimensions x components in colours, with a key.
-draw_heat <- function(fit, values, main, shown, usage) {
+draw_heat <- function(fit, values, main, shown, share) {
   if (is_mixture(fit)) {
     values <- standardise_means(fit$params)
     main <- paste0(main, ", in standard deviations of each variable")
@@ -61,7 +63,7 @@ draw_heat <- function(fit, values, main, shown, usage) {
     some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
     rows <- some(n[1], 40)
     columns <- some(n[2], if (n[2] <= 12) 12 else 25)
-    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, percent(usage)) else shown
+    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, share) else shown
     graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
     graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
     graphics::title(xlab = ranked_label(fit), line = 1.8)
@@ -102,7 +104,9 @@ draw_comparison <- function(fit, truth, beside) {
   others <- list_of_fits(beside)
   fits <- c(list(fit), others)
   reference <- if (is.null(truth)) {
-    get_components(fit, "x")[, order(-component_usage(fit)), drop = FALSE]
+    most_used_first <- order(-component_usage(fit))
+    left <- setdiff(most_used_first, emptied_latents(fit$model, fit$params))
+    get_components(fit, "x")[, if (length(left) > 0) left else most_used_first, drop = FALSE]
   } else {
     get_components(truth, "truth")
   }
@@ -118,7 +122,9 @@ draw_comparison <- function(fit, truth, beside) {
   if (!is.null(fit$y)) {
     n <- min(fit$n_points, ncol(reference))
     shown <- unique(round(seq(1, fit$n_points, length.out = n)))
-    examples <- list(title = c("Data points", ""), values = rows_data(fit$y, shown))
+    base <- fit$params$intercept
+    examples <- list(title = c("Data points", if (is.null(base)) "" else "less the intercept"),
+                     values = rows_data(fit$y, shown) - if (is.null(base)) 0 else base)
     panels <- c(list(examples), panels)
   }
   if (!is.null(truth)) panels <- c(panels, list(list(title = c("Truth", ""), values = reference)))
@@ -157,7 +163,8 @@ selection_label <- function(selector) {
 }
 
 # list(values, labels): components in the order of those of `reference` and turned as they are where
-# the sign is free; columns of zeros where there is none, and those left over at the end.
+# the sign is free; columns of zeros where there is none, and those left over at the end, but
+# emptied ones.
 align_components <- function(x, reference, arg) {
   components <- get_components(x, arg)
   match <- match_components(components, reference)
@@ -169,8 +176,9 @@ align_components <- function(x, reference, arg) {
   if (has_free_signs(x)) {
     values <- sweep(values, 2, ifelse(colSums(values * reference) < 0, -1, 1), "*")
   }
-  spare <- utils::head(setdiff(seq_len(ncol(components)), order), most_shown)
-  labels <- ifelse(is.na(order), "none", sprintf("%.2f", match$similarity))
+  is_emptied <- colSums(components != 0) == 0
+  spare <- utils::head(setdiff(which(!is_emptied), order), most_shown)
+  labels <- ifelse(is.na(order) | is_emptied[order], "none", sprintf("%.2f", match$similarity))
   list(values = cbind(values, components[, spare, drop = FALSE]),
        labels = c(labels, rep("spare", length(spare))))
 }

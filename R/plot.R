@@ -17,9 +17,11 @@
 #' @details
 #' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
 #'   or the number of dimensions is a square of at least 16; else as a heat map of dimensions x
-#'   components. The most used come first, with the share of data points in which each is on.
+#'   components. The most used come first, with the share of data points in which each is on, or
+#'   "out" where it has been emptied, see [gps_control()].
 #'
-#'   With `truth`, as in the paper's Figure 2: data points evenly spaced over the rows, the learned
+#'   With `truth`, as in the paper's Figure 2: data points evenly spaced over the rows (less the
+#'   intercept where the model has one), the learned
 #'   components in the order of the true ones that [match_components()] assigns them to, with their
 #'   |cosine|, and the true ones. A true component without a learned one stays blank; learned ones
 #'   that are left over come last. Where the sign of a component is free (models with slabs), it is
@@ -286,6 +288,10 @@ draw_affinity <- function(fit) {
   selected <- fit$selected[, points, drop = FALSE]
   posterior <- scatter_slots(selected, fit$prob_on[, points, drop = FALSE], n_latents)
   is_selected <- scatter_slots(selected, 1 + 0 * selected, n_latents)
+  left <- setdiff(seq_len(n_latents), emptied_latents(fit$model, fit$params))
+  affinity <- affinity[, left, drop = FALSE]
+  posterior <- posterior[, left, drop = FALSE]
+  is_selected <- is_selected[, left, drop = FALSE]
   bins <- bin_pairs(c(affinity), c(posterior), c(is_selected))
   is_learned <- inherits(fit$selector, "gps_selector_gp")
   xlab <- if (is_learned) "affinity (leave-one-out mean of the Gaussian process)" else "affinity"

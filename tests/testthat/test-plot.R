@@ -184,3 +184,21 @@ test_that("an argument that the plot of a fit does not have is no figure in sile
   expect_error(draw(plot(a_fit("gp"), type = "bound")), "Unknown argument `type`",
                class = "gps_error_argument", fixed = TRUE)
 })
+
+test_that("latents that are out of the model are no components, and data stand on the intercept", {
+  set.seed(6)
+  bars <- simulate_bars(60, intercept = 50)
+  start <- list(W = cbind(bars$W, 0, 0), pi = 0.2, sigma2 = 2, intercept = rep(50, 25))
+  out <- gps_fit(bars$y, model_binary_sparse(12, intercept = TRUE), selector_gp(), 4,
+                 control = short_control(max_iter = 3, mend = FALSE), start = start)
+  none <- gps_fit(bars$y - 50, model_binary_sparse(2), selector_full(),
+                  start = list(W = matrix(0, 25, 2)),
+                  control = short_control(max_iter = 1, mend = FALSE))
+  for (which in c("components", "selection", "affinity")) expect_silent(draw(plot(out, which)))
+  expect_silent(draw(plot(out, truth = bars)))
+  expect_silent(draw(plot(none, beside = out)))
+  aligned <- align_components(out, bars$W, "x")
+  expect_identical(ncol(aligned$values), 10L)
+  aligned <- align_components(out, cbind(bars$W, 1), "x")
+  expect_identical(aligned$labels[11], "none")
+})
