@@ -285,8 +285,8 @@ learn_anew <- function(selector, task, state) {
 # A state after an update, whose hyper-parameters are refit and whose regression begins anew with
 # them where that is due.
 refit_batches <- function(task, state) {
-  is_due <- learns_sums(task) && is_gap_over(task$selector, batch_task(task, state$batches[[1]]),
-                                             state$memory, state$iteration)
+  is_due <- learns_sums(task) && is_gap_over(task$selector, state$memory, state$iteration,
+                                             is_batch = TRUE)
   if (is_due) begin_regression(task, state, may_refit = TRUE) else state
 }
 

@@ -204,8 +204,8 @@ trace_kernel <- function(memory) {
 
 # In minibatches iterations are updates, and a refit begins the regression anew: each comes after
 # twice as many as the last.
-is_gap_over <- function(selector, task, memory, iteration) {
-  gap <- selector$refit_every * if (is.null(task$batch_scale)) 1 else 2^length(memory$refits)
+is_gap_over <- function(selector, memory, iteration, is_batch) {
+  gap <- selector$refit_every * if (is_batch) 2^length(memory$refits) else 1
   iteration - memory$last_refit >= gap
 }
 
@@ -213,7 +213,8 @@ is_gap_over <- function(selector, task, memory, iteration) {
 may_refit <- function(task) is.null(task$batch_scale) || isTRUE(task$may_refit)
 
 is_refit_due <- function(selector, task, memory, iteration) {
-  may_refit(task) && is_gap_over(selector, task, memory, iteration) && memory$r2 > least_signal
+  may_refit(task) && memory$r2 > least_signal &&
+    is_gap_over(selector, memory, iteration, is_batch = !is.null(task$batch_scale))
 }
 
 # The memory after a refit, if one is due, and what `regress` makes of it. Hyper-parameters that
