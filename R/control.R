@@ -151,19 +151,28 @@
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
-#' it is off; burn-in sweeps also exchange a latent that is on for one that is off, where
-#' `max_active` are on as many times. Up to a `max_active` of 6 the kept sweeps draw, instead, what
-#' each of `max_active` places holds. Models whose latents are on or off are sampled by the
-#' differences of their log joints; others bring their conditional distributions. The chain of each
-#' data point goes on where the last iteration left it; newly selected latents start as off. A new
-#' chain starts with all off and has 20 sweeps more, at temperatures that fall geometrically from
-#' 1000, or it would be caught in the first state that explains the point somehow. New chains, and
-#' all in the last pass, are compared with others of different beginnings (hot, greedy, from the
-#' latents that are off), chains that go on once in 16 iterations. A fit may stop when its bound has
-#' not risen by more than the standard error, as while explorers make it noisy; the polish does not
-#' compare selections, since the estimates for single data points are too noisy for that. A learned
-#' ranking of few data points may then alternate between two selections, and the bound with it, by
-#' more than its standard error: such a fit goes on to `max_iter`, and is not called converged.
+#' it is off. Burn-in sweeps also exchange latents that are on for others that are off: always
+#' where `max_active` are on, elsewhere in the first sweep of new chains. Up to a `max_active` of 6
+#' the kept sweeps draw, where that is fewer than are selected, what each of `max_active` places
+#' holds: such sweeps lead from every state to every other. Models whose latents are on or off are
+#' sampled by the differences of their log joints; others bring their conditional distributions.
+#' The chain of each data point goes on where the last iteration left it; newly selected latents
+#' start as off. A new chain starts with all off and has 20 sweeps more, at temperatures that fall
+#' geometrically from 1000, or it would be caught in the first state that explains the point
+#' somehow.
+#'
+#' New chains, and all in the last pass, are compared with three to seven others of different
+#' beginnings (hot, greedy, from the latents that are off): the states that each of them leads to
+#' are counted. Before the last pass a chain that goes on has less, to save time: it is compared
+#' with one other once in 32 iterations, and sweeps over places are kept for chains at the limit,
+#' of models whose latents are on or off. Where a `max_active` binds, the bounds of these
+#' iterations are therefore lower than that of the last.
+#'
+#' A fit may stop when its bound has not risen by more than the standard error, as while explorers
+#' make it noisy; the polish does not compare selections, since the estimates for single data points
+#' are too noisy for that. A learned ranking of few data points may then alternate between
+#' selections, and the bound with it, by far more than its standard error: such a fit goes on to
+#' `max_iter`, is not called converged, and `print()` says so.
 #'
 #' After the burn-in sweeps, which lead to a state \eqn{h^*}{h*}, the draws \eqn{h_1, \dots, h_S}
 #' are a chain in which \eqn{h_s}, \eqn{s} at random, comes from \eqn{h^*}{h*} by a sweep in reverse
@@ -174,15 +183,18 @@
 #' has the mean \eqn{Z = \sum_s p(s, y)}{Z = sum of p(s, y)}, whatever \eqn{h^*}{h*} (Murray and
 #' Salakhutdinov 2009, Evaluating probabilities under high-dimensional latent variable models,
 #' *Advances in Neural Information Processing Systems* 21), so that on average \eqn{\log \hat Z}{log
-#' Zhat} is a lower bound of \eqn{\log Z}{log Z}; with a `max_active` below `n_selected`, where a
-#' sweep cannot lead from every state to every other, the mean is at most \eqn{Z}. The bound of a
-#' fit is the sum of these logarithms. Its standard error follows from the spread of the \eqn{T(h^*
-#' \leftarrow h_s)}{T(h* <- h_s)} by the delta method, as if the draws were independent; of a single
-#' draw from another one beside it. To that comes what the first beginnings disagree about, by the
+#' Zhat} is a lower bound of \eqn{\log Z}{log Z}. Where a sweep cannot lead from every state to
+#' every other, as with a `max_active` of 7 or more but fewer than are selected, the mean is at most
+#' \eqn{Z}. Of several beginnings one is \eqn{h^*}{h*} at random, and \eqn{T(h^* \leftarrow h_s) /
+#' p(h^*, y)}{T(h* <- h_s) / p(h*, y)} becomes the mean of this over all of them, by the
+#' probabilities that they had. The bound of a fit is the sum of the logarithms.
+#'
+#' Its standard error follows from the spread of these terms by the delta method, as if the draws
+#' were independent; of a single draw from another one beside it; and where all draws are one state,
+#' from the probability to leave it. To that comes what the first beginnings disagree about, by the
 #' jackknife. It is approximate, and knows nothing of states that no beginning led to. Posterior
-#' means are means
-#' over the draws, probabilities of being on are means of p(on | rest) over the sweeps that led to
-#' them.
+#' means are means over the draws, probabilities of being on are means of p(on | rest) over the
+#' sweeps that led to them.
 #' @return a list of class `gps_control`.
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)

@@ -215,9 +215,25 @@ has_come_to_rest <- function(task, state) {
 # selections: it has not come to rest.
 swings <- function(task, state, window) {
   if (task$method != "gibbs") return(FALSE)
-  recent <- utils::tail(state$bounds, 2 * window)
-  noise <- vapply(utils::tail(state$trace, 2 * window), `[[`, 1, "bound_error")
-  stats::var(recent) > 25 * (mean(noise^2) + (swing_nats * n_points(task$y))^2)
+  errors <- vapply(utils::tail(state$trace, 2 * window), `[[`, 1, "bound_error")
+  is_swinging(utils::tail(state$bounds, 2 * window), errors, n_points(task$y))
+}
+
+is_swinging <- function(bounds, errors, n_points) {
+  stats::var(bounds) > 25 * (mean(errors^2) + (swing_nats * n_points)^2)
+}
+
+# Whether a sampled fit ended while its bound went up and down, rather than up.
+ended_swinging <- function(fit) {
+  trace <- utils::tail(fit$trace, 2 * settle_window)
+  if (fit$method != "gibbs" || !is.null(fit$control$batch_size) || fit$status == "converged" ||
+      nrow(trace) < 2 * settle_window || any(trace$explore > 0)) return(FALSE)
+  has_settled(trace$bound, 1e-12, TRUE) && is_swinging(trace$bound, trace$bound_error, fit$n_points)
+}
+
+describe_iterations <- function(fit) {
+  paste0(plural(fit$n_iter, "iteration"), if (ended_swinging(fit))
+    ", its bound going up and down by more than its error")
 }
 
 # Nats a point that no sampling error is trusted to be below.

@@ -149,7 +149,7 @@ kernel_label <- function(kernel) {
 describe_status <- function(fit) {
   words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
                   time_limit = "out of time after", interrupted = "interrupted after", fit$status)
-  if (is.null(fit$control$batch_size)) return(paste(words, plural(fit$n_iter, "iteration")))
+  if (is.null(fit$control$batch_size)) return(paste(words, describe_iterations(fit)))
   passes <- fit$n_iter / ceiling(fit$n_points / fit$control$batch_size)
   sprintf("%s %s (%s pass%s over the data)", words, plural(fit$n_iter, "update"),
           format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")

@@ -54,7 +54,7 @@ new_chain <- function(sweeps, seed, start, value, selected, is_last = TRUE) {
 
 # Iterations from one comparison of a chain with new ones to the next, before the last: so these
 # cost less than the chains themselves.
-compare_every <- 16L
+compare_every <- 32L
 
 # Fewer leave many chains in poor states where the posterior is sharp.
 hot_sweeps <- 20L

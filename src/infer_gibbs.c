@@ -4,34 +4,12 @@
  * over all states. Theirs lead to one target; here there may be several, one for each beginning of
  * the chain, so that good states that are far from each other are counted together. Called by
  * r_estep.c, one thread a block. */
-#include "infer_walk.h"
+#include "infer_gibbs.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Beginnings of a point's chain: where it was, or a hot one; a greedy one; one from what is off in
- * the first; another hot one. Where they led far apart, or a limit bars ways, there are more. */
-enum { FEWEST_BEGUN = 4, MOST_BEGUN = 8 };
 typedef enum { HOT, GREEDY, OPPOSITE } beginning;
-
-/* One of two targets that is reached so many nats less easily than the other is not reached. */
-#define HOPELESS 40.0
-
-/* One data point at work. */
-typedef struct {
-  gps_walk walk;
-  const gps_chain *chain;
-  int n_begun, n_targets;       /* beginnings; targets that differ */
-  int chosen;                   /* the target that the kept draws begin at */
-  int n_led[MOST_BEGUN];        /* how many beginnings led to each target */
-  double *value;                /* [n_slots x (MOST_BEGUN + n_drawn)] targets, then draws */
-  int *held;                    /* [max_active x (MOST_BEGUN + n_drawn)] how they are written */
-  double log_p[MOST_BEGUN];     /* their log joints, in the space that is walked */
-  double log_q[MOST_BEGUN];     /* log probability of each to be chosen */
-  double reach[MOST_BEGUN];     /* log mean over draws of T(target <- draw), less log_p */
-  double *prob_on;              /* [n_slots] */
-  double *log_density, *weight; /* [n_drawn] */
-} gibbs_work;
 
 /* Draws that are made: two where one is kept. Also the states of the largest template. */
 static int n_drawn_of(const gps_chain *chain) { return chain->n_keep > 2 ? chain->n_keep : 2; }
@@ -67,13 +45,6 @@ static gibbs_work new_work(const gps_model *model, const gps_problem *problem,
   return work;
 }
 
-static gps_state state_of(const gibbs_work *work, int at) {
-  const gps_states *states = work->walk.states;
-  return (gps_state){work->value + (size_t)at * (size_t)states->n_slots,
-                     work->held + (size_t)at * (size_t)states->max_active};
-}
-
-static gps_state target_of(const gibbs_work *work, int k) { return state_of(work, k); }
 static gps_state draw_of(const gibbs_work *work, int s) { return state_of(work, MOST_BEGUN + s); }
 /* Draw s, by a sweep in either order from another draw or a target. */
 static gps_status keep_draw(gibbs_work *work, int s, gps_state from, int is_reverse, gps_rng *rng,
@@ -114,115 +85,42 @@ static gps_status log_joint_at(gibbs_work *work, int k) {
         walk->model->log_joint(walk->problem, walk->point, &states, work->log_p + k, walk->scratch);
     work->log_p[k] *= walk->problem->beta;
   }
-  if (walk->by_positions) work->log_p[k] -= positions_log_ways(walk);
+  work->log_ways[k] = walk->by_positions ? positions_log_ways(walk) : 0;
+  work->log_p[k] -= work->log_ways[k];
   return status;
 }
 
-/* Log of T(target k <- state) / p(target k). */
-static gps_status log_reach(gibbs_work *work, int k, gps_state from, double least, double *reach) {
-  const gps_state to = target_of(work, k);
-  const gps_status status =
-      walk_log_transition(&work->walk, &from, &to, least + work->log_p[k], reach);
-  *reach -= work->log_p[k];
-  return status;
-}
-
-/* How much of what lies about one target is near another, 0 .. 1, by the draws from there: they
- * reach the two so much more or less easily, in logs. They waver, so that a tenth is all. */
-static double nearness(double log_ratio) { return fmin(1, 10 * exp(fmin(0, log_ratio))); }
-
-/* near [n_targets] each target is to what lies about target j, and the log size of that, by the
- * sweeps that lead from it. A draw from it would not do: on the way from a bad state to a good one
- * it tells of neither. */
-static gps_status look_about(gibbs_work *work, int j, double *near, double *size) {
-  double top = -HUGE_VAL;
-  gps_status status = GPS_OK;
-  for (int k = 0; k < work->n_targets && status == GPS_OK; k++) {
-    status = log_reach(work, k, target_of(work, j), top - HOPELESS, near + k);
-    if (near[k] > top) top = near[k];
-  }
-  for (int k = 0; k < work->n_targets; k++) near[k] = nearness(near[k] - top);
-  *size = -top;
-  return status == GPS_OK && !(top > -HUGE_VAL) ? GPS_NOT_FINITE : status;
-}
-
-/* Which target the kept draws begin at: at random, by how much lies about each. Those near each
- * other share that by how many beginnings led to each, unless about one alone there is less. */
-static gps_status choose_target(gibbs_work *work, gps_rng *rng) {
-  const int n = work->n_targets, *led = work->n_led;
-  double near[MOST_BEGUN * MOST_BEGUN], size[MOST_BEGUN], q[MOST_BEGUN] = {0};
-  double top = -HUGE_VAL, total = 0, sum = 0;
-  for (int j = 0; j < n && n > 1; j++) {
-    const gps_status status = look_about(work, j, near + n * j, size + j);
-    if (status != GPS_OK) return status;
-    if (size[j] > top) top = size[j];
-  }
-  for (int j = 0; j < n && n > 1; j++) {
-    double n_near = 0;
-    for (int k = 0; k < n; k++) {
-      near[k + n * j] = fmin(near[k + n * j], nearness(size[k] - size[j]));
-      n_near += led[k] * near[k + n * j];
-    }
-    const double share = led[j] * exp(size[j] - top) / (n_near * n_near);
-    for (int k = 0; k < n; k++) q[k] += led[k] * near[k + n * j] * share;
-  }
-  if (n == 1) q[0] = 1;
-  for (int k = 0; k < n; k++) total += q[k];
-  const double u = n > 1 ? total * gps_rng_uniform(rng) : 0;
-  work->chosen = -1;
-  for (int k = 0; k < n; k++) {
-    work->log_q[k] = log(q[k] / total);
-    sum += q[k];
-    if (work->chosen < 0 && (u < sum || k == n - 1)) work->chosen = k;
-  }
-  return GPS_OK;
+/* How probable it is that a sweep leads from the chosen target, where draw s is that too, to
+ * another state; else 0. Where all draws are the target, this is how probable it was to meet
+ * another one, and about how far off such a draw would be. */
+static double leaving(const gibbs_work *work, int s, double own) {
+  const int k = work->chosen;
+  const size_t bytes = (size_t)work->walk.states->n_slots * sizeof(double);
+  if (memcmp(draw_of(work, s).value, target_of(work, k).value, bytes) != 0) return 0;
+  return fmax(0, -expm1(own + work->log_p[k] + work->log_ways[k]));
 }
 
 /* log_density [n_drawn] of each draw: log of the sum over targets of q T(target <- draw) /
- * p(target).
- */
+ * p(target). */
 static gps_status weigh_draws(gibbs_work *work) {
-  const int n_drawn = n_drawn_of(work->chain), n_keep = work->chain->n_keep;
+  const int n_drawn = n_drawn_of(work->chain);
+  work->unseen = 1;
   for (int k = 0; k < work->n_targets; k++) work->reach[k] = -HUGE_VAL;
   for (int s = 0; s < n_drawn; s++) {
     double own, other;
-    gps_status status = log_reach(work, work->chosen, draw_of(work, s), -HUGE_VAL, &own);
+    gps_status status = target_log_reach(work, work->chosen, draw_of(work, s), -HUGE_VAL, &own);
     work->log_density[s] = own + work->log_q[work->chosen];
-    if (s < n_keep) work->reach[work->chosen] = log_add(work->reach[work->chosen], own);
+    work->unseen = fmin(work->unseen, leaving(work, s, own));
+    work->reach[work->chosen] = log_add(work->reach[work->chosen], own);
     for (int k = 0; k < work->n_targets && status == GPS_OK; k++) {
       if (k == work->chosen) continue;
-      status = log_reach(work, k, draw_of(work, s), own - HOPELESS, &other);
+      status = target_log_reach(work, k, draw_of(work, s), own - HOPELESS, &other);
       work->log_density[s] = log_add(work->log_density[s], other + work->log_q[k]);
-      if (s < n_keep) work->reach[k] = log_add(work->reach[k], other);
+      work->reach[k] = log_add(work->reach[k], other);
     }
     if (status != GPS_OK) return status;
   }
   return GPS_OK;
-}
-
-/* Variance of the estimate over beginnings by the jackknife: each is left out in turn. What is lost
- * is what lies about a target that no other beginning led to, as far as the draws show that one
- * does not come there from others. */
-static double lost_square(const gibbs_work *work) {
-  double nearest = 0, square = 0;
-  for (int k = 0; k < work->n_targets; k++) {
-    if (k == work->chosen) continue;
-    const double near = nearness(work->reach[k] - work->reach[work->chosen]);
-    const double lost = work->n_led[k] > 1 ? 0 : (1 - near) * exp(work->log_q[k]);
-    nearest = near > nearest ? near : nearest;
-    square += lost * lost;
-  }
-  const double own = work->n_led[work->chosen] > 1 ? 0 : exp(work->log_q[work->chosen]);
-  square += (1 - nearest) * (1 - nearest) * own * own;
-  return square * (work->n_begun - 1) / work->n_begun;
-}
-
-/* Whether the draws lead from the chosen target to less than half of what is near another. */
-static int are_apart(const gibbs_work *work) {
-  for (int k = 0; k < work->n_targets; k++) {
-    if (nearness(work->reach[k] - work->reach[work->chosen]) < 0.5) return 1;
-  }
-  return 0;
 }
 
 /* log Z: minus the log of the mean over draws of what leads from them to the targets. A single draw
@@ -236,6 +134,7 @@ static gps_status estimate_evidence(gibbs_work *work, gps_rng *rng, double *log_
   if (status == GPS_OK) status = weigh_draws(work);
   if (status != GPS_OK) return status;
   *log_evidence = -log_mean(work->log_density, n_keep, variance);
+  *variance += work->unseen * work->unseen * work->unseen / n_keep;
   if (n_keep == 1) {
     const double distance = work->log_density[0] - work->log_density[1];
     *variance = distance * distance / 2;
@@ -276,29 +175,48 @@ static gps_status use_draws(gibbs_work *work, double *latent, double *response,
   return model->accumulate(walk->problem, walk->point, &states, work->weight, stats, walk->scratch);
 }
 
-/* Whether a chain that goes on is compared with a new one in this iteration: those of some points
- * are, in turn. */
-static int is_due(const gps_chain *chain, const gps_problem *problem, size_t n) {
-  const size_t period = (size_t)chain->period, at = gps_stream_of(problem, n);
-  return (at + (size_t)problem->iteration) % period == 0;
+/* Whether a chain goes on to another iteration: its evidence is not the last word. Then those of
+ * some points, in turn, are compared with one new beginning. */
+static int goes_on(const gps_chain *chain) { return chain->n_hot == 0 && chain->period > 1; }
+
+static size_t turn_of(const gps_problem *problem, size_t n) {
+  return gps_stream_of(problem, n) + (size_t)problem->iteration;
+}
+
+static int first_begun(const gibbs_work *work, size_t n) {
+  const gps_chain *chain = work->chain;
+  if (!goes_on(chain)) return FEWEST_BEGUN;
+  const size_t turn = turn_of(work->walk.problem, n);
+  return turn % (size_t)chain->period == 0 ? TWO_BEGUN : ONE_BEGUN;
 }
 
 /* Values of the latents that are on are drawn with difficulty far from where they should be: then
- * a hot one instead of an opposite one. */
-static beginning kind_of(const gibbs_work *work) {
+ * a hot one instead of an opposite one. A single one more is hot or greedy, in turn. */
+static beginning kind_of(const gibbs_work *work, size_t n) {
+  const gps_chain *chain = work->chain;
+  if (goes_on(chain)) {
+    const size_t turn = turn_of(work->walk.problem, n) / (size_t)chain->period;
+    return work->n_begun == 1 && turn % 2 == 1 ? GREEDY : HOT;
+  }
   const int is_opposite = work->n_begun == 2 ||
                           (work->walk.by_positions && work->n_begun > 3 && work->n_begun % 2 == 0);
   if (is_opposite && !work->walk.model->conditional) return OPPOSITE;
   return work->n_begun == 1 ? GREEDY : HOT;
 }
 
+/* Whether the draws of a chain that goes on are by positions, of which each sweep takes several
+ * times as long: where all are taken, and nothing else leads on, unless models draw values. */
+static int has_to_hold(const gps_walk *walk) {
+  return walk->by_positions && !walk->model->conditional && walk->n_on == walk->states->max_active;
+}
+
 /* One more beginning, from `value` or, where that is NULL, from a state in which all is off: sweeps
  * that lead to its target, unless another one led there. */
-static gps_status begin(gibbs_work *work, const double *value, int n_hot, gps_rng *rng) {
+static gps_status begin(gibbs_work *work, size_t n, const double *value, int n_hot, gps_rng *rng) {
   gps_walk *walk = &work->walk;
   const size_t bytes = (size_t)walk->states->n_slots * sizeof(double);
   const gps_state target = target_of(work, work->n_targets);
-  const beginning how = kind_of(work);
+  const beginning how = kind_of(work, n);
   memset(target.value, 0, bytes);
   walk_load(walk, value ? value : target.value);
   if (how == OPPOSITE)
@@ -307,7 +225,8 @@ static gps_status begin(gibbs_work *work, const double *value, int n_hot, gps_rn
                       : how == HOT  ? walk_cool(walk, n_hot, rng)
                                     : walk_settle(walk, rng);
   for (int b = 0; b < work->chain->n_burn && status == GPS_OK; b++)
-    status = walk_burn(walk, b == 0, rng);
+    status = walk_burn(walk, b == 0 && !walk->is_brief, rng);
+  if (walk->is_brief && work->n_begun == 0) walk->by_positions = has_to_hold(walk);
   int k = 0;
   while (k < work->n_targets && memcmp(target_of(work, k).value, walk->value, bytes) != 0) k++;
   if (k == work->n_targets) {
@@ -325,7 +244,7 @@ static gps_status begin(gibbs_work *work, const double *value, int n_hot, gps_rn
 
 static gps_status estimate_point(gibbs_work *work, gps_rng *rng, double *log_evidence,
                                  double *variance) {
-  gps_status status = choose_target(work, rng);
+  gps_status status = target_choose(work, rng);
   if (status == GPS_OK) status = keep_draws(work, rng);
   return status == GPS_OK ? estimate_evidence(work, rng, log_evidence, variance) : status;
 }
@@ -336,23 +255,23 @@ static gps_status estimate_point(gibbs_work *work, gps_rng *rng, double *log_evi
 static gps_status draw_point(gibbs_work *work, size_t n, gps_rng *rng, double *log_evidence,
                              double *variance) {
   const gps_chain *chain = work->chain;
-  const int is_new = chain->n_hot > 0;
+  gps_walk *walk = &work->walk;
+  const double *value = chain->value + n * (size_t)walk->states->n_slots;
+  const int is_passing = goes_on(chain), first = first_begun(work, n);
   double lost = 0;
   work->n_begun = work->n_targets = 0;
-  gps_status status =
-      begin(work, chain->value + n * (size_t)work->walk.states->n_slots, chain->n_hot, rng);
-  if (!is_new && !is_due(chain, work->walk.problem, n)) {
-    return status == GPS_OK ? estimate_point(work, rng, log_evidence, variance) : status;
-  }
-  for (int most = FEWEST_BEGUN; work->n_begun < most;) {
-    while (work->n_begun < most && status == GPS_OK) status = begin(work, NULL, chain->n_new, rng);
+  walk->is_brief = is_passing;
+  gps_status status = begin(work, n, value, chain->n_hot, rng);
+  for (int most = first, is_first = 1; is_first || work->n_begun < most; is_first = 0) {
+    while (work->n_begun < most && status == GPS_OK)
+      status = begin(work, n, NULL, chain->n_new, rng);
     if (status == GPS_OK) status = estimate_point(work, rng, log_evidence, variance);
     if (status != GPS_OK) return status;
-    if (most == FEWEST_BEGUN) lost = lost_square(work);
-    const int is_barred = work->walk.by_positions && !work->walk.model->conditional;
-    if (is_barred || are_apart(work)) most = MOST_BEGUN;
+    if (is_first && first > 1) lost = target_lost_square(work);
+    const int is_barred = walk->by_positions && !walk->model->conditional;
+    if (!is_passing && (is_barred || target_are_apart(work))) most = MOST_BEGUN;
   }
-  *variance += lost * (is_new ? 1 : chain->period);
+  *variance += lost * (is_passing ? chain->period : 1);
   return GPS_OK;
 }
 

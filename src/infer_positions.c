@@ -8,9 +8,15 @@
 
 static int limit_of(const gps_walk *walk) { return walk->states->max_active; }
 
+/* A term that is so many nats below another one does not change their sum; its exponential may be
+ * slow, where it underflows. */
+#define LOST_BELOW (-40.0)
+
+static double exp_beside(double below) { return below < LOST_BELOW ? 0 : exp(below); }
+
 double log_add(double a, double b) {
-  const double top = a > b ? a : b;
-  return top == -HUGE_VAL ? top : top + log(exp(a - top) + exp(b - top));
+  const double top = a > b ? a : b, below = a > b ? b - a : a - b;
+  return top == -HUGE_VAL || below < LOST_BELOW ? top : top + log1p(exp(below));
 }
 
 double log_mean(const double *log_density, int n, double *variance) {
@@ -29,7 +35,7 @@ double log_total(const double *log_weight, int n) {
   double top = -HUGE_VAL, total = 0;
   for (int i = 0; i < n; i++) top = log_weight[i] > top ? log_weight[i] : top;
   if (top == -HUGE_VAL) return top;
-  for (int i = 0; i < n; i++) total += exp(log_weight[i] - top);
+  for (int i = 0; i < n; i++) total += exp_beside(log_weight[i] - top);
   return top + log(total);
 }
 
@@ -37,7 +43,7 @@ int pick_log(const double *log_weight, int n, double total, double u) {
   int last = -1;
   double sum = 0;
   for (int i = 0; i < n; i++) {
-    if (log_weight[i] == -HUGE_VAL) continue;
+    if (!(log_weight[i] - total > LOST_BELOW)) continue;
     last = i;
     sum += exp(log_weight[i] - total);
     if (u < sum) break;
@@ -81,7 +87,7 @@ static gps_status visit_position(gps_walk *walk, int k, gps_rng *rng, double *pr
   gps_status status = weigh_position(walk, &total);
   if (status != GPS_OK) return status;
   for (int i = 0; prob_on && i < walk->states->n_slots; i++)
-    prob_on[i] += (walk->value[i] != 0 ? 1 : exp(walk->odds[i] - total)) / limit_of(walk);
+    prob_on[i] += (walk->value[i] != 0 ? 1 : exp_beside(walk->odds[i] - total)) / limit_of(walk);
   const double nothing = exp(-total), u = gps_rng_uniform(rng);
   if (u < nothing) return GPS_OK;
   const int slot = pick_log(walk->odds, walk->states->n_slots, total, u - nothing);

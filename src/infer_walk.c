@@ -51,6 +51,7 @@ gps_status walk_point(gps_walk *walk, const gps_point *point) {
   for (int i = 0; i < walk->states->n_slots; i++) walk->n_held += point->latent[i] >= 0;
   walk->point = point;
   walk->by_positions = limit_of(walk) < walk->n_held && limit_of(walk) <= MOST_POSITIONS;
+  walk->is_brief = 0;
   if (!walk->model->gain_begin) return GPS_OK;
   return walk->model->gain_begin(walk->problem, point, walk->scratch);
 }
@@ -248,7 +249,7 @@ static gps_status exchange(gps_walk *walk, gps_rng *rng) {
   return status;
 }
 
-static gps_status count_sweep(gps_walk *walk) {
+gps_status walk_count_sweep(gps_walk *walk) {
   const int must_stop = gps_must_stop_each(walk->problem->watch, walk->every, &walk->n_sweeps);
   return must_stop ? GPS_INTERRUPTED : GPS_OK;
 }
@@ -266,17 +267,18 @@ static gps_status sweep_flips(gps_walk *walk, int is_reverse, gps_rng *rng, doub
 }
 
 gps_status walk_sweep(gps_walk *walk, int is_reverse, gps_rng *rng, double *prob_on) {
-  const gps_status status = count_sweep(walk);
+  const gps_status status = walk_count_sweep(walk);
   if (status != GPS_OK) return status;
   if (walk->by_positions) return positions_sweep(walk, is_reverse, rng, prob_on);
   return sweep_flips(walk, is_reverse, rng, prob_on);
 }
 
 gps_status walk_burn(gps_walk *walk, int exchanges, gps_rng *rng) {
-  gps_status status = count_sweep(walk);
+  gps_status status = walk_count_sweep(walk);
   if (status == GPS_OK) status = sweep_flips(walk, 0, rng, NULL);
   const int is_full = walk->n_on == limit_of(walk) && walk->n_on < walk->n_held;
-  const int n_exchanges = is_full ? walk->n_on : walk->n_on > 0 && exchanges;
+  const int n_exchanges = is_full && !walk->is_brief ? walk->n_on
+                                                     : walk->n_on > 0 && (is_full || exchanges);
   for (int i = 0; i < n_exchanges && status == GPS_OK; i++) status = exchange(walk, rng);
   return status;
 }
@@ -312,54 +314,9 @@ gps_status walk_settle(gps_walk *walk, gps_rng *rng) {
   return status;
 }
 
-/* Turns on the best slot while it raises the log joint; `score` grows by how much. */
-static gps_status climb(gps_walk *walk, gps_rng *rng, double *score) {
-  gps_status status = count_sweep(walk);
-  while (status == GPS_OK && walk->n_on < limit_of(walk)) {
-    status = walk_find_odds(walk);
-    int best = 0;
-    for (int i = 1; i < walk->states->n_slots; i++) {
-      if (walk->odds[i] > walk->odds[best]) best = i;
-    }
-    if (status != GPS_OK || !(walk->odds[best] > 0)) break;
-    *score += walk->odds[best];
-    status = walk_turn_on(walk, best, rng, 0, NULL);
-    if (walk->value[best] == 0) break;
-  }
-  return status;
-}
-
-static void load_slots(gps_walk *walk, int n, const int *slot) {
-  memset(walk->value, 0, (size_t)walk->states->n_slots * sizeof(double));
-  walk->n_on = 0;
-  for (int k = 0; k < n; k++) walk_set_value(walk, slot[k], 1);
-}
-
-gps_status walk_climb(gps_walk *walk, gps_rng *rng) {
-  double score = 0, top = -HUGE_VAL;
-  int best[MOST_POSITIONS], n_best = 0;
-  if (!walk->by_positions || walk->model->conditional) return climb(walk, rng, &score);
-  for (int first = 0; first < walk->states->n_slots; first++) {
-    load_slots(walk, 0, NULL);
-    gps_status status = walk_find_odds(walk);
-    if (status != GPS_OK) return status;
-    score = walk->odds[first];
-    if (score == -HUGE_VAL) continue;
-    walk_set_value(walk, first, 1);
-    status = climb(walk, rng, &score);
-    if (status != GPS_OK) return status;
-    if (score <= top) continue;
-    top = score;
-    n_best = walk->n_on;
-    memcpy(best, walk->on, (size_t)n_best * sizeof *best);
-  }
-  load_slots(walk, top > 0 ? n_best : 0, best);
-  return GPS_OK;
-}
-
 gps_status walk_log_transition(gps_walk *walk, const gps_state *from, const gps_state *to,
                                double least, double *log_density) {
-  gps_status status = count_sweep(walk);
+  gps_status status = walk_count_sweep(walk);
   if (status != GPS_OK) return status;
   if (walk->by_positions) return positions_log_transition(walk, from, to, log_density);
   walk_load(walk, from->value);

@@ -29,6 +29,7 @@ typedef struct {
   const gps_states *states;
   int n_held;       /* slots that hold a latent */
   int by_positions; /* fewer may be on, few enough for positions */
+  int is_brief;     /* few exchanges: the chain goes on, and has time */
   double *value;    /* [n_slots] the present state */
   int n_on, *on;    /* [max_active] its slots that are on, ascending */
   int *held;  /* [max_active] slot that each position holds, -1 for nothing; by_positions only */
@@ -67,7 +68,7 @@ gps_states walk_template(const gps_walk *walk, int n_states);
 gps_status walk_sweep(gps_walk *walk, int is_reverse, gps_rng *rng, double *prob_on);
 
 /* A sweep of flips, then an exchange where that is asked for; where no slot more may be on always,
- * and as many as slots are on. */
+ * and as many as slots are on, or a single one of a brief walk. */
 gps_status walk_burn(gps_walk *walk, int exchanges, gps_rng *rng);
 
 /* Hot sweeps at falling temperatures. At full sharpness a chain that starts far off is soon caught
@@ -80,7 +81,8 @@ void walk_oppose(gps_walk *walk, const double *value, gps_rng *rng);
 gps_status walk_settle(gps_walk *walk, gps_rng *rng);
 
 /* Turns on the slot that raises the log joint most, again and again, while one does; where
- * by_positions and latents have no values, after each slot in turn, for the best. */
+ * by_positions and latents have no values, after each slot in turn, for the best, of which then
+ * pairs are exchanged. */
 gps_status walk_climb(gps_walk *walk, gps_rng *rng);
 
 /* Log density of the ascending walk_sweep() from a state to another. It may be given up as -Inf
@@ -96,9 +98,12 @@ double positions_log_ways(const gps_walk *walk);
  * independent. */
 double log_mean(const double *log_density, int n, double *variance);
 
-/* What follows is for infer_walk.c and infer_positions.c. */
+/* What follows is for infer_walk.c, infer_positions.c and infer_climb.c. */
 
 void walk_set_value(gps_walk *walk, int slot, double value);
+
+/* Asks the watch, once in many sweeps. */
+gps_status walk_count_sweep(gps_walk *walk);
 
 /* odds [n_slots] of each slot to be on beside the present state, at the temperature of the problem:
  * -Inf where it is on already, or empty. */

@@ -49,3 +49,37 @@ single_posterior <- function(params, y, selected) {
   list(log_evidence = max(joint) + log(sum(weight)), prob = weight / sum(weight),
        singles = singles)
 }
+
+# Log p(y, b) of data points y [n x D] in one state, by the trapezium rule over the values of the
+# latents that are on.
+integrate_state <- function(params, y, on, n_grid) {
+  prior <- rep_len(params$pi, ncol(params$W))
+  log_prior <- sum(log(prior[on])) + sum(log1p(-prior[setdiff(seq_along(prior), on)]))
+  half <- 8 * sqrt(params$psi[on])
+  axes <- Map(seq, params$mu[on] - half, params$mu[on] + half, length.out = n_grid)
+  values <- if (length(on) > 0) as.matrix(expand.grid(axes)) else matrix(0, 1, 0)
+  log_weight <- 0
+  mean <- matrix(0, nrow(values), ncol(y))
+  for (k in seq_along(on)) {
+    h <- on[k]
+    log_weight <- log_weight + log(diff(axes[[k]][1:2])) +
+      dnorm(values[, k], params$mu[h], sqrt(params$psi[h]), log = TRUE)
+    mean <- pmax(mean, outer(values[, k], params$W[, h]))
+  }
+  joint <- log_weight + (mean %*% t(y) - 0.5 * rowSums(mean^2)) / params$sigma2
+  top <- apply(joint, 2, max)
+  log_prior + top + log(colSums(exp(sweep(joint, 2, top)))) -
+    0.5 * rowSums(y^2) / params$sigma2 - 0.5 * ncol(y) * log(2 * pi * params$sigma2)
+}
+
+# Log p(y) [n] with at most `max_active` latents on, by that.
+integrate_max <- function(params, y, max_active, n_grid = c(401, 201, 61)) {
+  states <- unlist(lapply(0:max_active, function(n_on) {
+    utils::combn(ncol(params$W), n_on, simplify = FALSE)
+  }), recursive = FALSE)
+  joint <- do.call(cbind, lapply(states, function(on) {
+    integrate_state(params, y, on, c(1, n_grid)[length(on) + 1])
+  }))
+  top <- apply(joint, 1, max)
+  top + log(rowSums(exp(joint - top)))
+}

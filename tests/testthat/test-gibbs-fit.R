@@ -229,7 +229,10 @@ test_that("sampled predictions have the means of exact ones", {
     expect_identical(dim(predict(fit, newdata, "latent")), c(120L, 10L))
   }
   expect_identical(predict(fit), expectations(fit))
-  expect_identical(predict(fit, y, "selected"), t(fit$selected))
+  # Selections of new data may differ in what explains nothing.
+  selected <- predict(fit, y, "selected")
+  new <- gps_estep(fit$model, fit$params, y, selected, 4, character(), method = "exact")
+  expect_gt(min(new$log_evidence - exact$log_evidence), -0.01)
 })
 
 test_that("sampled predictions are the same each time and leave the generator alone", {
@@ -326,4 +329,33 @@ test_that("a tampered chain is refused", {
   for (i in seq_along(odd)) {
     expect_error(check_whole(odd[[i]]), class = "gps_error_argument", info = paste("case", i))
   }
+})
+
+test_that("a sampled fit whose bound goes up and down is not called converged, and says so", {
+  set.seed(2)
+  y <- matrix(rnorm(600), 10)
+  for (seed in 1:3) {
+    set.seed(seed)
+    fit <- suppressWarnings(gps_fit(y, model_binary_sparse(10), selector_gp(kernel_linear()), 5,
+                                    control = short_control(method = "gibbs", max_iter = 60)))
+    last <- utils::tail(fit$trace, 2 * settle_window)
+    swings <- is_swinging(last$bound, last$bound_error, 10) && has_settled(last$bound, 1, TRUE)
+    expect_false(swings && fit$status == "converged")
+  }
+  # As such fits were: of two selections in turn.
+  fit$trace$bound <- -500 - 80 * (seq_len(nrow(fit$trace)) %% 2)
+  fit$trace$bound_error <- 1e-3
+  expect_false(ended_swinging(replace(fit, "status", "converged")))
+  fit$status <- "max_iter"
+  expect_match(describe_status(fit), "its bound going up and down by more than its error")
+  expect_match(capture.output(print(fit)), "going up and down", all = FALSE)
+  task <- list(y = t(y), method = "gibbs", control = list(tol = 1e-4))
+  state <- list(bounds = fit$trace$bound, explore = 0,
+                trace = lapply(fit$trace$bound_error, function(x) list(bound_error = x)))
+  expect_false(has_come_to_rest(task, state))
+  state$bounds[] <- -500
+  expect_true(has_come_to_rest(task, state))
+  # One that rises only has not come to its end.
+  fit$trace$bound <- seq(-900, -500, length.out = nrow(fit$trace))
+  expect_false(ended_swinging(fit))
 })
