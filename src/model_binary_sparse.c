@@ -40,7 +40,7 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
 }
 
 /* log joint of slot k's single-cause state minus that of the empty state. */
-static double drive(const gps_problem *problem, const gps_point *point, size_t latent) {
+GPS_INLINE double drive(const gps_problem *problem, const gps_point *point, size_t latent) {
   const size_t n_latents = (size_t)problem->shape.n_latents;
   const double gram = problem->input[GRAM][latent * (n_latents + 1)];
   const double proj = problem->input[PROJ][latent + (size_t)point->index * n_latents];

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vector_math.h"
+
 static int has_sweeps(const screen_work *work) {
   return work->job->screen->is_greedy && !work->job->is_one_hot && work->job->screen->n_sweeps > 0;
 }
@@ -43,22 +45,27 @@ static gps_status look(screen_work *work, int to, int *n_open) {
                       work->gain + from);
 }
 
-static void note_states(screen_work *work, int to) {
+GPS_CLONES static void note_states(screen_work *work, int to) {
+  const double *restrict gain = work->gain, joint = work->joint;
+  double *restrict best = work->best;
+#pragma omp simd
   for (int i = work->n_on; i < to; i++) {
-    const double joint = work->joint + work->gain[i];
-    if (joint > work->best[i]) work->best[i] = joint;
+    best[i] = joint + gain[i] > best[i] ? joint + gain[i] : best[i];
   }
 }
 
 /* The best gain from position `from` on; where all are -Inf, that of the best single-cause state.
  * The value is `to` where there are none. */
-static int find_best(const screen_work *work, int from, int to) {
-  const double *gain = work->gain, *single = work->single;
-  int best = from;
-  for (int i = from + 1; i < to; i++) {
-    if (gain[i] > gain[best] || (gain[i] == gain[best] && single[i] > single[best])) best = i;
+GPS_CLONES static int find_best(const screen_work *work, int from, int to) {
+  const double *restrict gain = work->gain, *single = work->single;
+  double highest = -HUGE_VAL;
+  int best = to;
+#pragma omp simd reduction(max : highest)
+  for (int i = from; i < to; i++) highest = gain[i] > highest ? gain[i] : highest;
+  for (int i = from; i < to; i++) {
+    if (gain[i] == highest && (best == to || single[i] > single[best])) best = i;
   }
-  return from < to ? best : to;
+  return best;
 }
 
 static void switch_on(screen_work *work, int at) {

@@ -89,6 +89,13 @@ test_that("a start's bound on rows that it did not see is the model's own", {
                       function(affinity) sort(order(-affinity)[1:3])))
   bound <- sum(gps_estep(task$model, state$params, others, selected)$log_evidence)
   expect_near(judge_start(state, short, unseen), bound / 300, 1e-10)
+  # Screened as the fit is, lest starts be judged otherwise as soon as there are unseen rows.
+  for (screen in list(NULL, gps_screen(propose = 5), FALSE)) {
+    task <- new_task(t(y), model_binary_sparse(6), selector_handcrafted(screen = screen), 3, NULL,
+                     gps_control(n_starts = 1, n_threads = 1, progress = FALSE))
+    expect_identical(restrict_unseen(task, rows)$selector$screen, task$selector$screen)
+    expect_identical(is.null(task$selector$screen), isFALSE(screen))
+  }
 })
 
 test_that("rows of a start follow the number of clusters", {
