@@ -65,8 +65,11 @@ block_chain <- function(task, state, block, selected) {
   value <- if (!is.null(state$value)) {
     carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
   }
-  new_chain(task$sweeps, task$seed, state$start, value, selected,
-            is_last = isTRUE(state$is_last))
+  chain <- new_chain(task$sweeps, task$seed, state$start, value, selected,
+                     is_last = isTRUE(state$is_last))
+  # Fits of before 0.3.0 predict by chains that were compared with none.
+  if (isTRUE(task$is_before_rounds)) chain$n_new <- 0L
+  chain
 }
 
 # Point by point the selection, last iteration's or the new one, that explains the point better: the

@@ -24,7 +24,8 @@ typedef struct {
   int n_burn, n_keep; /* sweeps before the first draw; draws, at least one */
   uint32_t seed[2], start;
   const double *value; /* [n_slots x n] where each chain starts, 0 = off */
-  int n_new;           /* hot sweeps of further chains that each is compared with; */
+  int n_new;           /* hot sweeps of further chains that each is compared with; 0: with none,
+                          and no slots are exchanged, as before version 0.3.0; */
   int period;          /* where it goes on (n_hot = 0), once in so many iterations */
 } gps_chain;
 

@@ -185,6 +185,7 @@ static size_t turn_of(const gps_problem *problem, size_t n) {
 
 static int first_begun(const gibbs_work *work, size_t n) {
   const gps_chain *chain = work->chain;
+  if (chain->n_new == 0) return ONE_BEGUN;
   if (!goes_on(chain)) return FEWEST_BEGUN;
   const size_t turn = turn_of(work->walk.problem, n);
   return turn % (size_t)chain->period == 0 ? TWO_BEGUN : ONE_BEGUN;
@@ -261,6 +262,8 @@ static gps_status draw_point(gibbs_work *work, size_t n, gps_rng *rng, double *l
   double lost = 0;
   work->n_begun = work->n_targets = 0;
   walk->is_brief = is_passing;
+  walk->is_plain = chain->n_new == 0;
+  if (walk->is_plain) walk->by_positions = 0;
   gps_status status = begin(work, n, value, chain->n_hot, rng);
   for (int most = first, is_first = 1; is_first || work->n_begun < most; is_first = 0) {
     while (work->n_begun < most && status == GPS_OK)
@@ -269,7 +272,8 @@ static gps_status draw_point(gibbs_work *work, size_t n, gps_rng *rng, double *l
     if (status != GPS_OK) return status;
     if (is_first && first > 1) lost = target_lost_square(work);
     const int is_barred = walk->by_positions && !walk->model->conditional;
-    if (!is_passing && (is_barred || target_are_apart(work))) most = MOST_BEGUN;
+    const int is_short = !is_passing && first > 1;
+    if (is_short && (is_barred || target_are_apart(work))) most = MOST_BEGUN;
   }
   *variance += lost * (is_passing ? chain->period : 1);
   return GPS_OK;

@@ -51,7 +51,7 @@ gps_status walk_point(gps_walk *walk, const gps_point *point) {
   for (int i = 0; i < walk->states->n_slots; i++) walk->n_held += point->latent[i] >= 0;
   walk->point = point;
   walk->by_positions = limit_of(walk) < walk->n_held && limit_of(walk) <= MOST_POSITIONS;
-  walk->is_brief = 0;
+  walk->is_brief = walk->is_plain = 0;
   if (!walk->model->gain_begin) return GPS_OK;
   return walk->model->gain_begin(walk->problem, point, walk->scratch);
 }
@@ -279,7 +279,8 @@ gps_status walk_burn(gps_walk *walk, int exchanges, gps_rng *rng) {
   const int is_full = walk->n_on == limit_of(walk) && walk->n_on < walk->n_held;
   const int n_exchanges = is_full && !walk->is_brief ? walk->n_on
                                                      : walk->n_on > 0 && (is_full || exchanges);
-  for (int i = 0; i < n_exchanges && status == GPS_OK; i++) status = exchange(walk, rng);
+  for (int i = 0; i < n_exchanges && !walk->is_plain && status == GPS_OK; i++)
+    status = exchange(walk, rng);
   return status;
 }
 

@@ -30,6 +30,7 @@ typedef struct {
   int n_held;       /* slots that hold a latent */
   int by_positions; /* fewer may be on, few enough for positions */
   int is_brief;     /* few exchanges: the chain goes on, and has time */
+  int is_plain;     /* none at all */
   double *value;    /* [n_slots] the present state */
   int n_on, *on;    /* [max_active] its slots that are on, ascending */
   int *held;  /* [max_active] slot that each position holds, -1 for nothing; by_positions only */
