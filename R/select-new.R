@@ -21,7 +21,6 @@ least_guided <- 64L
 wide_proposals <- 1024L
 wide_for_slot <- 30L
 
-
 # The selector of a prediction: where the model's default is no screen for the fit, there is one for
 # new data. `given` is the selector as the user gave it.
 screen_new <- function(task, given) {

@@ -82,7 +82,7 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
          pool = if (!is.null(pool)) check_count(pool, "pool"),
          conditional = conditional,
          temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
-         guided = guided, 
+         guided = guided,
          sweeps = if (!is.null(sweeps)) check_count(sweeps, "sweeps", 0, most_visits),
          inserts = if (!is.null(inserts)) check_count(inserts, "inserts", 0, most_draws)),
     class = "gps_screen"
