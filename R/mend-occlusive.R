@@ -40,11 +40,13 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
 # left shrinks by no more than the factor alpha in each iteration. Once annealing is over the step
 # is lengthened to where that would lead in the end, in log odds, up to `longest_stretch` times, and
 # left as it was after the bound fell (overrelaxation as in Salakhutdinov and Roweis 2003,
-# Proceedings of the 20th International Conference on Machine Learning).
+# Proceedings of the 20th International Conference on Machine Learning). Bounds of batches do
+# not tell whether that of all points fell.
 longest_stretch <- 8
 
 stretch_masks <- function(params, notes, progress) {
-  has_risen <- !progress$is_early && isTRUE(progress$bound >= notes$bound)
+  has_risen <- !progress$is_early && !isTRUE(progress$is_batch) &&
+    isTRUE(progress$bound >= notes$bound)
   notes$bound <- progress$bound
   if (has_risen) {
     limit <- stats::qlogis(1 - lowest_alpha)

@@ -84,6 +84,19 @@ test_that("batches of other sizes and from scratch do", {
 })
 
 # A random selection keeps less, whether in batches or not.
+test_that("components with locations keep their masks in small batches", {
+  whole <- scene_fit()
+  y <- scene_data()$y
+  loglik <- function(fit) mean(predict(fit, y, "loglik"))
+  for (batch_size in c(7, 20)) {
+    set.seed(1)
+    control <- gps_control(max_iter = 8, tol = 0, batch_size = batch_size, progress = FALSE)
+    fit <- suppressWarnings(update(whole, start = whole, control = control),
+                            classes = "gps_warning")
+    expect_lt(loglik(whole) - loglik(fit), 0.05)
+  }
+})
+
 test_that("every selector keeps what all points keep, from rows of a source in order, too", {
   case <- begin_case("B")
   whole <- whole_fit(case)
