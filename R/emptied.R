@@ -86,11 +86,7 @@ evidence_without <- function(task, state, result, points, latents) {
   block <- new_block(0, length(points))
   inputs <- block_inputs(task$model, state$params, y, block)
   evidence <- function(slots) {
-    chain <- if (task$method == "gibbs") {
-      new_chain(task$sweeps, task$seed, state$start, NULL, slots)
-    }
-    run_estep(task$model, inputs, y, block, slots, task$states, task$n_threads, character(),
-              iteration = state$iteration, chain = chain)$log_evidence
+    slots_evidence(task, state, inputs, y, block, slots, state$start)
   }
   last <- leave_out_each(result$selected[, points, drop = FALSE], latents)
   if (nrow(last) >= n_left(task$model, state$params)) return(evidence(last))
@@ -109,8 +105,8 @@ best_without <- function(task, state, inputs, y, latents) {
   block <- new_block(0, ncol(y))
   affinity <- block_handcrafted(task$model, inputs, y, block, task$n_threads)
   affinity[cbind(latents, seq_along(latents))] <- -Inf
-  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
-  select_left(task, list(explore = 0), block, affinity, emptied_inputs(inputs), stream)
+  state$explore <- 0
+  select_left(task, state, block, affinity, emptied_inputs(inputs))
 }
 
 # Emptying the latents that seem to be surplus, cheapest first. What a few iterations make good of
@@ -169,8 +165,8 @@ rank_beside <- function(task, state) {
     selected <- block_slots(state$selected, block)
     on <- which(selected > 0 & block_slots(state$prob_on, block) > least_on)
     affinity[cbind(selected[on], col(selected)[on])] <- Inf
-    stream <- list(seed = task$seed, start = state$start, iteration = state$iteration)
-    select_left(task, list(explore = 0), block, affinity, emptied_inputs(inputs), stream)
+    state$explore <- 0
+    select_left(task, state, block, affinity, emptied_inputs(inputs))
   }))
 }
 

@@ -52,6 +52,14 @@ new_chain <- function(sweeps, seed, start, value, selected, is_last = TRUE) {
        value = if (is_new) array(0, dim(selected)) else value)
 }
 
+# Log evidence of a block's points with these slots; where states are sampled, by new chains of one
+# start's streams.
+slots_evidence <- function(task, state, inputs, y, block, slots, start) {
+  chain <- if (task$method == "gibbs") new_chain(task$sweeps, task$seed, start, NULL, slots)
+  run_estep(task$model, inputs, y, block, slots, task$states, task$n_threads, character(),
+            iteration = state$iteration, chain = chain)$log_evidence
+}
+
 # Iterations from one comparison of a chain with new ones to the next, before the last: so these
 # cost less than the chains themselves.
 compare_every <- 32L

@@ -135,17 +135,11 @@ pick_points <- function(task, state, block, points) {
 judge_slots <- function(task, state, block, points, slots) {
   if (length(points) == 0) return(numeric())
   part <- pick_points(task, state, block, points)
-  chain <- if (task$method != "exact") judging_chain(task, slots)
-  run_estep(task$model, part$inputs, part$task$y, part$block, slots, task$states, task$n_threads,
-            character(), iteration = state$iteration, chain = chain)$log_evidence
+  slots_evidence(task, state, part$inputs, part$task$y, part$block, slots, judging_start)
 }
 
-# New chains that judge slots: estimates from other draws than those of the prediction, lest it be
-# that of the luckiest.
-judging_chain <- function(task, slots) {
-  new_chain(task$sweeps, task$seed, judging_start, NULL, slots)
-}
-
+# The start in whose name new chains judge slots: estimates are from other draws than those of the
+# prediction, lest it be that of the luckiest.
 judging_start <- 1L
 
 # As versions before 0.3.0 did it, for their fits. Where a screen keeps what was selected last there

@@ -151,32 +151,37 @@ select_part <- function(task, state, block, inputs) {
 
 select_ranked <- function(task, state, block, inputs, affinity) {
   n_latents <- task$model$n_latents
-  stream <- list(seed = task$seed, start = state$start, iteration = state$iteration,
-                 streams = block$streams)
   screen <- task$selector$screen
   emptied <- emptied_inputs(inputs)
   if (!is.null(screen)) {
     if (!is.null(affinity)) affinity[emptied, ] <- -Inf
-    screened <- screen_block(task, state, block, inputs, affinity, screen, stream)
+    screened <- screen_block(task, state, block, inputs, affinity, screen,
+                             random_stream(task, state, block))
     return(if (length(emptied) > 0) leave_out(screened, emptied) else screened)
   }
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
-  if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied, stream))
+  if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied))
   .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, task$model$grid,
-        stream, block$first_row, task$n_threads)
+        random_stream(task, state, block), block$first_row, task$n_threads)
 }
 
 # The same among the latents that are left in the model; slots beyond their number are empty.
-select_left <- function(task, state, block, affinity, emptied, stream) {
+select_left <- function(task, state, block, affinity, emptied) {
   left <- setdiff(seq_len(nrow(affinity)), emptied)
   n_slots <- min(as.integer(task$n_selected), length(left))
   selected <- matrix(0L, task$n_selected, block$n_points)
   if (n_slots == 0) return(selected)
   chosen <- .Call(C_select, affinity[left, , drop = FALSE], n_slots,
-                  state$explore * min(n_slots, length(left) - n_slots), NULL, stream,
-                  block$first_row, task$n_threads)
+                  state$explore * min(n_slots, length(left) - n_slots), NULL,
+                  random_stream(task, state, block), block$first_row, task$n_threads)
   selected[seq_len(n_slots), ] <- left[chosen]
   selected
+}
+
+# Where the random numbers of a selection come from.
+random_stream <- function(task, state, block) {
+  list(seed = task$seed, start = state$start, iteration = state$iteration,
+       streams = block$streams)
 }
 
 # Slots without some latents, in ascending order.
@@ -188,11 +193,12 @@ leave_out <- function(selected, latents) {
   selected
 }
 
-# Slots [slots x n] in ascending order, empty ones last.
-sort_slots <- function(selected) {
-  selected[order(rep(seq_len(ncol(selected)), each = nrow(selected)),
-                 ifelse(selected > 0, selected, Inf))]
+# Order in which slots [slots x n] stand in ascending order in each column, empty ones last.
+slot_order <- function(selected) {
+  order(rep(seq_len(ncol(selected)), each = nrow(selected)), ifelse(selected > 0, selected, Inf))
 }
+
+sort_slots <- function(selected) selected[slot_order(selected)]
 
 fill_up <- function(latents, n_slots) c(latents, integer(n_slots - length(latents)))
 
@@ -294,8 +300,7 @@ relabel_slots <- function(state, relabel) {
   held <- selected > 0
   selected[held] <- as.integer(relabel)[selected[held]]
   prob_on <- ifelse(selected > 0, state$prob_on, 0)
-  ordered <- order(rep(seq_len(ncol(selected)), each = nrow(selected)),
-                   ifelse(selected > 0, selected, Inf))
+  ordered <- slot_order(selected)
   state$selected <- array(selected[ordered], dim(selected))
   state$prob_on <- array(prob_on[ordered], dim(selected))
   if (!is.null(state$value)) {
