@@ -1,6 +1,6 @@
 /* Fixed blocks of data points and the tree that adds their results: the same bits for any number of
- * threads, waves or shards. Pure: no allocation. Used by the E-step's shell; R/pass.R folds whole
- * blocks by the same tree. */
+ * threads, waves or shards. Pure: no allocation. Used by the E-step's shell;
+ * R/data-blocks.R folds whole blocks by the same tree. */
 #ifndef GPSELECT_BLOCKS_H
 #define GPSELECT_BLOCKS_H
 

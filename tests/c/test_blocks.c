@@ -47,7 +47,7 @@ static void test_tree(void) {
   }
 }
 
-/* A fold of folds, as R/pass.R makes it of blocks of several times 512 points. */
+/* A fold of folds, as R/data-blocks.R makes it of blocks of several times 512 points. */
 static void test_groups(void) {
   for (size_t group = 1; group <= 16; group *= 2) {
     for (size_t n = 1; n <= MAX_BLOCKS; n++) {

@@ -9,7 +9,7 @@ fit_changes <- list(
   "0.3.0" = function(parts) {
     # Clutter was fixed and the background's alone.
     if (inherits(parts$model, "gps_occlusive")) names(parts$model$clutter) <- "background"
-    # New data were ranked once, by rows (R/select-new.R).
+    # New data were ranked once, by rows (R/em-new-data.R).
     parts$ranks_once <- TRUE
     # Screening took nothing back.
     narrow_screen(parts)

@@ -10,7 +10,7 @@ patient_rounds <- c(fixed = 1L, drawn = 3L)
 
 # Random selections beside the first, of which each point keeps the best: as many as the polish of a
 # fit has iterations at least.
-random_rounds <- 2L * settle_window
+random_rounds <- function() 2L * settle_window
 
 # Latents on a grid that later rounds are guided to: a share of them, and at least so many.
 guided_share <- 0.02
@@ -52,7 +52,7 @@ select_new_part <- function(task, state, block, inputs) {
 # How many rounds may follow the first.
 plan_rounds <- function(task) {
   if (inherits(task$selector, "gps_selector_random")) {
-    most <- if (task$method == "exact") random_rounds else 0L
+    most <- if (task$method == "exact") random_rounds() else 0L
     return(list(most = most, patience = most))
   }
   screen <- task$selector$screen
