@@ -2,7 +2,8 @@
 # breaks a rule, then how many rules hold. tools/test-check-layers.R shows that each rule fires.
 
 here <- sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE))
-source(file.path(if (length(here) == 1) dirname(here) else "tools", "source-text.R"))
+here <- if (length(here) == 1) dirname(here) else "tools"
+for (name in c("source-text.R", "r-floors.R")) source(file.path(here, name))
 
 max_file <- 400
 max_line <- 100
@@ -259,6 +260,34 @@ check_r_browser <- function(tree) {
   }, "stops for a debugger")
 }
 
+check_r_family <- function(tree) {
+  bad <- tree$package_r[!r_family(tree$package_r) %in% r_families]
+  sprintf("%s:1: is of no known family", bad)
+}
+
+unknown_uses <- function(tree) {
+  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
+  uses[!is_known_use(uses), ]
+}
+
+check_r_order <- function(tree) {
+  uses <- unknown_uses(tree)
+  user <- match(r_family(uses$file), r_families)
+  uses <- uses[which(user > match(r_family(uses$target), r_families)), ]
+  sprintf("%s:%d: %s() calls %s() of %s, a family above it", uses$file, uses$line, uses$user,
+          uses$name, uses$target)
+}
+
+check_r_circles <- function(tree) {
+  uses <- unknown_uses(tree)
+  vapply(find_circles(uses$file, uses$target), function(circle) {
+    inner <- uses[uses$file %in% circle & uses$target %in% circle, ]
+    inner <- inner[!duplicated(inner[c("file", "target")]), ]
+    sprintf("%s:%d: %d files in a circle: %s", inner$file[1], inner$line[1], length(circle),
+            paste0(inner$user, "() calls ", inner$name, "() of ", inner$target, collapse = "; "))
+  }, "")
+}
+
 rules <- list(
   "include-order" = check_includes, "known-layer" = check_known, "r-headers" = check_r_headers,
   "blas-place" = check_blas, "forbidden-calls" = check_forbidden, "no-state" = check_state,
@@ -267,7 +296,8 @@ rules <- list(
   "file-length" = check_file_length, "line-length" = check_line_length,
   "function-length" = check_function_length, "unfinished" = check_unfinished,
   "r-readable" = check_r_readable, "r-twice" = check_r_twice, "r-library" = check_r_library,
-  "r-true" = check_r_true, "r-browser" = check_r_browser
+  "r-true" = check_r_true, "r-browser" = check_r_browser, "r-family" = check_r_family,
+  "r-order" = check_r_order, "r-circles" = check_r_circles
 )
 
 # Takes out what the exceptions allow; an exception that allows nothing is itself a fault.

@@ -39,7 +39,13 @@ sound <- list(
   "src/init.c" = "#include \"r_shell.h\"\n#include \"model_list.h\"\nstatic int calls;\n",
   "R/model-toy.R" = paste0(
     "# library(x), T and browser() in a comment, \"T\" in a string.\n",
-    "model_toy <- function(T = 1, x) {\n  x$T + if (TRUE) 1 else 0\n}\n"
+    "model_toy <- function(T = 1, x) {\n  x$T + if (TRUE) help_toy(x) else 0\n}\n",
+    "toy_cost.toy <- function(x) model_toy(x = x)\n"
+  ),
+  "R/model-help.R" = "help_toy <- function(x, model_toy = 1) {\n  model_toy + x$model_toy\n}\n",
+  "R/base-cost.R" = paste0(
+    "toy_cost <- function(x) UseMethod(\"toy_cost\")\n",
+    "dear <- function(x) {\n  model_toy <- x\n  model_toy > toy_cost(x)\n}\n"
   ),
   "tests/testthat/test-model-toy.R" = "library(testthat)\n",
   "README.md" = "# A package\n"
@@ -86,11 +92,16 @@ faults <- list(
   fault("unfinished", "src/infer.h", 1, paste0("/* FIX", "ME */\n")),
   fault("r-readable", "R/model-toy.R", 1, "f <- function( {\n"),
   fault("r-twice", "R/model-toy.R", 3, "f <- 1\n\nf <- function() {\n  f <- 2\n}\n"),
-  fault("r-twice", "R/other.R", 1, "model_toy <- 1\n"),
+  fault("r-twice", "R/model-zoo.R", 1, "model_toy <- 1\n"),
   fault("r-library", "R/model-toy.R", 2, "1\nlibrary(stats)\n"),
   fault("r-library", "R/model-toy.R", 1, "if (require(stats)) 1\n"),
   fault("r-true", "R/model-toy.R", 2, "x <- 1\ny <- T\n"),
-  fault("r-browser", "R/model-toy.R", 1, "f <- function(x) browser()\n")
+  fault("r-browser", "R/model-toy.R", 1, "f <- function(x) browser()\n"),
+  fault("r-family", "R/wizard-toy.R", 1, "f <- function(x) x\n"),
+  fault("r-order", "R/base-low.R", 2, "f <- function(x) {\n  model_toy(x)\n}\n"),
+  fault("r-order", "R/base-low.R", 1, "f <- function(x) lapply(x, model_toy)\n"),
+  fault("r-order", "R/base-low.R", 2, "\nlow <- list(model_toy)\n"),
+  fault("r-circles", "R/model-help.R", 3, "\nhelp_toy <- function(x) {\n  x + model_toy(x)\n}\n")
 )
 
 write_tree <- function(texts) {
