@@ -1,7 +1,7 @@
 # Which files of R/ a fit enters: Rscript tools/trace-files.R [names]. Counted are those before the
-# first iteration of a fit by the default selector, and those in an iteration of its main run: in the
-# median one, and in the one that enters most. The installed package is traced, by functions that say
-# their names; which file has them is read from R/. With "names" the functions are listed, by file.
+# first iteration of a fit by the default selector, and those in an iteration of its main run: in
+# the median one, and in the one that enters most. The installed package is traced, by functions
+# that say their names; which file has them is read from R/. "names" lists the functions.
 
 here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(FALSE), value = TRUE)))
 source(file.path(here, "source-text.R"))
