@@ -16,7 +16,7 @@ SOURCES := DESCRIPTION NAMESPACE LICENSE $(shell find R src inst man data 2>/dev
   grep -v -E '\.(o|so|dll)$$')
 
 .PHONY: help setup setup-% demo install test test-full test-c layers check document lint format \
-  bench site clean
+  freeze freeze-check bench site clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,12 @@ lint: setup-dev ## look for style faults in R and C
 
 format: setup-dev ## lay out the C sources
 	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+freeze: install ## write the table of numbers that the tests hold anew
+	@$(RSCRIPT) tools/freeze.R
+
+freeze-check: install ## hold these numbers, bit for bit on the machine that wrote them
+	@$(RSCRIPT) tools/freeze.R check
 
 bench: install setup-bench ## measure speed beside other packages
 	@for script in bench/*.R; do echo "== $$script"; $(RSCRIPT) "$$script" || exit 1; done
