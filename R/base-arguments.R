@@ -1,67 +1,5 @@
-# Checks of arguments and the package's conditions. Every message names the argument, what was given
-# and what is allowed.
-
-error_classes <- c("argument", "model", "numeric", "data", "memory")
-
-# Raises an error of class gps_error_<class> (or of several classes) and gps_error. Further named
-# values travel in the condition.
-gps_abort <- function(message, class = "argument", ...) {
-  class <- match.arg(class, error_classes, several.ok = TRUE)
-  stop(errorCondition(printable(message), ..., class = c(paste0("gps_error_", class), "gps_error"),
-                      call = NULL))
-}
-
-# A warning of class gps_warning and, where it has one of its own, gps_warning_<class>.
-gps_warn <- function(message, ..., class = NULL) {
-  class <- c(if (!is.null(class)) paste0("gps_warning_", class), "gps_warning")
-  warning(warningCondition(printable(message), ..., class = class, call = NULL))
-}
-
-# A short description of a value for messages.
-describe_value <- function(x) {
-  if (is.null(x)) return("NULL")
-  if (is.function(x)) return("a function")
-  if (inherits(x, "formula")) return("a formula")
-  if (is.language(x)) return("a piece of R code")
-  if (is.environment(x)) return("an environment")
-  if (is.object(x)) {
-    words <- describe_object(x)
-    if (!is.null(words)) return(words)
-  }
-  if (is.atomic(x) && length(x) == 1 && is.null(dim(x))) {
-    if (is.na(x)) return("NA")
-    if (is.character(x)) return(quoted(x))
-    return(format(x, digits = 6, decimal.mark = "."))
-  }
-  if (!is.null(dim(x))) {
-    return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
-  }
-  if (is.list(x)) return(sprintf("a list of length %d", length(x)))
-  sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x),
-          length(x))
-}
-
-# The same of what has a class; NULL where that says no more than the type.
-describe_object <- function(x) {
-  name <- class(x)[1]
-  if (is.data.frame(x)) {
-    return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
-  }
-  if (is.list(x) || isS4(x)) {
-    own <- grep("^gps?_", class(x), value = TRUE)
-    if (length(own) > 0) name <- own[length(own)]
-    size <- if (isS4(x) && !is.null(dim(x))) sprintf(" (%s)", paste(dim(x), collapse = " x "))
-    return(sprintf("an object of class %s%s", quoted(name), if (is.null(size)) "" else size))
-  }
-  if (!is.atomic(x) || inherits(x, c("table", "ts", "AsIs", "noquote"))) return(NULL)
-  size <- if (is.null(dim(x))) sprintf("vector of length %d", length(x)) else
-    sprintf("array (%s)", paste(dim(x), collapse = " x "))
-  sprintf("a%s %s %s", if (grepl("^[aeiou]", name)) "n" else "", printable(name), size)
-}
-
-abort_value <- function(x, arg, allowed) {
-  gps_abort(sprintf("`%s` must be %s, not %s.", arg, allowed, describe_value(x)))
-}
+# The doors: checks of arguments, and numbers that R stores in another way than it shows, which are
+# read by value. Every message names the argument, what was given and what is allowed.
 
 is_number <- function(x) is.numeric(x) && length(x) == 1 && is.null(dim(x)) && !is.na(x)
 
@@ -116,15 +54,6 @@ check_choice <- function(x, arg, choices) {
     ))
   }
   x
-}
-
-# The choice nearest to a misspelt name, or NULL.
-nearest_name <- function(x, choices) {
-  if (!is.character(x) || length(x) != 1 || !is_text(x) || !nzchar(x)) return(NULL)
-  choices <- choices[is_text(choices)]
-  if (length(choices) == 0) return(NULL)
-  distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
-  if (min(distance) > max(2, nchar(x) %/% 3)) NULL else choices[which.min(distance)]
 }
 
 # A matrix of finite numbers from a matrix or data frame; rows are data points. Storage is double.
@@ -233,11 +162,157 @@ check_class <- function(x, arg, class, allowed) {
   invisible(x)
 }
 
-# Suggested packages are asked for by name where they are needed.
-require_package <- function(package, what) {
-  if (!requireNamespace(package, quietly = TRUE)) {
-    gps_abort(sprintf("%s needs the package %s: install.packages(%s).", what, package,
-                      dQuote(package, FALSE)))
+# Names of rows or columns of data: text, or missing.
+check_names <- function(names, what, arg) {
+  if (is.null(names)) return(NULL)
+  bad <- which(!is.na(names) & !is_text(names))
+  if (length(bad) > 0) {
+    gps_abort(sprintf(paste("The name of %s %d of `%s` is not valid text (%s): read the data with",
+                            "their encoding, or rename with iconv()."), what, bad[1], arg,
+                      quoted(names[bad[1]])))
   }
-  invisible(TRUE)
+  names
+}
+
+# Vectors, matrices, data frames and lists with 64-bit integers (class integer64, stored in the bits
+# of doubles) as doubles, and dense matrices of package Matrix as R's own. All else as it is.
+plain_numbers <- function(x) {
+  if (inherits(x, "integer64")) return(read_integer64(x))
+  if (inherits(x, "denseMatrix")) {
+    require_package("Matrix", "A matrix of package Matrix")
+    return(as.matrix(x))
+  }
+  if (!is.list(x) || inherits(x, "gps_source") || !is.null(dim(x)) && !is.data.frame(x)) return(x)
+  is_wide <- vapply(unclass(x), inherits, NA, what = "integer64")
+  for (i in which(is_wide)) x[[i]] <- read_integer64(x[[i]])
+  x
+}
+
+# Exact up to 2^53, as doubles are. The lowest integer is NA.
+read_integer64 <- function(x) {
+  kept <- attributes(x)[c("dim", "dimnames", "names")]
+  value <- numeric(length(x))
+  bits <- as.vector(unclass(x))
+  for (from in seq(1, length.out = ceiling(length(bits) / 2^24), by = 2^24)) {
+    at <- from:min(from + 2^24 - 1, length(bits))
+    value[at] <- decode_integer64(bits[at])
+  }
+  attributes(value) <- kept[!vapply(kept, is.null, NA)]
+  value
+}
+
+decode_integer64 <- function(bits) {
+  halves <- matrix(readBin(writeBin(bits, raw(), endian = "little"), "integer", 2 * length(bits),
+                           endian = "little"), 2)
+  # The integer that R takes for NA is one with the highest bit alone.
+  whole <- function(half) ifelse(is.na(half), -2^31, as.double(half))
+  low <- whole(halves[1, ])
+  value <- whole(halves[2, ]) * 2^32 + low + ifelse(low < 0, 2^32, 0)
+  value[is.na(halves[2, ]) & low == 0] <- NA
+  value
+}
+
+# What other software calls our arguments.
+synonyms <- list(
+  max_iter = c("iter", "niter", "n_iter", "maxit", "iter.max", "itmax", "epochs", "max.iter"),
+  tol = c("eps", "epsilon", "tolerance", "reltol", "abstol"),
+  n_starts = c("nstart", "nstarts", "n_init", "starts", "restarts"),
+  n_threads = c("cores", "ncores", "n_cores", "mc.cores", "nthreads", "n_jobs", "threads"),
+  progress = c("verbose", "verbosity", "quiet", "silent", "print.level"),
+  batch_size = c("batch", "minibatch"),
+  n_components = c("k", "K", "G", "C", "n_clusters", "nclusters", "clusters", "centers", "ncomp",
+                   "n_latents", "components"),
+  n_latents = c("k", "K", "H", "n_components", "ncomp", "latents", "components", "factors"),
+  covariance = c("modelNames", "covariance_type", "cov", "cov_type"),
+  newdata = c("newx", "newy", "new_data", "data", "x", "y", "X"),
+  type = c("what", "kind"), which = c("type", "what"), truth = c("true", "latents"),
+  n_selected = c("selected", "h_prime", "H_prime"), selector = c("select", "selection"),
+  start = c("init", "initial", "params", "inits"), nsim = c("n_sim", "times"),
+  targets = c("y", "target", "response"), x = c("X", "inputs", "data"),
+  kernel = c("kern", "covfun"), optimise = c("optimize", "optimizer", "learn"),
+  max_evals = c("max_iter", "maxit", "iter", "max_eval"),
+  lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
+  variance = c("sigma2", "sigma", "var", "noise", "amplitude"), ard = "ARD", nu = "smoothness"
+)
+
+# What is no argument of any function here.
+no_argument <- c(
+  seed = "set.seed() before the call governs all random numbers.",
+  random_state = "set.seed() before the call governs all random numbers.",
+  formula = paste("Formulas are not taken: give the columns as a matrix or data frame,",
+                  "data[c(\"a\", \"b\")]."),
+  data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
+               "rows."),
+  subset = "Give the rows themselves: y[rows, ].",
+  na.action = "Values must be finite: na.omit() leaves out rows with NA.",
+  weights = "Weights of data points are not available yet."
+)
+
+# An error for arguments that a function does not have. `parts`: names of our arguments that are
+# made by functions with arguments of their own.
+refuse_unknown <- function(extra, valid, parts = character()) {
+  if (length(extra) == 0) return(invisible())
+  name <- if (is.null(names(extra))) "" else names(extra)[1]
+  valid <- setdiff(valid, "...")
+  there <- if (length(valid) == 0) {
+    "There are no further arguments."
+  } else {
+    sprintf("There %s %s.", if (length(valid) == 1) "is" else "are", list_arguments(valid))
+  }
+  words <- c(sprintf("Unknown argument %s.",
+                     if (name == "") "without a name" else sprintf("`%s`", printable(name))),
+             if (name != "") advise_argument(name, valid, argument_makers()[parts]), there)
+  gps_abort(paste(words, collapse = " "))
+}
+
+# Functions whose values are arguments, and what they take.
+argument_makers <- function() {
+  lapply(list(control = "gps_control", selector = "selector_gp", model = "model_gaussian_mixture"),
+         function(name) list(call = name, names = setdiff(names(formals(name)), "...")))
+}
+
+# A sentence on what was meant by a name, or NULL.
+advise_argument <- function(name, valid, makers) {
+  meant <- names(synonyms)[vapply(synonyms, function(words) name %in% words, NA)]
+  own <- intersect(meant, valid)
+  if (length(own) > 0) return(sprintf("Did you mean `%s`?", own[1]))
+  if (name %in% names(no_argument)) return(no_argument[[name]])
+  exact <- advise_maker(makers, function(names) intersect(c(name, meant), names))
+  if (!is.null(exact)) return(exact)
+  near <- nearest_name(name, valid)
+  if (!is.null(near)) return(sprintf("Did you mean `%s`?", near))
+  advise_maker(makers, function(names) nearest_name(name, names))
+}
+
+# The first maker with an argument that `find(names)` finds.
+advise_maker <- function(makers, find) {
+  for (part in names(makers)) {
+    found <- find(makers[[part]]$names)
+    if (length(found) > 0) {
+      return(sprintf("`%s` is an argument of %s(): %s = %s(%s = ).", found[1], makers[[part]]$call,
+                     part, makers[[part]]$call, found[1]))
+    }
+  }
+  NULL
+}
+
+# print() and format() of R hand on what their own default methods take.
+refuse_shown <- function(extra, valid = character()) {
+  of_base <- c(names(formals(print.default)), names(formals(format.default)))
+  names <- if (is.null(names(extra))) rep("", length(extra)) else names(extra)
+  refuse_unknown(extra[!names %in% of_base | names == ""], valid)
+}
+
+is_count <- function(x, lower = 1) {
+  is_number(x) && x == round(x) && x >= lower && x <= .Machine$integer.max
+}
+
+# Two whole numbers, of which the second may be left out where it is the same.
+check_pair <- function(x, arg, upper = rep(.Machine$integer.max, 2)) {
+  x <- plain_numbers(x)
+  if (!is.numeric(x) || !length(x) %in% 1:2) {
+    abort_value(x, arg, "one or two whole numbers (height, width)")
+  }
+  x <- rep_len(as.vector(x), 2)
+  vapply(1:2, function(axis) check_count(x[axis], arg, 1, upper[axis]), 1L)
 }

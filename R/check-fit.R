@@ -52,10 +52,6 @@ abort_fit <- function(reason, ...) {
 
 need_fit <- function(is_true, reason) if (!isTRUE(is_true)) abort_fit(reason)
 
-is_count <- function(x, lower = 1) {
-  is_number(x) && x == round(x) && x >= lower && x <= .Machine$integer.max
-}
-
 # Fits live as long as the major number.
 check_fit_version <- function(version) {
   number <- version_number(version)

@@ -124,3 +124,8 @@ copy_names <- function(params, named) {
   }
   params
 }
+
+name_rows <- function(x, row_names) {
+  if (!is.null(row_names)) rownames(x) <- row_names
+  x
+}

@@ -1,8 +1,6 @@
 # Sparse matrices of package Matrix: kept as they are, column by column of D x N, and densified a
 # block at a time.
 
-is_sparse_matrix <- function(y) inherits(y, "sparseMatrix")
-
 # A source from a sparse matrix with data points in rows.
 sparse_source <- function(y, arg) {
   require_package("Matrix", "A sparse matrix")

@@ -124,116 +124,6 @@ is_kind_sound.default <- function(source) FALSE
 #' @export
 is_kind_sound.gps_source_function <- function(source) is.function(source$read)
 
-n_points <- function(y) if (is_source(y)) y$n else ncol(y)
-
-n_dims <- function(y) if (is_source(y)) y$d else nrow(y)
-
-# A block of data points. `offset` is where it begins in slots and all else that is kept for each
-# point; `first_row` (0-based) is the number of its first point in the whole, which random streams
-# and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
-# open block of sparse data has its entries besides, one of new data the numbers of its points'
-# `streams`.
-new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
-                      streams = NULL) {
-  list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
-       entries = entries, streams = streams)
-}
-
-# The points from `offset` (0-based) on in a block.
-part_block <- function(block, offset, n_points) {
-  new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
-            block$entries, block$streams[offset + seq_len(n_points)])
-}
-
-# Where a block's points are in slots.
-block_columns <- function(block) block$offset + seq_len(block$n_points)
-
-# list(task, block) in which `y` is a matrix that has the block's points.
-open_block <- function(task, block) {
-  source <- task$y
-  if (!is_source(source)) return(list(task = task, block = block))
-  from <- block$y_offset + 1
-  to <- block$y_offset + block$n_points
-  task$y <- read_ranges(source, from, to)
-  block["entries"] <- list(sparse_entries(source, from, to))
-  block$y_offset <- 0
-  list(task = task, block = block)
-}
-
-# The values of `use(task, block)` for all opened blocks.
-map_blocks <- function(task, use) {
-  lapply(task$blocks, function(block) {
-    check_deadline()
-    open <- open_block(task, block)
-    use(open$task, open$block)
-  })
-}
-
-# The points of an open block, D x n.
-block_data <- function(y, block) {
-  if (block$n_points == ncol(y)) return(y)
-  y[, block$y_offset + seq_len(block$n_points), drop = FALSE]
-}
-
-# Some data points, D x rows, in any order. From a source, neighbours are read together.
-rows_data <- function(y, rows) {
-  if (!is_source(y)) return(y[, rows, drop = FALSE])
-  sorted <- sort(unique(rows))
-  longest <- max(1, block_doubles %/% y$d)
-  begins <- c(TRUE, diff(sorted) != 1)
-  place <- seq_along(sorted) - which(begins)[cumsum(begins)]
-  first <- which(place %% longest == 0)
-  found <- read_ranges(y, sorted[first], sorted[c(first[-1] - 1, length(sorted))])
-  if (identical(sorted, rows)) found else found[, match(rows, sorted), drop = FALSE]
-}
-
-# Most numbers that a source is read as a whole for.
-most_whole <- 2^25
-
-is_small_source <- function(y) !is_source(y) || as.double(y$n) * y$d <= most_whole
-
-# All data points, D x N, for `what` that cannot do with less.
-whole_data <- function(y, what) {
-  if (!is_source(y)) return(y)
-  if (!is_small_source(y)) {
-    gps_abort(sprintf(paste(
-      "%s needs all data at once, but a source of %d x %d numbers is read as a whole only up to",
-      "%s. What reads block by block: the selectors selector_handcrafted(), selector_full(),",
-      "selector_random(), selector_custom() without `learn`, and selector_gp() with `method`",
-    "\"ichol\", \"inducing\" or \"fourier\"."
-    ), what, y$n, y$d, format_number(most_whole)))
-  }
-  rows_data(y, seq_len(y$n))
-}
-
-# The data as a selector can use them: a matrix where it needs all at once. With a grid it regresses
-# in slots, by coefficients of each point over all others.
-selector_data <- function(y, selector, grid = NULL) {
-  what <- needs_whole(selector)
-  if (!is.null(grid) && inherits(selector, "gps_selector_gp")) {
-    what <- "selector_gp() for latents on a grid"
-  }
-  if (is.null(what)) y else whole_data(y, what)
-}
-
-# What of a selector needs all data at once, in words, or NULL.
-needs_whole <- function(selector) UseMethod("needs_whole")
-
-#' @export
-needs_whole.default <- function(selector) NULL
-
-#' @export
-needs_whole.gps_selector_gp <- function(selector) {
-  if (selector$method %in% c("exact", "divide")) {
-    sprintf("selector_gp() with `method` = \"%s\"", selector$method)
-  }
-}
-
-#' @export
-needs_whole.gps_selector_custom <- function(selector) {
-  if (!is.null(selector$learn)) "selector_custom() with `learn`"
-}
-
 # Data points from[1] .. to[1], from[2] .. to[2] and so on of a source, D x points.
 read_ranges <- function(source, from, to) {
   size <- to - from + 1
@@ -332,11 +222,7 @@ sparse_entries.default <- function(source, from, to) NULL
 # Data as users hand them over: points in rows, or a source.
 as_given <- function(y) if (is_source(y)) y else t(y)
 
-# W'y of an open block, H x n.
-project_block <- function(w, y, block) {
-  if (is.null(block$entries)) return(crossprod(w, block_data(y, block)))
-  .Call(C_project, w, block)
-}
-
 # What a fit keeps of its data: not a function, which may hold anything.
 kept_data <- function(y) if (!inherits(y, "gps_source_function")) y
+
+is_sparse_matrix <- function(y) inherits(y, "sparseMatrix")

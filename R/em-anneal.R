@@ -92,3 +92,23 @@ end_annealing <- function(state) {
 
 # Bounds at other temperatures or noise floors are no sign of rest.
 is_cold <- function(state) state$beta == 1 && state$noise_floor == 0
+
+# Share of the posterior mass that lies on latents which were selected for the point before, too.
+kept_share <- function(last, result) {
+  mass <- sum(result$prob_on)
+  if (mass == 0 || !identical(dim(last), dim(result$selected))) return(0)
+  is_kept <- matrix(FALSE, nrow(last), ncol(last))
+  for (slot in seq_len(nrow(last))) {
+    is_kept <- is_kept | result$selected == rep(last[slot, ], each = nrow(last))
+  }
+  sum(result$prob_on[is_kept]) / mass
+}
+
+# The end of a fit: no explorers, and each point keeps last iteration's selection where that
+# explains it better. Without the second, leave-one-out ranking can alternate between two selections
+# for ever.
+start_polish <- function(state) {
+  state$explore <- 0
+  state$is_polishing <- TRUE
+  end_annealing(state)
+}

@@ -51,9 +51,6 @@ split_batches <- function(y, batch_size, seed) {
   unname(lapply(split(rows, floor((seq_len(n_points) - 1) * n_batches / n_points)), sort))
 }
 
-# What a state has for each point.
-per_point <- c("selected", "prob_on", "value")
-
 # A state whose points are held by batch: `first` numbers the batch's first point for the random
 # streams. `own` is the weight of the batch in the running sums of the regression when `clock`, the
 # log of what all later steps have left of earlier sums, was what it says; sums of an earlier
@@ -70,11 +67,6 @@ begin_batches <- function(task, state) {
   state[c("clock", "generation", "n_updates")] <- list(0, 0L, 0L)
   state$memory <- begin_sums(state$memory, n_points(task$y))
   state
-}
-
-cut_points <- function(state, rows) {
-  lapply(state[intersect(per_point, names(state))],
-         function(x) if (!is.null(x)) x[, rows, drop = FALSE])
 }
 
 # The regression's sums as if of all points.
@@ -143,19 +135,6 @@ blend_stats <- function(task, state, stats) {
   if (is.null(task$batch_scale)) return(stats)
   blend(state$running, stats, state$rate, task$batch_scale)
 }
-
-# Running statistics after an M-step: those that are counted from the parameters begin anew with
-# each, or what they ask for would be done again in every update.
-settle_stats <- function(model, stats) UseMethod("settle_stats")
-
-#' @export
-settle_stats.default <- function(model, stats) stats
-
-# The same where latents have new units: sums of values have them, too.
-rescale_stats <- function(model, stats, rescale) UseMethod("rescale_stats")
-
-#' @export
-rescale_stats.default <- function(model, stats, rescale) stats
 
 # What a state takes from an update's new units of latents, beside the values of its own points.
 take_units <- function(task, state, rescale) {

@@ -1,56 +1,5 @@
-# Latents that are out of the model. A latent whose column of W is 0 throughout is never on: its
-# probability is 0, it is not counted in a shared pi nor among the free parameters, and no selection
-# has it. The parameters alone tell, wherever they come from.
-
-# Numbers of the latents that are out, of models that can have such.
-emptied_latents <- function(model, params) UseMethod("emptied_latents")
-
-#' @export
-emptied_latents.default <- function(model, params) integer()
-
-#' @export
-emptied_latents.gps_binary_sparse <- function(model, params) which(!is_in_model(params))
-
-#' @export
-emptied_latents.gps_spike_slab <- function(model, params) which(!is_in_model(params))
-
-#' @export
-emptied_latents.gps_max_spike_slab <- function(model, params) which(!is_in_model(params))
-
-is_in_model <- function(params) colSums(params$W != 0) > 0
-
-can_empty <- function(model) has_method(model, "emptied_latents")
-
-n_left <- function(model, params) model$n_latents - length(emptied_latents(model, params))
-
-# The same from what the model has prepared for a block: log odds of -Inf.
-emptied_inputs <- function(inputs) which(utils::head(inputs$prior, -1) == -Inf)
-
-# Latents in the model beside one.
-others_left <- function(params, latent) setdiff(which(is_in_model(params)), latent)
-
-# Parameters without some latents. Of a slab that nobody uses there is nothing to know: mean 0 and
-# variance 1, independent of all others.
-empty_params <- function(params, latents) {
-  params$W[, latents] <- 0
-  if (length(params$pi) > 1) params$pi[latents] <- 0
-  if (is.null(params$mu)) return(params)
-  params$mu[latents] <- 0
-  set_variances(params, latents, 1)
-}
-
-# A probability of 0 is for latents that are out; the first other one that has it is named.
-check_emptied <- function(params, arg) {
-  if (is.null(params$pi) || all(params$pi > 0)) return(invisible())
-  is_out <- if (is.null(params$W)) FALSE else !is_in_model(params)
-  bad <- if (length(params$pi) > 1) which(params$pi <= 0 & !is_out) else 1L
-  if (length(bad) == 0) return(invisible())
-  gps_abort(sprintf(paste(
-    "`%s$pi` must lie between 0 and 1, both excluded, but is %s%s: 0 is for a latent that is out",
-    "of the model, with a column of `W` that is 0."
-  ), arg, format(params$pi[bad[1]]),
-  if (length(params$pi) > 1) paste(" for latent", bad[1]) else ""))
-}
+# Emptying latents that are surplus: which could go, at which price, and how others take their
+# place. What a latent that is out of the model is: model-emptied.R.
 
 # What the bound would lose without each latent at the parameters as they are, [H]: where a latent
 # is on, others may take its place, those that the model ranks best or that were selected beside it;
@@ -77,9 +26,6 @@ surplus_costs <- function(task, state, result) {
     is_in_model(state$params)
 }
 
-# Probability from which a latent is taken for on.
-least_on <- 0.01
-
 # Log evidence of some points, each without one latent.
 evidence_without <- function(task, state, result, points, latents) {
   y <- task$y[, points, drop = FALSE]
@@ -91,13 +37,6 @@ evidence_without <- function(task, state, result, points, latents) {
   last <- leave_out_each(result$selected[, points, drop = FALSE], latents)
   if (nrow(last) >= n_left(task$model, state$params)) return(evidence(last))
   pmax(evidence(last), evidence(best_without(task, state, inputs, y, latents)))
-}
-
-# Slots without a latent of each point's own.
-leave_out_each <- function(selected, latents) {
-  selected[selected == rep(latents, each = nrow(selected))] <- 0L
-  selected[] <- sort_slots(selected)
-  selected
 }
 
 # Slots of what the model itself ranks best, each point without one latent.

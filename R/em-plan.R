@@ -81,15 +81,38 @@ check_learner <- function(selector, model, y) {
 
 needs_kernel_matrix <- function(kernel, y) !uses_features(kernel, n_dims(y), n_points(y))
 
-# Parameters to begin with that do not have the model's shapes.
-check_start <- function(start, model, y) {
-  if (is.null(start)) return(invisible())
-  model <- nominal_model(model, y)
-  if (!inherits(start, "gps_fit")) {
-    check_params(model, start)
-  } else {
-    check_fit(start)
-    check_all_params(model, plus_no_intercept(model, start$params), "start")
-  }
-  invisible()
+refuse_monotone <- function() {
+  gps_abort(paste("`monotone` = TRUE excludes Gibbs sampling:",
+                  "its estimates are too noisy to compare selections point by point."))
 }
+
+# A selector with the model's defaults for what was left NULL.
+resolve_selector <- function(selector, model) {
+  check_smooth(selector, model)
+  check_moves(selector$screen, model)
+  if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
+  if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
+  if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
+  selector
+}
+
+# An approximate ranking misses a latent here and there, which costs more than screening does.
+default_screen <- function(selector, model) {
+  is_approximate <- inherits(selector, c("gps_selector_basis", "gps_selector_divide"))
+  if (is_approximate) gps_screen() else model$defaults$screen
+}
+
+check_n_selected <- function(n_selected, model) {
+  n_choices <- count_choices(model)
+  if (is.null(n_selected)) {
+    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_choices / 4)) else 6
+    return(as.integer(min(n_choices, wanted)))
+  }
+  if (identical(n_selected, "auto")) {
+    gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
+  }
+  check_count(n_selected, "n_selected", 1, n_choices)
+}
+
+# GPS_MAX_EXPLORERS of src/select.h.
+most_explorers <- 4096L

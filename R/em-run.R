@@ -86,17 +86,6 @@ take_mended <- function(state, mended) {
   state
 }
 
-# Share of the posterior mass that lies on latents which were selected for the point before, too.
-kept_share <- function(last, result) {
-  mass <- sum(result$prob_on)
-  if (mass == 0 || !identical(dim(last), dim(result$selected))) return(0)
-  is_kept <- matrix(FALSE, nrow(last), ncol(last))
-  for (slot in seq_len(nrow(last))) {
-    is_kept <- is_kept | result$selected == rep(last[slot, ], each = nrow(last))
-  }
-  sum(result$prob_on[is_kept]) / mass
-}
-
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 # `is_early`: explorers are many, and annealing, if there is any, is not over.
 new_state <- function(params, start, explore, memory = NULL, is_early = explore > 0) {
@@ -104,15 +93,6 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
        selected = NULL, prob_on = NULL, value = NULL, bound = -Inf, bound_error = 0,
        bounds = numeric(), is_polishing = FALSE, is_early = is_early, noise_floor = 0,
        trace = list())
-}
-
-# The end of a fit: no explorers, and each point keeps last iteration's selection where that
-# explains it better. Without the second, leave-one-out ranking can alternate between two selections
-# for ever.
-start_polish <- function(state) {
-  state$explore <- 0
-  state$is_polishing <- TRUE
-  end_annealing(state)
 }
 
 # Even, so that a selection that alternates between two states settles too. A pass in batches counts

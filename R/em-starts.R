@@ -2,7 +2,6 @@
 # where the fit begins.
 
 start_iterations <- 12L
-start_rows <- 2000L
 
 # Rows that starts are judged on, of those they did not see: at most, and at fewest.
 judge_rows <- c(1000L, 200L)
@@ -83,16 +82,6 @@ simple_task <- function(short) {
   short
 }
 
-# A model of as many latents that is easier to fit, whose components begin those of this one; NULL
-# where there is none.
-simple_model <- function(model) UseMethod("simple_model")
-
-#' @export
-simple_model.default <- function(model) NULL
-
-# Parameters of the model, in any order, from those of the simpler one.
-from_simple <- function(model, params) UseMethod("from_simple")
-
 # The state that the main run begins with, after a short start. Where the starts were cut short it
 # is the end of the fit if it has a complete E-step of all data points; else there is still one to
 # make.
@@ -137,22 +126,10 @@ lean_task <- function(short) {
   short
 }
 
-# The model that short starts on so many rows run with: of fewer parameters where these are few.
-start_model <- function(model, n_rows) UseMethod("start_model")
-
-#' @export
-start_model.default <- function(model, n_rows) model
-
 # Of more rows than usual a start makes fewer iterations, so that it costs no more.
 count_start_iterations <- function(n_rows) {
   max(4L, as.integer(start_iterations * min(1, start_rows / n_rows)))
 }
-
-# Rows of a start, a model's own number.
-count_start_rows <- function(model) UseMethod("count_start_rows")
-
-#' @export
-count_start_rows.default <- function(model) max(start_rows, model$n_latents)
 
 # Parameters drawn for one start from the model's own initialisation, and the first expectations:
 # what the initialisation knows of some data points, or random ones.
@@ -169,12 +146,6 @@ begin_state <- function(task, number, memory = NULL) {
   }
   state
 }
-
-# Rows of a trial in mending.
-count_trial_rows <- function(model) UseMethod("count_trial_rows")
-
-#' @export
-count_trial_rows.default <- function(model) count_start_rows(model)
 
 sample_rows <- function(task, n_rows = count_start_rows(task$model)) {
   if (!is.null(task$model$grid)) n_rows <- occlusive_trial_rows

@@ -187,3 +187,36 @@ check_max_active <- function(max_active, model, n_selected) {
   }
   as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
 }
+
+check_columns <- function(y, model) {
+  if (n_dims(y) != model$n_dims) {
+    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
+                      n_dims(y)))
+  }
+}
+
+join_parts <- function(parts) {
+  if (length(parts) == 1) {
+    joined <- parts[[1]]
+  } else {
+    joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
+                   stats = fold_parts(lapply(parts, `[[`, "stats")))
+    joined$variance <- unlist(lapply(parts, `[[`, "variance"))
+    sums <- lapply(parts, `[[`, "sums")
+    if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
+    for (name in c("selected", "prob_on", "latent", "response", "prob", "value")) {
+      joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+    }
+    draws <- lapply(parts, `[[`, "draws")
+    if (!is.null(draws[[1]])) {
+      joined$draws <- array(unlist(draws), c(dim(draws[[1]])[1:2], ncol(joined$prob_on)))
+    }
+  }
+  joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
+  joined$bound <- sum(joined$log_evidence)
+  joined$bound_error <- sqrt(sum(joined$variance))
+  joined
+}
+
+# The larger of what a point has of data and of affinities.
+point_doubles <- function(model) max(model$n_latents, model$n_dims)

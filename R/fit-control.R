@@ -252,35 +252,6 @@ check_hold <- function(hold) {
   check_count(hold, "hold", 0)
 }
 
-# Burn-in sweeps and draws of a Gibbs sampler.
-check_sweeps <- function(sweeps) {
-  sweeps <- plain_numbers(sweeps)
-  if (is.null(sweeps)) return(c(2L, 4L))
-  if (!is.numeric(sweeps) || length(sweeps) != 2) {
-    abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws")
-  }
-  c(check_count(sweeps[1], "sweeps[1]", 0, most_sweeps),
-    check_count(sweeps[2], "sweeps[2]", 1, most_sweeps))
-}
-
-# Sweeps that a data point may ask for.
-most_sweeps <- 1e6
-
-refuse_monotone <- function() {
-  gps_abort(paste("`monotone` = TRUE excludes Gibbs sampling:",
-                  "its estimates are too noisy to compare selections point by point."))
-}
-
-# Threads to use now: what was asked, else the option, else all processors; capped by what this
-# process may have.
-resolve_threads <- function(n_threads) {
-  available <- .Call(C_max_threads)
-  limit <- tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
-  if (!limit %in% c("", "false")) available <- min(available, 2L)
-  if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
-  min(check_count(n_threads, "n_threads"), max(available, 1L))
-}
-
 #' @export
 print.gps_control <- function(x, ...) {
   refuse_shown(list(...))
@@ -295,4 +266,13 @@ show_settings <- function(x) {
     if (is.function(x)) "a function" else paste(format(x), collapse = ", ")
   }, "")
   cat(sprintf("%-10s %s", names(shown), values), sep = "\n")
+}
+
+# Options that later versions will have must not pass in silence.
+refuse_unbuilt <- function(values) {
+  for (name in names(values)) {
+    if (!is.null(values[[name]])) {
+      gps_abort(sprintf("`%s` is not available yet: leave it NULL.", name))
+    }
+  }
 }

@@ -118,12 +118,6 @@ describe_error <- function(fit) {
   sprintf(" (an estimate, standard error %s in all)", plain_number(fit$bound_error, 3))
 }
 
-shown_dim <- function(dim) paste(dim, collapse = " x ")
-
-format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
-
-plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
-
 # The selector with what the fit has chosen for it.
 fitted_selector <- function(fit) {
   selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
@@ -188,20 +182,6 @@ coef.gps_fit <- function(object, ...) {
   name_params(object$params, object$model, object$col_names)
 }
 
-# Names of the data's columns on all axes that a model declares as "dims".
-name_params <- function(params, model, col_names) {
-  if (is.null(col_names)) return(params)
-  for (name in names(params)) {
-    axes <- model$params[[name]]
-    if (identical(axes, "dims")) {
-      names(params[[name]]) <- col_names
-    } else if ("dims" %in% axes) {
-      dimnames(params[[name]]) <- lapply(axes, function(axis) if (axis == "dims") col_names)
-    }
-  }
-  params
-}
-
 #' @rdname fit-methods
 #' @export
 logLik.gps_fit <- function(object, ...) {
@@ -213,20 +193,6 @@ logLik.gps_fit <- function(object, ...) {
             error = if (object$method == "gibbs") object$bound_error,
             degenerate = said_reasons(object),
             class = c("gps_bound", "logLik"))
-}
-
-# Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
-# latent sum to one, and a gauge is none. `n_left`: of so many latents that are in the model.
-count_free <- function(model, n_left = model$n_latents) {
-  sizes <- dimension_sizes(model)
-  sizes[names(sizes) %in% c("latents", "probs") & sizes == model$n_latents] <- n_left
-  count <- vapply(model$params, function(axes) {
-    n <- unname(sizes[axes])
-    if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
-    prod(n)
-  }, 1)
-  sum(count) - sum(sizes[model$gauge]) -
-    (model$rule$min_active == 1 && model$rule$max_active == 1)
 }
 
 # Why the bound has no maximum, NULL where it has one.
@@ -382,19 +348,4 @@ change_control <- function(control, changes) {
 expectations <- function(fit) {
   fit <- check_fit(fit)
   component_probs(fit)
-}
-
-# Values of slots (slots x n) at their latents: n x H, zero elsewhere.
-scatter_slots <- function(selected, values, n_latents) {
-  n_points <- ncol(selected)
-  out <- matrix(0, n_points, n_latents)
-  held <- selected > 0
-  at <- (selected - 1) * as.double(n_points) + rep(seq_len(n_points), each = nrow(selected))
-  out[at[held]] <- values[held]
-  out
-}
-
-name_rows <- function(x, row_names) {
-  if (!is.null(row_names)) rownames(x) <- row_names
-  x
 }

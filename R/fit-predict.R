@@ -359,3 +359,18 @@ as_rows <- function(newdata, fit) {
   if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
 }
+
+most_probable_cluster <- function(fit) {
+  slots <- need_slots(fit, "The most probable cluster of each data point")
+  likeliest_latent(slots$selected, slots$prob_on)
+}
+
+# The selected latent with the largest probability, one a point, from slots x n.
+likeliest_latent <- function(selected, prob_on) {
+  slot <- max.col(t(prob_on), ties.method = "first")
+  selected[cbind(slot, seq_along(slot))]
+}
+
+is_mixture <- function(fit) {
+  all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
+}

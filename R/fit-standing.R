@@ -209,24 +209,6 @@ narrow_columns <- function(k, model, params, total, flat) {
   )
 }
 
-# "column 2 (b) is", "columns 1, 2 and 3 are": at most six by name.
-column_words <- function(columns, names, verb = NULL) {
-  label <- as.character(columns)
-  if (is.null(names)) names <- character(max(columns))
-  is_named <- !is.na(names[columns]) & nzchar(names[columns])
-  label[is_named] <- sprintf("%s (%s)", label, quoted(names[columns]))[is_named]
-  paste(c(listed(label, "column"), if (length(columns) == 1) verb[1] else verb[2]),
-        collapse = " ")
-}
-
-# "cluster 1", "clusters 1, 2 and 3", "clusters 1, 2, 3, 4, 5, 6 and 12 more".
-listed <- function(label, noun) {
-  n <- length(label)
-  if (n == 1) return(paste(noun, label))
-  last <- if (n > 7) paste(n - 6, "more") else label[n]
-  paste0(noun, "s ", paste(label[seq_len(min(n - 1, 6))], collapse = ", "), " and ", last)
-}
-
 # One warning for all that is wrong, with what to do. What the fit has already said is left out.
 warn_degenerate <- function(fit, is_said = FALSE) {
   reasons <- fit$standing$degenerate

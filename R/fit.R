@@ -188,37 +188,6 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     annealing_of(model, control, n_updates))
 }
 
-# A selector with the model's defaults for what was left NULL.
-resolve_selector <- function(selector, model) {
-  check_smooth(selector, model)
-  check_moves(selector$screen, model)
-  if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
-  if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
-  if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
-  selector
-}
-
-# An approximate ranking misses a latent here and there, which costs more than screening does.
-default_screen <- function(selector, model) {
-  is_approximate <- inherits(selector, c("gps_selector_basis", "gps_selector_divide"))
-  if (is_approximate) gps_screen() else model$defaults$screen
-}
-
-# GPS_MAX_EXPLORERS of src/select.h.
-most_explorers <- 4096L
-
-check_n_selected <- function(n_selected, model) {
-  n_choices <- count_choices(model)
-  if (is.null(n_selected)) {
-    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_choices / 4)) else 6
-    return(as.integer(min(n_choices, wanted)))
-  }
-  if (identical(n_selected, "auto")) {
-    gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
-  }
-  check_count(n_selected, "n_selected", 1, n_choices)
-}
-
 # Images of components with locations are constant where all their pixels are; one image is not.
 is_constant <- function(task) {
   if (is.null(task$model$grid)) task$moments$variance <= 0 else diff(task$moments$range) == 0
@@ -242,18 +211,6 @@ warn_data <- function(task) {
   warn_batches(task)
   doubt_data(task$model, task)
 }
-
-# Warns of data that cannot be a model's, before the fit; the value is what doubt_fit() needs of
-# them once the parameters are known, or NULL.
-doubt_data <- function(model, task) UseMethod("doubt_data")
-
-#' @export
-doubt_data.default <- function(model, task) NULL
-
-doubt_fit <- function(model, params, facts) UseMethod("doubt_fit")
-
-#' @export
-doubt_fit.default <- function(model, params, facts) invisible()
 
 # Short starts, the one start of the paper's algorithm, or where the user says.
 first_state <- function(task, start) {
@@ -292,8 +249,6 @@ inform_state <- function(task, state) {
   state$memory <- learn_selector(task$selector, task, state)
   state
 }
-
-has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
 # Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
 # another size latents have other numbers, and rows of other names are other data.
@@ -375,4 +330,17 @@ new_fit <- function(task, state, data) {
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")
+}
+
+# Parameters to begin with that do not have the model's shapes.
+check_start <- function(start, model, y) {
+  if (is.null(start)) return(invisible())
+  model <- nominal_model(model, y)
+  if (!inherits(start, "gps_fit")) {
+    check_params(model, start)
+  } else {
+    check_fit(start)
+    check_all_params(model, plus_no_intercept(model, start$params), "start")
+  }
+  invisible()
 }

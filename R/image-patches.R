@@ -133,16 +133,6 @@ check_image <- function(image, arg = "image") {
   unname(plain_double_matrix(image))
 }
 
-# Two whole numbers, of which the second may be left out where it is the same.
-check_pair <- function(x, arg, upper = rep(.Machine$integer.max, 2)) {
-  x <- plain_numbers(x)
-  if (!is.numeric(x) || !length(x) %in% 1:2) {
-    abort_value(x, arg, "one or two whole numbers (height, width)")
-  }
-  x <- rep_len(as.vector(x), 2)
-  vapply(1:2, function(axis) check_count(x[axis], arg, 1, upper[axis]), 1L)
-}
-
 # Height and width of patches, as given or as they tell.
 patch_size <- function(patches, size, image_dim) {
   n_axes <- length(dim(patches))

@@ -65,71 +65,6 @@ assign_components <- function(cosine, threshold) {
        matched = !is.na(permutation) & similarity >= threshold)
 }
 
-#' Share of the truly active latents that were selected
-#'
-#' The E-step can only find what the selection offers: this is the recall of the selection of a fit
-#' on its own data, when the truth is known.
-#'
-#' @param fit A fit, as made by [gps_fit()].
-#' @param latents True latents, n x H: a matrix of 0 and 1, such as `latents` of [simulate_bars()]
-#'   and [simulate_clusters()]. Column h belongs to component h of the fit, unless `truth` is given.
-#'   For models whose latents have locations a data frame with columns point, object, row and
-#'   column,
-#'   such as `latents` of [simulate_scenes()]; whole numbers from 1.
-#' @param within Tolerance of locations, for models whose latents have some: pixels along both axes
-#'   (cyclic), a number >= 0. For others it must be 0.
-#' @param truth NULL, or the true components as [match_components()] takes them: column h of
-#'   `latents` then belongs to the component of the fit that matches true component h, as `matched`
-#'   of match_components() has it. A true component that none matches counts as never selected.
-#' @param all_objects Models with locations only. FALSE: objects that no component matches are left
-#'   out of the count; TRUE: they count as never selected.
-#' @param ... nothing.
-#' @return A number in \[0, 1\]: of all pairs of a data point and a latent that is truly on, the
-#'   share in which the latent was selected for the point; NA where none is on.
-#' @examples
-#' set.seed(1)
-#' bars <- simulate_bars(200)
-#' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
-#'                control = gps_control(max_iter = 20, n_starts = 2))
-#' selection_recall(fit, bars$latents, truth = bars)
-#' @export
-selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(selection_recall)))
-  fit <- check_fit(fit)
-  within <- check_number(within, "within", lower = 0)
-  all_objects <- check_flag(all_objects, "all_objects")
-  need_slots(fit, "selection_recall()")
-  if (!is.null(fit$model$grid)) return(scene_recall(fit, latents, within, truth, all_objects))
-  if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
-  latents <- align_latents(check_matrix(latents, "latents"), fit, truth)
-  if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")
-  number <- if (is.null(truth)) {
-    seq_len(fit$model$n_latents)
-  } else {
-    match <- match_components(fit, truth)
-    ifelse(match$matched, match$permutation, NA)
-  }
-  if (nrow(latents) != fit$n_points || ncol(latents) != length(number)) {
-    abort_value(latents, "latents", sprintf("a matrix of %d x %d", fit$n_points, length(number)))
-  }
-  ones <- which(latents == 1, arr.ind = TRUE)
-  if (nrow(ones) == 0) return(NA_real_)
-  wanted <- number[ones[, 2]]
-  found <- colSums(fit$selected[, ones[, 1], drop = FALSE] == rep(wanted, each = fit$n_selected))
-  mean(!is.na(wanted) & found > 0)
-}
-
-# True latents with rows as the fit's data and columns as the true components where both have
-# names.
-align_latents <- function(latents, fit, truth) {
-  place <- match_columns(rownames(latents), fit$row_names, "latents", "the fit's data", "row")
-  if (!is.null(place)) latents <- latents[place, , drop = FALSE]
-  if (!is.null(truth)) {
-    latents <- pick_columns(latents, colnames(get_components(truth, "truth")), "latents", "`truth`")
-  }
-  unname(latents)
-}
-
 # The components of a fit, of a list of parameters or as they are: D x K, with their names.
 get_components <- function(x, arg) {
   components <- if (inherits(x, "gps_fit")) stats::coef(x) else x
@@ -141,14 +76,6 @@ get_components <- function(x, arg) {
     abort_value(x, arg, "a matrix with components in columns, or a fit or list with `W` or `mu`")
   }
   check_matrix(components, arg)
-}
-
-# Columns of length one; zero columns stay. The largest entry is divided out first: squares may
-# over- or underflow.
-unit_columns <- function(x) {
-  divide <- function(x, by) sweep(x, 2, ifelse(by > 0, by, 1), "/")
-  x <- divide(x, apply(abs(x), 2, max))
-  divide(x, sqrt(colSums(x^2)))
 }
 
 # Adjusted Rand index of two labellings of the same points (Hubert & Arabie 1985): 1 for equal

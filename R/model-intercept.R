@@ -97,3 +97,25 @@ warn_baseline <- function(task) {
   ), plain_number(mean(abs(moments$centre)), 3), plain_number(sqrt(moments$variance), 3),
   model_maker(task$model), model_maker(task$model)), class = "baseline")
 }
+
+# The squared error of a state is a difference of sums of squares, known to about 1e-15 of the
+# data's squares: a noise variance far below that would weigh rounding, and the bound would rise
+# with it.
+# With an intercept they are squares about it, and what is left of rounding is that of the products
+# W'y.
+lowest_sigma2 <- function(y, model = NULL) {
+  moments <- as_moments(y)
+  relative <- 1e-6 * variance_scale(moments)
+  rounding <- 1e-13 * if (has_intercept(model)) {
+    sqrt(moments$square) * sqrt(moments$variance)
+  } else {
+    moments$square
+  }
+  if (rounding > 1e4 * relative) {
+    gps_warn(sprintf(paste(
+      "The values of `y` are %s times as large as their spread, so that `sigma2` must stay above",
+      "%s, where rounding errors are small. Subtract the column means."
+    ), format(sqrt(rounding / relative / 1e-7), digits = 1), format(rounding, digits = 2)))
+  }
+  max(relative, rounding)
+}

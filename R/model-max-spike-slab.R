@@ -275,3 +275,12 @@ warn_negative <- function(what) {
     "intercept = TRUE, or model_spike_slab()."
   ), what), class = "negative")
 }
+
+# n x D: the largest strength[n, h] W[d, h] over h, at least zero.
+max_superposition <- function(strength, components) {
+  mean <- matrix(0, nrow(strength), nrow(components))
+  for (h in seq_len(ncol(components))) {
+    mean <- pmax(mean, tcrossprod(strength[, h], components[, h]))
+  }
+  mean
+}

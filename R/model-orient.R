@@ -30,22 +30,3 @@ flip_params <- function(params, usage, flip) {
   }
   params
 }
-
-# Slots in which these latents are on where they were off, which is everywhere that they were not
-# selected: there they take the places of the least probable of the others.
-flip_slots <- function(state, flip) {
-  for (latent in flip) {
-    held <- state$selected == latent
-    state$prob_on[held] <- 1 - state$prob_on[held]
-    if (!is.null(state$value)) state$value[held] <- 1 - state$value[held]
-    free <- array(!state$selected %in% flip, dim(state$selected))
-    worth <- ifelse(state$selected == 0, -1, ifelse(free, state$prob_on, 2))
-    slot <- max.col(-t(worth), ties.method = "first")
-    at <- cbind(slot, seq_along(slot))
-    at <- at[colSums(held) == 0 & worth[at] < 2, , drop = FALSE]
-    state$selected[at] <- latent
-    state$prob_on[at] <- 1
-    if (!is.null(state$value)) state$value[at] <- 1
-  }
-  relabel_slots(state, seq_len(max(state$selected)))
-}

@@ -96,3 +96,31 @@ check_range <- function(x, arg, lower, upper, is_open) {
     gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(lower), format(upper)))
   }
 }
+
+# Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
+# latent sum to one, and a gauge is none. `n_left`: of so many latents that are in the model.
+count_free <- function(model, n_left = model$n_latents) {
+  sizes <- dimension_sizes(model)
+  sizes[names(sizes) %in% c("latents", "probs") & sizes == model$n_latents] <- n_left
+  count <- vapply(model$params, function(axes) {
+    n <- unname(sizes[axes])
+    if (length(axes) > 1 && axes[1] == axes[2]) n[2] <- (n[2] + 1) / 2
+    prod(n)
+  }, 1)
+  sum(count) - sum(sizes[model$gauge]) -
+    (model$rule$min_active == 1 && model$rule$max_active == 1)
+}
+
+# Names of the data's columns on all axes that a model declares as "dims".
+name_params <- function(params, model, col_names) {
+  if (is.null(col_names)) return(params)
+  for (name in names(params)) {
+    axes <- model$params[[name]]
+    if (identical(axes, "dims")) {
+      names(params[[name]]) <- col_names
+    } else if ("dims" %in% axes) {
+      dimnames(params[[name]]) <- lapply(axes, function(axis) if (axis == "dims") col_names)
+    }
+  }
+  params
+}

@@ -285,3 +285,7 @@ format_model <- function(model) {
   settings <- paste(names(settings), "=", vapply(settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }
+
+has_ranking <- function(model) has_method(model, "gps_handcrafted")
+
+start_rows <- 2000L

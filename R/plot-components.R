@@ -1,9 +1,6 @@
 # Figures of components: images or a heat map of those of one fit; several fits beside the data and
 # the truth.
 
-# Most components in one figure.
-most_shown <- 100L
-
 draw_components <- function(fit) {
   values <- if (is.null(fit$params$W)) fit$params$mu else fit$params$W
   usage <- component_usage(fit) / fit$n_points
@@ -22,12 +19,6 @@ draw_components <- function(fit) {
     image_grid(values, size[1], size[2], titles = labels,
                main = paste0(kind, ", with the share of data points in which each is on"))
   })
-}
-
-percent <- function(share) {
-  shown <- sprintf("%.0f %%", 100 * share)
-  shown[share > 0 & share < 0.005] <- "<1 %"
-  shown
 }
 
 # Height and width of a component as an image, or NULL where it is none.
@@ -81,22 +72,6 @@ standardise_means <- function(params) {
   centre <- drop(mu %*% params$pi)
   spread <- sqrt(drop((within + (mu - centre)^2) %*% params$pi))
   (mu - centre) / spread
-}
-
-# A bar of colours on the right of the panel; `colours` makes them from values.
-draw_key <- function(range, colours) {
-  range <- widen(range)
-  usr <- graphics::par("usr")
-  width <- diff(usr[1:2]) / graphics::par("pin")[1]
-  left <- usr[2] + 0.15 * width
-  values <- seq(range[2], range[1], length.out = 101)
-  height <- usr[3] + c(0.15, 0.85) * (usr[4] - usr[3])
-  graphics::rasterImage(colours(matrix(values)), left, height[1], left + 0.15 * width, height[2],
-                        xpd = NA)
-  at <- pretty(range, 5)
-  at <- at[at >= range[1] & at <= range[2]]
-  place <- height[1] + (at - range[1]) / diff(range) * diff(height)
-  graphics::text(left + 0.2 * width, place, format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
 }
 
 # Data points, components of fits and true ones side by side, all in one order.

@@ -37,17 +37,6 @@ fade_each <- function(colours, alpha) {
   vapply(known, fade, "", alpha = alpha)[match(colours, known)]
 }
 
-most_probable_cluster <- function(fit) {
-  slots <- need_slots(fit, "The most probable cluster of each data point")
-  likeliest_latent(slots$selected, slots$prob_on)
-}
-
-# The selected latent with the largest probability, one a point, from slots x n.
-likeliest_latent <- function(selected, prob_on) {
-  slot <- max.col(t(prob_on), ties.method = "first")
-  selected[cbind(slot, seq_along(slot))]
-}
-
 # The two variables themselves, or the first two principal components of the data.
 choose_plane <- function(fit, y) {
   if (nrow(y) == 2) {

@@ -229,8 +229,30 @@ name_failure <- function(name, code) {
   })
 }
 
-# Posterior means of all latents, H x N, zero outside the selection: the targets of the next
-# regression.
-dense_targets <- function(state, n_latents) {
-  .Call(C_dense_targets, state$selected, state$prob_on, n_latents)
+# The data as a selector can use them: a matrix where it needs all at once. With a grid it regresses
+# in slots, by coefficients of each point over all others.
+selector_data <- function(y, selector, grid = NULL) {
+  what <- needs_whole(selector)
+  if (!is.null(grid) && inherits(selector, "gps_selector_gp")) {
+    what <- "selector_gp() for latents on a grid"
+  }
+  if (is.null(what)) y else whole_data(y, what)
+}
+
+# What of a selector needs all data at once, in words, or NULL.
+needs_whole <- function(selector) UseMethod("needs_whole")
+
+#' @export
+needs_whole.default <- function(selector) NULL
+
+#' @export
+needs_whole.gps_selector_gp <- function(selector) {
+  if (selector$method %in% c("exact", "divide")) {
+    sprintf("selector_gp() with `method` = \"%s\"", selector$method)
+  }
+}
+
+#' @export
+needs_whole.gps_selector_custom <- function(selector) {
+  if (!is.null(selector$learn)) "selector_custom() with `learn`"
 }

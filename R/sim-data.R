@@ -97,15 +97,6 @@ draw_bars <- function(size) {
   cbind(outer(row, seq_len(size), "=="), outer(column, seq_len(size), "==")) + 0
 }
 
-# n x D: the largest strength[n, h] W[d, h] over h, at least zero.
-max_superposition <- function(strength, components) {
-  mean <- matrix(0, nrow(strength), nrow(components))
-  for (h in seq_len(ncol(components))) {
-    mean <- pmax(mean, tcrossprod(strength[, h], components[, h]))
-  }
-  mean
-}
-
 # One number within bounds, or one for each `noun`.
 check_each <- function(x, arg, n, noun, ...) {
   if (!is.atomic(x) || !length(x) %in% c(1, n)) {

@@ -194,30 +194,3 @@ print.gps_objects <- function(x, ...) {
               if (dim[4] == 1) "" else "s", paste(unique(range(n_pixels)), collapse = " to ")))
   invisible(x)
 }
-
-#' Pictures of objects
-#'
-#' Draws all objects side by side, in their colours where they have three channels and in grey
-#' otherwise, with their names as titles where they have any. What does not belong to an object is
-#' pale blue. Values are cut off below 0, and scaled to at most 1 where any is larger.
-#'
-#' @param x Objects, as made by [scene_objects()] or [read_objects()].
-#' @param ... nothing; an unknown argument is an error that says which there are.
-#' @return The objects, invisibly.
-#' @examples
-#' set.seed(1)
-#' plot(scene_objects(8))
-#' @export
-plot.gps_objects <- function(x, ...) {
-  refuse_unknown(list(...), character())
-  objects <- check_objects(x, "x")
-  dim <- dim(objects$image)
-  # Pixels in columns of objects, then channels.
-  values <- aperm(objects$image, c(2, 3, 1, 4))
-  values <- matrix(pmax(values, 0) / max(1, values), ncol = dim[4])
-  if (dim[4] != 3) values <- matrix(rowMeans(values), nrow(values), 3)
-  colours <- ifelse(aperm(objects$mask, c(2, 3, 1)) == 1, grDevices::rgb(values), "#C6D3E3")
-  grey <- matrix(rowMeans(values), ncol = dim[1])
-  image_grid(grey, dim[2], dim[3], titles = objects$names, colours = matrix(colours, nrow(grey)))
-  invisible(x)
-}

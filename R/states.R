@@ -76,13 +76,6 @@ find_parents <- function(on) {
   parent
 }
 
-# Whole numbers up to 1e15 with all their digits.
-format_number <- function(n) {
-  is_large <- n >= 1e15
-  format(n, big.mark = ",", decimal.mark = ".", scientific = is_large,
-         digits = if (is_large) 3 else 15)
-}
-
 # "exact" sums over all states, "gibbs" samples them. "auto" sums where the model's log joint is
 # known for all states and there are not too many, and samples otherwise.
 resolve_method <- function(method, model, n_selected, max_active) {

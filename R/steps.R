@@ -161,10 +161,3 @@ fit_step <- function(selector, fit, y) {
   }
   list(task = task, state = inner, row_names = data$row_names)
 }
-
-check_columns <- function(y, model) {
-  if (n_dims(y) != model$n_dims) {
-    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
-                      n_dims(y)))
-  }
-}

@@ -1,0 +1,133 @@
+# The package's errors and warnings, and the words in them. Not all text that users give is valid in
+# the session's encoding, and R's own functions stop at what is not.
+
+# Which strings can be shown, compared and counted.
+is_text <- function(x) !is.na(x) & Encoding(x) != "bytes" & validEnc(x)
+
+# The same strings, with escapes for what cannot be shown.
+printable <- function(x) {
+  is_bad <- !is.na(x) & !is_text(x)
+  x[is_bad] <- encodeString(x[is_bad])
+  x
+}
+
+quoted <- function(x) dQuote(printable(as.character(x)), FALSE)
+
+# "`a`, `b` and `c`", in full however many there are.
+list_arguments <- function(names) {
+  shown <- sprintf("`%s`", names)
+  n <- length(shown)
+  if (n < 2) return(shown)
+  paste(paste(shown[-n], collapse = ", "), "and", shown[n])
+}
+
+error_classes <- c("argument", "model", "numeric", "data", "memory")
+
+# Raises an error of class gps_error_<class> (or of several classes) and gps_error. Further named
+# values travel in the condition.
+gps_abort <- function(message, class = "argument", ...) {
+  class <- match.arg(class, error_classes, several.ok = TRUE)
+  stop(errorCondition(printable(message), ..., class = c(paste0("gps_error_", class), "gps_error"),
+                      call = NULL))
+}
+
+# A warning of class gps_warning and, where it has one of its own, gps_warning_<class>.
+gps_warn <- function(message, ..., class = NULL) {
+  class <- c(if (!is.null(class)) paste0("gps_warning_", class), "gps_warning")
+  warning(warningCondition(printable(message), ..., class = class, call = NULL))
+}
+
+# A short description of a value for messages.
+describe_value <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.function(x)) return("a function")
+  if (inherits(x, "formula")) return("a formula")
+  if (is.language(x)) return("a piece of R code")
+  if (is.environment(x)) return("an environment")
+  if (is.object(x)) {
+    words <- describe_object(x)
+    if (!is.null(words)) return(words)
+  }
+  if (is.atomic(x) && length(x) == 1 && is.null(dim(x))) {
+    if (is.na(x)) return("NA")
+    if (is.character(x)) return(quoted(x))
+    return(format(x, digits = 6, decimal.mark = "."))
+  }
+  if (!is.null(dim(x))) {
+    return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
+  }
+  if (is.list(x)) return(sprintf("a list of length %d", length(x)))
+  sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x),
+          length(x))
+}
+
+# The same of what has a class; NULL where that says no more than the type.
+describe_object <- function(x) {
+  name <- class(x)[1]
+  if (is.data.frame(x)) {
+    return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
+  }
+  if (is.list(x) || isS4(x)) {
+    own <- grep("^gps?_", class(x), value = TRUE)
+    if (length(own) > 0) name <- own[length(own)]
+    size <- if (isS4(x) && !is.null(dim(x))) sprintf(" (%s)", paste(dim(x), collapse = " x "))
+    return(sprintf("an object of class %s%s", quoted(name), if (is.null(size)) "" else size))
+  }
+  if (!is.atomic(x) || inherits(x, c("table", "ts", "AsIs", "noquote"))) return(NULL)
+  size <- if (is.null(dim(x))) sprintf("vector of length %d", length(x)) else
+    sprintf("array (%s)", paste(dim(x), collapse = " x "))
+  sprintf("a%s %s %s", if (grepl("^[aeiou]", name)) "n" else "", printable(name), size)
+}
+
+abort_value <- function(x, arg, allowed) {
+  gps_abort(sprintf("`%s` must be %s, not %s.", arg, allowed, describe_value(x)))
+}
+
+# The choice nearest to a misspelt name, or NULL.
+nearest_name <- function(x, choices) {
+  if (!is.character(x) || length(x) != 1 || !is_text(x) || !nzchar(x)) return(NULL)
+  choices <- choices[is_text(choices)]
+  if (length(choices) == 0) return(NULL)
+  distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
+  if (min(distance) > max(2, nchar(x) %/% 3)) NULL else choices[which.min(distance)]
+}
+
+# Suggested packages are asked for by name where they are needed.
+require_package <- function(package, what) {
+  if (!requireNamespace(package, quietly = TRUE)) {
+    gps_abort(sprintf("%s needs the package %s: install.packages(%s).", what, package,
+                      dQuote(package, FALSE)))
+  }
+  invisible(TRUE)
+}
+
+shown_dim <- function(dim) paste(dim, collapse = " x ")
+
+format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
+
+plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
+
+# Whole numbers up to 1e15 with all their digits.
+format_number <- function(n) {
+  is_large <- n >= 1e15
+  format(n, big.mark = ",", decimal.mark = ".", scientific = is_large,
+         digits = if (is_large) 3 else 15)
+}
+
+# "column 2 (b) is", "columns 1, 2 and 3 are": at most six by name.
+column_words <- function(columns, names, verb = NULL) {
+  label <- as.character(columns)
+  if (is.null(names)) names <- character(max(columns))
+  is_named <- !is.na(names[columns]) & nzchar(names[columns])
+  label[is_named] <- sprintf("%s (%s)", label, quoted(names[columns]))[is_named]
+  paste(c(listed(label, "column"), if (length(columns) == 1) verb[1] else verb[2]),
+        collapse = " ")
+}
+
+# "cluster 1", "clusters 1, 2 and 3", "clusters 1, 2, 3, 4, 5, 6 and 12 more".
+listed <- function(label, noun) {
+  n <- length(label)
+  if (n == 1) return(paste(noun, label))
+  last <- if (n > 7) paste(n - 6, "more") else label[n]
+  paste0(noun, "s ", paste(label[seq_len(min(n - 1, 6))], collapse = ", "), " and ", last)
+}

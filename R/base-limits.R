@@ -1,0 +1,133 @@
+# What limits a fit: memory, time and threads.
+#
+# More than memory holds is refused before anything is made where that can be told from numbers,
+# else R's own error comes in the package's class, with what was asked for.
+#
+# What cuts work short is an interrupt, R's own time limit or that of a fit, and what the fit
+# returns then is its last complete E-step. Interrupts are suspended during a fit but in
+# until_cut(), which awaits them; the core asks for them and for the deadline while it is at work
+# (src/r_watch.c).
+
+# Refuses what could not be held, before anything is allocated. `args` names the arguments at fault.
+check_cells <- function(n_rows, n_cols, args) {
+  if (as.double(n_rows) * n_cols > .Machine$integer.max) {
+    gps_abort(sprintf("%s ask for %s x %s values; at most %d can be held at once.", args,
+                      format(n_rows), format(n_cols), .Machine$integer.max),
+              c("memory", "argument"))
+  }
+}
+
+# Evaluates `code`; where memory ends, an error of class gps_error_memory that says what was asked
+# for: a format of sprintf() and its values. Of several, the outermost says it.
+with_memory <- function(code, asked, ...) {
+  withCallingHandlers(code, error = function(condition) {
+    if (isTRUE(condition$is_outgrown)) condition <- condition$parent
+    if (inherits(condition, "gps_error") || !is_memory_error(condition)) return()
+    gps_abort(sprintf("%s: %s. There is not enough memory for that.", sprintf(asked, ...),
+                      conditionMessage(condition)), "memory", parent = condition,
+              is_outgrown = TRUE)
+  })
+}
+
+# R's errors of memory have no class; only their words tell them from others, up to the size.
+is_memory_error <- function(condition) {
+  if (inherits(condition, "gps_error")) return(inherits(condition, "gps_error_memory"))
+  words <- gettext(memory_words, domain = "R")
+  any(startsWith(conditionMessage(condition), sub("%.*", "", words)))
+}
+
+memory_words <- c(
+  "cannot allocate vector of size %0.1f Gb", "cannot allocate vector of size %0.1f Mb",
+  "cannot allocate vector of size %0.f Kb", "cannot allocate memory block of size %0.1f Gb",
+  "cannot allocate memory block of size %.0f", "cannot allocate vector of length %lld",
+  "vector memory limit of %0.1f Gb reached, see mem.maxVSize()",
+  "vector memory exhausted (limit reached?)", "memory exhausted (limit reached?)",
+  "vector is too large", "vector size specified is too large", "negative length vectors are not",
+  "allocMatrix: too many elements specified", "alloc3DArray: too many elements specified",
+  "could not allocate memory (%u Mb) in C function 'R_AllocStringBuffer'"
+)
+
+clock <- new.env(parent = emptyenv())
+clock$deadline <- Inf
+
+elapsed <- function() proc.time()[["elapsed"]]
+
+# Evaluates `code`, which ends in a condition where it is still at work at the deadline.
+with_deadline <- function(deadline, code) {
+  before <- clock$deadline
+  on.exit(clock$deadline <- before)
+  clock$deadline <- deadline
+  code
+}
+
+# Asked by the core, and between blocks of data.
+check_deadline <- function() {
+  if (elapsed() <= clock$deadline) return(invisible())
+  # Once: what is called on the way out is not cut short.
+  clock$deadline <- Inf
+  stop(errorCondition("The time limit is reached.", class = "gps_time_limit", call = NULL))
+}
+
+# The value of `code`, or what cut it short, of class gps_cut. The deadline is awaited, and where
+# there is a fit to return (`has_fit`) interrupts and R's own time limits: else these go on.
+until_cut <- function(deadline, has_fit, code) {
+  cut <- function(status) structure(list(status = status), class = "gps_cut")
+  limited <- function() {
+    tryCatch(allowInterrupts(with_deadline(deadline, code)),
+             gps_time_limit = function(condition) cut("time_limit"))
+  }
+  if (!has_fit) return(limited())
+  tryCatch(limited(), interrupt = function(condition) cut("interrupted"),
+           error = function(condition) {
+             if (is_time_limit(condition)) cut("interrupted") else stop(condition)
+           })
+}
+
+is_cut <- function(x) inherits(x, "gps_cut")
+
+# setTimeLimit() raises a plain error, which only its message tells from others.
+is_time_limit <- function(condition) {
+  messages <- c("reached elapsed time limit", "reached CPU time limit",
+                "reached session elapsed time limit", "reached session CPU time limit")
+  inherits(condition, "gps_time_limit") ||
+    conditionMessage(condition) %in% gettext(messages, domain = "R")
+}
+
+# A state whose work was cut short.
+cut_state <- function(state, cut) {
+  state$cut <- cut
+  state
+}
+
+# Whether there is a fit of all data points to return: the state, or a start before it, has a
+# complete E-step of them.
+has_fit <- function(task, state = NULL) {
+  isTRUE(task$has_fit) || !is.null(state$complete) && !isTRUE(task$is_part)
+}
+
+# A state without a complete E-step goes on until it has one.
+deadline_of <- function(task, state) if (is.null(state$complete)) Inf else task$deadline
+
+# The last complete E-step as the state's: parameters, slots and bound that belong together.
+take_complete <- function(state) {
+  state[names(state$complete)] <- state$complete
+  state
+}
+
+# Goes on with an interrupt that a fit has answered, where the user stopped more than the fit. What
+# is there already travels in the condition.
+raise_interrupt <- function(...) {
+  signalCondition(structure(class = c("interrupt", "condition"),
+                            list(message = "", call = NULL, ...)))
+  invokeRestart("abort")
+}
+
+# Threads to use now: what was asked, else the option, else all processors; capped by what this
+# process may have.
+resolve_threads <- function(n_threads) {
+  available <- .Call(C_max_threads)
+  limit <- tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
+  if (!limit %in% c("", "false")) available <- min(available, 2L)
+  if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
+  min(check_count(n_threads, "n_threads"), max(available, 1L))
+}

@@ -1,0 +1,121 @@
+# Runs of data points: everything that touches all of them is a map over blocks whose results add
+# up.
+
+n_points <- function(y) if (is_source(y)) y$n else ncol(y)
+
+n_dims <- function(y) if (is_source(y)) y$d else nrow(y)
+
+# Numbers that a block's data, or its array of latents x points, may take: memory of this size (16
+# MB) is used again, larger pieces would be fetched from the system for every block.
+block_doubles <- 2^21
+
+# Blocks of a power of two times 512 points, so that sums over blocks follow the same tree as the
+# sums over 512 points in C (src/blocks.h), whatever the size. `n_doubles`: numbers of each point.
+split_blocks <- function(n_points, n_doubles) {
+  size <- 512
+  while (size < n_points && 2 * size * n_doubles <= block_doubles) size <- 2 * size
+  offsets <- seq(0, n_points - 1, by = size)
+  lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
+}
+
+# A block of data points. `offset` is where it begins in slots and all else that is kept for each
+# point; `first_row` (0-based) is the number of its first point in the whole, which random streams
+# and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
+# open block of sparse data has its entries besides, one of new data the numbers of its points'
+# `streams`.
+new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
+                      streams = NULL) {
+  list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
+       entries = entries, streams = streams)
+}
+
+# The points from `offset` (0-based) on in a block.
+part_block <- function(block, offset, n_points) {
+  new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
+            block$entries, block$streams[offset + seq_len(n_points)])
+}
+
+# Where a block's points are in slots.
+block_columns <- function(block) block$offset + seq_len(block$n_points)
+
+# list(task, block) in which `y` is a matrix that has the block's points.
+open_block <- function(task, block) {
+  source <- task$y
+  if (!is_source(source)) return(list(task = task, block = block))
+  from <- block$y_offset + 1
+  to <- block$y_offset + block$n_points
+  task$y <- read_ranges(source, from, to)
+  block["entries"] <- list(sparse_entries(source, from, to))
+  block$y_offset <- 0
+  list(task = task, block = block)
+}
+
+# The values of `use(task, block)` for all opened blocks.
+map_blocks <- function(task, use) {
+  lapply(task$blocks, function(block) {
+    check_deadline()
+    open <- open_block(task, block)
+    use(open$task, open$block)
+  })
+}
+
+# The points of an open block, D x n.
+block_data <- function(y, block) {
+  if (block$n_points == ncol(y)) return(y)
+  y[, block$y_offset + seq_len(block$n_points), drop = FALSE]
+}
+
+# Some data points, D x rows, in any order. From a source, neighbours are read together.
+rows_data <- function(y, rows) {
+  if (!is_source(y)) return(y[, rows, drop = FALSE])
+  sorted <- sort(unique(rows))
+  longest <- max(1, block_doubles %/% y$d)
+  begins <- c(TRUE, diff(sorted) != 1)
+  place <- seq_along(sorted) - which(begins)[cumsum(begins)]
+  first <- which(place %% longest == 0)
+  found <- read_ranges(y, sorted[first], sorted[c(first[-1] - 1, length(sorted))])
+  if (identical(sorted, rows)) found else found[, match(rows, sorted), drop = FALSE]
+}
+
+# Most numbers that a source is read as a whole for.
+most_whole <- 2^25
+
+is_small_source <- function(y) !is_source(y) || as.double(y$n) * y$d <= most_whole
+
+# All data points, D x N, for `what` that cannot do with less.
+whole_data <- function(y, what) {
+  if (!is_source(y)) return(y)
+  if (!is_small_source(y)) {
+    gps_abort(sprintf(paste(
+      "%s needs all data at once, but a source of %d x %d numbers is read as a whole only up to",
+      "%s. What reads block by block: the selectors selector_handcrafted(), selector_full(),",
+      "selector_random(), selector_custom() without `learn`, and selector_gp() with `method`",
+    "\"ichol\", \"inducing\" or \"fourier\"."
+    ), what, y$n, y$d, format_number(most_whole)))
+  }
+  rows_data(y, seq_len(y$n))
+}
+
+# Sum of statistics over blocks by the tree of src/blocks.h: equal sizes pair up, the rest is added
+# from the right.
+fold_parts <- function(parts) {
+  add <- function(left, right) Map(`+`, left, right)
+  level <- list()
+  for (part in parts) {
+    k <- 1
+    while (k <= length(level) && !is.null(level[[k]])) {
+      part <- add(level[[k]], part)
+      level[k] <- list(NULL)
+      k <- k + 1
+    }
+    level[k] <- list(part)
+  }
+  full <- level[!vapply(level, is.null, NA)]
+  Reduce(function(right, left) add(left, right), full)
+}
+
+# W'y of an open block, H x n.
+project_block <- function(w, y, block) {
+  if (is.null(block$entries)) return(crossprod(w, block_data(y, block)))
+  .Call(C_project, w, block)
+}

@@ -1,0 +1,51 @@
+# What is where in images, of fits of models whose latents have places.
+
+component_probs <- function(fit) {
+  slots <- need_slots(fit, "The probabilities of the fit's own data points")
+  with_memory(name_rows(scatter_choices(slots$selected, slots$prob_on, fit$model), fit$row_names),
+              "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
+              plural(fit$n_points, "data point"))
+}
+
+# Selected latents n x slots; with locations n x slots x (component, row, column).
+shape_selected <- function(selected, model, row_names) {
+  if (is.null(model$grid)) return(name_rows(selected, row_names))
+  array(as.integer(unlist(locate_latents(model, selected))), c(dim(selected), 3),
+        list(row_names, NULL, c("component", "row", "column")))
+}
+
+# An error where `what` needs components with locations and the fit has none.
+check_locations <- function(fit, what) {
+  if (is.null(fit$model$grid)) {
+    gps_abort(paste(what, "is for models whose components have locations."))
+  }
+}
+
+# Predictions of what is where: `task` has new data, `state` slots or none.
+scene_predictors <- list(
+  objects = function(task, state, row_names) {
+    parts <- map_blocks(task, function(task, block) {
+      result <- infer_block(task, state, block, c("prob", "draws"))
+      list_objects(task$model, result, best_slots(result, task), block)
+    })
+    do.call(rbind, parts)
+  },
+  segmentation = function(task, state, row_names) {
+    maps <- map_blocks(task, function(task, block) {
+      result <- infer_block(task, state, block, c("prob", "draws"))
+      segment_block(task, state$params, result, best_slots(result, task), block)
+    })
+    maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, n_points(task$y)))
+    dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
+    array(aperm(maps, c(3, 1, 2)), c(n_points(task$y), task$model$grid), dimnames)
+  }
+)
+
+# What is on in the most probable states: one row an object.
+list_objects <- function(model, result, on, block) {
+  at <- which(on > 0 & result$selected > 0, arr.ind = TRUE)
+  place <- locate_latents(model, result$selected[at])
+  data.frame(point = as.integer(block_columns(block)[at[, 2]]),
+             component = place$component, row = place$row, column = place$column,
+             prob = result$prob_on[at])
+}
