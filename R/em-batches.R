@@ -284,8 +284,10 @@ warn_batches <- function(task) {
 # Above so many times the first step that its points allow, a batch was seen to lose components.
 most_excess <- 2
 
-# One pass over the data in batches, in random order.
+# One pass over the data in batches, in random order, with its row of the trace. One that was cut
+# short before its first update has none.
 em_epoch <- function(task, state) {
+  began <- elapsed()
   if (is.null(state$batches)) {
     begun <- until_cut(Inf, has_fit(task, state), begin_running(task, begin_batches(task, state)))
     if (is_cut(begun)) return(cut_state(state, begun))
@@ -313,7 +315,7 @@ em_epoch <- function(task, state) {
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])
   state$evaluations <- totals[3]
-  state
+  end_step(task, state, began)
 }
 
 # An update, or what cut it short: those before it count.

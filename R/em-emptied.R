@@ -52,13 +52,13 @@ best_without <- function(task, state, inputs, y, latents) {
 # the loss is not known before: those are tried whose loss is small beside that of others, too.
 # The bound falls a little, which a monotone fit must not. Slots drawn at random would hold the
 # others more often without a latent, however much that is needed: none leaves then.
-emptying_moves <- function(task, state, cost) {
+emptying_moves <- function(task, state, cost, n_most) {
   left <- setdiff(seq_along(cost), emptied_latents(task$model, state$params))
   if (!can_empty(task$model) || length(left) < 2 || task$control$monotone) return(list())
   if (inherits(task$selector, "gps_selector_random")) return(list())
   limit <- max(4 * latent_price(task), trial_loss * max(cost))
   tried <- left[order(cost[left])]
-  tried <- utils::head(tried[cost[tried] < limit], trial_moves)
+  tried <- utils::head(tried[cost[tried] < limit], n_most)
   lapply(tried, function(h) {
     list(params = empty_params(state$params, h), latents = integer(), emptied = h,
          event = "emptied")

@@ -33,7 +33,7 @@ screen_new <- function(task, given) {
 }
 
 select_new <- function(task, state, block, inputs) {
-  if (task$n_selected == task$model$n_latents) return(select_block(task, state, block, inputs))
+  if (task$n_selected == task$model$n_latents) return(select_latents(task, state, block, inputs))
   if (task$is_before_rounds) return(select_new_once(task, state, block, inputs))
   select_in_parts(task, state, block, inputs, select_new_part)
 }
@@ -148,15 +148,15 @@ judging_start <- 1L
 select_new_once <- function(task, state, block, inputs) {
   screen <- task$selector$screen
   if (is.null(screen) || !screen$keep || is.null(task$model$grid)) {
-    return(select_block(task, state, block, inputs))
+    return(select_latents(task, state, block, inputs))
   }
   first <- task
   if (is.null(screen$propose)) {
     first$selector$screen$propose <- wide_for_slot * as.integer(task$n_selected)
   }
-  selected <- select_block(first, state, block, inputs)
+  selected <- select_latents(first, state, block, inputs)
   state$selected <- selected
   block$offset <- 0
-  again <- select_block(task, state, block, inputs)
+  again <- select_latents(task, state, block, inputs)
   structure(again, n_gains = sum(attr(selected, "n_gains"), attr(again, "n_gains")))
 }

@@ -349,3 +349,16 @@ expectations <- function(fit) {
   fit <- check_fit(fit)
   component_probs(fit)
 }
+
+# Whether a sampled fit ended while its bound went up and down, rather than up.
+ended_swinging <- function(fit) {
+  trace <- utils::tail(fit$trace, 2 * settle_window)
+  if (fit$method != "gibbs" || !is.null(fit$control$batch_size) || fit$status == "converged" ||
+      nrow(trace) < 2 * settle_window || any(trace$explore > 0)) return(FALSE)
+  has_settled(trace$bound, 1e-12, TRUE) && is_swinging(trace$bound, trace$bound_error, fit$n_points)
+}
+
+describe_iterations <- function(fit) {
+  paste0(plural(fit$n_iter, "iteration"), if (ended_swinging(fit))
+    ", its bound going up and down by more than its error")
+}

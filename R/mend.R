@@ -11,29 +11,12 @@ trial_moves <- 3L
 least_promise <- 0.1
 least_gain <- 8e-5
 
-# Bounds are flat when the mean of the last four exceeds that of the four before by less than this
-# many nats a number. A fit may end only when they have settled far more finely.
-flat_window <- 4L
-flat_tol <- 8e-4
-
-# Numbers that the data have: a bound is a sum over points and dimensions.
-n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)
-
 is_mend_due <- function(task, state) {
   if (!task$control$mend || !is.null(task$batches)) return(FALSE)
   if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
   n_failed <- length(state$mended_at)
   if (!is_flat(task, state, flat_factor^n_failed)) return(FALSE)
   n_failed == 0 || is_elsewhere(task, state)
-}
-
-# Whether bounds are flat, or so many times flatter than that.
-is_flat <- function(task, state, factor = 1) {
-  n <- length(state$bounds)
-  if (n < 2 * flat_window) return(FALSE)
-  recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
-  before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
-  recent - before <= flat_tol / factor * n_numbers(task)
 }
 
 # A round may fail because the fit has not come to rest, so that there are two more where it has
@@ -181,17 +164,6 @@ insert_step <- function(task, state, latents) {
   step_given(task, state, insert_latents(state$selected, state$prob_on, latents))
 }
 
-# An iteration with given slots, where they explain a point better than its own.
-step_given <- function(task, state, slots) {
-  is_polishing <- state$is_polishing
-  state$is_polishing <- TRUE
-  state$given <- slots
-  state <- em_step(task, state)
-  state["given"] <- list(NULL)
-  state$is_polishing <- is_polishing
-  state
-}
-
 # Slots with `latents` in them, each in place of the least probable of the others where it was not
 # selected.
 insert_latents <- function(selected, prob_on, latents) {
@@ -248,7 +220,7 @@ find_moves.default <- function(task, state) {
   value <- dense_targets(latent, model$n_latents) * (on > 0.5)
   leaver <- find_leaver(task, state, result, on)
   others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
-  c(emptying_moves(task, state, leaver$costs), utils::head(others, trial_moves))
+  c(emptying_moves(task, state, leaver$costs, trial_moves), utils::head(others, trial_moves))
 }
 
 # The component that the fit could best do without: list(from, cost, params), with what the bound

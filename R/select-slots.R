@@ -2,16 +2,24 @@
 # two.
 
 # selected [n_selected x n] of one block, slots in ascending latent order, 0 = empty at the end.
-# `affinity` [H x n]; NULL ranks nothing, so that all latents tie. A state with `given` slots has
-# them instead (mend.R).
-select_block <- function(task, state, block, inputs) {
+# `rank` gives the affinities of a part of it, see rank_latents(). A state with `given` slots has
+# them instead (step_given()).
+select_latents <- function(task, state, block, inputs, rank = rank_latents(task, state)) {
   n_latents <- task$model$n_latents
   if (task$n_selected == n_latents) {
     left <- setdiff(seq_len(n_latents), emptied_inputs(inputs))
     return(matrix(fill_up(left, n_latents), n_latents, block$n_points))
   }
   if (!is.null(state$given)) return(block_slots(state$given, block))
-  select_in_parts(task, state, block, inputs, select_part)
+  select_in_parts(task, state, block, inputs, function(task, state, part, inputs) {
+    select_ranked(task, state, part, inputs, rank(part, inputs))
+  })
+}
+
+# The ranking by the task's selector: a function of a part of a block, and of what the model has
+# prepared for it, that gives affinities [H x n]; NULL ranks nothing, so that all latents tie.
+rank_latents <- function(task, state) {
+  function(part, inputs) block_affinity(task$selector, task, state, part, inputs)
 }
 
 # What `select` selects, from parts of a block whose affinities are not too many.
@@ -29,11 +37,6 @@ select_in_parts <- function(task, state, block, inputs, select) {
 # Numbers that the affinities of a part of a block may take: memory of this size (16 MB) is used
 # again, larger pieces would be fetched from the system for every block.
 affinity_doubles <- 2^21
-
-select_part <- function(task, state, block, inputs) {
-  affinity <- block_affinity(task$selector, task, state, block, inputs)
-  select_ranked(task, state, block, inputs, affinity)
-}
 
 select_ranked <- function(task, state, block, inputs, affinity) {
   n_latents <- task$model$n_latents

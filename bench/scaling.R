@@ -78,7 +78,7 @@ learned_stages <- function(work, keep) {
   blocks <- lapply(task$blocks, function(block) {
     inputs <- engine$block_inputs(task$model, state$params, task$y, block)
     state$view <- engine$block_view(task$selector, task, state, block)
-    selected <- engine$select_block(task, state, block, inputs)
+    selected <- engine$select_latents(task, state, block, inputs)
     attr(selected, "n_gains") <- NULL
     list(block = block, inputs = inputs, state = state, selected = selected,
          result = c(list(selected = selected), run_estep(task, block, inputs, selected)))
@@ -90,7 +90,7 @@ learned_stages <- function(work, keep) {
       engine$block_view(task$selector, task, state, part$block)
     }),
     "selection: affinities and the best" = over(function(part) {
-      engine$select_block(task, part$state, part$block, part$inputs)
+      engine$select_latents(task, part$state, part$block, part$inputs)
     }),
     "selection: sums" = over(function(part) {
       engine$block_sums(task, state, part$state$view, part$result)

@@ -19,7 +19,7 @@ start_work <- function(engine, y, model, selector, n_selected, max_active = NULL
   block <- task$blocks[[1]]
   inputs <- engine$block_inputs(task$model, state$params, task$y, block)
   state$view <- engine$block_view(task$selector, task, state, block)
-  selected <- engine$select_block(task, state, block, inputs)
+  selected <- engine$select_latents(task, state, block, inputs)
   list(task = task, state = state, block = block, inputs = inputs, selected = selected,
        chain = engine$block_chain(task, state, block, selected))
 }
@@ -35,7 +35,7 @@ stage_codes <- function(engine, work) {
   mstep <- if (is.null(engine$mstep_model)) engine$gps_mstep else engine$mstep_model
   list(
     prepare = function() engine$block_inputs(task$model, work$state$params, task$y, work$block),
-    select = function() engine$select_block(task, work$state, work$block, work$inputs),
+    select = function() engine$select_latents(task, work$state, work$block, work$inputs),
     estep = estep,
     mstep = function() mstep(task$model, work$state$params, stats),
     "whole iteration" = function() engine$em_step(task, work$state)

@@ -280,7 +280,7 @@ time_table <- function(set) {
   }
   select <- function(task, state) {
     over_blocks(task, function(block) {
-      engine$select_block(task, state, block, inputs(task, block))
+      engine$select_latents(task, state, block, inputs(task, block))
     })
   }
   raw <- task

@@ -7,8 +7,8 @@ cpu_seconds <- function() sum(proc.time()[c("user.self", "sys.self")])
 watch_iterations <- function(code, clock = function() 0) {
   seen <- list()
   watch <- function() seen[[length(seen) + 1]] <<- c(cpu = cpu_seconds(), clock = clock())
-  suppressMessages(trace("em_step", exit = bquote((.(watch))()), where = engine, print = FALSE))
-  on.exit(suppressMessages(untrace("em_step", where = engine)))
+  suppressMessages(trace("end_step", exit = bquote((.(watch))()), where = engine, print = FALSE))
+  on.exit(suppressMessages(untrace("end_step", where = engine)))
   force(code)
   do.call(rbind, seen)
 }

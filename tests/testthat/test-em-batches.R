@@ -20,7 +20,7 @@ test_that("one batch of all points and steps of 1 are EM", {
   a <- b <- first
   for (iteration in 1:5) {
     a <- em_step(whole, a)
-    b <- em_step(batched, b)
+    b <- em_epoch(batched, b)
   }
   expect_near(b$params$W, a$params$W, 1e-12)
   expect_near(b$bound, a$bound, 1e-12)
@@ -33,10 +33,10 @@ test_that("the same holds for a learned selection, whose posterior is then that 
   whole["batches"] <- list(NULL)
   state <- em_step(whole, begin_state(whole, 1))
   a <- em_step(whole, state)
-  b <- em_step(batched, state)
+  b <- em_epoch(batched, state)
   expect_near(b$memory$cross, a$memory$cross, 1e-10)
   expect_near(b$memory$prepared$transform, a$memory$prepared$transform, 1e-9)
-  expect_near(em_step(batched, b)$bound, em_step(whole, a)$bound, 1e-8)
+  expect_near(em_epoch(batched, b)$bound, em_step(whole, a)$bound, 1e-8)
 })
 
 test_that("statistics are averaged by the step sizes", {
@@ -235,10 +235,10 @@ test_that("more updates than an integer holds are a limit as any", {
 
 test_that("a pass that is cut before its first update leaves no trace", {
   task <- batch_task_of(selector_handcrafted(), 200)
-  state <- em_step(task, begin_state(task, 1))
+  state <- em_epoch(task, begin_state(task, 1))
   interrupt <- structure(list(), class = c("interrupt", "condition"))
   task$control$step <- function(n) signalCondition(interrupt)
-  cut <- em_step(task, state)
+  cut <- em_epoch(task, state)
   expect_identical(cut$cut$status, "interrupted")
   expect_identical(cut[c("trace", "bounds")], state[c("trace", "bounds")])
 })

@@ -1,0 +1,192 @@
+# Algorithm 1 of the paper: one EM iteration with selection, state in, state out.
+
+# Rank, select, infer: the E-step of a block of data points. Prepared first: what the model prepares
+# for it (W'y) also serves the hand-crafted ranking and the screening. The ranking is asked for in
+# parts, since the affinities of all latents for all points of a block may be too many.
+expect_block <- function(task, state, block, want) {
+  state$view <- block_view(task$selector, task, state, block)
+  inputs <- block_inputs(task$model, state$params, task$y, block)
+  rank <- rank_latents(task, state)
+  selected <- select_latents(task, state, block, inputs, rank)
+  infer_latents(task, state, block, inputs, selected, want)
+}
+
+# Maximise, mend, learn: the parameters that explain the data best by this E-step, and the selection
+# for the next one.
+improve <- function(task, state) {
+  state <- maximise(task, state)
+  state <- mend_params(task, state)
+  learn(task, state)
+}
+
+# One iteration. `part` evaluates the E-step, and what follows it: a fit may be cut short in each.
+em_update <- function(task, state, part = function(before, code) code) {
+  expected <- part(state, infer(task, state))
+  part(expected, improve(task, expected))
+}
+
+# An iteration with its row of the trace.
+em_step <- function(task, state) {
+  began <- elapsed()
+  end_step(task, em_update(task, state), began)
+}
+
+end_step <- function(task, state, began) {
+  state$bounds <- c(state$bounds, state$bound)
+  row <- trace_row(task, state, elapsed() - began)
+  state$trace[[length(state$trace) + 1]] <- row
+  state
+}
+
+# The E-step of all points of the task, in one pass. What belongs together from here on, whatever
+# cuts the fit short, is `complete`.
+infer <- function(task, state) {
+  state$iteration <- state$iteration + 1L
+  state <- set_schedule(task, state)
+  result <- pass(task, state)
+  if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
+    state$kept_share <- kept_share(state$selected, result)
+  }
+  state[inferred] <- result[inferred]
+  state$may_rest <- FALSE
+  state$stats <- result$stats
+  state["events"] <- list(NULL)
+  state$complete <- c(state[inferred], list(params = state$params, memory = state$memory))
+  state
+}
+
+# What a state takes over from a pass. `value` is there where states are sampled, `sums` where the
+# selector learns from sums over blocks.
+inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluations", "sums")
+
+# list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points
+# at the state's parameters; `evaluations` is how many gains of the model screening computed.
+pass <- function(task, state, want = "stats") {
+  join_parts(map_blocks(task, function(task, block) expect_block(task, state, block, want)))
+}
+
+# The posterior of a block's points over the states of their selected latents, and what their
+# expectations add to the sums that a selector learns from.
+infer_latents <- function(task, state, block, inputs, selected, want) {
+  evaluations <- attr(selected, "n_gains")
+  attr(selected, "n_gains") <- NULL
+  is_choosy <- task$control$monotone || state$is_polishing
+  if (is_choosy && !is.null(state$selected) && task$method == "exact") {
+    selected <- keep_better(task, state, block, inputs, selected)
+  }
+  estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
+                     beta = state$beta, iteration = state$iteration,
+                     chain = block_chain(task, state, block, selected))
+  result <- c(list(selected = selected, evaluations = evaluations), estep)
+  result$sums <- block_sums(task, state, state$view, result)
+  result
+}
+
+# Point by point the selection, last iteration's or the new one, that explains the point better: the
+# bound cannot fall. Not for sampled states: the larger of two noisy estimates would win, and the
+# bound creep up on noise.
+keep_better <- function(task, state, block, inputs, selected) {
+  last <- block_slots(state$selected, block)
+  evidence <- function(slots) {
+    run_estep(task$model, inputs, task$y, block, slots, task$states, task$n_threads, character(),
+              beta = state$beta)$log_evidence
+  }
+  better <- evidence(last) > evidence(selected)
+  selected[, better] <- last[, better]
+  selected
+}
+
+# Log evidence of a block's points with these slots; where states are sampled, by new chains of one
+# start's streams.
+slots_evidence <- function(task, state, inputs, y, block, slots, start) {
+  chain <- if (task$method == "gibbs") new_chain(task$sweeps, task$seed, start, NULL, slots)
+  run_estep(task$model, inputs, y, block, slots, task$states, task$n_threads, character(),
+            iteration = state$iteration, chain = chain)$log_evidence
+}
+
+# The chains of a block, each where the last iteration left it; NULL where states are summed over.
+block_chain <- function(task, state, block, selected) {
+  if (task$method == "exact") return(NULL)
+  value <- if (!is.null(state$value)) {
+    carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
+  }
+  chain <- new_chain(task$sweeps, task$seed, state$start, value, selected,
+                     is_last = isTRUE(state$is_last))
+  # Fits of before 0.3.0 predict by chains that were compared with none.
+  if (isTRUE(task$is_before_rounds)) chain$n_new <- 0L
+  chain
+}
+
+# The M-step, by the statistics of all points: in batches running averages stand for them.
+maximise <- function(task, state) {
+  state$running <- blend_stats(task, state, state$stats)
+  state["stats"] <- list(NULL)
+  maximised <- mstep_model(task$model, state$params, state$running)
+  state$params <- maximised$params
+  state$events <- maximised$events
+  state
+}
+
+# The model's own repairs of its parameters. What they need of the data is in `progress`: `before`
+# are the parameters before the M-step, `notes` is what they said last time.
+mend_params <- function(task, state) {
+  progress <- c(state[c("selected", "prob_on", "bound", "iteration", "is_early", "is_polishing",
+                        "notes")],
+                list(y = task$y, n_threads = task$n_threads, seed = task$seed,
+                     is_monotone = task$control$monotone, is_batch = !is.null(task$batch_scale),
+                     before = state$complete$params))
+  mended <- mend_model(task$model, state$params, state$running, progress)
+  state$events <- c(state$events, mended$events)
+  state <- take_units(task, state, mended$rescale)
+  state$running <- settle_stats(task$model, state$running)
+  raise_noise(task, take_mended(state, mended))
+}
+
+take_mended <- function(state, mended) {
+  state$params <- mended$params
+  if (!is.null(mended$rescale) && !is.null(state$value)) {
+    state <- rescale_values(state, mended$rescale)
+  }
+  if (!is.null(mended$flip)) state <- flip_slots(state, mended$flip)
+  if (!is.null(mended$relabel)) state <- relabel_slots(state, mended$relabel)
+  if (!is.null(mended$labels)) state <- add_labels(state, mended$labels)
+  is_moved <- !is.null(mended$flip) || !is.null(mended$relabel) || !is.null(mended$labels)
+  if (is_moved) state["sums"] <- list(NULL)
+  state$is_moved <- is_moved
+  state["notes"] <- list(mended$notes)
+  state
+}
+
+# What the selector learns of the E-step, for the next ranking. It belongs to that E-step, whose
+# sums are in there.
+learn <- function(task, state) {
+  state$memory <- learn_selector(task$selector, task, state)
+  state$events <- c(state$events, refit_skipped = sum(state$memory$skipped))
+  state$complete["memory"] <- list(state$memory)
+  state$complete["sums"] <- list(NULL)
+  state
+}
+
+# An iteration with given slots, where they explain a point better than its own.
+step_given <- function(task, state, slots) {
+  is_polishing <- state$is_polishing
+  state$is_polishing <- TRUE
+  state$given <- slots
+  state <- em_step(task, state)
+  state["given"] <- list(NULL)
+  state$is_polishing <- is_polishing
+  state
+}
+
+trace_row <- function(task, state, seconds, events = state$events) {
+  memory <- state$memory
+  acted <- events[events > 0]
+  list(start = state$start, iteration = state$iteration, bound = state$bound,
+       bound_error = state$bound_error, temperature = 1 / state$beta, explore = state$explore,
+       refit = isTRUE(memory$refit),
+       jitter = if (is.null(memory$prepared$jitter)) 0 else memory$prepared$jitter,
+       events = if (length(acted) == 0) "" else
+         paste(names(acted), acted, sep = " ", collapse = ", "),
+       evaluations = sum(state$evaluations) / n_points(task$y),
+       seconds = seconds)
+}
