@@ -29,7 +29,8 @@ group_turns <- function(params, value) {
 # Sets of three latents and more that are on together more often than chance has it, by single
 # linkage: as the least correlation falls, groups grow together, and each that there ever is counts.
 linked_groups <- function(on) {
-  often <- which(rowSums(on) >= turn_points & rowSums(!on) >= turn_points)
+  least <- least_turned(ncol(on))
+  often <- which(rowSums(on) >= least & rowSums(!on) >= least)
   if (length(often) < 3) return(list())
   link <- stats::cor(t(on[often, , drop = FALSE] + 0))
   tree <- stats::hclust(stats::as.dist(1 - link), "single")
@@ -63,7 +64,7 @@ turn_group <- function(params, value, group) {
   misfit <- turned^2 * (colSums(turned_w^2) / (2 * params$sigma2))
   before <- value^2 * (colSums(w^2) / (2 * params$sigma2))
   gain <- sum(pmin(before, saving)) - sum(pmin(misfit, saving))
-  if (gain <= turn_points * saving) return(NULL)
+  if (gain <= least_turned(n_points) * saving) return(NULL)
   slabs <- lapply(seq_along(group), function(k) slab_of(turned[k, misfit[k, ] > saving]))
   if (any(vapply(slabs, is.null, NA))) return(NULL)
   size <- vapply(slabs, `[[`, 1, "size")

@@ -2,10 +2,14 @@
 # free, each point of either true component is explained by both, whose values then lie on a line.
 # The move turns the two components onto the two lines on which most points lie.
 
-# Directions tried, pairs looked at for each latent, and points that a turn must be of use to.
+# Directions tried, and pairs looked at for each latent.
 turn_angles <- 90L
 turn_pairs <- 2L
-turn_points <- 8L
+
+# Points that a turn must be of use to, of so many. Of few data points only a few tell a mixture of
+# two components from one of them: a limit that does not fall with their number would leave none to
+# be tried. The bound decides.
+least_turned <- function(n_points) min(8, n_points / 250)
 
 # Moves that turn pairs and groups, best first. `value` [H x N] are posterior means, 0 where off.
 turning_moves <- function(params, value) {
@@ -22,7 +26,7 @@ turning_moves <- function(params, value) {
 frequent_pairs <- function(on) {
   count <- tcrossprod(on + 0)
   excess <- count - tcrossprod(rowSums(on)) / ncol(on)
-  excess[lower.tri(excess, diag = TRUE) | count < turn_points] <- 0
+  excess[lower.tri(excess, diag = TRUE) | count < least_turned(ncol(on))] <- 0
   ranked <- utils::head(order(-excess), turn_pairs * nrow(on))
   arrayInd(ranked[excess[ranked] > 0], dim(excess))
 }
@@ -42,7 +46,7 @@ turn_pair <- function(params, value, pair) {
   gain <- pmax(saving - distance / (2 * params$sigma2), 0)
   best <- best_columns(gain)
   rise <- sum(pmax(gain[, best[1]], gain[, best[2]])) - sum(pmax(gain[, 1], gain[, 2]))
-  if (rise <= turn_points * saving) return(NULL)
+  if (rise <= least_turned(ncol(value)) * saving) return(NULL)
   nearer <- ifelse(gain[, best[1]] >= gain[, best[2]], 1, 2)
   nearer[pmax(gain[, best[1]], gain[, best[2]]) == 0] <- 0
   axes <- lapply(1:2, function(k) fit_line(x[, nearer == k, drop = FALSE]))

@@ -52,7 +52,8 @@ test_that("turns come best first and for pairs that are on together too often", 
   expect_true(all(frequent_pairs(on)[, 1] < frequent_pairs(on)[, 2]))
   # 1 and 3, as 3 and 4, are on together as often as chance has it.
   expect_identical(frequent_pairs(on)[-1, ], rbind(c(1L, 4L), c(2L, 4L)))
-  expect_identical(nrow(frequent_pairs(on[, 1:7])), 0L)
+  # Chance is all that there is where two are on throughout and one is not on at all.
+  expect_identical(nrow(frequent_pairs(on[c(1:3, 3), 1:7] & c(TRUE, TRUE, TRUE, FALSE))), 0L)
 
   near <- turned_problem(0.7)
   params <- near$params
@@ -88,6 +89,38 @@ test_that("a line through values has unit mean square along it", {
   expect_identical(line$n, 3L)
   expect_null(fit_line(x[, 1, drop = FALSE]))
   expect_null(fit_line(0 * x))
+})
+
+test_that("a turn is tried for the use of a share of few points, and of no more than 8 of many", {
+  expect_identical(vapply(c(2000, 1e6), least_turned, 1), c(8, 8))
+  for (n in c(9, 24, 60)) {
+    problem <- turned_problem(0.7, n)
+    turn <- turn_pair(problem$params, problem$value, 1:2)
+    order <- if (abs(turn$w[1, 1]) > abs(turn$w[2, 1])) 1:2 else 2:1
+    expect_gt(min(cosines(turn$w[, order], problem$true_w)), 0.999)
+  }
+  # Latents that are on together in four of twelve points.
+  one <- rep(c(TRUE, TRUE, FALSE), 4)
+  two <- rep(c(TRUE, FALSE, TRUE), 4)
+  expect_identical(frequent_pairs(rbind(one, two, one & two)), rbind(c(1L, 3L), c(2L, 3L)))
+})
+
+# Components with half of a neighbour in them: its values make up for that, so that EM stays there.
+test_that("mixed components end at the bound of the truth on few data points, too", {
+  for (n in c(60, 100, 150)) {
+    set.seed(1)
+    bars <- simulate_bars(n, "spike_slab")
+    truth <- bars[c("W", "pi", "mu", "psi", "sigma2")]
+    mixed <- truth
+    mixed$W[, c(1, 3, 6, 8)] <- truth$W[, c(1, 3, 6, 8)] + truth$W[, c(2, 4, 7, 9)] / 2
+    fits <- lapply(list(truth, mixed), function(start) {
+      set.seed(5)
+      gps_fit(bars$y, model_spike_slab(10), start = start, control = short_control(max_iter = 200))
+    })
+    expect_identical(sum(match_components(fits[[2]]$params, bars)$matched), 10L)
+    expect_equal(fits[[2]]$bound / n, fits[[1]]$bound / n, tolerance = 1e-4)
+    expect_true(any(grepl("turned", fits[[2]]$trace$events)))
+  }
 })
 
 # Single starts in which two components are mixtures of two bars.
