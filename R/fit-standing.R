@@ -48,16 +48,16 @@ noise_floor <- function(model) UseMethod("noise_floor")
 noise_floor.default <- function(model) NULL
 
 #' @export
-noise_floor.gps_binary_sparse <- function(model) model$options$options[2]
+noise_floor.gps_binary_sparse <- function(model) model$options$floor_sigma2
 
 #' @export
-noise_floor.gps_spike_slab <- function(model) model$options$options[2]
+noise_floor.gps_spike_slab <- function(model) model$options$floor_sigma2
 
 #' @export
-noise_floor.gps_max_spike_slab <- function(model) model$options$options[2]
+noise_floor.gps_max_spike_slab <- function(model) model$options$floor_sigma2
 
 #' @export
-noise_floor.gps_occlusive <- function(model) model$options$options[10]
+noise_floor.gps_occlusive <- function(model) model$options$floor_sigma2
 
 # Mixtures: what has no width, in units of the floors of the variances.
 #' @export
@@ -118,7 +118,7 @@ low_directions <- function(sigma, floors) {
 count_low <- function(low) if (is.null(low)) 0L else ncol(low)
 
 # The floors of the variances, one a column.
-sigma_floors <- function(model) model$options$options[2] * model$options$scale^2
+sigma_floors <- function(model) model$options$floor_sigma * model$options$scale^2
 
 describe_no_spread <- function(flat, kind, names) {
   if (kind == "spherical" || length(flat) == 0) return(NULL)

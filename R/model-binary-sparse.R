@@ -82,8 +82,8 @@ gps_bind.gps_binary_sparse <- function(model, y) {
   bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
                         intercept_sizes(model, moments$n_dims)),
-              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
-                                           as.double(has_intercept(model)))),
+              options = c(list(shared_prob = as.double(shared),
+                               floor_sigma2 = lowest_sigma2(moments, model)),
                           intercept_options(model, moments)))
 }
 
@@ -103,7 +103,7 @@ init_linear <- function(model, y) {
   above <- colMeans(y) - if (is.null(intercept)) 0 else intercept
   c(list(W = above + deviation / 4 * normal_matrix(ncol(y), n_latents),
          pi = rep(prob, model$sizes[["probs"]]),
-         sigma2 = max(mean(centred^2), model$options$options[2])),
+         sigma2 = max(mean(centred^2), model$options$floor_sigma2)),
     if (!is.null(intercept)) list(intercept = intercept))
 }
 

@@ -84,16 +84,19 @@ gps_bind.gps_gaussian_mixture <- function(model, y) {
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
   bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
               options = list(centre = moments$centre, scale = cluster_scale(model, moments),
-                             options = c(kind, cluster_floor, 1e-4 / model$n_latents, 0)))
+                             kind = kind, floor_sigma = cluster_floor,
+                             floor_pi = 1e-4 / model$n_latents, common = 0))
 }
 
 # Version 0.1.0 had one floor for all columns, and no units of theirs.
 #' @export
 upgrade_options.gps_gaussian_mixture <- function(model, options) {
-  if (length(options$options) != 3) return(options)
-  list(centre = options$centre,
-       scale = rep(sqrt(options$options[2] / cluster_floor), model$n_dims),
-       options = c(options$options[1], cluster_floor, options$options[3], 0))
+  values <- options$options
+  if (is.null(values)) return(options)
+  scale <- if (length(values) == 3) rep(sqrt(values[2] / cluster_floor), model$n_dims) else
+    options$scale
+  list(centre = options$centre, scale = scale, kind = values[1], floor_sigma = cluster_floor,
+       floor_pi = values[3], common = 0)
 }
 
 # Eigenvalues of a covariance, in units of the data's scale, are at least this: far below what a
@@ -151,7 +154,7 @@ trial_rows <- 20L
 #' @export
 start_model.gps_gaussian_mixture <- function(model, n_rows) {
   needed <- least_rows * (if (model$settings$covariance == "full") model$n_dims else 2)
-  model$options$options[4] <- as.double(n_rows < needed * model$n_latents)
+  model$options$common <- as.double(n_rows < needed * model$n_latents)
   model
 }
 

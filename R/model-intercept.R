@@ -10,24 +10,25 @@ intercept_stats <- list(data_sum = "intercepts")
 
 intercept_sizes <- function(model, n_dims) c(intercepts = if (has_intercept(model)) n_dims else 0)
 
-# The core reads both arrays of every model. Statistics are sums about the means of the data, where
-# an intercept of any size costs no digits.
+# Statistics are sums about the means of the data, where an intercept of any size costs no digits.
 intercept_options <- function(model, moments) {
-  if (has_intercept(model)) return(list(centre = moments$centre))
-  list(intercept = numeric(), centre = numeric())
+  if (has_intercept(model)) list(centre = moments$centre)
 }
 
-# Options of a model of an earlier version, which had no intercept.
-add_no_intercept <- function(options) {
-  if (!is.list(options) || !is.null(options$centre)) return(options)
-  list(options = c(options$options, 0), intercept = numeric(), centre = numeric())
+# Options of before 0.4.0 were numbered, those of 0.1.0 without saying whether there is an intercept.
+name_options <- function(model, options) {
+  values <- options$options
+  if (is.null(values)) return(options)
+  names <- setdiff(names(model$options), "centre")
+  c(stats::setNames(as.list(values[seq_along(names)]), names),
+    if (has_intercept(model)) options["centre"])
 }
 
 #' @export
-upgrade_options.gps_binary_sparse <- function(model, options) add_no_intercept(options)
+upgrade_options.gps_binary_sparse <- function(model, options) name_options(model, options)
 
 #' @export
-upgrade_options.gps_spike_slab <- function(model, options) add_no_intercept(options)
+upgrade_options.gps_spike_slab <- function(model, options) name_options(model, options)
 
 # Where the intercept begins: at the medians of the columns, as a component that is sparse is off in
 # most points. NULL without one.
@@ -55,7 +56,7 @@ plus_intercept <- function(y, params) {
 intercept_units <- function(model) list(by_column = FALSE, is_centred = has_intercept(model))
 
 #' @export
-upgrade_options.gps_max_spike_slab <- function(model, options) add_no_intercept(options)
+upgrade_options.gps_max_spike_slab <- function(model, options) name_options(model, options)
 
 #' @export
 free_units.gps_binary_sparse <- function(model) intercept_units(model)

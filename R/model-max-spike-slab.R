@@ -104,9 +104,10 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
   bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
                         intercept_sizes(model, moments$n_dims)),
-              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
-                                           lowest_weight * sqrt(variance_scale(moments)),
-                                           old_weight_count, as.double(has_intercept(model)))),
+              options = c(list(shared_prob = as.double(shared),
+                               floor_sigma2 = lowest_sigma2(moments, model),
+                               floor_W = lowest_weight * sqrt(variance_scale(moments)),
+                               pseudo_count = old_weight_count),
                           intercept_options(model, moments)))
 }
 
@@ -118,7 +119,7 @@ check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(par
 gps_init.gps_max_spike_slab <- function(model, y) {
   linear <- init_linear(model, y)
   unit <- rep(1, model$n_latents)
-  c(list(W = pmax(abs(linear$W), model$options$options[3]), pi = linear$pi, mu = unit, psi = unit),
+  c(list(W = pmax(abs(linear$W), model$options$floor_W), pi = linear$pi, mu = unit, psi = unit),
     linear[setdiff(names(linear), c("W", "pi"))])
 }
 
@@ -129,7 +130,7 @@ simple_model.gps_max_spike_slab <- function(model) binary_of(model)
 #' @export
 from_simple.gps_max_spike_slab <- function(model, params) {
   unit <- rep(1, model$n_latents)
-  params$W <- pmax(params$W, model$options$options[3])
+  params$W <- pmax(params$W, model$options$floor_W)
   c(params, list(mu = unit, psi = simple_variance * unit))
 }
 
@@ -182,7 +183,7 @@ move_component.gps_max_spike_slab <- function(model, params, from, split) {
   into <- split$latent
   params[c("W", "pi")] <- move_linear(params, from, split)
   moved <- c(from, if (into > 0) into)
-  params$W[, moved] <- pmax(params$W[, moved], model$options$options[3])
+  params$W[, moved] <- pmax(params$W[, moved], model$options$floor_W)
   others <- if (into > 0) into else others_left(params, from)
   if (length(others) == 0) return(params)
   params$mu[from] <- stats::median(params$mu[others])

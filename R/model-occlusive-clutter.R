@@ -90,26 +90,32 @@ survey_data.gps_occlusive <- function(model, y, moments) {
 
 #' @export
 upgrade_options.gps_occlusive <- function(model, options) {
-  if (length(options$options) == length(model$options$options)) return(options)
+  values <- options$options
+  if (is.null(values)) return(options)
   new <- model$options
+  numbered <- setdiff(names(new), "clutter")
+  if (length(values) == length(numbered)) {
+    new[numbered] <- as.list(values)
+    return(new)
+  }
   # Those of 0.1.0 had the share of clutter in the place of what says whose it is.
   kept <- c(1:6, 8:13)
-  new$options[kept] <- options$options[kept]
-  side <- exp(-options$options[8] / model$n_channels)
-  new$options[17:18] <- c(model$lowest, side / 2)
+  new[numbered[kept]] <- as.list(values[kept])
+  new[c("core_lowest", "core_half")] <- list(model$lowest, exp(-values[8] / model$n_channels) / 2)
   new
 }
 
 # Log of eps u, pixels x points.
 clutter_weights <- function(model, params, y) {
-  options <- model$options$options
-  beyond <- pmax(abs(y - options[17] - options[18]) - options[18], 0) * options[19]
+  options <- model$options
+  beyond <- pmax(abs(y - options$core_lowest - options$core_half) - options$core_half, 0) *
+    options$tail_rate
   n_pixels <- prod(model$grid)
   lost <- 0
   for (c in seq_len(model$n_channels)) {
     lost <- lost + log1p(beyond[(c - 1) * n_pixels + seq_len(n_pixels), , drop = FALSE])
   }
-  log(clutter_of(model, params)) + options[8] - (tail_power + 1) * lost
+  log(clutter_of(model, params)) + options$log_density - (tail_power + 1) * lost
 }
 
 # log((1 - eps) N + eps u) from the logs of N and of eps u.

@@ -39,7 +39,7 @@ draw_scene <- function(model, params, on, pixel) {
 
 # Numbers of clutter: uniform in the core, or beyond it on either side.
 draw_clutter <- function(model, n) {
-  core <- model$options$options[17:19]
+  core <- unlist(model$options[c("core_lowest", "core_half", "tail_rate")], use.names = FALSE)
   middle <- core[1] + core[2]
   within <- middle + core[2] * stats::runif(n, -1, 1)
   if (core[3] == 0) return(within)

@@ -254,13 +254,19 @@ gps_bind.gps_occlusive <- function(model, y) {
              priors = 2 * model$n_components + 1,
              floats = padded(16) / 2 * (n_channels + 1) * model$n_components)
   form <- clutter_form(model$clutter)
-  options <- c(
-    shape[1:2], n_channels, model$n_components, model$size, as.double(form != "background"),
-    density[1], as.double(!is.null(model$background)), max(1e-6 * extent^2, 1e-13 * square),
-    pi_limits, lowest_alpha, as.double(form == "learned"), clutter_limits, density[-1]
+  options <- list(
+    height = shape[1], width = shape[2], n_channels = n_channels,
+    n_components = model$n_components, n_rows = model$size[1], n_cols = model$size[2],
+    is_shared = form != "background", log_density = density[1],
+    is_fixed = !is.null(model$background), floor_sigma2 = max(1e-6 * extent^2, 1e-13 * square),
+    pi_lowest = pi_limits[1], pi_highest = pi_limits[2], alpha_lowest = lowest_alpha,
+    is_learned = form == "learned", clutter_lowest = clutter_limits[1],
+    clutter_highest = clutter_limits[2], core_lowest = density[2], core_half = density[3],
+    tail_rate = density[4]
   )
   fixed <- if (form == "background") list(clutter = unname(model$clutter))
-  bind_native(model, moments$n_dims, sizes = sizes, options = c(list(options = options), fixed))
+  bind_native(model, moments$n_dims, sizes = sizes,
+              options = c(lapply(options, as.double), fixed))
 }
 
 # Masks as new components have them: an ellipse that may own, the rest hardly.

@@ -99,8 +99,9 @@ gps_bind.gps_spike_slab <- function(model, y) {
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
                         correlated = if (is_full) model$n_latents else 0,
                         intercept_sizes(model, moments$n_dims)),
-              options = c(list(options = c(as.double(shared), lowest_sigma2(moments, model),
-                                           as.double(is_full), as.double(has_intercept(model)))),
+              options = c(list(shared_prob = as.double(shared),
+                               floor_sigma2 = lowest_sigma2(moments, model),
+                               form = as.double(is_full)),
                           intercept_options(model, moments)))
 }
 
@@ -108,7 +109,7 @@ gps_bind.gps_spike_slab <- function(model, y) {
 # values about as well as the causes themselves, and begins with components that are as good as any.
 #' @export
 hold_model.gps_spike_slab <- function(model) {
-  if (model$settings$covariance == "full") model$options$options[3] <- held_form
+  if (model$settings$covariance == "full") model$options$form <- held_form
   model
 }
 

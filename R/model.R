@@ -255,16 +255,14 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
   model$stats_dims <- resolve_dims(model$stats, all_sizes)
   model$stats_lengths <- resolve_lengths(model$stats, all_sizes)
   model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
+  check_table(model)
   model
 }
 
 #' @export
 gps_mstep.gps_native_model <- function(model, params, stats) {
   stats <- check_stats(model, stats)
-  result <- .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths,
-                  length(model$params), stats, length(model$events))
-  names(result$events) <- model$events
-  result
+  .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths, params, stats)
 }
 
 #' @export

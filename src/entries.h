@@ -3,7 +3,8 @@
 
 ENTRY(estep, 10)
 ENTRY(prepare, 7)
-ENTRY(mstep, 7)
+ENTRY(model_table, 1)
+ENTRY(mstep, 6)
 ENTRY(project, 2)
 ENTRY(select, 7)
 ENTRY(screen, 10)

@@ -10,32 +10,44 @@
 #include "model_sparse.h"
 #include "subsets.h"
 
-enum { W, PI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
-static const char *const inputs[] = {"W",    "pi",   "sigma2", "intercept", "options", "centre",
-                                     "gram", "proj", "prior",  "y_square",  NULL};
-
-/* options: is pi shared, floor of sigma2, is there an intercept */
-enum { SHARED_PROB, SIGMA2_FLOOR, HAS_INTERCEPT };
+enum { W, PI, SIGMA2, INTERCEPT, SHARED_PROB, FLOOR_SIGMA2, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
+enum { PREPARED = GRAM };
+static const gps_array params_list[] = {{"W", "dims latents", GPS_NEEDED},
+                                        {"pi", "probs", GPS_NEEDED},
+                                        {"sigma2", "one", GPS_NEEDED},
+                                        {"intercept", "dims", GPS_MAY_MISS},
+                                        GPS_END};
+static const gps_array options_list[] = {{"shared_prob", "one", GPS_NEEDED},
+                                         {"floor_sigma2", "one", GPS_NEEDED},
+                                         {"centre", "dims", GPS_MAY_MISS},
+                                         GPS_END};
+static const gps_array prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
+                                          {"proj", "latents points", GPS_NEEDED},
+                                          {"prior", "priors", GPS_NEEDED},
+                                          {"y_square", "points", GPS_NEEDED},
+                                          GPS_END};
 
 enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON, DATA_SUM };
-static const char *const stats_names[] = {"count",   "data_square", "on", "on_on",
-                                          "data_on", "data_sum",    NULL};
+static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
+                                       {"data_square", "one", GPS_NEEDED},
+                                       {"on", "latents", GPS_NEEDED},
+                                       {"on_on", "latents latents", GPS_NEEDED},
+                                       {"data_on", "dims latents", GPS_NEEDED},
+                                       {"data_sum", "intercepts", GPS_NEEDED},
+                                       GPS_END};
 
-/* An input [D] of models with an intercept; NULL without one. */
-static const double *with_intercept(const gps_problem *problem, int input) {
-  return problem->input[OPTIONS][HAS_INTERCEPT] != 0 ? problem->input[input] : NULL;
-}
+static const char *const events_list[] = {LINEAR_EVENT_NAMES, NULL};
 
 static linear_params params_of(const gps_problem *problem) {
   const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
-                                with_intercept(problem, INTERCEPT),
-                                problem->input[OPTIONS][SHARED_PROB] != 0};
+                                problem->input[INTERCEPT], problem->input[SHARED_PROB][0] != 0};
   return params;
 }
 
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const linear_params params = params_of(problem);
-  linear_prepare(problem, &params, y, prepared[0], prepared[1], prepared[2], prepared[3]);
+  linear_prepare(problem, &params, y, prepared[GRAM - PREPARED], prepared[PROJ - PREPARED],
+                 prepared[PRIOR - PREPARED], prepared[Y_SQUARE - PREPARED]);
   return GPS_OK;
 }
 
@@ -158,8 +170,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   } else {
     sum_pairs(states, prob, pair);
   }
-  linear_add_point(problem, point, problem->input[Y_SQUARE], with_intercept(problem, CENTRE),
-                   stats[COUNT], stats[DATA_SQUARE], stats[DATA_SUM]);
+  linear_add_point(problem, point, problem->input[Y_SQUARE], problem->input[CENTRE], stats[COUNT],
+                   stats[DATA_SQUARE], stats[DATA_SUM]);
   add_moments(problem, point, n_slots, pair, stats);
   return GPS_OK;
 }
@@ -177,7 +189,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
     for (int i = 0; i < states->n_active[m]; i++) latent[active[i]] += prob[m];
   }
   if (!response) return GPS_OK;
-  begin_response(with_intercept(problem, INTERCEPT), n_dims, response);
+  begin_response(problem->input[INTERCEPT], n_dims, response);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] < 0) continue;
     add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
@@ -203,19 +215,22 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
   const linear_params old = params_of(problem);
-  const linear_stats sums = {
-      stats[COUNT],   stats[DATA_SQUARE], stats[ON],       stats[ON_ON],
-      stats[DATA_ON], stats[ON],          stats[DATA_SUM], with_intercept(problem, CENTRE)};
+  const linear_stats sums = {stats[COUNT],    stats[DATA_SQUARE],    stats[ON],
+                             stats[ON_ON],    stats[DATA_ON],        stats[ON],
+                             stats[DATA_SUM], problem->input[CENTRE]};
   const linear_result result = {params_new[W], params_new[PI], params_new[SIGMA2],
                                 sums.centre ? params_new[INTERCEPT] : NULL};
-  return linear_mstep(problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], &result, events,
+  return linear_mstep(problem, &old, &sums, problem->input[FLOOR_SIGMA2][0], &result, events,
                       scratch);
 }
 
 const gps_model model_binary_sparse = {
     .api = GPS_MODEL_API,
-    .inputs = inputs,
-    .stats = stats_names,
+    .params = params_list,
+    .options = options_list,
+    .prepared = prepared_list,
+    .stats = stats_list,
+    .events = events_list,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .shared_term = shared_term,

@@ -11,9 +11,31 @@
 #include "model_gaussian_mixture.h"
 #include "vector_math.h"
 
-static const char *const inputs[] = {"mu",      "sigma",    "pi",        "centre",   "scale",
-                                     "options", "whitener", "log_scale", "log_base", NULL};
-static const char *const stats_names[] = {"count", "on", "first", "second", NULL};
+static const gps_array params_list[] = {
+    {"mu", "dims latents", GPS_NEEDED},
+    {"sigma", "dims dims latents|dims latents|latents", GPS_NEEDED},
+    {"pi", "latents", GPS_NEEDED},
+    GPS_END};
+static const gps_array options_list[] = {{"centre", "dims", GPS_NEEDED},
+                                         {"scale", "dims", GPS_NEEDED},
+                                         {"kind", "one", GPS_NEEDED},
+                                         {"floor_sigma", "one", GPS_NEEDED},
+                                         {"floor_pi", "one", GPS_NEEDED},
+                                         {"common", "one", GPS_NEEDED},
+                                         GPS_END};
+static const gps_array prepared_list[] = {
+    {"whitener", "stride dims latents|dims latents|latents", GPS_NEEDED},
+    {"log_scale", "latents", GPS_NEEDED},
+    {"log_base", "one", GPS_NEEDED},
+    GPS_END};
+static const gps_array stats_list[] = {
+    {"count", "one", GPS_NEEDED},
+    {"on", "latents", GPS_NEEDED},
+    {"first", "dims latents", GPS_NEEDED},
+    {"second", "stride dims latents|dims latents|latents", GPS_NEEDED},
+    GPS_END};
+static const char *const events_list[] = {"sigma_floor", "pi_floor", "empty_cluster", "sigma_kept",
+                                          NULL};
 
 #define LOG_TWO_PI 1.8378770664093454836
 /* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
@@ -22,8 +44,7 @@ static const char *const stats_names[] = {"count", "on", "first", "second", NULL
 /* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma
  * in units of the scale. */
 static gps_status invert_factor(const double *sigma, const double *scale, size_t n_dims,
-                                double *whitener, double *log_det,
-                                const gps_watch *watch) {
+                                double *whitener, double *log_det, const gps_watch *watch) {
   const size_t stride = stride_of(n_dims);
   memset(whitener, 0, stride * n_dims * sizeof *whitener);
   for (size_t j = 0; j < n_dims; j++) {
@@ -43,7 +64,8 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
   const size_t n_dims = (size_t)problem->shape.n_dims,
                n_clusters = (size_t)problem->shape.n_latents;
   const double *sigma = problem->input[SIGMA], *scale = problem->input[SCALE];
-  double *whitener = prepared[0], *log_scale = prepared[1], *log_base = prepared[2];
+  double *whitener = prepared[WHITENER - PREPARED], *log_scale = prepared[LOG_SCALE - PREPARED],
+         *log_base = prepared[LOG_BASE - PREPARED];
   const int kind = kind_of(problem);
   (void)y;
   *log_base = -0.5 * (double)n_dims * LOG_TWO_PI;
@@ -54,8 +76,8 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
     if (kind == FULL) {
       const size_t stride = stride_of(n_dims);
       const gps_status status =
-          invert_factor(sigma + c * n_dims * n_dims, scale, n_dims,
-                        whitener + c * stride * n_dims, &log_det, problem->watch);
+          invert_factor(sigma + c * n_dims * n_dims, scale, n_dims, whitener + c * stride * n_dims,
+                        &log_det, problem->watch);
       if (status != GPS_OK) return status;
     } else if (kind == DIAGONAL) {
       for (size_t d = 0; d < n_dims; d++) {
@@ -228,8 +250,11 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 
 const gps_model model_gaussian_mixture = {
     .api = GPS_MODEL_API,
-    .inputs = inputs,
-    .stats = stats_names,
+    .params = params_list,
+    .options = options_list,
+    .prepared = prepared_list,
+    .stats = stats_list,
+    .events = events_list,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .accumulate = accumulate,

@@ -7,14 +7,24 @@
 
 #include "gpselect/model.h"
 
-enum { MU, SIGMA, PI, CENTRE, SCALE, OPTIONS, WHITENER, LOG_SCALE, LOG_BASE };
-
 /* scale [D]: the standard deviations of the data, one of all dimensions where covariances are
  * spherical. Whatever compares dimensions does so in these units, so that nothing depends on the
- * unit of a column, and powers of two do not change a single bit.
- * options: kind of covariance, floor of its eigenvalues in units of the scale, floor of pi, 1 where
- * the clusters have one covariance in common */
-enum { KIND, SIGMA_FLOOR, PI_FLOOR, COMMON };
+ * unit of a column, and powers of two do not change a single bit. */
+enum {
+  MU,
+  SIGMA,
+  PI,
+  CENTRE,
+  SCALE,
+  KIND,        /* of covariance */
+  FLOOR_SIGMA, /* of its eigenvalues in units of the scale */
+  FLOOR_PI,
+  COMMON, /* 1 where the clusters have one covariance in common */
+  WHITENER,
+  LOG_SCALE,
+  LOG_BASE
+};
+enum { PREPARED = WHITENER };
 enum { FULL, DIAGONAL, SPHERICAL };
 
 enum { COUNT, ON, FIRST, SECOND };
@@ -24,9 +34,7 @@ enum { COUNT, ON, FIRST, SECOND };
 
 static inline size_t stride_of(size_t n_dims) { return (n_dims + LANES - 1) / LANES * LANES; }
 
-static inline int kind_of(const gps_problem *problem) {
-  return (int)problem->input[OPTIONS][KIND];
-}
+static inline int kind_of(const gps_problem *problem) { return (int)problem->input[KIND][0]; }
 
 size_t mixture_mstep_scratch(const gps_problem *problem);
 gps_status mixture_mstep(const gps_problem *problem, const double *const *stats,

@@ -64,8 +64,8 @@ static int is_above_floor(const double *sigma, const double *scale, size_t n_dim
 }
 
 /* Raise the eigenvalues of sigma [D x D], in units of the scale, that lie below the floor. */
-static gps_status floor_eigenvalues(double *sigma, const double *scale, size_t n_dims,
-                                    double floor, int *events, double *scratch) {
+static gps_status floor_eigenvalues(double *sigma, const double *scale, size_t n_dims, double floor,
+                                    int *events, double *scratch) {
   double *vector = scratch, *product = vector + n_dims * n_dims, *value = product + n_dims * n_dims;
   if (is_above_floor(sigma, scale, n_dims, floor, vector)) return GPS_OK;
   standardise(sigma, scale, n_dims, vector);
@@ -93,7 +93,7 @@ static gps_status floor_eigenvalues(double *sigma, const double *scale, size_t n
 static gps_status floor_sigma(const gps_problem *problem, double *sigma, int *events,
                               double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  const double floor = problem->input[OPTIONS][SIGMA_FLOOR], *scale = problem->input[SCALE];
+  const double floor = problem->input[FLOOR_SIGMA][0], *scale = problem->input[SCALE];
   if (kind_of(problem) == FULL) {
     return floor_eigenvalues(sigma, scale, n_dims, floor, events, scratch);
   }
@@ -191,9 +191,8 @@ static gps_status update_common(const gps_problem *problem, const double *const 
  * covariance: the step is still a maximisation over the rest. */
 gps_status mixture_mstep(const gps_problem *problem, const double *const *stats,
                          double *const *params_new, int *events, double *scratch) {
-  update_pi((size_t)problem->shape.n_latents, stats[ON], problem->input[OPTIONS][PI_FLOOR],
+  update_pi((size_t)problem->shape.n_latents, stats[ON], problem->input[FLOOR_PI][0],
             params_new[PI], events);
-  return problem->input[OPTIONS][COMMON] != 0
-             ? update_common(problem, stats, params_new, events, scratch)
-             : update_each(problem, stats, params_new, events, scratch);
+  return problem->input[COMMON][0] != 0 ? update_common(problem, stats, params_new, events, scratch)
+                                        : update_each(problem, stats, params_new, events, scratch);
 }

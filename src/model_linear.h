@@ -34,6 +34,7 @@ void linear_add_point(const gps_problem *problem, const gps_point *point, const 
 
 /* Counts that the M-step adds to; they stand first among a model's events. */
 enum { LINEAR_EVENT_SIGMA2, LINEAR_EVENT_PI, LINEAR_EVENT_RIDGE, LINEAR_EVENTS };
+#define LINEAR_EVENT_NAMES "sigma2_floor", "pi_clamped", "ridge"
 
 /* Parameters that the M-step writes; intercept NULL where there is none. */
 typedef struct {

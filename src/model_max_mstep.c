@@ -49,7 +49,7 @@ static wins wins_of(const gps_problem *problem, const double *const *stats, size
  * hardly ever won, which few small z would drive off. */
 static double old_count(const gps_problem *problem, size_t h) {
   const double mu = problem->input[MU][h];
-  return problem->input[OPTIONS][PSEUDO_COUNT] * (mu * mu + problem->input[PSI][h]);
+  return problem->input[PSEUDO_COUNT][0] * (mu * mu + problem->input[PSI][h]);
 }
 
 /* The weight as a ratio of sums, given the intercept's distance from the centre. */
@@ -64,7 +64,7 @@ static double best_weight(const gps_problem *problem, const wins *sums, size_t a
 static double next_step(const gps_problem *problem, const double *const *stats, size_t d,
                         double step) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  const double floor = problem->input[OPTIONS][W_FLOOR];
+  const double floor = problem->input[FLOOR_W][0];
   double count = stats[COUNT][0], sum = stats[DATA_SUM][d];
   for (size_t h = 0; h < (size_t)problem->shape.n_latents; h++) {
     const size_t at = d + h * n_dims;
@@ -110,7 +110,7 @@ static void update_intercept(const gps_problem *problem, const double *const *st
 static double update_w(const gps_problem *problem, const double *const *stats,
                        double *const *params_new, int *events, double *step) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
-  const double lowest = problem->input[OPTIONS][W_FLOOR];
+  const double lowest = problem->input[FLOOR_W][0];
   double square = stats[DATA_SQUARE][0];
   update_intercept(problem, stats, params_new, step, &square);
   for (size_t h = 0; h < n_latents; h++) {
@@ -130,11 +130,11 @@ size_t max_mstep_scratch(const gps_problem *problem) { return (size_t)problem->s
 
 gps_status max_mstep(const gps_problem *problem, const double *const *stats,
                      double *const *params_new, int *events, double *scratch) {
-  const double count = stats[COUNT][0], *options = problem->input[OPTIONS];
+  const double count = stats[COUNT][0];
   const double square = update_w(problem, stats, params_new, events, scratch);
   update_slabs(problem, stats, params_new, events);
-  sparse_update_prob(problem, problem->input[W], stats[ON], count, options[SHARED_PROB] != 0,
-                     params_new[PI], events + EVENT_PI);
-  return sparse_update_sigma2(problem, square, count, options[SIGMA2_FLOOR], params_new[SIGMA2],
-                              events + EVENT_SIGMA2);
+  sparse_update_prob(problem, problem->input[W], stats[ON], count,
+                     problem->input[SHARED_PROB][0] != 0, params_new[PI], events + EVENT_PI);
+  return sparse_update_sigma2(problem, square, count, problem->input[FLOOR_SIGMA2][0],
+                              params_new[SIGMA2], events + EVENT_SIGMA2);
 }

@@ -10,23 +10,46 @@
 #include "model_sparse.h"
 #include "vector_math.h"
 
-static const char *const inputs[] = {"W",         "pi",        "mu",     "psi",   "sigma2",
-                                     "intercept", "options",   "centre", "prior", "log_norm",
-                                     "y_square",  "deviation", NULL};
-static const char *const stats_names[] = {"count",    "data_square",  "on",       "on_drawn",
-                                          "value",    "value_square", "won_data", "won_square",
-                                          "data_sum", "won_value",    NULL};
+static const gps_array params_list[] = {{"W", "dims latents", GPS_NEEDED},
+                                        {"pi", "probs", GPS_NEEDED},
+                                        {"mu", "latents", GPS_NEEDED},
+                                        {"psi", "latents", GPS_NEEDED},
+                                        {"sigma2", "one", GPS_NEEDED},
+                                        {"intercept", "dims", GPS_MAY_MISS},
+                                        GPS_END};
+static const gps_array options_list[] = {
+    {"shared_prob", "one", GPS_NEEDED}, {"floor_sigma2", "one", GPS_NEEDED},
+    {"floor_W", "one", GPS_NEEDED},     {"pseudo_count", "one", GPS_NEEDED},
+    {"centre", "dims", GPS_MAY_MISS},   GPS_END};
+static const gps_array prepared_list[] = {{"prior", "priors", GPS_NEEDED},
+                                          {"log_norm", "latents", GPS_NEEDED},
+                                          {"y_square", "points", GPS_NEEDED},
+                                          {"deviation", "intercepts points", GPS_NEEDED},
+                                          GPS_END};
+static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
+                                       {"data_square", "one", GPS_NEEDED},
+                                       {"on", "latents", GPS_NEEDED},
+                                       {"on_drawn", "latents", GPS_NEEDED},
+                                       {"value", "latents", GPS_NEEDED},
+                                       {"value_square", "latents", GPS_NEEDED},
+                                       {"won_data", "dims latents", GPS_NEEDED},
+                                       {"won_square", "dims latents", GPS_NEEDED},
+                                       {"data_sum", "intercepts", GPS_NEEDED},
+                                       {"won_value", "intercepts latents", GPS_NEEDED},
+                                       GPS_END};
+static const char *const events_list[] = {"sigma2_floor", "pi_clamped", "psi_floor",
+                                          "slab_kept",    "w_floor",    NULL};
 
 /* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
  * log_norm [H] of the slabs; y_square [n]; with an intercept deviation [D x n] = y - a, which
  * y_square is of. */
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_points = (size_t)problem->n_points;
-  const double *intercept = max_has_intercept(problem) ? problem->input[INTERCEPT] : NULL;
-  double *log_norm = prepared[1], *deviation = prepared[3];
+  const double *intercept = problem->input[INTERCEPT];
+  double *log_norm = prepared[LOG_NORM - PREPARED], *deviation = prepared[DEVIATION - PREPARED];
   sparse_prepare(problem, problem->input[W], problem->input[PI],
-                 problem->input[OPTIONS][SHARED_PROB] != 0, problem->input[SIGMA2][0], intercept, y,
-                 prepared[0], prepared[2]);
+                 problem->input[SHARED_PROB][0] != 0, problem->input[SIGMA2][0], intercept, y,
+                 prepared[PRIOR - PREPARED], prepared[Y_SQUARE - PREPARED]);
   for (size_t n = 0; intercept && n < n_points; n++) {
     for (size_t d = 0; d < n_dims; d++) {
       deviation[d + n * n_dims] = y[d + n * n_dims] - intercept[d];
@@ -52,7 +75,7 @@ static const double *data_of(const gps_problem *problem, const gps_point *point)
 
 /* A response, or part of one, in which nothing is on. */
 static void begin_response(const gps_problem *problem, double *response) {
-  const double *intercept = max_has_intercept(problem) ? problem->input[INTERCEPT] : NULL;
+  const double *intercept = problem->input[INTERCEPT];
   for (int d = 0; d < problem->shape.n_dims; d++) response[d] = intercept ? intercept[d] : 0;
 }
 
@@ -367,8 +390,11 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 
 const gps_model model_max_spike_slab = {
     .api = GPS_MODEL_API,
-    .inputs = inputs,
-    .stats = stats_names,
+    .params = params_list,
+    .options = options_list,
+    .prepared = prepared_list,
+    .stats = stats_list,
+    .events = events_list,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .shared_term = shared_term,

@@ -4,14 +4,27 @@
 
 #include "gpselect/model.h"
 
-enum { W, PI, MU, PSI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, PRIOR, LOG_NORM, Y_SQUARE, DEVIATION };
-
-/* options: is pi shared, floor of sigma2, floor of W, pseudo-observations of the old W, is there an
- * intercept */
-enum { SHARED_PROB, SIGMA2_FLOOR, W_FLOOR, PSEUDO_COUNT, HAS_INTERCEPT };
+enum {
+  W,
+  PI,
+  MU,
+  PSI,
+  SIGMA2,
+  INTERCEPT,
+  SHARED_PROB,
+  FLOOR_SIGMA2,
+  FLOOR_W,
+  PSEUDO_COUNT, /* pseudo-observations of the old W */
+  CENTRE,
+  PRIOR,
+  LOG_NORM,
+  Y_SQUARE,
+  DEVIATION
+};
+enum { PREPARED = PRIOR };
 
 static inline int max_has_intercept(const gps_problem *problem) {
-  return problem->input[OPTIONS][HAS_INTERCEPT] != 0;
+  return problem->input[INTERCEPT] != NULL;
 }
 
 /* on is summed over probabilities, on_drawn over draws, as value (z) and value_square (z^2) are.

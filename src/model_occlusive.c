@@ -8,20 +8,42 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const inputs[] = {"alpha",   "w",       "pi",   "background", "sigma2",
-                                     "clutter", "options", "odds", "log_odds",   "features",
-                                     "prior",   "floats",  NULL};
-static const char *const stats_names[] = {"count",
-                                          "on",
-                                          "owned",
-                                          "owned_data",
-                                          "owned_square",
-                                          "exposure",
-                                          "background_count",
-                                          "background_data",
-                                          "background_square",
-                                          "removal",
-                                          NULL};
+static const gps_array params_list[] = {{"alpha", "components rows cols", GPS_NEEDED},
+                                        {"w", "components rows cols channels", GPS_NEEDED},
+                                        {"pi", "components", GPS_NEEDED},
+                                        {"background", "channels", GPS_NEEDED},
+                                        {"sigma2", "one", GPS_NEEDED},
+                                        {"clutter", "one", GPS_MAY_BE_FIXED},
+                                        GPS_END};
+static const gps_array options_list[] = {
+    {"height", "one", GPS_NEEDED},         {"width", "one", GPS_NEEDED},
+    {"n_channels", "one", GPS_NEEDED},     {"n_components", "one", GPS_NEEDED},
+    {"n_rows", "one", GPS_NEEDED},         {"n_cols", "one", GPS_NEEDED},
+    {"is_shared", "one", GPS_NEEDED},      {"log_density", "one", GPS_NEEDED},
+    {"is_fixed", "one", GPS_NEEDED},       {"floor_sigma2", "one", GPS_NEEDED},
+    {"pi_lowest", "one", GPS_NEEDED},      {"pi_highest", "one", GPS_NEEDED},
+    {"alpha_lowest", "one", GPS_NEEDED},   {"is_learned", "one", GPS_NEEDED},
+    {"clutter_lowest", "one", GPS_NEEDED}, {"clutter_highest", "one", GPS_NEEDED},
+    {"core_lowest", "one", GPS_NEEDED},    {"core_half", "one", GPS_NEEDED},
+    {"tail_rate", "one", GPS_NEEDED},      GPS_END};
+static const gps_array prepared_list[] = {{"odds", "padded", GPS_NEEDED},
+                                          {"log_odds", "padded", GPS_NEEDED},
+                                          {"features", "padded channels", GPS_NEEDED},
+                                          {"prior", "priors", GPS_NEEDED},
+                                          {"floats", "floats", GPS_NEEDED},
+                                          GPS_END};
+static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
+                                       {"on", "components", GPS_NEEDED},
+                                       {"owned", "rows cols components", GPS_NEEDED},
+                                       {"owned_data", "rows cols channels components", GPS_NEEDED},
+                                       {"owned_square", "rows cols components", GPS_NEEDED},
+                                       {"exposure", "rows cols components", GPS_NEEDED},
+                                       {"background_count", "one", GPS_NEEDED},
+                                       {"background_data", "channels", GPS_NEEDED},
+                                       {"background_square", "one", GPS_NEEDED},
+                                       {"removal", "rows cols components", GPS_NEEDED},
+                                       GPS_END};
+static const char *const events_list[] = {"sigma2_floor", "pi_clamped", NULL};
 
 /* Beyond these, products of a few terms could leave the range of numbers. */
 #define CLUTTER_LOG_LOWEST (-200.0)
@@ -29,39 +51,42 @@ static const char *const stats_names[] = {"count",
 
 #define LOG_2PI 1.8378770664093454836
 
-static void set_scale(occlusive *it, const double *options, double sigma2, double clutter) {
+static void set_scale(occlusive *it, const gps_problem *problem) {
+  const double *const *input = problem->input;
+  const double sigma2 = input[SIGMA2][0], clutter = input[CLUTTER][0];
+  const double log_density = input[LOG_DENSITY][0];
   it->precision = 0.5 / sigma2;
   it->log_norm = -0.5 * it->n_channels * (LOG_2PI + log(sigma2));
-  it->log_contrast = it->log_norm - options[LOG_DENSITY];
+  it->log_contrast = it->log_norm - log_density;
   it->log_open = log1p(-clutter);
-  it->log_clutter = log(clutter) + options[LOG_DENSITY] - it->log_norm;
-  it->core_middle = options[CORE_LOWEST] + options[CORE_HALF];
-  it->core_half = options[CORE_HALF];
-  it->tail_rate = options[TAIL_RATE];
-  it->is_shared = options[IS_SHARED] != 0;
+  it->log_clutter = log(clutter) + log_density - it->log_norm;
+  it->core_middle = input[CORE_LOWEST][0] + input[CORE_HALF][0];
+  it->core_half = input[CORE_HALF][0];
+  it->tail_rate = input[TAIL_RATE][0];
+  it->is_shared = input[IS_SHARED][0] != 0;
   it->own_log_open = it->is_shared ? it->log_open : 0;
   it->is_safe = !(it->log_clutter > CLUTTER_LOG_LOWEST && it->log_clutter < CLUTTER_LOG_HIGHEST);
 }
 
 occlusive occlusive_of(const gps_problem *problem) {
-  const double *options = problem->input[OPTIONS];
-  occlusive it = {.height = (int)options[HEIGHT],
-                  .width = (int)options[WIDTH],
-                  .n_channels = (int)options[N_CHANNELS],
-                  .n_components = (int)options[N_COMPONENTS],
-                  .n_rows = (int)options[N_ROWS],
-                  .n_cols = (int)options[N_COLS],
-                  .background = problem->input[BACKGROUND],
-                  .odds = problem->input[ODDS],
-                  .log_odds = problem->input[LOG_ODDS],
-                  .features = problem->input[FEATURES],
-                  .prior = problem->input[PRIOR]};
+  const double *const *input = problem->input;
+  occlusive it = {.height = (int)input[HEIGHT][0],
+                  .width = (int)input[WIDTH][0],
+                  .n_channels = (int)input[N_CHANNELS][0],
+                  .n_components = (int)input[N_COMPONENTS][0],
+                  .n_rows = (int)input[N_ROWS][0],
+                  .n_cols = (int)input[N_COLS][0],
+                  .background = input[BACKGROUND],
+                  .odds = input[ODDS],
+                  .log_odds = input[LOG_ODDS],
+                  .features = input[FEATURES],
+                  .prior = input[PRIOR]};
   it.n_pixels = (size_t)it.height * (size_t)it.width;
   it.lanes = round_up((size_t)it.n_rows, LANES);
   it.n_window = it.lanes * (size_t)it.n_cols;
   it.stride = (size_t)it.height + it.lanes;
   it.n_plane = it.stride * (size_t)(it.width + it.n_cols - 1);
-  set_scale(&it, options, problem->input[SIGMA2][0], problem->input[CLUTTER][0]);
+  set_scale(&it, problem);
   return it;
 }
 
@@ -91,22 +116,23 @@ static double prepare_component(const gps_problem *problem, const occlusive *it,
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   occlusive it = occlusive_of(problem);
   const size_t n_components = (size_t)it.n_components, n_channels = (size_t)it.n_channels;
-  double *prior = prepared[3], absent = 0;
+  double *odds = prepared[ODDS - PREPARED], *log_odds = prepared[LOG_ODDS - PREPARED],
+         *features = prepared[FEATURES - PREPARED], *prior = prepared[PRIOR - PREPARED], absent = 0;
   (void)y;
   for (size_t h = 0; h < n_components; h++) {
     const double pi = problem->input[PI][h];
     prior[h] = log(pi) - log1p(-pi) - log((double)it.n_pixels);
     absent += log1p(-pi);
-    prior[n_components + 1 + h] = prepare_component(problem, &it, h, prepared[0] + it.n_window * h,
-                                                    prepared[1] + it.n_window * h,
-                                                    prepared[2] + it.n_window * n_channels * h);
+    prior[n_components + 1 + h] =
+        prepare_component(problem, &it, h, odds + it.n_window * h, log_odds + it.n_window * h,
+                          features + it.n_window * n_channels * h);
   }
   prior[n_components] = absent;
-  it.odds = prepared[0];
-  it.log_odds = prepared[1];
-  it.features = prepared[2];
+  it.odds = odds;
+  it.log_odds = log_odds;
+  it.features = features;
   it.prior = prior;
-  float *tables = (float *)(void *)prepared[4];
+  float *tables = (float *)(void *)prepared[FLOATS - PREPARED];
   const size_t n_table = occlusive_float_table(&it) * 2 / n_components;
   for (size_t h = 0; h < n_components; h++) occlusive_fill_table(&it, h, tables + n_table * h);
   return GPS_OK;
@@ -209,8 +235,11 @@ gps_status occlusive_gains(const gps_problem *problem, const gps_point *point, i
 
 const gps_model model_occlusive = {
     .api = GPS_MODEL_API,
-    .inputs = inputs,
-    .stats = stats_names,
+    .params = params_list,
+    .options = options_list,
+    .prepared = prepared_list,
+    .stats = stats_list,
+    .events = events_list,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .shared_term = shared_term,

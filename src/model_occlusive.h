@@ -17,15 +17,6 @@ enum {
   BACKGROUND,
   SIGMA2,
   CLUTTER, /* eps */
-  OPTIONS,
-  ODDS,
-  LOG_ODDS,
-  FEATURES,
-  PRIOR,
-  FLOATS
-};
-
-enum {
   HEIGHT,
   WIDTH,
   N_CHANNELS,
@@ -35,7 +26,7 @@ enum {
   IS_SHARED,    /* 1: clutter is whoever's the pixel is, 0: the background's alone */
   LOG_DENSITY,  /* log u in the core, the values that data have */
   IS_FIXED,     /* 1: the M-step leaves the background alone */
-  SIGMA2_FLOOR, /* the M-step keeps parameters inside these */
+  FLOOR_SIGMA2, /* the M-step keeps parameters inside these */
   PI_LOWEST,
   PI_HIGHEST,
   ALPHA_LOWEST, /* and 1 - it is the highest */
@@ -44,8 +35,19 @@ enum {
   CLUTTER_HIGHEST,
   CORE_LOWEST, /* of each channel */
   CORE_HALF,   /* half its width */
-  TAIL_RATE    /* beyond it u falls as (1 + rate distance)^-4 in each channel; 0: it does not */
+  TAIL_RATE,   /* beyond it u falls as (1 + rate distance)^-4 in each channel; 0: it does not */
+  ODDS,
+  LOG_ODDS,
+  FEATURES,
+  PRIOR,
+  FLOATS
 };
+enum { PREPARED = ODDS };
+
+/* An option that is a single number. */
+static inline double occlusive_option(const gps_problem *problem, int option) {
+  return problem->input[option][0];
+}
 
 enum {
   COUNT,

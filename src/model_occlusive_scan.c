@@ -72,7 +72,7 @@ size_t occlusive_scan_scratch(const gps_problem *problem) {
 }
 
 size_t occlusive_scan_ints(const gps_problem *problem) {
-  return N_PEAKS * (size_t)problem->input[OPTIONS][N_COMPONENTS];
+  return N_PEAKS * (size_t)occlusive_option(problem, N_COMPONENTS);
 }
 
 /* The exponent of the background, at most `cap`: a pixel that is not background must count as

@@ -10,38 +10,67 @@
 #include "model_slab.h"
 #include "model_sparse.h"
 
-enum { W, PI, MU, PSI, SIGMA2, INTERCEPT, OPTIONS, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
-static const char *const inputs[] = {"W",         "pi",       "mu",     "psi",  "sigma2",
-                                     "intercept", "options",  "centre", "gram", "proj",
-                                     "prior",     "y_square", NULL};
-
-/* options: is pi shared, floor of sigma2, form of Psi, is there an intercept */
-enum { SHARED_PROB, SIGMA2_FLOOR, FORM, HAS_INTERCEPT };
+enum {
+  W,
+  PI,
+  MU,
+  PSI,
+  SIGMA2,
+  INTERCEPT,
+  SHARED_PROB,
+  FLOOR_SIGMA2,
+  FORM,
+  CENTRE,
+  GRAM,
+  PROJ,
+  PRIOR,
+  Y_SQUARE
+};
+enum { PREPARED = GRAM };
+static const gps_array params_list[] = {{"W", "dims latents", GPS_NEEDED},
+                                        {"pi", "probs", GPS_NEEDED},
+                                        {"mu", "latents", GPS_NEEDED},
+                                        {"psi", "latents latents|latents", GPS_NEEDED},
+                                        {"sigma2", "one", GPS_NEEDED},
+                                        {"intercept", "dims", GPS_MAY_MISS},
+                                        GPS_END};
+static const gps_array options_list[] = {{"shared_prob", "one", GPS_NEEDED},
+                                         {"floor_sigma2", "one", GPS_NEEDED},
+                                         {"form", "one", GPS_NEEDED},
+                                         {"centre", "dims", GPS_MAY_MISS},
+                                         GPS_END};
+static const gps_array prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
+                                          {"proj", "latents points", GPS_NEEDED},
+                                          {"prior", "priors", GPS_NEEDED},
+                                          {"y_square", "points", GPS_NEEDED},
+                                          GPS_END};
 
 /* Forms of Psi: variances [H], a covariance [H x H], or a covariance whose correlations are held at
  * 0, with which everything is as with variances. */
 enum { VARIANCES, COVARIANCE, HELD_COVARIANCE };
 
 enum { COUNT, DATA_SQUARE, ON, VALUE, VALUE_VALUE, DATA_VALUE, PULL, PULL_PULL, DATA_SUM };
-static const char *const stats_names[] = {"count",       "data_square", "on",   "value",
-                                          "value_value", "data_value",  "pull", "pull_pull",
-                                          "data_sum",    NULL};
-
-/* An input [D] of models with an intercept; NULL without one. */
-static const double *with_intercept(const gps_problem *problem, int input) {
-  return problem->input[OPTIONS][HAS_INTERCEPT] != 0 ? problem->input[input] : NULL;
-}
+static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
+                                       {"data_square", "one", GPS_NEEDED},
+                                       {"on", "latents", GPS_NEEDED},
+                                       {"value", "latents", GPS_NEEDED},
+                                       {"value_value", "latents latents", GPS_NEEDED},
+                                       {"data_value", "dims latents", GPS_NEEDED},
+                                       {"pull", "correlated", GPS_NEEDED},
+                                       {"pull_pull", "correlated correlated", GPS_NEEDED},
+                                       {"data_sum", "intercepts", GPS_NEEDED},
+                                       GPS_END};
 
 enum { EVENT_PSI = LINEAR_EVENTS, EVENT_KEPT };
+static const char *const events_list[] = {LINEAR_EVENT_NAMES, "psi_floor", "slab_kept", NULL};
 
 static linear_params params_of(const gps_problem *problem) {
   const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
-                                with_intercept(problem, INTERCEPT),
-                                problem->input[OPTIONS][SHARED_PROB] != 0};
+                                problem->input[INTERCEPT], problem->input[SHARED_PROB][0] != 0};
   return params;
 }
 
-static int form_of(const gps_problem *problem) { return (int)problem->input[OPTIONS][FORM]; }
+static int form_of(const gps_problem *problem) { return (int)problem->input[FORM][0]; }
 
 static int is_matrix(const gps_problem *problem) { return form_of(problem) != VARIANCES; }
 
@@ -50,7 +79,8 @@ static int is_full(const gps_problem *problem) { return form_of(problem) == COVA
 
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
   const linear_params params = params_of(problem);
-  linear_prepare(problem, &params, y, prepared[0], prepared[1], prepared[2], prepared[3]);
+  linear_prepare(problem, &params, y, prepared[GRAM - PREPARED], prepared[PROJ - PREPARED],
+                 prepared[PRIOR - PREPARED], prepared[Y_SQUARE - PREPARED]);
   return GPS_OK;
 }
 
@@ -188,8 +218,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   slab_moments moments;
   const gps_status status = point_moments(problem, states, prob, full, &moments, scratch);
   if (status != GPS_OK) return status;
-  linear_add_point(problem, point, problem->input[Y_SQUARE], with_intercept(problem, CENTRE),
-                   stats[COUNT], stats[DATA_SQUARE], stats[DATA_SUM]);
+  linear_add_point(problem, point, problem->input[Y_SQUARE], problem->input[CENTRE], stats[COUNT],
+                   stats[DATA_SQUARE], stats[DATA_SUM]);
   add_values(point, &moments, n, n_dims, full, stats);
   add_pairs(point, n, moments.value_value, n_latents, stats[VALUE_VALUE]);
   if (full) add_pairs(point, n, moments.pull_pull, n_latents, stats[PULL_PULL]);
@@ -206,7 +236,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
   if (status != GPS_OK) return status;
   memcpy(latent, moments.value, (size_t)states->n_slots * sizeof *latent);
   if (response == NULL) return GPS_OK;
-  begin_response(with_intercept(problem, INTERCEPT), n_dims, response);
+  begin_response(problem->input[INTERCEPT], n_dims, response);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] < 0 || latent[k] == 0) continue;
     add_scaled(response, problem->input[W] + (size_t)point->latent[k] * n_dims, latent[k], n_dims);
@@ -267,13 +297,13 @@ static void held_mstep(const gps_problem *problem, const double *const *stats,
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
   const linear_params old = params_of(problem);
-  const linear_stats sums = {
-      stats[COUNT],      stats[DATA_SQUARE], stats[ON],       stats[VALUE_VALUE],
-      stats[DATA_VALUE], stats[VALUE],       stats[DATA_SUM], with_intercept(problem, CENTRE)};
+  const linear_stats sums = {stats[COUNT],       stats[DATA_SQUARE],    stats[ON],
+                             stats[VALUE_VALUE], stats[DATA_VALUE],     stats[VALUE],
+                             stats[DATA_SUM],    problem->input[CENTRE]};
   const linear_result result = {params_new[W], params_new[PI], params_new[SIGMA2],
                                 sums.centre ? params_new[INTERCEPT] : NULL};
-  const gps_status status = linear_mstep(
-      problem, &old, &sums, problem->input[OPTIONS][SIGMA2_FLOOR], &result, events, scratch);
+  const gps_status status =
+      linear_mstep(problem, &old, &sums, problem->input[FLOOR_SIGMA2][0], &result, events, scratch);
   if (status != GPS_OK) return status;
   const size_t n_latents = (size_t)problem->shape.n_latents;
   const slab_params slabs = {problem->input[MU], problem->input[PSI]};
@@ -288,15 +318,17 @@ static gps_status mstep(const gps_problem *problem, const double *const *stats,
   slab_independent_mstep(n_latents, &slabs, stats[ON], stats[VALUE], stats[VALUE_VALUE],
                          params_new[MU], params_new[PSI], events + EVENT_PSI, events + EVENT_KEPT);
   /* Those that are out of the model keep theirs as a matter of course. */
-  events[EVENT_KEPT] -=
-      (int)sparse_count_emptied(old.w, (size_t)problem->shape.n_dims, n_latents);
+  events[EVENT_KEPT] -= (int)sparse_count_emptied(old.w, (size_t)problem->shape.n_dims, n_latents);
   return GPS_OK;
 }
 
 const gps_model model_spike_slab = {
     .api = GPS_MODEL_API,
-    .inputs = inputs,
-    .stats = stats_names,
+    .params = params_list,
+    .options = options_list,
+    .prepared = prepared_list,
+    .stats = stats_list,
+    .events = events_list,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .shared_term = shared_term,

@@ -160,6 +160,18 @@ static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
   return chain;
 }
 
+/* Posterior means are the model's to tell. */
+static void need_describe(const gps_model *model, SEXP want, int is_sampled) {
+  const int by_draws = is_sampled && model->conditional;
+  if (by_draws ? model->describe_draws != NULL : model->describe != NULL) return;
+  const char *const words[] = {"latent", "response"};
+  for (int i = 0; i < 2; i++) {
+    if (wants(want, words[i]))
+      raise_error("model", "The model has no `%s`, which \"%s\" needs.",
+                  by_draws ? "describe_draws" : "describe", words[i]);
+  }
+}
+
 /* Arrays of the posterior that are wanted, hung on the result. latent is needed to describe the
  * response. */
 static gps_posterior new_posterior(SEXP result, SEXP want, const gps_problem *problem,
@@ -201,15 +213,16 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
              SEXP block_list, SEXP selected, SEXP states_list, SEXP settings) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
-  gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
+  gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
   problem.beta = view_number(list_need(settings, "beta"), "beta");
   problem.iteration = view_int(list_need(settings, "iteration"), "iteration");
   const gps_states states = read_states(states_list);
   const SEXP want = list_need(settings, "want");
-  const int n_stats = count_names(model->stats);
+  const int n_stats = count_arrays(model->stats);
   const SEXP result = PROTECT(new_named_list(N_RESULTS, result_names));
   const gps_chain *chain =
       read_chain(list_get(settings, "chain"), states.n_slots, problem.n_points);
+  need_describe(model, want, chain != NULL);
   const gps_posterior posterior = new_posterior(result, want, &problem, &states, chain);
   double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
   SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, stat));
@@ -241,29 +254,18 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   return result;
 }
 
-/* Names of the inputs that are not there yet, NULL-ended: what the model prepares, in its order. */
-static const char **absent_inputs(const gps_model *model, const double *const *input) {
-  const int n_inputs = count_names(model->inputs);
-  const char **name = (const char **)R_alloc((size_t)n_inputs + 1, sizeof *name);
-  int n = 0;
-  for (int i = 0; i < n_inputs; i++) {
-    if (input[i] == NULL) name[n++] = model->inputs[i];
-  }
-  name[n] = NULL;
-  return name;
-}
-
-/* native, shape, inputs, lengths, prepared_dims, y, block -> named list of arrays. */
+/* native, shape, inputs (parameters and options), lengths, prepared_dims, y, block -> named list of
+ * arrays. */
 SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y,
                SEXP block_list) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
-  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
-  const char **name = absent_inputs(model, problem.input);
-  const int n = count_names(name);
+  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
+  const int n = count_arrays(model->prepared);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
-  const SEXP result = PROTECT(new_arrays(name, prepared_dims, data));
-  const gps_status status = model->prepare(&problem, block.y, data);
+  const SEXP result = PROTECT(new_arrays(model->prepared, prepared_dims, data));
+  if (n > 0 && model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
+  const gps_status status = n > 0 ? model->prepare(&problem, block.y, data) : GPS_OK;
   if (status != GPS_OK) raise_status(status, "Preparing the E-step", (size_t)-1);
   UNPROTECT(1);
   return result;
@@ -276,41 +278,58 @@ static int all_finite(const double *x, R_xlen_t n) {
   return 1;
 }
 
-/* native, shape, inputs (parameters and options), lengths, names of the parameters, stats, number
- * of events -> list(params, events). Parameters stand first among the model's inputs. */
-SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP n_params, SEXP stats,
-             SEXP n_events) {
+/* Copies of the parameters, by name; pointers to their storage go into param [n], NULL for those
+ * that may not be there. */
+static SEXP copy_params(const gps_array *arrays, SEXP params, SEXP inputs, double **param) {
+  const SEXP copies = PROTECT(Rf_duplicate(params));
+  for (int i = 0; i < count_arrays(arrays); i++) {
+    const SEXP x = arrays[i].presence == GPS_NEEDED ? list_need(copies, arrays[i].name)
+                                                    : list_get(copies, arrays[i].name);
+    param[i] = NULL;
+    if (x == R_NilValue) continue;
+    view_doubles(x, Rf_xlength(list_need(inputs, arrays[i].name)), arrays[i].name);
+    param[i] = REAL(x);
+  }
+  UNPROTECT(1);
+  return copies;
+}
+
+static SEXP new_events(const gps_model *model) {
+  const int n = count_names(model->events);
+  const SEXP events = PROTECT(Rf_allocVector(INTSXP, n)), names = Rf_allocVector(STRSXP, n);
+  Rf_setAttrib(events, R_NamesSymbol, names);
+  for (int i = 0; i < n; i++) {
+    SET_STRING_ELT(names, i, Rf_mkChar(model->events[i]));
+    INTEGER(events)[i] = 0;
+  }
+  UNPROTECT(1);
+  return events;
+}
+
+/* native, shape, inputs (parameters and options), lengths, params, stats -> list(params, events).
+ */
+SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP params, SEXP stats) {
   const gps_model *model = find_model(native);
-  const r_block block = {NULL, 0, 0, NULL};
-  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
-  const int n_stats = count_names(model->stats), n = view_int(n_params, "n_params");
-  if (n < 1 || n > count_names(model->inputs))
-    raise_error("model", "A model with %d parameters is none.", n);
+  if (model->mstep == NULL) raise_error("model", "The model has no `mstep`.");
+  const r_block block = {NULL, 0, 0, NULL, NULL};
+  const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
+  const int n_stats = count_arrays(model->stats), n_params = count_arrays(model->params);
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);
   for (int s = 0; s < n_stats; s++) {
-    stat[s] = view_doubles(list_need(stats, model->stats[s]), -1, model->stats[s]);
+    stat[s] = view_doubles(list_need(stats, model->stats[s].name), -1, model->stats[s].name);
   }
   const char *const names[] = {"params", "events"};
   const SEXP result = PROTECT(new_named_list(2, names));
-  const SEXP params = Rf_allocVector(VECSXP, n);
-  SET_VECTOR_ELT(result, 0, params);
-  const SEXP param_names = Rf_allocVector(STRSXP, n);
-  Rf_setAttrib(params, R_NamesSymbol, param_names);
-  double **param = (double **)R_alloc((size_t)n, sizeof *param);
-  for (int i = 0; i < n; i++) {
-    SET_STRING_ELT(param_names, i, Rf_mkChar(model->inputs[i]));
-    SET_VECTOR_ELT(params, i, Rf_duplicate(list_need(inputs, model->inputs[i])));
-    param[i] = REAL(VECTOR_ELT(params, i));
-  }
-  const int n_counts = view_int(n_events, "n_events");
-  if (n_counts < 0) raise_error("model", "A model with %d events is none.", n_counts);
-  SET_VECTOR_ELT(result, 1, Rf_allocVector(INTSXP, n_counts));
+  double **param = (double **)R_alloc((size_t)n_params, sizeof *param);
+  SET_VECTOR_ELT(result, 0, copy_params(model->params, params, inputs, param));
+  SET_VECTOR_ELT(result, 1, new_events(model));
   int *events = INTEGER(VECTOR_ELT(result, 1));
-  memset(events, 0, (size_t)n_counts * sizeof *events);
-  double *scratch = (double *)R_alloc(model->mstep_scratch(&problem), sizeof *scratch);
+  const size_t n_scratch = model->mstep_scratch ? model->mstep_scratch(&problem) : 0;
+  double *scratch = (double *)R_alloc(n_scratch, sizeof *scratch);
   gps_status status = model->mstep(&problem, stat, param, events, scratch);
-  for (int i = 0; i < n && status == GPS_OK; i++) {
-    if (!all_finite(param[i], Rf_xlength(VECTOR_ELT(params, i)))) status = GPS_NOT_FINITE;
+  for (int i = 0; i < n_params && status == GPS_OK; i++) {
+    const SEXP x = list_get(VECTOR_ELT(result, 0), model->params[i].name);
+    if (param[i] && !all_finite(param[i], Rf_xlength(x))) status = GPS_NOT_FINITE;
   }
   if (status != GPS_OK) raise_status(status, "M-step", (size_t)-1);
   UNPROTECT(1);

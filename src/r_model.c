@@ -1,6 +1,8 @@
-/* A native model and its arrays, as R objects describe them. Called by r_estep.c and r_select.c. */
+/* A native model and its arrays, as R objects describe them. Called by r_estep.c, r_select.c and
+ * r_occlusive.c. */
 #include "r_model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <R_ext/Rdynload.h>
@@ -12,22 +14,91 @@ static const char *text_of(SEXP list, const char *name) {
   return CHAR(STRING_ELT(x, 0));
 }
 
+/* Raised where a table lacks what it must have. */
+static void need_member(int is_there, const char *symbol, const char *member) {
+  if (!is_there)
+    raise_error("model", "Model %s has no `%s`, which every model must have.", symbol, member);
+}
+
 const gps_model *find_model(SEXP native) {
   const char *package = text_of(native, "package"), *symbol = text_of(native, "symbol");
   const gps_model *(*get)(void) = (const gps_model *(*)(void))R_GetCCallable(package, symbol);
   const gps_model *model = get();
-  if (model == NULL || model->api != GPS_MODEL_API) {
+  need_member(model != NULL, symbol, "table");
+  if (model->api != GPS_MODEL_API) {
     raise_error("model",
-                "Model %s of package %s was built for another version of the model interface.",
-                symbol, package);
+                "Model %s of package %s was built for version %d of the model interface, and this "
+                "is version %d: install %s anew.",
+                symbol, package, model->api, GPS_MODEL_API, package);
+  }
+  need_member(model->params != NULL && model->params[0].name != NULL, symbol, "params");
+  need_member(model->stats != NULL, symbol, "stats");
+  need_member(model->scratch_size != NULL, symbol, "scratch_size");
+  need_member(model->log_joint != NULL, symbol, "log_joint");
+  need_member(model->accumulate != NULL, symbol, "accumulate");
+  if (model->conditional) {
+    need_member(model->log_joint_draw != NULL, symbol, "log_joint_draw");
+    need_member(model->accumulate_draws != NULL, symbol, "accumulate_draws");
   }
   return model;
 }
 
+int count_arrays(const gps_array *arrays) {
+  int n = 0;
+  while (arrays && arrays[n].name != NULL) n++;
+  return n;
+}
+
 int count_names(const char *const *names) {
   int n = 0;
-  while (names[n] != NULL) n++;
+  while (names && names[n] != NULL) n++;
   return n;
+}
+
+/* Named by the arrays, the words of their shapes; "?" stands before those of an array that may
+ * miss,
+ * "=" of one that may be fixed. */
+static SEXP describe_arrays(const gps_array *arrays) {
+  const int n = count_arrays(arrays);
+  const SEXP shapes = PROTECT(Rf_allocVector(STRSXP, n));
+  const SEXP names = Rf_allocVector(STRSXP, n);
+  Rf_setAttrib(shapes, R_NamesSymbol, names);
+  for (int i = 0; i < n; i++) {
+    char text[256];
+    const gps_presence presence = arrays[i].presence;
+    snprintf(text, sizeof text, "%s%s",
+             presence == GPS_MAY_MISS       ? "?"
+             : presence == GPS_MAY_BE_FIXED ? "="
+                                            : "",
+             arrays[i].shape ? arrays[i].shape : "");
+    SET_STRING_ELT(names, i, Rf_mkChar(arrays[i].name));
+    SET_STRING_ELT(shapes, i, Rf_mkChar(text));
+  }
+  UNPROTECT(1);
+  return shapes;
+}
+
+/* native -> list(params, options, prepared, stats, events, has): what a model's table says of
+ * itself. */
+SEXP r_model_table(SEXP native) {
+  const gps_model *model = find_model(native);
+  const char *const names[] = {"params", "options", "prepared", "stats", "events", "has"};
+  const SEXP result = PROTECT(new_named_list(6, names));
+  SET_VECTOR_ELT(result, 0, describe_arrays(model->params));
+  SET_VECTOR_ELT(result, 1, describe_arrays(model->options));
+  SET_VECTOR_ELT(result, 2, describe_arrays(model->prepared));
+  SET_VECTOR_ELT(result, 3, describe_arrays(model->stats));
+  const int n_events = count_names(model->events);
+  SET_VECTOR_ELT(result, 4, Rf_allocVector(STRSXP, n_events));
+  for (int i = 0; i < n_events; i++)
+    SET_STRING_ELT(VECTOR_ELT(result, 4), i, Rf_mkChar(model->events[i]));
+  const char *const members[] = {"prepare", "mstep"};
+  const SEXP has = new_named_list(2, members);
+  SET_VECTOR_ELT(result, 5, has);
+  SET_VECTOR_ELT(has, 0, Rf_ScalarLogical(model->prepare != NULL));
+  SET_VECTOR_ELT(has, 1, Rf_ScalarLogical(model->mstep != NULL));
+  UNPROTECT(1);
+  return result;
 }
 
 const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int n_dims) {
@@ -85,19 +156,31 @@ static R_xlen_t length_of(SEXP lengths, const char *name) {
   return -1;
 }
 
-gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
-                         r_block block, int may_miss) {
-  const int n_inputs = count_names(model->inputs);
-  const double **input = (const double **)R_alloc((size_t)n_inputs, sizeof *input);
-  view_doubles(lengths, -1, "lengths");
-  for (int i = 0; i < n_inputs; i++) {
-    const char *name = model->inputs[i];
+/* One list of the table's arrays, each with its declared length. */
+static void read_inputs(const gps_array *arrays, SEXP inputs, SEXP lengths, const double **input) {
+  for (int i = 0; i < count_arrays(arrays); i++) {
+    const char *name = arrays[i].name;
+    const SEXP x =
+        arrays[i].presence == GPS_MAY_MISS ? list_get(inputs, name) : list_need(inputs, name);
+    input[i] = NULL;
+    if (x == R_NilValue) continue;
     const R_xlen_t length = length_of(lengths, name);
-    const SEXP x = may_miss && length < 0 ? list_get(inputs, name) : list_need(inputs, name);
-    if (x != R_NilValue && length < 0)
-      raise_error("model", "The model does not declare the shape of `%s`.", name);
-    input[i] = x == R_NilValue ? NULL : view_doubles(x, length, name);
+    if (length < 0) raise_error("model", "The model does not declare the shape of `%s`.", name);
+    input[i] = view_doubles(x, length, name);
   }
+}
+
+gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
+                         r_block block, int is_prepared) {
+  const int n_params = count_arrays(model->params), n_options = count_arrays(model->options),
+            n_prepared = count_arrays(model->prepared);
+  const size_t n_inputs = (size_t)(n_params + n_options + n_prepared);
+  const double **input = (const double **)R_alloc(n_inputs, sizeof *input);
+  view_doubles(lengths, -1, "lengths");
+  read_inputs(model->params, inputs, lengths, input);
+  read_inputs(model->options, inputs, lengths, input + n_params);
+  for (int i = 0; i < n_prepared; i++) input[n_params + n_options + i] = NULL;
+  if (is_prepared) read_inputs(model->prepared, inputs, lengths, input + n_params + n_options);
   const int *sizes = view_ints(shape, 2, "shape");
   if (sizes[0] < 1 || sizes[1] < 1)
     raise_error("model", "A model of %d dimensions and %d latents is none.", sizes[0], sizes[1]);
@@ -142,8 +225,10 @@ gps_states read_states(SEXP states) {
   return result;
 }
 
-SEXP new_arrays(const char *const *names, SEXP dims, double **data) {
-  const int n = count_names(names);
+SEXP new_arrays(const gps_array *arrays, SEXP dims, double **data) {
+  const int n = count_arrays(arrays);
+  const char **names = (const char **)R_alloc((size_t)n, sizeof *names);
+  for (int i = 0; i < n; i++) names[i] = arrays[i].name;
   const SEXP list = PROTECT(new_named_list(n, names));
   for (int i = 0; i < n; i++) {
     const SEXP dim = list_need(dims, names[i]);

@@ -14,7 +14,7 @@ typedef struct {
   const int *streams;       /* [n_points] or NULL */
 } r_block;
 
-/* list(package, symbol) -> the model's table. */
+/* list(package, symbol) -> the model's table, with all that it must have. */
 const gps_model *find_model(SEXP native);
 
 /* list(n_points, first_row, y_offset, entries, streams) of a matrix y with n_dims rows. */
@@ -27,18 +27,20 @@ const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int 
 /* Numbers of random streams, one a data point, or NULL. */
 const int *read_streams(SEXP streams, int n_points);
 
-/* The problem of one block. `inputs` is a named list, `lengths` a named vector of declared lengths;
- * an input that is not there is an error, or NULL in the table where may_miss. */
+/* The problem of one block. `inputs` is a named list of parameters, options and, if `is_prepared`,
+ * what the model prepares, `lengths` a named vector of their declared lengths. One that is not
+ * there is an error, or NULL where it may miss. */
 gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
-                         r_block block, int may_miss);
+                         r_block block, int is_prepared);
 
 /* The template of states; slot numbers become 0-based. */
 gps_states read_states(SEXP states);
 
-/* New arrays of the given dims (a named list of integer vectors), for `names` in order. Returns a
+/* New arrays of the given dims (a named list of integer vectors), in the table's order. Returns a
  * protected-by-caller list; pointers to the storage go into data [n]. */
-SEXP new_arrays(const char *const *names, SEXP dims, double **data);
+SEXP new_arrays(const gps_array *arrays, SEXP dims, double **data);
 
+int count_arrays(const gps_array *arrays);
 int count_names(const char *const *names);
 
 /* 0-based latents from R's 1-based slots (0 = empty), in R_alloc memory. */

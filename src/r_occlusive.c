@@ -48,7 +48,7 @@ SEXP r_occlusive_scan(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, S
   const SEXP shape = list_need(problem_list, "shape");
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
-                                           list_need(problem_list, "lengths"), block, 0);
+                                           list_need(problem_list, "lengths"), block, 1);
   const occlusive it = occlusive_of(&problem);
   const int threads = view_int(n_threads, "n_threads");
   const size_t n_doubles = occlusive_scan_scratch(&problem), n_ints = occlusive_scan_ints(&problem);
@@ -56,15 +56,14 @@ SEXP r_occlusive_scan(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, S
   int *order = (int *)R_alloc((size_t)(it.n_rows * it.n_cols), sizeof *order);
   for (int h = 0; h < it.n_components; h++) occlusive_plan_scan(&problem, h, order, plan + h);
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, problem.shape.n_latents, block.n_points));
-  const scan_job job = {
-      .problem = &problem,
-      .plan = plan,
-      .y = block.y,
-      .affinity = REAL(result),
-      .scratch = (double *)R_alloc(n_doubles * (size_t)threads, sizeof(double)),
-      .ints = (int *)R_alloc(n_ints * (size_t)threads, sizeof(int)),
-      .n_doubles = n_doubles,
-      .n_ints = n_ints};
+  const scan_job job = {.problem = &problem,
+                        .plan = plan,
+                        .y = block.y,
+                        .affinity = REAL(result),
+                        .scratch = (double *)R_alloc(n_doubles * (size_t)threads, sizeof(double)),
+                        .ints = (int *)R_alloc(n_ints * (size_t)threads, sizeof(int)),
+                        .n_doubles = n_doubles,
+                        .n_ints = n_ints};
   scan_slices(&job, threads);
   UNPROTECT(1);
   return result;

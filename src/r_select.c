@@ -144,7 +144,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const SEXP shape = list_need(problem_list, "shape");
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
-                                           list_need(problem_list, "lengths"), block, 0);
+                                           list_need(problem_list, "lengths"), block, 1);
   const int n_slots = view_int(n_selected, "n_selected"), n_latents = problem.shape.n_latents;
   gps_screen screen = read_screen(screen_list);
   const gps_grid grid = read_grid(list_get(screen_list, "grid"), n_latents);

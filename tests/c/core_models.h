@@ -16,7 +16,7 @@ typedef struct {
   gps_problem problem;
   /* 0: model A; 1, 2, 3: model D full, diagonal, spherical; 4, 5: model B diagonal, full */
   int kind, is_one_hot;
-  const double *input[12];
+  const double *input[14];
   double w[CORE_DIMS * CORE_LATENTS], pi[CORE_LATENTS], sigma2[1], options[4];
   double sigma[CORE_DIMS * CORE_DIMS * CORE_LATENTS], centre[CORE_DIMS];
   double scale[CORE_DIMS], log_base[1];
@@ -43,10 +43,9 @@ static inline void core_binary_sparse(core_case *it) {
   core_fill(it);
   it->options[0] = 0;
   it->options[1] = 1e-6;
-  it->options[2] = 0;
-  const double *input[10] = {it->w,      it->pi,   it->sigma2, it->centre, it->options,
-                             it->centre, it->gram, it->proj,   it->prior,  it->y_square};
-  for (int i = 0; i < 10; i++) it->input[i] = input[i];
+  const double *input[11] = {it->w, it->pi,   it->sigma2, NULL,      it->options, it->options + 1,
+                             NULL,  it->gram, it->proj,   it->prior, it->y_square};
+  for (int i = 0; i < 11; i++) it->input[i] = input[i];
   const gps_problem problem = {
       {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
@@ -70,10 +69,10 @@ static inline void core_spike_slab(core_case *it, int kind) {
   it->options[0] = 0;
   it->options[1] = 1e-6;
   it->options[2] = kind == 5;
-  it->options[3] = 0;
-  const double *input[12] = {it->w,       it->pi,     it->mu,   it->psi,  it->sigma2, it->centre,
-                             it->options, it->centre, it->gram, it->proj, it->prior,  it->y_square};
-  for (int i = 0; i < 12; i++) it->input[i] = input[i];
+  const double *input[14] = {it->w,    it->pi,      it->mu,          it->psi,         it->sigma2,
+                             NULL,     it->options, it->options + 1, it->options + 2, NULL,
+                             it->gram, it->proj,    it->prior,       it->y_square};
+  for (int i = 0; i < 14; i++) it->input[i] = input[i];
   const gps_problem problem = {
       {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;
@@ -118,9 +117,10 @@ static inline void core_mixture(core_case *it, int kind) {
   it->options[2] = 1e-4 / CORE_LATENTS;
   it->options[3] = 0;
   for (size_t d = 0; d < CORE_DIMS; d++) it->scale[d] = kind == 3 ? 1.5 : 1 + 0.5 * (double)d;
-  const double *input[9] = {it->w,       it->sigma,    it->pi,        it->centre,  it->scale,
-                            it->options, it->whitener, it->log_scale, it->log_base};
-  for (int i = 0; i < 9; i++) it->input[i] = input[i];
+  const double *input[12] = {it->w,           it->sigma,    it->pi,          it->centre,
+                             it->scale,       it->options,  it->options + 1, it->options + 2,
+                             it->options + 3, it->whitener, it->log_scale,   it->log_base};
+  for (int i = 0; i < 12; i++) it->input[i] = input[i];
   const gps_problem problem = {
       {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
   it->problem = problem;

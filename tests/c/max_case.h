@@ -10,14 +10,14 @@
 
 extern const gps_model model_max_spike_slab;
 
-enum { DIMS = 12, LATENTS = 4, PREPARED = LATENTS + 1 };
+enum { DIMS = 12, LATENTS = 4, PRIORS = LATENTS + 1 };
 
 /* A problem of one data point; every latent has a slot. */
 typedef struct {
   int n_dims, n_latents;
-  double w[DIMS * LATENTS], pi[LATENTS], mu[LATENTS], psi[LATENTS], sigma2[1], options[5];
-  double prior[PREPARED], log_norm[LATENTS], y_square[1], y[DIMS];
-  const double *input[12];
+  double w[DIMS * LATENTS], pi[LATENTS], mu[LATENTS], psi[LATENTS], sigma2[1], options[4];
+  double prior[PRIORS], log_norm[LATENTS], y_square[1], y[DIMS];
+  const double *input[15];
   gps_problem problem;
   gps_point point;
   gps_states states;
@@ -28,8 +28,9 @@ typedef struct {
 static const double two_pi = 6.283185307179586477;
 
 static inline void prepare_case(max_case *it, double beta) {
-  const double *input[12] = {it->w,       it->pi, it->mu,    it->psi,      it->sigma2,   NULL,
-                             it->options, NULL,   it->prior, it->log_norm, it->y_square, NULL};
+  const double *input[15] = {it->w, it->pi,      it->mu,          it->psi,         it->sigma2,
+                             NULL,  it->options, it->options + 1, it->options + 2, it->options + 3,
+                             NULL,  it->prior,   it->log_norm,    it->y_square,    NULL};
   memcpy(it->input, input, sizeof input);
   const gps_problem problem = {
       {it->n_dims, it->n_latents}, 0, 1, beta, 1, it->input, NULL, NULL, NULL};
@@ -60,7 +61,7 @@ static inline void build_case(max_case *it, int number, double beta) {
     it->psi[h] = exp(1 - 2 * h + number % 3);
   }
   it->sigma2[0] = 0.3 + number % 5;
-  it->options[0] = it->options[4] = 0;
+  it->options[0] = 0;
   prepare_case(it, beta);
 }
 

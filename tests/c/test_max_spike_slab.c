@@ -61,7 +61,7 @@ static void test_many_dimensions(void) {
     if (number >= 12) sharpen_case(&it, number, value);
     const int n_dims = it.n_dims * COPIES;
     const double sigma2 = it.sigma2[0] * COPIES;
-    const double *input[12];
+    const double *input[15];
     memcpy(input, it.input, sizeof input);
     input[0] = w;
     input[4] = &sigma2;

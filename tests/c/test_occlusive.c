@@ -15,7 +15,7 @@ typedef struct {
       options[19];
   double odds[2400], log_odds[2400], features[7200], prior[2 * K + 1], floats[8000];
   double y[3 * MAX_PIXELS];
-  const double *input[12];
+  const double *input[30];
   gps_problem problem;
 } occlusive_case;
 
@@ -34,13 +34,13 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
   const double options[19] = {
       height, width, n_channels, K,   n_rows, n_cols, is_shared,        0, 0, 1e-6, 1e-3, 0.9,
       1e-3,   1,     1e-4,       0.9, 0,      0.5,    is_shared ? 2 : 0};
-  const double *input[12] = {it->alpha,    it->w,        it->pi,      it->background,
-                             it->sigma2,   it->clutter,  it->options, it->odds,
-                             it->log_odds, it->features, it->prior,   it->floats};
+  const double *params[6] = {it->alpha, it->w, it->pi, it->background, it->sigma2, it->clutter};
   double *prepared[5] = {it->odds, it->log_odds, it->features, it->prior, it->floats};
   const int n = n_rows * n_cols;
   memcpy(it->options, options, sizeof options);
-  memcpy(it->input, input, sizeof input);
+  memcpy(it->input, params, sizeof params);
+  for (int i = 0; i < 19; i++) it->input[HEIGHT + i] = it->options + i;
+  for (int i = 0; i < 5; i++) it->input[PREPARED + i] = prepared[i];
   for (int i = 0; i < K * n; i++) it->alpha[i] = uniform() < 0.5 ? 0.95 : 0.05 + 0.3 * uniform();
   for (int i = 0; i < K * n * n_channels; i++) it->w[i] = uniform();
   for (int k = 0; k < K; k++) it->pi[k] = 0.1 + 0.2 * k;
@@ -87,8 +87,8 @@ static void poison(void) {
 
 static void test_gains(double tolerance) {
   const gps_states *states = all_states();
-  const int height = (int)the_case.options[HEIGHT],
-            n_pixels = height * (int)the_case.options[WIDTH];
+  const int height = (int)the_case.input[HEIGHT][0],
+            n_pixels = height * (int)the_case.input[WIDTH][0];
   const int latent[SLOTS] = {1, 3 + height + n_pixels, 5 + 2 * height + 2 * n_pixels, 2 + n_pixels};
   const gps_point point = {0, the_case.y, NULL, latent};
   double joint[STATES], gain[SLOTS];
@@ -121,7 +121,7 @@ static void test_gains(double tolerance) {
 static void test_statistics(void) {
   static double stats[10][4 * 3 * K * MAX_WINDOW];
   const gps_states *states = all_states();
-  const int n_pixels = (int)(the_case.options[HEIGHT] * the_case.options[WIDTH]);
+  const int n_pixels = (int)(the_case.input[HEIGHT][0] * the_case.input[WIDTH][0]);
   const int latent[SLOTS] = {1, 4 + n_pixels, -1, 2 + 2 * n_pixels};
   const gps_point point = {0, the_case.y, NULL, latent};
   const int no_parent[STATES] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -144,7 +144,7 @@ static void test_statistics(void) {
   CHECK(model_occlusive.describe(&the_case.problem, &point, states, prob, mean, response,
                                  scratch) == GPS_OK);
   double owned = 0;
-  for (int i = 0; i < K * (int)(the_case.options[N_ROWS] * the_case.options[N_COLS]); i++)
+  for (int i = 0; i < K * (int)(the_case.input[N_ROWS][0] * the_case.input[N_COLS][0]); i++)
     owned += stats[OWNED][i];
   CHECK(owned > 0);
   CHECK(owned + stats[BACKGROUND_COUNT][0] <= n_pixels * (1 + 1e-12));

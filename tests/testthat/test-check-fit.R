@@ -107,14 +107,12 @@ test_that("a changed model never reaches the numerics", {
     change_model("gp", sizes = c(probs = 1, priors = 1)),
     change_model("gp", prepared = list()),
     change_model("gp", native = list(package = "stats", symbol = "optif9")),
-    change_model("gp", options = list(options = c(0, 1e-9))),
-    change_model("gp", options = list(options = 1)),
+    change_model("gp", options = list(shared_prob = 0, floor_sigma2 = 1e-9)),
+    change_model("gp", options = list(floor_sigma2 = 1)),
     change_model("gp", settings = list(shared_prob = FALSE)),
     change_model("gp", stats_dims = list()),
-    # The first option is the kind of covariance, which C branches on.
-    change_model("spherical", options = within_list(mixture$options, options = replace(
-      mixture$options$options, 1, 0
-    ))),
+    # C branches on the kind of covariance.
+    change_model("spherical", options = within_list(mixture$options, kind = 0)),
     change_model("spherical", settings = list(covariance = "full"))
   )
   for (i in seq_along(odd)) {

@@ -159,7 +159,7 @@ test_that("a part that was changed is named, with its argument", {
   params <- gps_init(bound, y)
   selected <- matrix(1:3, 120, 3, byrow = TRUE)
   odd <- bound
-  odd$options$options <- -odd$options$options
+  odd$options$floor_sigma2 <- -odd$options$floor_sigma2
   expect_gps_error(gps_estep(odd, params, y, selected), "its part `options` was changed")
   odd <- change(bound, "native", list(package = "stats", symbol = "optif9"))
   expect_gps_error(gps_mstep(odd, params, list()), "its part `native` was changed")
@@ -285,14 +285,14 @@ test_that("the core itself refuses a model whose arrays are not declared as it n
     function() prepare(list(lengths = model$lengths[-4])),
     function() prepare(list(lengths = replace(model$lengths, 1, NaN))),
     function() prepare(list(native = list(package = 1, symbol = NA))),
-    function() prepare(list(options = list(options = 1)))
+    function() prepare(list(options = list(floor_sigma2 = NULL)))
   )
-  mstep <- function(inputs, n_params, n_events) {
-    .Call(C_mstep, model$native, model$shape, inputs, model$lengths, n_params, stats, n_events)
+  mstep <- function(inputs = c(params, model$options), p = params, s = stats) {
+    .Call(C_mstep, model$native, model$shape, inputs, model$lengths, p, s)
   }
-  refused <- c(refused, function() mstep(params, 3L, 2L),
-               function() mstep(c(params, model$options), 99L, 2L),
-               function() mstep(c(params, model$options), 3L, -1L))
+  expect_named(mstep()$params, names(params))
+  refused <- c(refused, function() mstep(params), function() mstep(p = params[-1]),
+               function() mstep(p = 1), function() mstep(s = stats[-1]), function() mstep(s = NULL))
   for (i in seq_along(refused)) {
     expect_error(refused[[i]](), class = "gps_error_model", info = paste("case", i))
   }

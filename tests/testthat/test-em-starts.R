@@ -116,14 +116,14 @@ test_that("starts of few rows for each cluster have one covariance in common", {
   clusters <- simulate_clusters(300, 6, 8)
   common <- function(covariance, n_rows) {
     model <- gps_bind(model_gaussian_mixture(6, covariance), clusters$y)
-    start_model(model, n_rows)$options$options[4]
+    start_model(model, n_rows)$options$common
   }
   expect_identical(c(common("full", 239), common("full", 240)), c(1, 0))
   expect_identical(c(common("diagonal", 59), common("diagonal", 60)), c(1, 0))
   fit <- gps_fit(clusters$y[1:120, ], model_gaussian_mixture(6), selector_full(),
                  control = gps_control(max_iter = 0, n_starts = 2, progress = FALSE))
   expect_identical(fit$params$sigma[, , 6], fit$params$sigma[, , 1])
-  expect_identical(fit$model$options$options[4], 0)
+  expect_identical(fit$model$options$common, 0)
 })
 
 test_that("given parameters are where the fit begins", {
@@ -236,7 +236,7 @@ test_that("what the simpler model hands on has the model's shapes, in any unit o
     kept <- intersect(names(handed), c("pi", "sigma2", "intercept"))
     expect_identical(handed[kept], params[kept])
     is_max <- inherits(model, "gps_max_spike_slab")
-    expect_identical(handed$W[1, 1], if (is_max) bound$options$options[3] else -1)
+    expect_identical(handed$W[1, 1], if (is_max) bound$options$floor_W else -1)
     expect_identical(handed$W[-1], if (is_max) pmax(params$W, handed$W[1, 1])[-1] else params$W[-1])
   }
 })

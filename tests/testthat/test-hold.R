@@ -105,7 +105,7 @@ test_that("a fit that ends while they are held is one of a full psi", {
   expect_identical(fit$status, "time_limit")
   expect_identical(dim(coef(fit)$psi), c(6L, 6L))
   expect_true(is_diagonal(fit$params$psi))
-  expect_identical(fit$model$options$options[3], 1)
+  expect_identical(fit$model$options$form, 1)
   expect_near(sum(predict(fit, type = "loglik")), fit$bound, 1e-8)
 })
 

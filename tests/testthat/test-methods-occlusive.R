@@ -139,7 +139,7 @@ test_that("saved fits come back whole, and what was edited is refused", {
     fit
   })
   refused(function(fit) {
-    fit$model$options$options[4] <- 400
+    fit$model$options$n_components <- 400
     fit
   })
   refused(function(fit) {

@@ -251,7 +251,7 @@ test_that("with a covariance in common the M-step pools the clusters' own", {
     params <- gps_init(model, y)
     stats <- gps_estep(model, params, y, all_clusters(y, 3))$stats
     own <- gps_mstep(model, params, stats)$params
-    model$options$options[4] <- 1
+    model$options$common <- 1
     common <- mstep_model(model, params, stats)$params
     expect_identical(common[c("mu", "pi")], own[c("mu", "pi")])
     pooled <- Reduce(`+`, lapply(1:3, function(k) {

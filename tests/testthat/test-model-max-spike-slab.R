@@ -92,7 +92,7 @@ test_that("the M-step follows its formulas, with any weight of the old W and any
   for (count in c(0, 1, 30)) {
     for (floor in c(-Inf, 1e-4, 1.5)) {
       model <- case$model
-      model$options$options[3:4] <- c(max(floor, -1e300), count)
+      model$options[c("floor_W", "pseudo_count")] <- list(max(floor, -1e300), count)
       # The exported step refuses options that were changed.
       step <- mstep_model(model, case$params, stats)
       wanted <- max_mstep(case$params, stats, count, floor)
@@ -253,7 +253,7 @@ test_that("a moved component takes a half of the split one, positive, with its s
   centres <- cbind(c(1, -9, 0, 2), c(-1, 3, 0, -2))
   split <- list(latent = 2L, centres = centres, size = c(4, 12))
   moved <- move_component(case$model, case$params, 5L, split)
-  floor <- case$model$options$options[3]
+  floor <- case$model$options$floor_W
   expect_near(moved$W[, c(2, 5)], pmax(case$params$W[, 2] + centres, floor), 1e-14)
   expect_identical(moved$W[, -c(2, 5)], case$params$W[, -c(2, 5)])
   expect_identical(moved$mu[5], case$params$mu[2])
@@ -332,7 +332,7 @@ test_that("floors act and are counted", {
   expect_identical(step$events[["psi_floor"]], 1L)
   stats$data_square <- sum(2 * step$params$W * stats$won_data - step$params$W^2 * stats$won_square)
   step <- gps_mstep(case$model, case$params, stats)
-  expect_identical(step$params$sigma2, case$model$options$options[2])
+  expect_identical(step$params$sigma2, case$model$options$floor_sigma2)
   expect_identical(step$events[["sigma2_floor"]], 1L)
 })
 
@@ -353,7 +353,7 @@ test_that("one parameter of each component is a matter of units and not counted 
 
 test_that("the floor of the weights follows the scale of the data", {
   y <- max_problem(40)$y
-  floor_of <- function(y) gps_bind(model_max_spike_slab(2), y)$options$options[3]
+  floor_of <- function(y) gps_bind(model_max_spike_slab(2), y)$options$floor_W
   expect_near(floor_of(1000 * y) / floor_of(y), 1000, 1e-9)
   spread <- sqrt(mean(apply(y, 2, function(x) mean((x - mean(x))^2))))
   expect_near(floor_of(y), 2e-5 * spread, 1e-12)

@@ -10,7 +10,7 @@
 #include "rng.h"
 #include "watch.h"
 
-#define GPS_MODEL_API 1
+#define GPS_MODEL_API 2
 
 typedef enum {
   GPS_OK = 0,
@@ -42,6 +42,23 @@ typedef struct {
   const double *value;
 } gps_sparse;
 
+/* Whether R must have an array: GPS_MAY_MISS: of one that it has not the model gets NULL;
+ * GPS_MAY_BE_FIXED: a parameter may stand among the options, and is NULL where the M-step writes.
+ */
+typedef enum { GPS_NEEDED = 0, GPS_MAY_MISS, GPS_MAY_BE_FIXED } gps_presence;
+
+/* An array that a model reads or writes, by the name that it has in R. `shape` are the words by
+ * which R declares its dimensions: "dims latents"; "one" is a single number, "points" the size of
+ * the block, and a model may have words of its own. "latents latents|latents" is either of two. */
+typedef struct {
+  const char *name, *shape;
+  gps_presence presence;
+} gps_array;
+
+/* Ends a list of arrays. */
+#define GPS_END \
+  { NULL, NULL, GPS_NEEDED }
+
 /* What is fixed during one E-step on one block of data points. */
 typedef struct {
   gps_shape shape;
@@ -49,7 +66,7 @@ typedef struct {
   int n_points;     /* of the block; never a weight */
   double beta;      /* inverse temperature, 1 = none */
   int iteration;
-  const double *const *input; /* params, options, prepared, in the order of gps_model.inputs */
+  const double *const *input; /* params, then options, then what is prepared, as in the table */
   const gps_sparse *sparse;   /* the data of the block once more where they are sparse, or NULL */
   const gps_watch *watch;     /* to be asked where a call may take more than a tenth of a second */
   const int *streams;         /* [n_points] numbers of random streams; NULL: the global numbers */
@@ -77,10 +94,17 @@ typedef struct {
                          0, of p(on | rest) times a density where it is not */
 } gps_step;
 
+/* Required are api, params, stats, scratch_size, log_joint and accumulate; whatever else is NULL,
+ * the model does without. No order of arrays or events means anything to R: it goes by their names.
+ */
 typedef struct gps_model {
   int api;                   /* GPS_MODEL_API */
-  const char *const *inputs; /* names read from params, options and prepared, NULL-ended */
-  const char *const *stats;  /* names accumulated, NULL-ended */
+  const gps_array *params;   /* up to GPS_END, as all lists of arrays */
+  const gps_array *options;  /* fixed when the model is bound to data: sizes, floors, switches */
+  const gps_array *prepared; /* what prepare() makes of them and a block of the data */
+  const gps_array *stats;    /* what accumulate() adds to, and an M-step needs */
+  const char *const *events; /* names of what mstep() counts, NULL-ended */
+
   /* Doubles of scratch per thread, from the sizes in the template alone; for Gibbs sampling of n
    * draws it has max(n, 2) states. */
   size_t (*scratch_size)(const gps_problem *, const gps_states *);
@@ -91,6 +115,8 @@ typedef struct gps_model {
                           double *log_joint, double *scratch);
   gps_status (*accumulate)(const gps_problem *, const gps_point *, const gps_states *,
                            const double *prob, double *const *stats, double *scratch);
+
+  /* Optional: posterior means of a data point's latents and of its signal. */
   gps_status (*describe)(const gps_problem *, const gps_point *, const gps_states *,
                          const double *prob, double *latent, /* [n_slots] posterior means */
                          double *response, /* [n_dims] posterior mean of the signal, or NULL */
@@ -102,9 +128,11 @@ typedef struct gps_model {
   double (*shared_term)(const gps_problem *, const gps_point *);
 
   /* Optional, any thread: Gibbs sampling of latents that have values besides on and off (without
-   * these four, slots are flipped by gain() or log_joint()). A draw is value [n_slots], 0 = off;
+   * conditional, slots are flipped by gain() or log_joint()). A draw is value [n_slots], 0 = off;
    * draws are [n_slots x n_draws]. All is at the inverse temperature of the problem, which changes
    * while a new chain cools down.
+   *
+   * With conditional, log_joint_draw and accumulate_draws are required.
    *
    * conditional: the exact law of one slot given the others; value[slot] itself is not read. With
    * rng it draws step->value, with NULL that is given and its density asked for.
@@ -139,10 +167,11 @@ typedef struct gps_model {
   gps_status (*propose)(const gps_problem *, const gps_point *, int n_given, const int *given,
                         int n_candidates, int *candidate, gps_rng *rng, double *scratch);
 
-  /* Main thread, BLAS allowed. Optional: the R methods gps_prepare() and gps_mstep() serve instead.
-   */
+  /* Main thread, BLAS allowed. Optional: methods of gps_prepare() and gps_mstep() in R serve
+   * instead. `prepared` and `events` are in the order of the table. params_new holds the old
+   * parameters when mstep() is called. */
   gps_status (*prepare)(const gps_problem *, const double *y, double *const *prepared);
-  size_t (*mstep_scratch)(const gps_problem *);
+  size_t (*mstep_scratch)(const gps_problem *); /* NULL: none */
   gps_status (*mstep)(const gps_problem *, const double *const *stats, double *const *params_new,
                       int *events, /* counts of floors and rescues, for the trace */
                       double *scratch);

@@ -1,0 +1,61 @@
+# Models in C of another package: tables.c, compiled once a session.
+
+compiled_tables <- new.env()
+
+skip_without_tables <- function() {
+  skip_on_os("windows")
+  if (is.null(compiled_tables$dll)) compiled_tables$dll <- load_tables()
+  if (is.character(compiled_tables$dll)) skip(compiled_tables$dll)
+}
+
+# The library, or a text that says why there is none.
+load_tables <- function() {
+  folder <- tempfile("tables")
+  dir.create(folder)
+  file.copy(test_path("native", "tables.c"), folder)
+  include <- system.file("include", package = "gpselect")
+  if (!nzchar(Sys.which("make")) || include == "") return("There is no compiler.")
+  old <- Sys.getenv("PKG_CPPFLAGS")
+  Sys.setenv(PKG_CPPFLAGS = paste0("-I", shQuote(include)))
+  on.exit(Sys.setenv(PKG_CPPFLAGS = old))
+  library <- file.path(folder, paste0("tables", .Platform$dynlib.ext))
+  status <- suppressWarnings(system2(
+    file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", library, file.path(folder, "tables.c")),
+    stdout = FALSE, stderr = FALSE, timeout = 120
+  ))
+  if (status != 0 || !file.exists(library)) return("The compiler failed.")
+  dyn.load(library)
+}
+
+# A mixture of Poissons whose table is `symbol`; what it declares may be another thing.
+table_model <- function(symbol, n_latents = 3L, params = list(rate = c("dims", "latents"),
+                                                              share = "latents"),
+                        prepared = list(log_share = "latents"),
+                        stats = list(count = "one", on = "latents", sum = c("dims", "latents")),
+                        events = "rate_floor", options = list(lowest = 1e-3)) {
+  model <- new_native_model(
+    "gps_table_test", "Poisson mixture", n_latents, params = params,
+    ranges = list(rate = c(0, Inf), share = c(0, 1)), prepared = prepared, stats = stats,
+    events = events, rule = state_rule(1L, 1), settings = list(), symbol = symbol,
+    package = "gpstables"
+  )
+  model$given_options <- options
+  model
+}
+
+registerS3method("gps_bind", "gps_table_test", function(model, y) {
+  bind_native(model, ncol(y), options = model$given_options)
+}, envir = asNamespace("gpselect"))
+
+registerS3method("gps_init", "gps_table_test", function(model, y) {
+  rows <- seq(1, nrow(y), length.out = model$n_latents)
+  list(rate = t(y[rows, , drop = FALSE]) + 0.5,
+       share = rep(1 / model$n_latents, model$n_latents))
+}, envir = asNamespace("gpselect"))
+
+draw_counts <- function(n = 200) {
+  set.seed(4)
+  rate <- cbind(c(1, 5, 9, 2), c(8, 1, 2, 6), c(3, 9, 1, 1))
+  cluster <- sample(3, n, TRUE)
+  matrix(rpois(4 * n, t(rate[, cluster])), n)
+}
