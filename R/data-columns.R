@@ -129,3 +129,15 @@ name_rows <- function(x, row_names) {
   if (!is.null(row_names)) rownames(x) <- row_names
   x
 }
+
+# Names of the columns of data, as they are given.
+data_names <- function(y) {
+  if (is_source(y)) source_names(y) else if (length(dim(y)) == 2) colnames(y)
+}
+
+check_columns <- function(y, model) {
+  if (n_dims(y) != model$n_dims) {
+    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
+                      n_dims(y)))
+  }
+}

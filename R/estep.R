@@ -1,27 +1,4 @@
-# The E-step of native models: gather the inputs of a block, one .Call, named results.
-# Data are D x N in here.
-
-# Parameters, options and what the model prepares for this block, by name.
-block_inputs <- function(model, params, y, block) {
-  inputs <- c(complete_params(model, params), model$options)
-  dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
-  c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
-}
-
-block_lengths <- function(model, block) {
-  c(model$lengths, resolve_lengths(model$prepared, dimension_sizes(model, block$n_points)))
-}
-
-# list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob, value, variance,
-# draws): stats, latent, response, prob and draws only where wanted. With a chain (see
-# new_chain()) states are sampled: there are value [slots x n], variance [n] and draws
-# [slots x draws x n] then, and no prob.
-run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
-                      iteration = 0L, chain = NULL) {
-  .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims,
-        y, block, selected, states,
-        list(beta = beta, iteration = iteration, n_threads = n_threads, want = want, chain = chain))
-}
+# The E-step at the prompt: data points in rows, latents counted from 1.
 
 #' One E-step
 #'
@@ -96,11 +73,6 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   result[c("prob_on", "log_evidence", intersect(estep_results, c(want, sampled)))]
 }
 
-# Names of the columns of data, as they are given.
-data_names <- function(y) {
-  if (is_source(y)) source_names(y) else if (length(dim(y)) == 2) colnames(y)
-}
-
 # Columns in the order in which the data were given, with names where these or the parameters have
 # any.
 name_response <- function(response, named, given) {
@@ -131,14 +103,6 @@ check_want <- function(want, method) {
     abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
   }
   for (word in want) check_choice(word, "want", choices)
-}
-
-check_all_params <- function(model, params, arg) {
-  params <- check_params(model, params, arg)
-  params <- complete_params(model, params)
-  missing <- setdiff(names(model$params), names(params))
-  if (length(missing) > 0) gps_abort(sprintf("`%s` must have the parameter `%s`.", arg, missing[1]))
-  params[names(model$params)]
 }
 
 # Where chains start, n x slots -> slots x n.
@@ -186,13 +150,6 @@ check_max_active <- function(max_active, model, n_selected) {
                       format(plain_numbers(max_active))))
   }
   as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
-}
-
-check_columns <- function(y, model) {
-  if (n_dims(y) != model$n_dims) {
-    gps_abort(sprintf("`y` must have %d columns, not %d. Data points are rows.", model$n_dims,
-                      n_dims(y)))
-  }
 }
 
 join_parts <- function(parts) {

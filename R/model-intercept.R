@@ -15,7 +15,7 @@ intercept_options <- function(model, moments) {
   if (has_intercept(model)) list(centre = moments$centre)
 }
 
-# Options of before 0.4.0 were numbered, those of 0.1.0 without saying whether there is an intercept.
+# Options of before 0.4.0 had numbers, and in 0.1.0 none that says whether there is an intercept.
 name_options <- function(model, options) {
   values <- options$options
   if (is.null(values)) return(options)

@@ -31,6 +31,15 @@ check_params <- function(model, params, arg = "start") {
   params
 }
 
+# All parameters of a model, in its order.
+check_all_params <- function(model, params, arg) {
+  params <- check_params(model, params, arg)
+  params <- complete_params(model, params)
+  missing <- setdiff(names(model$params), names(params))
+  if (length(missing) > 0) gps_abort(sprintf("`%s` must have the parameter `%s`.", arg, missing[1]))
+  params[names(model$params)]
+}
+
 # Parameters with those that fits of earlier versions lack.
 complete_params <- function(model, params) UseMethod("complete_params")
 

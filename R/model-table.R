@@ -1,5 +1,5 @@
-# The table of a model in C (inst/include/gpselect/model.h) names all arrays that it reads or writes.
-# R asks for these names once a session, and holds against them what the model declares here.
+# The table of a model in C (inst/include/gpselect/model.h) names all arrays that it reads or
+# writes. R asks for these names once a session, and holds against them what the model declares.
 
 # list(params, options, prepared, stats, events, has) of a native model. Arrays are a list named by
 # them of list(shapes, presence): `shapes` are the ways in which dimensions may be named, and
@@ -46,9 +46,9 @@ check_table <- function(model) {
   hold_against(model, table$stats, model$stats, "statistic")
   hold_options(model, c(table$options, table$params[fixed]))
   odd <- c(setdiff(model$events, table$events), setdiff(table$events, model$events))
-  if (length(odd) > 0 && table$has$mstep) abort_table(model, "event", odd[1], "is not in both")
+  if (length(odd) > 0 && table$has$mstep) abort_declared(model, "event", odd[1], "is not in both")
   if (length(table$prepared) > 0 && !table$has$prepare && !has_method(model, "gps_prepare")) {
-    abort_table(model, "prepared array", names(table$prepared)[1],
+    abort_declared(model, "prepared array", names(table$prepared)[1],
                 "needs the member `prepare` or a method of gps_prepare()")
   }
 }
@@ -59,7 +59,7 @@ hold_against <- function(model, arrays, declared, kind) {
   for (name in intersect(names(arrays), names(declared))) {
     shapes <- arrays[[name]]$shapes
     if (any(vapply(shapes, identical, NA, unname(declared[[name]])))) next
-    abort_table(model, kind, name, sprintf(
+    abort_declared(model, kind, name, sprintf(
       "is declared as %s in R and as %s in C", paste(declared[[name]], collapse = " x "),
       paste(vapply(shapes, paste, "", collapse = " x "), collapse = " or ")
     ))
@@ -73,7 +73,7 @@ hold_options <- function(model, arrays) {
   for (name in names(model$options)) {
     lengths <- vapply(arrays[[name]]$shapes, function(shape) prod(sizes[shape]), 1)
     if (is.double(model$options[[name]]) && length(model$options[[name]]) %in% lengths) next
-    abort_table(model, "option", name, sprintf(
+    abort_declared(model, "option", name, sprintf(
       "has %d values of type %s and must have %s numbers", length(model$options[[name]]),
       typeof(model$options[[name]]), paste(lengths, collapse = " or ")
     ))
@@ -83,12 +83,12 @@ hold_options <- function(model, arrays) {
 hold_names <- function(model, arrays, declared, kind) {
   needed <- names(arrays)[vapply(arrays, `[[`, "", "presence") != "?"]
   missing <- setdiff(needed, names(declared))
-  if (length(missing) > 0) abort_table(model, kind, missing[1], "is read in C and missing in R")
+  if (length(missing) > 0) abort_declared(model, kind, missing[1], "is read in C and missing in R")
   unknown <- setdiff(names(declared), names(arrays))
-  if (length(unknown) > 0) abort_table(model, kind, unknown[1], "is in R and unknown in C")
+  if (length(unknown) > 0) abort_declared(model, kind, unknown[1], "is in R and unknown in C")
 }
 
-abort_table <- function(model, kind, name, what) {
+abort_declared <- function(model, kind, name, what) {
   gps_abort(sprintf("The %s `%s` of the model %s %s.", kind, name, dQuote(model$name, FALSE), what),
             "model")
 }

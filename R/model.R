@@ -190,6 +190,18 @@ gps_draw.default <- function(model, params, n) abort_no_method(model, "gps_draw"
 #' @export
 gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gps_handcrafted")
 
+# What the E-step of a block needs of a model, by name: parameters, options and what it prepares.
+block_inputs <- function(model, params, y, block) UseMethod("block_inputs")
+
+# The E-step of a block: list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob,
+# value, variance, draws): stats, latent, response, prob and draws only where wanted. With a chain
+# (see new_chain()) states are sampled: there are value [slots x n], variance [n] and draws
+# [slots x draws x n] then, and no prob.
+run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
+                      iteration = 0L, chain = NULL) {
+  UseMethod("run_estep")
+}
+
 # Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options
 # and what the model prepared for this block, so that a built-in model need not compute it again.
 block_handcrafted <- function(model, inputs, y, block, n_threads = 1L) {
@@ -224,46 +236,7 @@ model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, ann
        screen = screen, smooth = smooth, wide = wide)
 }
 
-# A native model's description. Shapes are vectors of names of dimensions (see params.R).
-# exact_active: most latents on for which the model's log joint is known in closed form.
-# gauge: NULL, or the dimension over which one number each is no free parameter: it is fixed, or can
-# be changed without changing what can be observed.
-# grid, filled in by gps_bind(): NULL, or c(height, width) where latents are a grid of positions for
-# each of several components: those of one component exclude each other, neighbours on the cyclic
-# grid are alike.
-new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect", exact_active = Inf,
-                             gauge = NULL, defaults = model_defaults()) {
-  structure(
-    list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
-         prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, gauge = gauge, defaults = defaults, grid = NULL,
-         native = list(package = package, symbol = symbol), version = this_version()),
-    class = c(class, "gps_native_model", "gps_model")
-  )
-}
-
 is_bound <- function(model) !is.null(model$n_dims)
-
-# Sizes of all arrays that do not depend on the block, computed once.
-bind_native <- function(model, n_dims, sizes = NULL, options) {
-  model$n_dims <- as.integer(n_dims)
-  model$sizes <- sizes
-  model$options <- options
-  all_sizes <- dimension_sizes(model)
-  model$shape <- c(model$n_dims, model$n_latents)
-  model$stats_dims <- resolve_dims(model$stats, all_sizes)
-  model$stats_lengths <- resolve_lengths(model$stats, all_sizes)
-  model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
-  check_table(model)
-  model
-}
-
-#' @export
-gps_mstep.gps_native_model <- function(model, params, stats) {
-  stats <- check_stats(model, stats)
-  .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths, params, stats)
-}
 
 #' @export
 print.gps_model <- function(x, ...) {

@@ -4,6 +4,20 @@
 #include "model_max_spike_slab.h"
 #include "model_sparse.h"
 
+const gps_array max_stats[] = {{"count", "one", GPS_NEEDED},
+                               {"data_square", "one", GPS_NEEDED},
+                               {"on", "latents", GPS_NEEDED},
+                               {"on_drawn", "latents", GPS_NEEDED},
+                               {"value", "latents", GPS_NEEDED},
+                               {"value_square", "latents", GPS_NEEDED},
+                               {"won_data", "dims latents", GPS_NEEDED},
+                               {"won_square", "dims latents", GPS_NEEDED},
+                               {"data_sum", "intercepts", GPS_NEEDED},
+                               {"won_value", "intercepts latents", GPS_NEEDED},
+                               GPS_END};
+const char *const max_events[] = {"sigma2_floor", "pi_clamped", "psi_floor",
+                                  "slab_kept",    "w_floor",    NULL};
+
 /* Of the slab's second moment. */
 #define PSI_LOWEST 1e-8
 

@@ -26,19 +26,6 @@ static const gps_array prepared_list[] = {{"prior", "priors", GPS_NEEDED},
                                           {"y_square", "points", GPS_NEEDED},
                                           {"deviation", "intercepts points", GPS_NEEDED},
                                           GPS_END};
-static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
-                                       {"data_square", "one", GPS_NEEDED},
-                                       {"on", "latents", GPS_NEEDED},
-                                       {"on_drawn", "latents", GPS_NEEDED},
-                                       {"value", "latents", GPS_NEEDED},
-                                       {"value_square", "latents", GPS_NEEDED},
-                                       {"won_data", "dims latents", GPS_NEEDED},
-                                       {"won_square", "dims latents", GPS_NEEDED},
-                                       {"data_sum", "intercepts", GPS_NEEDED},
-                                       {"won_value", "intercepts latents", GPS_NEEDED},
-                                       GPS_END};
-static const char *const events_list[] = {"sigma2_floor", "pi_clamped", "psi_floor",
-                                          "slab_kept",    "w_floor",    NULL};
 
 /* prior [H + 1] = logit(pi_h), then the log joint of the empty state without its data term;
  * log_norm [H] of the slabs; y_square [n]; with an intercept deviation [D x n] = y - a, which
@@ -393,8 +380,8 @@ const gps_model model_max_spike_slab = {
     .params = params_list,
     .options = options_list,
     .prepared = prepared_list,
-    .stats = stats_list,
-    .events = events_list,
+    .stats = max_stats,
+    .events = max_events,
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .shared_term = shared_term,

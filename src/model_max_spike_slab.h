@@ -46,6 +46,9 @@ enum {
 
 enum { EVENT_SIGMA2, EVENT_PI, EVENT_PSI, EVENT_KEPT, EVENT_W };
 
+extern const gps_array max_stats[];
+extern const char *const max_events[];
+
 size_t max_mstep_scratch(const gps_problem *problem);
 gps_status max_mstep(const gps_problem *problem, const double *const *stats,
                      double *const *params_new, int *events, double *scratch);

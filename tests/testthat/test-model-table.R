@@ -103,6 +103,6 @@ test_that("what may be missing may be missing", {
   bound <- gps_bind(least, y)
   expect_error(gps_mstep(bound, gps_init(bound, y), found$stats), "has no `mstep`",
                class = "gps_error_model")
-  expect_error(gps_bind(table_model("not_prepared"), y), "`log_share` .* needs the member `prepare`",
-               class = "gps_error_model")
+  expect_error(gps_bind(table_model("not_prepared"), y),
+               "`log_share` .* needs the member `prepare`", class = "gps_error_model")
 })
