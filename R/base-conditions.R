@@ -131,3 +131,5 @@ listed <- function(label, noun) {
   last <- if (n > 7) paste(n - 6, "more") else label[n]
   paste0(noun, "s ", paste(label[seq_len(min(n - 1, 6))], collapse = ", "), " and ", last)
 }
+
+plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")

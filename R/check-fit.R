@@ -63,13 +63,6 @@ check_fit_version <- function(version) {
   }
 }
 
-# The integers of a version, or NULL.
-version_number <- function(version) {
-  is_version <- inherits(version, "package_version") && is.list(version) && length(version) == 1
-  number <- if (is_version) unclass(version)[[1]]
-  if (is.integer(number) && length(number) > 0 && !anyNA(number)) number
-}
-
 check_fit_counts <- function(parts) {
   for (name in c("n_selected", "max_active", "n_points")) {
     need_fit(is_count(parts[[name]]), sprintf("`%s` is not a whole number", name))

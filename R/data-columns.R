@@ -141,3 +141,11 @@ check_columns <- function(y, model) {
                       n_dims(y)))
   }
 }
+
+# Columns of length one; zero columns stay. The largest entry is divided out first: squares may
+# over- or underflow.
+unit_columns <- function(x) {
+  divide <- function(x, by) sweep(x, 2, ifelse(by > 0, by, 1), "/")
+  x <- divide(x, apply(abs(x), 2, max))
+  divide(x, sqrt(colSums(x^2)))
+}

@@ -1,6 +1,5 @@
 # Whether the bound has come to rest: a fit ends, mends or frees what it held where it has.
 
-
 # Even, so that a selection that alternates between two states settles too. A pass in batches counts
 # for several iterations.
 settle_window <- 6L

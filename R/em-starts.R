@@ -1,8 +1,6 @@
 # Short starts: local optima are told apart by the bound, so several short runs on few rows choose
 # where the fit begins.
 
-start_iterations <- 12L
-
 # Rows that starts are judged on, of those they did not see: at most, and at fewest.
 judge_rows <- c(1000L, 200L)
 
@@ -126,11 +124,6 @@ lean_task <- function(short) {
   short
 }
 
-# Of more rows than usual a start makes fewer iterations, so that it costs no more.
-count_start_iterations <- function(n_rows) {
-  max(4L, as.integer(start_iterations * min(1, start_rows / n_rows)))
-}
-
 # Parameters drawn for one start from the model's own initialisation, and the first expectations:
 # what the initialisation knows of some data points, or random ones.
 begin_state <- function(task, number, memory = NULL) {
@@ -145,28 +138,6 @@ begin_state <- function(task, number, memory = NULL) {
     state$memory <- begin_memory(task$selector, task, state)
   }
   state
-}
-
-sample_rows <- function(task, n_rows = count_start_rows(task$model)) {
-  if (!is.null(task$model$grid)) n_rows <- occlusive_trial_rows
-  if (n_points(task$y) <= n_rows) return(NULL)
-  with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
-}
-
-# The same task on some rows (NULL: all) as a matrix, with the iterations of a start.
-restrict_task <- function(task, rows) {
-  if (is.null(rows) && is_source(task$y)) rows <- seq_len(n_points(task$y))
-  if (!is.null(rows)) {
-    task$is_part <- length(rows) < n_points(task$y)
-    task$y <- rows_data(task$y, rows)
-    task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model))
-  }
-  task["batches"] <- list(NULL)
-  task$max_iter <- count_start_iterations(n_points(task$y))
-  task$control$polish <- FALSE
-  task$control$mend <- FALSE
-  task$control$tol <- 0
-  task
 }
 
 # A fit that grows begins on a few data points, at the first temperature and noise floor; the

@@ -1,7 +1,6 @@
 # What an iteration works on: the task, which stays as it is, and the state, which goes from
 # iteration to iteration.
 
-
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
 # `is_early`: explorers are many, and annealing, if there is any, is not over.
 new_state <- function(params, start, explore, memory = NULL, is_early = explore > 0) {

@@ -276,3 +276,8 @@ refuse_unbuilt <- function(values) {
     }
   }
 }
+
+check_control <- function(control, arg = "control") {
+  check_class(control, arg, "gps_control", "made by gps_control()")
+  remake(control, arg, "gps_control")
+}

@@ -21,19 +21,20 @@ check_locations <- function(fit, what) {
   }
 }
 
-# Predictions of what is where: `task` has new data, `state` slots or none.
+# Predictions of what is where in the data of a task. `infer` gives for a block list(result, on,
+# params): its E-step, which slots are on in the most probable states, and the parameters.
 scene_predictors <- list(
-  objects = function(task, state, row_names) {
+  objects = function(task, infer, row_names) {
     parts <- map_blocks(task, function(task, block) {
-      result <- infer_block(task, state, block, c("prob", "draws"))
-      list_objects(task$model, result, best_slots(result, task), block)
+      found <- infer(task, block)
+      list_objects(task$model, found, block)
     })
     do.call(rbind, parts)
   },
-  segmentation = function(task, state, row_names) {
+  segmentation = function(task, infer, row_names) {
     maps <- map_blocks(task, function(task, block) {
-      result <- infer_block(task, state, block, c("prob", "draws"))
-      segment_block(task, state$params, result, best_slots(result, task), block)
+      found <- infer(task, block)
+      segment_block(task, found$params, found$result, found$on, block)
     })
     maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, n_points(task$y)))
     dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
@@ -42,8 +43,9 @@ scene_predictors <- list(
 )
 
 # What is on in the most probable states: one row an object.
-list_objects <- function(model, result, on, block) {
-  at <- which(on > 0 & result$selected > 0, arr.ind = TRUE)
+list_objects <- function(model, found, block) {
+  result <- found$result
+  at <- which(found$on > 0 & result$selected > 0, arr.ind = TRUE)
   place <- locate_latents(model, result$selected[at])
   data.frame(point = as.integer(block_columns(block)[at[, 2]]),
              component = place$component, row = place$row, column = place$column,

@@ -106,7 +106,13 @@ predict.gps_fit <- function(object, newdata = NULL,
     task <- new_prediction_task(object, data$y, type, n_threads)
     state <- prediction_state(object)
   }
-  if (type %in% names(scene_predictors)) return(scene_predictors[[type]](task, state, row_names))
+  if (type %in% names(scene_predictors)) {
+    infer <- function(task, block) {
+      result <- infer_block(task, state, block, c("prob", "draws"))
+      list(result = result, on = best_slots(result, task), params = state$params)
+    }
+    return(scene_predictors[[type]](task, infer, row_names))
+  }
   result <- with_memory(predict_blocks(task, state, predictors[[type]]),
                         "A prediction of type \"%s\" for %s", type,
                         plural(n_points(task$y), "data point"))

@@ -59,14 +59,6 @@ component_usage <- function(fit) {
   slot_usage(fit$model, slots$selected, slots$prob_on)
 }
 
-slot_usage <- function(model, selected, prob_on) {
-  held <- selected > 0
-  sums <- rowsum(prob_on[held], choice_of(model, selected[held]))
-  usage <- numeric(count_choices(model))
-  usage[as.integer(rownames(sums))] <- sums
-  usage
-}
-
 summarise_params <- function(params) {
   shape <- vapply(params, function(x) shown_dim(if (is.null(dim(x))) length(x) else dim(x)), "")
   part <- function(f) vapply(params, f, 1, USE.NAMES = FALSE)

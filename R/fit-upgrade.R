@@ -53,3 +53,10 @@ upgrade_fit <- function(fit, changes = fit_changes) {
   }
   structure(parts, class = class(fit))
 }
+
+# The integers of a version, or NULL.
+version_number <- function(version) {
+  is_version <- inherits(version, "package_version") && is.list(version) && length(version) == 1
+  number <- if (is_version) unclass(version)[[1]]
+  if (is.integer(number) && length(number) > 0 && !anyNA(number)) number
+}

@@ -144,8 +144,6 @@ nobs.gp_fit <- function(object, ...) {
   nrow(object$x)
 }
 
-plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
-
 has_learned_inputs <- function(fit) fit$method == "inducing" && is.null(fit$basis$pivots)
 
 # What an approximation stands on, and what its marginal likelihood is one of.

@@ -295,3 +295,28 @@ print.gps_kernel <- function(x, ...) {
 }
 
 has_white <- function(kernel) "white" %in% vapply(kernel$terms, `[[`, "", "type")
+
+check_kernel <- function(kernel, arg) {
+  check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
+  terms <- named_parts(kernel, arg, "kernel_*")$terms
+  if (!identical(names(kernel), "terms") || !is.list(terms) || length(terms) == 0) {
+    abort_altered(arg, "kernel_*", "it is no list of `terms`")
+  }
+  made <- lapply(seq_along(terms), function(i) {
+    remake_term(terms[[i]], sprintf("%s$terms[[%d]]", arg, i))
+  })
+  new_kernel(unlist(made, recursive = FALSE))
+}
+
+remake_term <- function(term, arg) {
+  parts <- named_parts(term, arg, "kernel_*")
+  type <- parts$type
+  if (!is_one_of(type, names(kernel_types))) {
+    abort_altered(arg, "kernel_*", "its `type` is unknown")
+  }
+  made <- make_of(new_term, parts[intersect(names(parts), names(formals(new_term)))], arg,
+                  "kernel_*")
+  unknown <- setdiff(names(parts), names(made[[1]]))
+  if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
+  made
+}

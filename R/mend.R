@@ -263,11 +263,6 @@ split_moves <- function(task, result, on, leaver) {
   })
 }
 
-# What the bound would lose at once without each latent: states in which it is off remain, so log Z
-# falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are
-# sorely needed.
-removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
-
 # Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
 # [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
 # direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that

@@ -51,3 +51,19 @@ check_emptied <- function(params, arg) {
   ), arg, format(params$pi[bad[1]]),
   if (length(params$pi) > 1) paste(" for latent", bad[1]) else ""))
 }
+
+# New variances of some slabs, which are then independent of all others.
+set_variances <- function(params, latents, variances) {
+  if (is.matrix(params$psi)) {
+    params$psi[latents, ] <- params$psi[, latents] <- 0
+    params$psi[cbind(latents, latents)] <- variances
+  } else {
+    params$psi[latents] <- variances
+  }
+  params
+}
+
+# What the bound would lose at once without each latent: states in which it is off remain, so log Z
+# falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are
+# sorely needed.
+removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))

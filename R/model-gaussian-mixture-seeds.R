@@ -71,3 +71,7 @@ nearest_seed <- function(x, seeds) {
   label[seeds] <- seq_along(seeds)
   label
 }
+
+# Eigenvalues of a covariance, in units of the data's scale, are at least this: far below what a
+# cluster has in data that are not collinear, far above what rounding makes of zero.
+cluster_floor <- 1e-8

@@ -99,10 +99,6 @@ upgrade_options.gps_gaussian_mixture <- function(model, options) {
        floor_pi = values[3], common = 0)
 }
 
-# Eigenvalues of a covariance, in units of the data's scale, are at least this: far below what a
-# cluster has in data that are not collinear, far above what rounding makes of zero.
-cluster_floor <- 1e-8
-
 # Units of the dimensions [D]; one of all where covariances are spherical.
 cluster_scale <- function(model, moments) {
   if (model$settings$covariance != "spherical") return(column_units(moments))

@@ -105,3 +105,10 @@ most_visits <- 100L
 
 # Candidates of a kind that a data point may ask for.
 most_draws <- 1e6
+
+# A screen, or what stands for the model's default or for none.
+check_screen <- function(screen, arg = "screen") {
+  if (is.null(screen) || identical(screen, FALSE)) return(screen)
+  check_class(screen, arg, "gps_screen", "NULL, FALSE or a gps_screen()")
+  remake(screen, arg, "gps_screen")
+}

@@ -237,16 +237,5 @@ move_component.gps_spike_slab <- function(model, params, from, split) {
   set_variances(params, from, mean(slab_variances(params$psi)[others]))
 }
 
-# New variances of some slabs, which are then independent of all others.
-set_variances <- function(params, latents, variances) {
-  if (is.matrix(params$psi)) {
-    params$psi[latents, ] <- params$psi[, latents] <- 0
-    params$psi[cbind(latents, latents)] <- variances
-  } else {
-    params$psi[latents] <- variances
-  }
-  params
-}
-
 #' @export
 own_moves.gps_spike_slab <- function(model, params, value) turning_moves(params, value)

@@ -119,3 +119,8 @@ best_angle <- function(a, b, angle) {
   best <- which.max(contrast)
   if (contrast[best] > contrast[1] + 1e-8 * (1 + contrast[1])) best else 1L
 }
+
+# Points that a turn must be of use to, of so many. Of few data points only a few tell a mixture of
+# two components from one of them: a limit that does not fall with their number would leave none to
+# be tried. The bound decides.
+least_turned <- function(n_points) min(8, n_points / 250)

@@ -6,11 +6,6 @@
 turn_angles <- 90L
 turn_pairs <- 2L
 
-# Points that a turn must be of use to, of so many. Of few data points only a few tell a mixture of
-# two components from one of them: a limit that does not fall with their number would leave none to
-# be tried. The bound decides.
-least_turned <- function(n_points) min(8, n_points / 250)
-
 # Moves that turn pairs and groups, best first. `value` [H x N] are posterior means, 0 where off.
 turning_moves <- function(params, value) {
   pairs <- frequent_pairs(value != 0)

@@ -33,3 +33,11 @@ scatter_choices <- function(selected, values, model) {
   }
   out
 }
+
+slot_usage <- function(model, selected, prob_on) {
+  held <- selected > 0
+  sums <- rowsum(prob_on[held], choice_of(model, selected[held]))
+  usage <- numeric(count_choices(model))
+  usage[as.integer(rownames(sums))] <- sums
+  usage
+}

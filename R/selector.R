@@ -256,3 +256,13 @@ needs_whole.gps_selector_gp <- function(selector) {
 needs_whole.gps_selector_custom <- function(selector) {
   if (!is.null(selector$learn)) "selector_custom() with `learn`"
 }
+
+check_selector <- function(selector, arg = "selector") {
+  check_class(selector, arg, "gps_selector", "a selector, as made by a selector_*() function")
+  maker <- sub("^gps_", "", class(selector)[1])
+  if (!startsWith(maker, "selector_") || !is_exported(maker)) {
+    abort_altered(arg, "selector_*", sprintf("it is of the unknown class %s",
+                                             dQuote(class(selector)[1], FALSE)))
+  }
+  remake(selector, arg, maker)
+}

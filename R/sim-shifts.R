@@ -1,13 +1,5 @@
 # Pictures beside each other: the shift at which they look most alike.
 
-# Columns of length one; zero columns stay. The largest entry is divided out first: squares may
-# over- or underflow.
-unit_columns <- function(x) {
-  divide <- function(x, by) sweep(x, 2, ifelse(by > 0, by, 1), "/")
-  x <- divide(x, apply(abs(x), 2, max))
-  divide(x, sqrt(colSums(x^2)))
-}
-
 # Best cosines of pictures under shifts, list(similarity [n_true x n_found], row, column): the
 # object begins at that row and column offset of the window (0 = at its first row and column;
 # negative: the window begins inside the object). Pictures are n x height x width x channels,

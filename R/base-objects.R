@@ -52,53 +52,6 @@ abort_part <- function(arg, maker, part) {
   abort_altered(arg, maker, sprintf("its part `%s` was changed", part))
 }
 
-check_control <- function(control, arg = "control") {
-  check_class(control, arg, "gps_control", "made by gps_control()")
-  remake(control, arg, "gps_control")
-}
-
-# A screen, or what stands for the model's default or for none.
-check_screen <- function(screen, arg = "screen") {
-  if (is.null(screen) || identical(screen, FALSE)) return(screen)
-  check_class(screen, arg, "gps_screen", "NULL, FALSE or a gps_screen()")
-  remake(screen, arg, "gps_screen")
-}
-
-check_selector <- function(selector, arg = "selector") {
-  check_class(selector, arg, "gps_selector", "a selector, as made by a selector_*() function")
-  maker <- sub("^gps_", "", class(selector)[1])
-  if (!startsWith(maker, "selector_") || !is_exported(maker)) {
-    abort_altered(arg, "selector_*", sprintf("it is of the unknown class %s",
-                                             dQuote(class(selector)[1], FALSE)))
-  }
-  remake(selector, arg, maker)
-}
-
-check_kernel <- function(kernel, arg) {
-  check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
-  terms <- named_parts(kernel, arg, "kernel_*")$terms
-  if (!identical(names(kernel), "terms") || !is.list(terms) || length(terms) == 0) {
-    abort_altered(arg, "kernel_*", "it is no list of `terms`")
-  }
-  made <- lapply(seq_along(terms), function(i) {
-    remake_term(terms[[i]], sprintf("%s$terms[[%d]]", arg, i))
-  })
-  new_kernel(unlist(made, recursive = FALSE))
-}
-
-remake_term <- function(term, arg) {
-  parts <- named_parts(term, arg, "kernel_*")
-  type <- parts$type
-  if (!is_one_of(type, names(kernel_types))) {
-    abort_altered(arg, "kernel_*", "its `type` is unknown")
-  }
-  made <- make_of(new_term, parts[intersect(names(parts), names(formals(new_term)))], arg,
-                  "kernel_*")
-  unknown <- setdiff(names(parts), names(made[[1]]))
-  if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
-  made
-}
-
 # What is only shown: an error of the package where it is not as `maker` made it. `is_sound` may
 # stumble over anything.
 need_made <- function(is_sound, arg, maker) {
