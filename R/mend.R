@@ -131,7 +131,9 @@ run_trial <- function(task, state, move) {
   state$params <- move$params
   if (!is.null(move$sought)) {
     state <- forget_components(task$model, state, move$sought)
-    state <- continue_trial(task, state, seeking_iterations)
+    state <- continue_trial(task, state, 1L)
+    if (move$event == "renewed") state <- settle_component(task, state, move$sought)
+    state <- continue_trial(task, state, seeking_iterations - 1L)
     state$sought <- NULL
     return(continue_trial(task, state, trial_iterations - seeking_iterations))
   }

@@ -39,6 +39,55 @@ worst_windows <- function(task, state, n) {
   })
 }
 
+# Images by which a new component is settled, at most.
+settling_images <- 200L
+
+# Of all windows that hold nearly as much of an object as the best the middle one is taken.
+full_share <- 0.98
+
+# The window that a component was cut from may show another object before its own, or a part of its
+# own: pixels whose colour is wrong by many standard deviations, and those beyond the window, would
+# never be learned. The component begins again, and is sought again, with what the images have in
+# common in which it was found: the medians of their pixels.
+settle_component <- function(task, state, h) {
+  model <- task$model
+  is_found <- choice_of(model, state$selected) == h & state$prob_on > 0.5
+  at <- which(array(is_found, dim(state$selected)), arr.ind = TRUE)
+  if (nrow(at) < 3) return(state)
+  at <- at[even_rows(t(at), settling_images), , drop = FALSE]
+  corner <- (state$selected[at] - 1L) %% prod(model$grid) + 1L
+  common <- median_image(model, rows_data(task$y, at[, "col"]), corner)
+  pi <- state$params$pi
+  window <- cut_window(model, common, middle_window(model, state$params$background, common))
+  state$params <- put_window(state$params, h, window)
+  state$params$pi <- pi
+  forget_components(model, state, h)
+}
+
+# Medians of the pixels of images [D x n], each moved so that its `corner` is the first pixel.
+median_image <- function(model, y, corner) {
+  whole <- list(size = model$grid, grid = model$grid)
+  pixels <- window_pixels(whole, corner)
+  moved <- vapply(seq_along(corner), function(i) {
+    c(matrix(y[, i], ncol = model$n_channels)[pixels[, i], ])
+  }, numeric(nrow(y)))
+  apply(moved, 1, stats::median)
+}
+
+# The window that holds most of what differs from the background, at most half a window from the
+# first pixel.
+middle_window <- function(model, background, image) {
+  deviation <- matrix(image - rep(background, each = prod(model$grid)))
+  sums <- drop(box_sums(model, pixel_energy(model, bounded_deviation(model, deviation))))
+  pixel <- seq_along(sums) - 1L
+  row <- signed_shift(pixel %% model$grid[1], model$grid[1])
+  column <- signed_shift(pixel %/% model$grid[1], model$grid[2])
+  is_near <- abs(row) <= model$size[1] %/% 2 & abs(column) <= model$size[2] %/% 2
+  is_full <- is_near & sums >= full_share * max(sums[is_near])
+  middle <- round(c(mean(row[is_full]), mean(column[is_full]))) %% model$grid
+  as.integer(1 + middle[1] + model$grid[1] * middle[2])
+}
+
 # Pairs that are parts of one object become one component, most often together first.
 join_moves <- function(task, state, on) {
   pairs <- find_parts(task, state, on)
