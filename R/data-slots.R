@@ -35,11 +35,17 @@ leave_out_each <- function(selected, latents) {
 least_on <- 0.01
 
 # Slots after latents got new numbers: relabel [H] has the new number of each, 0 = none. A latent
-# without a number leaves its slot empty; slots stand in ascending order again, empty ones last.
+# without a number leaves its slot empty, and one that two slots hold the later of them; slots stand
+# in ascending order again, empty ones last.
 relabel_slots <- function(state, relabel) {
   selected <- state$selected
   held <- selected > 0
   selected[held] <- as.integer(relabel)[selected[held]]
+  for (slot in seq_len(nrow(selected))[-1]) {
+    earlier <- selected[seq_len(slot - 1), , drop = FALSE]
+    is_double <- colSums(earlier == rep(selected[slot, ], each = slot - 1)) > 0
+    selected[slot, is_double] <- 0L
+  }
   prob_on <- ifelse(selected > 0, state$prob_on, 0)
   ordered <- slot_order(selected)
   state$selected <- array(selected[ordered], dim(selected))

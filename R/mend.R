@@ -129,20 +129,29 @@ saved_price <- function(task, state, other) {
 
 run_trial <- function(task, state, move) {
   state$params <- move$params
-  if (!is.null(move$sought)) {
-    state <- forget_components(task$model, state, move$sought)
-    state <- continue_trial(task, state, 1L)
-    if (move$event == "renewed") state <- settle_component(task, state, move$sought)
-    state <- continue_trial(task, state, seeking_iterations - 1L)
-    state$sought <- NULL
-    return(continue_trial(task, state, trial_iterations - seeking_iterations))
-  }
+  if (!is.null(move$components)) return(run_placed_trial(task, state, move))
   state <- if (is.null(move$emptied)) {
     insert_step(task, state, move$latents)
   } else {
     leave_step(task, state, move$emptied)
   }
   continue_trial(task, state, trial_iterations - 1L)
+}
+
+# Components that are moved are as new ones. Where they stand is known by `relabel`, or else they
+# are looked for everywhere.
+run_placed_trial <- function(task, state, move) {
+  if (!is.null(state$notes)) state$notes$age[move$components] <- 0L
+  if (!is.null(move$relabel)) {
+    state <- relabel_slots(state, move$relabel)
+    return(continue_trial(task, state, trial_iterations))
+  }
+  state <- forget_components(task$model, state, move$components)
+  state <- continue_trial(task, state, 1L)
+  state <- settle_component(task, state, move$components)
+  state <- continue_trial(task, state, seeking_iterations - 1L)
+  state$sought <- NULL
+  continue_trial(task, state, trial_iterations - seeking_iterations)
 }
 
 # No point has these components selected any more; they are looked for everywhere.
@@ -203,7 +212,8 @@ accept_trial <- function(task, state, trial, seconds) {
   # Nothing was to be gained by a latent that has left.
   new["mended_at"] <- list(NULL)
   new["bound_before_move"] <- list(if (is.null(trial$move$emptied)) state$bound)
-  row <- trace_row(task, new, seconds, stats::setNames(1L, trial$move$event))
+  times <- if (is.null(trial$move$times)) 1L else trial$move$times
+  row <- trace_row(task, new, seconds, stats::setNames(times, trial$move$event))
   new$trace <- c(state$trace, list(row))
   new
 }

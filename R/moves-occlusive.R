@@ -19,7 +19,7 @@ find_moves.gps_occlusive <- function(task, state) {
   idle <- which.min(cost)
   fresh <- lapply(worst_windows(task, state, trial_moves - 1L), function(window) {
     params <- put_window(state$params, idle, window)
-    list(params = params, sought = idle, event = "renewed")
+    list(params = params, components = idle, event = "renewed")
   })
   utils::head(c(join_moves(task, state, on), fresh), trial_moves)
 }
@@ -88,13 +88,41 @@ middle_window <- function(model, background, image) {
   as.integer(1 + middle[1] + model$grid[1] * middle[2])
 }
 
-# Pairs that are parts of one object become one component, most often together first.
+# Pairs that are parts of one object become one component: all that have none in common at once, if
+# there are several, or one pair, most often together first.
 join_moves <- function(task, state, on) {
   pairs <- find_parts(task, state, on)
-  lapply(pairs, function(pair) {
-    list(params = join_parts_of(task$model, state$params, pair), sought = c(pair$a, pair$b),
-         event = "joined")
+  together <- disjoint_pairs(pairs)
+  choices <- c(if (length(together) > 1) list(together), lapply(pairs, list))
+  lapply(utils::head(choices, trial_moves), function(pairs) {
+    join_move(task$model, state$params, pairs)
   })
+}
+
+disjoint_pairs <- function(pairs) {
+  taken <- integer()
+  chosen <- list()
+  for (pair in pairs) {
+    if (any(c(pair$a, pair$b) %in% taken)) next
+    taken <- c(taken, pair$a, pair$b)
+    chosen <- c(chosen, list(pair))
+  }
+  chosen
+}
+
+# Component a stands from then on wherever one of the two stood.
+join_move <- function(model, params, pairs) {
+  relabel <- seq_len(model$n_latents)
+  for (pair in pairs) {
+    params <- join_parts_of(model, params, pair)
+    offset <- mask_offset(matrix(params$alpha[pair$a, , ], model$size[1]))
+    params <- roll_component(params, pair$a, offset)
+    latents <- component_latents(model, pair$a)
+    relabel[latents] <- latents[move_latents(model, offset)]
+    relabel[component_latents(model, pair$b)] <- latents[move_latents(model, offset - pair$shift)]
+  }
+  list(params = params, relabel = relabel, event = "joined", times = length(pairs),
+       components = unlist(lapply(pairs, `[`, c("a", "b")), use.names = FALSE))
 }
 
 # list(a, b, shift): b's window lies `shift` pixels from a's, a being the more frequent.
@@ -132,8 +160,7 @@ find_parts <- function(task, state, on) {
 # Shortest way on a circle.
 signed_shift <- function(x, size) (x + size %/% 2) %% size - size %/% 2
 
-# Component a gets what b has at the same place of the image, where b's mask is higher, centred; b
-# goes.
+# Component a gets what b has at the same place of the image, where b's mask is higher; b goes.
 join_parts_of <- function(model, params, pair) {
   moved <- roll_component(params, pair$b, -pair$shift, low = lowest_alpha)
   take <- moved$alpha[pair$b, , ] > params$alpha[pair$a, , ]
@@ -141,7 +168,5 @@ join_parts_of <- function(model, params, pair) {
   for (c in seq_len(dim(params$w)[4])) {
     params$w[pair$a, , , c][take] <- moved$w[pair$b, , , c][take]
   }
-  params <- retire_component(params, pair$b)
-  offset <- mask_offset(matrix(params$alpha[pair$a, , ], model$size[1]))
-  roll_component(params, pair$a, offset)
+  retire_component(params, pair$b)
 }

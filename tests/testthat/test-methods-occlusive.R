@@ -9,7 +9,7 @@ test_that("printing says what was fitted, and summary how components are used", 
   expect_equal(summary$usage, colSums(predict(fit)), tolerance = 1e-12)
   expect_length(summary$usage, 4)
   expect_true(all(summary$events$event %in% c("sigma2_floor", "pi_clamped", "recentred", "reseeded",
-                                              "merged", "retired", "swapped", "renewed", "joined",
+                                              "merged", "swapped", "renewed", "joined",
                                               "split", "moved")))
   expect_output(print(summary), "each component is on", fixed = TRUE)
 })

@@ -44,6 +44,57 @@ test_that("components that stand side by side wherever they are become one", {
   expect_identical(found$permutation[1], 1L)
   expect_gt(found$similarity[1], 0.99)
   expect_true(all(joined$alpha[2, , ] <= low_alpha))
+  # The joined component, whose window is centred, stands where its halves stood.
+  moved <- relabel_slots(case$state, moves[[1]]$relabel)
+  stands <- colSums(case$state$selected > 0) > 0
+  expect_identical(colSums(moved$selected > 0), as.numeric(stands))
+  place <- case$scenes$latents[case$scenes$latents$object == 1, ]
+  expect_identical(moved$selected[1, place$point],
+                   as.integer((place$row - 2) %% 16 + 1 + 16 * ((place$column - 2) %% 16)))
+  # An image in which only one half was seen tells as much.
+  for (half in 1:2) {
+    alone <- case$state
+    alone$selected[1, ] <- alone$selected[half, ]
+    alone$selected[2, ] <- 0L
+    expect_identical(relabel_slots(alone, moves[[1]]$relabel)$selected, moved$selected)
+  }
+})
+
+test_that("pairs that have no component in common are joined at once", {
+  pairs <- list(list(a = 1, b = 2), list(a = 2, b = 3), list(a = 4, b = 3), list(a = 5, b = 4))
+  expect_identical(disjoint_pairs(pairs), pairs[c(1, 3)])
+  expect_identical(disjoint_pairs(list()), list())
+})
+
+test_that("a renewed component begins with what the images in which it was found have in common", {
+  case <- split_case()
+  model <- case$task$model
+  place <- case$scenes$latents[case$scenes$latents$object == 2, ]
+  # Its window stands two pixels off, and its first image shows something else there.
+  state <- case$state
+  state$selected[] <- 0L
+  state$prob_on[] <- 0
+  corner <- as.integer((place$row + 1) %% 16 + 1 + 16 * ((place$column + 1) %% 16))
+  state$selected[1, place$point] <- corner + 512L
+  state$prob_on[1, place$point] <- 1
+  state$params$pi[3] <- 0.4
+  settled <- settle_component(case$task, state, 3L)
+  expect_identical(settled$params$pi, state$params$pi)
+  expect_identical(settled$sought, 3L)
+  expect_true(all(settled$selected == 0))
+  object <- array(0, c(8, 8, 3))
+  shown <- rep(c(case$objects$mask[2, , ]) == 1, 3)
+  object[2:7, 2:7, ][shown] <- case$objects$image[2, , , ][shown]
+  window <- array(settled$params$w[3, , , ], c(8, 8, 3))
+  # Objects need not fill their own square, so that the window is right up to a shift.
+  distance <- outer(-2:2, -2:2, Vectorize(function(down, right) {
+    rows <- (seq_len(8) - 1 + down) %% 8 + 1
+    columns <- (seq_len(8) - 1 + right) %% 8 + 1
+    stats::median(abs(window - object[rows, columns, ]))
+  }))
+  expect_lt(min(distance), 0.03)
+  state$prob_on[] <- 0
+  expect_identical(settle_component(case$task, state, 3L), state)
 })
 
 test_that("components that meet by chance stay apart", {
@@ -63,7 +114,7 @@ test_that("the idle component is offered what is explained worst, and nothing wi
   expect_identical(events[1], "joined")
   expect_true("renewed" %in% events)
   renewed <- moves[[which(events == "renewed")[1]]]
-  expect_identical(renewed$sought, 3L)
+  expect_identical(renewed$components, 3L)
   # The window shows the second object, which no component has.
   renewed$params$alpha[3, , ] <- 0.9
   seen <- match_components(list(alpha = renewed$params$alpha, w = renewed$params$w), case$objects)
