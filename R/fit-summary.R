@@ -92,7 +92,7 @@ picture_overlap <- function(params, model) {
   overlap <- diag(model$n_components)
   for (pair in utils::combn(model$n_components, min(2, model$n_components), simplify = FALSE)) {
     alike <- best_correlation(spectra[[pair[1]]], spectra[[pair[length(pair)]]])
-    overlap[pair[1], pair[length(pair)]] <- alike > duplicate_correlation
+    overlap[pair[1], pair[length(pair)]] <- alike$correlation > duplicate_correlation
   }
   overlap
 }

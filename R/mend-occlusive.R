@@ -22,11 +22,13 @@ gps_mend.gps_occlusive <- function(model, params, stats, progress = NULL) {
   notes <- stretched$notes
   if (!progress$is_early) params <- trim_masks(model, params, stats, notes$age)
   repair <- list(params = params, relabel = NULL, labels = NULL, notes = notes,
-                 events = c(recentred = 0L, reseeded = 0L, merged = 0L, retired = 0L))
-  if (progress$is_polishing) return(repair)
-  doubles <- if (progress$iteration %% duplicate_every == 0) find_doubles(model, params, notes$age)
+                 events = c(recentred = 0L, reseeded = 0L, merged = 0L))
+  # Once annealing is over what changes the states is a move, which the bound judges.
+  if (!progress$is_early) return(repair)
+  doubles <- if (progress$iteration %% duplicate_every == 0) {
+    vapply(find_doubles(model, params, notes$age), `[[`, 1L, "b")
+  }
   repair$events["merged"] <- length(doubles)
-  if (!progress$is_early) return(retire_components(repair, doubles))
   dead <- find_dead(model, params, stats, notes$age)
   repair <- recentre_components(model, repair, setdiff(seq_len(model$n_components),
                                                        c(doubles, dead)))
@@ -91,12 +93,6 @@ retire_component <- function(params, h) {
   params
 }
 
-retire_components <- function(repair, which) {
-  for (h in which) repair$params <- retire_component(repair$params, h)
-  repair$events["retired"] <- length(which)
-  repair
-}
-
 # Whole pixels from the middle of the window to the centre of mass of a mask.
 mask_offset <- function(alpha) {
   weight <- ifelse(alpha > 0.3, alpha, 0)
@@ -151,33 +147,37 @@ recentre_components <- function(model, repair, which) {
   repair
 }
 
-# Of each pair that is alike at the best shift, the one that explains less.
+# Pairs that are alike at the best shift, list(a, b, shift), of which b explains less: its window
+# lies `shift` pixels from the one of a that shows the same.
 find_doubles <- function(model, params, age) {
   n_components <- model$n_components
   masked <- lapply(seq_len(n_components), function(h) masked_spectrum(model, params, h))
-  norm <- vapply(masked, function(x) x$norm, 1)
   value <- params$pi * rowSums(matrix(params$alpha > 0.5, n_components))
   order <- order(-value)
-  doubles <- integer()
+  doubles <- list()
   for (i in seq_along(order)[-1]) {
-    h <- order[i]
-    if (norm[h] == 0 || age[h] < trial_age) next
-    for (k in setdiff(order[seq_len(i - 1)], doubles)) {
-      if (norm[k] == 0) next
-      if (best_correlation(masked[[h]], masked[[k]]) > duplicate_correlation) {
-        doubles <- c(doubles, h)
+    b <- order[i]
+    if (age[b] < trial_age) next
+    gone <- vapply(doubles, `[[`, 1L, "b")
+    for (a in setdiff(order[seq_len(i - 1)], gone)) {
+      best <- best_correlation(masked[[a]], masked[[b]])
+      if (best$correlation > duplicate_correlation) {
+        doubles <- c(doubles, list(list(a = a, b = b, shift = best$shift)))
         break
       }
     }
   }
-  sort(doubles)
+  doubles
 }
 
 # Correlation of two components at the best shift, from their spectra.
 best_correlation <- function(first, second) {
-  if (first$norm == 0 || second$norm == 0) return(0)
+  if (first$norm == 0 || second$norm == 0) return(list(correlation = 0, shift = c(0L, 0L)))
   cross <- rowSums(first$spectrum * Conj(second$spectrum), dims = 2)
-  max(Re(stats::fft(cross, inverse = TRUE))) / (length(cross) * first$norm * second$norm)
+  product <- Re(stats::fft(cross, inverse = TRUE))
+  best <- which.max(product)
+  list(correlation = product[best] / (length(cross) * first$norm * second$norm),
+       shift = signed_shift(arrayInd(best, dim(product))[1, ] - 1L, dim(product)))
 }
 
 # Fourier transform of what a component shows against the background, per channel, with room for all

@@ -15,28 +15,76 @@ least_together <- 0.5
 find_moves.gps_occlusive <- function(task, state) {
   if (is.null(task$selector$screen) || task$control$monotone) return(list())
   on <- scatter_choices(state$selected, state$prob_on, task$model)
-  cost <- removal_cost(t(on))
-  idle <- which.min(cost)
-  fresh <- lapply(worst_windows(task, state, trial_moves - 1L), function(window) {
-    params <- put_window(state$params, idle, window)
-    list(params = params, components = idle, event = "renewed")
-  })
-  utils::head(c(join_moves(task, state, on), fresh), trial_moves)
+  utils::head(c(merge_moves(task, state), join_moves(task, state, on),
+                renewing_moves(task, state, idle_components(on))), trial_moves)
 }
 
-# The windows of images with slots to spare whose pixels are explained worst.
+# Those that hardly any image has, least needed first, or else the one that is needed least.
+idle_components <- function(on) {
+  cost <- removal_cost(t(on))
+  needed_least <- order(cost)
+  is_idle <- colSums(on > 0.5)[needed_least] < lowest_share * nrow(on)
+  needed_least[is_idle | seq_along(cost) == 1]
+}
+
+# Idle components begin anew from the windows that are explained worst: all at once, or one.
+renewing_moves <- function(task, state, idle) {
+  windows <- worst_windows(task, state, max(length(idle), trial_moves - 1L))
+  renewed <- function(components, windows) {
+    params <- state$params
+    for (i in seq_along(components)) params <- put_window(params, components[i], windows[[i]])
+    list(params = params, components = components, event = "renewed", times = length(components))
+  }
+  together <- min(length(idle), length(windows))
+  c(if (together > 1) list(renewed(idle[seq_len(together)], windows)),
+    lapply(windows, function(window) renewed(idle[1], list(window))))
+}
+
+# Of components that are alike one goes, all at once: the other stands where it stood.
+merge_moves <- function(task, state) {
+  model <- task$model
+  doubles <- find_doubles(model, state$params, state$notes$age)
+  if (length(doubles) == 0) return(list())
+  params <- state$params
+  relabel <- seq_len(model$n_latents)
+  for (pair in doubles) {
+    params <- retire_component(params, pair$b)
+    stands <- component_latents(model, pair$a)[move_latents(model, -pair$shift)]
+    relabel[component_latents(model, pair$b)] <- stands
+  }
+  list(list(params = params, relabel = relabel, event = "merged", times = length(doubles),
+            components = vapply(doubles, `[[`, 1L, "b"), is_free = TRUE))
+}
+
+# Images that are looked through for windows of different objects, at most; what two windows may
+# correlate that are of different ones; and the share of the worst energy that one must have.
+worst_images <- 200L
+other_correlation <- 0.7
+least_energy <- 0.1
+
+# The windows of images with slots to spare whose pixels are explained worst, of different objects.
 worst_windows <- function(task, state, n) {
   model <- task$model
   spare <- which(colSums(state$prob_on) < task$n_selected - 0.5)
   if (length(spare) == 0) return(list())
   y <- rows_data(task$y, spare)
   energy <- unexplained_energy(model, state$params, y, state$selected[, spare, drop = FALSE])
-  lapply(seq_len(n), function(i) {
-    sums <- box_sums(model, energy)
-    best <- arrayInd(which.max(sums), dim(sums))
-    energy[, best[2]] <<- 0
-    cut_window(model, y[, best[2]], best[1])
-  })
+  sums <- box_sums(model, energy)
+  corner <- max.col(t(sums), "first")
+  most <- sums[cbind(corner, seq_along(spare))]
+  worst <- order(-most)
+  worst <- worst[most[worst] >= least_energy * max(most)]
+  windows <- spectra <- list()
+  for (image in utils::head(worst, worst_images)) {
+    window <- cut_window(model, y[, image], corner[image])
+    spectrum <- masked_spectrum(model, put_window(state$params, 1L, window), 1L)
+    alike <- vapply(spectra, function(other) best_correlation(other, spectrum)$correlation, 0)
+    if (any(alike > other_correlation)) next
+    windows <- c(windows, list(window))
+    spectra <- c(spectra, list(spectrum))
+    if (length(windows) == n) break
+  }
+  windows
 }
 
 # Images by which a new component is settled, at most.
@@ -49,19 +97,23 @@ full_share <- 0.98
 # own: pixels whose colour is wrong by many standard deviations, and those beyond the window, would
 # never be learned. The component begins again, and is sought again, with what the images have in
 # common in which it was found: the medians of their pixels.
+settle_components <- function(task, state, components) {
+  for (h in components) state$params <- settle_component(task, state, h)
+  forget_components(task$model, state, components)
+}
+
 settle_component <- function(task, state, h) {
   model <- task$model
+  params <- state$params
   is_found <- choice_of(model, state$selected) == h & state$prob_on > 0.5
   at <- which(array(is_found, dim(state$selected)), arr.ind = TRUE)
-  if (nrow(at) < 3) return(state)
+  if (nrow(at) < 3) return(params)
   at <- at[even_rows(t(at), settling_images), , drop = FALSE]
   corner <- (state$selected[at] - 1L) %% prod(model$grid) + 1L
   common <- median_image(model, rows_data(task$y, at[, "col"]), corner)
-  pi <- state$params$pi
-  window <- cut_window(model, common, middle_window(model, state$params$background, common))
-  state$params <- put_window(state$params, h, window)
-  state$params$pi <- pi
-  forget_components(model, state, h)
+  window <- cut_window(model, common, middle_window(model, params$background, common))
+  params[c("alpha", "w")] <- put_window(params, h, window)[c("alpha", "w")]
+  params
 }
 
 # Medians of the pixels of images [D x n], each moved so that its `corner` is the first pixel.

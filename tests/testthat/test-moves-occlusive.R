@@ -21,6 +21,7 @@ split_case <- function() {
                  256 * (component - 1))
   }
   state <- new_state(params, 0L, 0)
+  state$notes <- list(age = rep(20L, 3))
   state$selected <- matrix(0L, 2, 80)
   state$selected[1, place$point] <- number(1, -1, -2)
   state$selected[2, place$point] <- number(2, -1, 1)
@@ -78,7 +79,7 @@ test_that("a renewed component begins with what the images in which it was found
   state$selected[1, place$point] <- corner + 512L
   state$prob_on[1, place$point] <- 1
   state$params$pi[3] <- 0.4
-  settled <- settle_component(case$task, state, 3L)
+  settled <- settle_components(case$task, state, 3L)
   expect_identical(settled$params$pi, state$params$pi)
   expect_identical(settled$sought, 3L)
   expect_true(all(settled$selected == 0))
@@ -94,7 +95,7 @@ test_that("a renewed component begins with what the images in which it was found
   }))
   expect_lt(min(distance), 0.03)
   state$prob_on[] <- 0
-  expect_identical(settle_component(case$task, state, 3L), state)
+  expect_identical(settle_components(case$task, state, 3L)$params, state$params)
 })
 
 test_that("components that meet by chance stay apart", {
@@ -122,6 +123,24 @@ test_that("the idle component is offered what is explained worst, and nothing wi
   expect_gt(seen$similarity[2], 0.7)
   case$task$selector$screen <- NULL
   expect_length(find_moves(case$task, case$state), 0)
+})
+
+test_that("all idle components begin anew at once, or the one that is needed least", {
+  on <- cbind(rep(1, 200), c(rep(0.9, 150), rep(0, 50)), c(1, rep(0, 199)), rep(0, 200))
+  expect_identical(idle_components(on), c(4L, 3L))
+  expect_identical(idle_components(on[, 1:2]), 2L)
+  case <- split_case()
+  # No window shows an object that another has already.
+  expect_length(renewing_moves(case$task, case$state, 2:3), 1)
+  case$state$selected[] <- 0L
+  case$state$prob_on[] <- 0
+  moves <- renewing_moves(case$task, case$state, 2:3)
+  expect_identical(lapply(moves, `[[`, "components"), list(2:3, 2L, 2L))
+  expect_identical(vapply(moves, `[[`, 1L, "times"), c(2L, 1L, 1L))
+  # Each has a window of its own, with an object of its own.
+  params <- moves[[1]]$params
+  expect_setequal(match_components(params[c("alpha", "w")], case$objects)$permutation, 2:3)
+  expect_identical(moves[[1]]$params$w[2, , , ], moves[[2]]$params$w[2, , , ])
 })
 
 test_that("components that are looked for are selected nowhere", {
