@@ -180,6 +180,9 @@ best_correlation <- function(first, second) {
        shift = signed_shift(arrayInd(best, dim(product))[1, ] - 1L, dim(product)))
 }
 
+# Shortest way on a circle.
+signed_shift <- function(x, size) (x + size %/% 2) %% size - size %/% 2
+
 # Fourier transform of what a component shows against the background, per channel, with room for all
 # shifts.
 masked_spectrum <- function(model, params, h) {

@@ -209,9 +209,6 @@ find_parts <- function(task, state, on) {
   })
 }
 
-# Shortest way on a circle.
-signed_shift <- function(x, size) (x + size %/% 2) %% size - size %/% 2
-
 # Component a gets what b has at the same place of the image, where b's mask is higher; b goes.
 join_parts_of <- function(model, params, pair) {
   moved <- roll_component(params, pair$b, -pair$shift, low = lowest_alpha)
