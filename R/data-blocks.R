@@ -119,3 +119,15 @@ project_block <- function(w, y, block) {
   if (is.null(block$entries)) return(crossprod(w, block_data(y, block)))
   .Call(C_project, w, block)
 }
+
+start_rows <- 2000L
+
+# Evenly spaced rows of a source, at most as many as a start looks at.
+even_rows <- function(y, n_rows = start_rows) {
+  unique(round(seq(1, n_points(y), length.out = min(n_points(y), n_rows))))
+}
+
+blend <- function(running, new, rate, scale) {
+  if (is.null(running)) return(lapply(new, `*`, scale))
+  Map(function(old, new) (1 - rate) * old + (rate * scale) * new, running, new[names(running)])
+}

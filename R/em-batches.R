@@ -130,25 +130,6 @@ take_batch <- function(state, updated, k) {
   updated
 }
 
-# Statistics of a batch as if of all points, averaged with those of the batches before.
-blend_stats <- function(task, state, stats) {
-  if (is.null(task$batch_scale)) return(stats)
-  blend(state$running, stats, state$rate, task$batch_scale)
-}
-
-# What a state takes from an update's new units of latents, beside the values of its own points.
-take_units <- function(task, state, rescale) {
-  if (is.null(task$batch_scale) || is.null(rescale)) return(state)
-  state$running <- rescale_stats(task$model, state$running, rescale)
-  state$gauge <- rescale * if (is.null(state$gauge)) 1 else state$gauge
-  state
-}
-
-blend <- function(running, new, rate, scale) {
-  if (is.null(running)) return(lapply(new, `*`, scale))
-  Map(function(old, new) (1 - rate) * old + (rate * scale) * new, running, new[names(running)])
-}
-
 # The regression after one batch: its sums begin anew where their basis is new.
 regress_batch <- function(selector, task, state, memory, sums) {
   rate <- state$rate

@@ -190,3 +190,17 @@ trace_row <- function(task, state, seconds, events = state$events) {
        evaluations = sum(state$evaluations) / n_points(task$y),
        seconds = seconds)
 }
+
+# Statistics of a batch as if of all points, averaged with those of the batches before.
+blend_stats <- function(task, state, stats) {
+  if (is.null(task$batch_scale)) return(stats)
+  blend(state$running, stats, state$rate, task$batch_scale)
+}
+
+# What a state takes from an update's new units of latents, beside the values of its own points.
+take_units <- function(task, state, rescale) {
+  if (is.null(task$batch_scale) || is.null(rescale)) return(state)
+  state$running <- rescale_stats(task$model, state$running, rescale)
+  state$gauge <- rescale * if (is.null(state$gauge)) 1 else state$gauge
+  state
+}

@@ -53,3 +53,94 @@ doubt_fit <- function(model, params, facts) UseMethod("doubt_fit")
 
 #' @export
 doubt_fit.default <- function(model, params, facts) invisible()
+
+# The generics without their checks, for loops whose model was checked where it entered.
+bind_model <- function(model, y) UseMethod("gps_bind")
+
+mstep_model <- function(model, params, stats) UseMethod("gps_mstep")
+
+mend_model <- function(model, params, stats, progress) UseMethod("gps_mend")
+
+rank_rows <- function(model, params, y) UseMethod("gps_handcrafted")
+
+# The model as a fit from scratch begins with it: what would only disturb before components stand is
+# held fixed. Its parameters have the shapes of the model's own.
+hold_model <- function(model) UseMethod("hold_model")
+
+#' @export
+hold_model.default <- function(model) model
+
+# Whether a class of the model has a method of its own, here or in another package, for a generic of
+# this one. getS3method() knows a generic by its call of UseMethod() only where that comes last.
+has_method <- function(model, generic) {
+  here <- topenv()
+  registered <- get(".__S3MethodsTable__.", envir = here)
+  any(vapply(paste(generic, class(model), sep = "."), function(name) {
+    exists(name, envir = registered, inherits = FALSE) || exists(name, envir = here)
+  }, NA))
+}
+
+# What the E-step of a block needs of a model, by name: parameters, options and what it prepares.
+block_inputs <- function(model, params, y, block) UseMethod("block_inputs")
+
+# The E-step of a block: list(prob_on [slots x n], log_evidence [n], stats, latent, response, prob,
+# value, variance, draws): stats, latent, response, prob and draws only where wanted. With a chain
+# (see new_chain()) states are sampled: there are value [slots x n], variance [n] and draws
+# [slots x draws x n] then, and no prob.
+run_estep <- function(model, inputs, y, block, selected, states, n_threads, want, beta = 1,
+                      iteration = 0L, chain = NULL) {
+  UseMethod("run_estep")
+}
+
+# Affinities H x n of one block for selector_handcrafted(). `inputs` has the parameters, the options
+# and what the model prepared for this block, so that a built-in model need not compute it again.
+block_handcrafted <- function(model, inputs, y, block, n_threads = 1L) {
+  UseMethod("block_handcrafted")
+}
+
+#' @export
+block_handcrafted.default <- function(model, inputs, y, block, n_threads = 1L) {
+  t(rank_rows(model, inputs[names(model$params)], t(block_data(y, block))))
+}
+
+# A model that needs the size of images takes it from the data where the user did not give it:
+# image_dim is c(height, width) or c(height, width, channels), or NULL.
+set_image <- function(model, image_dim) UseMethod("set_image")
+
+#' @export
+set_image.default <- function(model, image_dim) model
+
+# Parameters by which candidates are screened at a temperature, so that what is nearly right can be
+# told from what is wrong.
+temper_params <- function(model, params, temperature) UseMethod("temper_params")
+
+#' @export
+temper_params.default <- function(model, params, temperature) params
+
+has_ranking <- function(model) has_method(model, "gps_handcrafted")
+
+is_bound <- function(model) !is.null(model$n_dims)
+
+# A model with its sizes fixed by D x N data or a source. Models of this package need only the
+# moments of the data.
+bind_data <- function(model, y, moments = data_moments(y)) {
+  if (identical(model$native$package, "gpselect")) {
+    return(bind_model(model, survey_data(model, y, moments)))
+  }
+  bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
+}
+
+# Moments with what else a model of this package needs to know of all data, D x N or a source.
+survey_data <- function(model, y, moments) UseMethod("survey_data")
+
+#' @export
+survey_data.default <- function(model, y, moments) moments
+
+# What NULL in gps_control() and in a selector means for a model; `tol` is in nats a number of the
+# data. `wide`: so many latents a screen may ask for the gains of, whose cost is small beside the
+# rest; NULL: few.
+model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, anneal_over = NULL,
+                           screen = NULL, smooth = 0, wide = NULL) {
+  list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
+       screen = screen, smooth = smooth, wide = wide)
+}
