@@ -102,7 +102,7 @@ cut_state <- function(state, cut) {
 # Whether there is a fit of all data points to return: the state, or a start before it, has a
 # complete E-step of them.
 has_fit <- function(task, state = NULL) {
-  isTRUE(task$has_fit) || !is.null(state$complete) && !isTRUE(task$is_part)
+  task$has_fit || !is.null(state$complete) && !task$is_part
 }
 
 # A state without a complete E-step goes on until it has one.

@@ -65,7 +65,7 @@ begin_batches <- function(task, state) {
   })
   state[per_point] <- list(NULL)
   state[c("clock", "generation", "n_updates")] <- list(0, 0L, 0L)
-  state$memory <- begin_sums(state$memory, n_points(task$y))
+  state["memory"] <- list(begin_sums(state$memory, n_points(task$y)))
   state
 }
 
@@ -235,7 +235,7 @@ begin_regression <- function(task, state, may_refit = FALSE) {
 # Whether to refit is judged by sums of the points that refitting is by.
 learn_anew <- function(selector, task, state) {
   if (!is.null(state$memory)) state$memory$r2 <- 0
-  state$memory <- learn_selector(selector, task, state)
+  state["memory"] <- list(learn_selector(selector, task, state))
   if (!task$may_refit) return(state$memory)
   if (state$memory$r2 > least_signal) return(learn_selector(selector, task, state))
   state$memory$last_refit <- state$iteration

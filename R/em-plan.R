@@ -1,5 +1,5 @@
-# What of a fit is decided before its data are read: options that cannot go together are refused
-# without an iteration, and without a block of a source.
+# The task of a fit. What can be decided before its data are read is: options that cannot go
+# together are refused without an iteration, and without a block of a source.
 
 # list(selector, control, n_selected, max_active, method, grid), all resolved for the model.
 plan_task <- function(y, model, selector, n_selected, max_active, control) {
@@ -116,3 +116,30 @@ check_n_selected <- function(n_selected, model) {
 
 # GPS_MAX_EXPLORERS of src/select.h.
 most_explorers <- 4096L
+
+# Everything that stays as it is during a fit.
+new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
+                     image_dim = NULL) {
+  model <- set_image(model, image_dim)
+  given <- list(selector = selector, control = control)
+  plan <- plan_task(y, model, selector, n_selected, max_active, control)
+  control <- plan$control
+  y <- selector_data(y, plan$selector, plan$grid)
+  moments <- data_moments(y)
+  model <- bind_data(model, y, moments)
+  batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
+  n_updates <- max(1L, length(batches))
+  may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
+  parts <- list(
+    y = y, blocks = split_blocks(n_points(y), point_doubles(model)), n_whole = n_points(y),
+    moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
+    units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
+    first_rate = first_rate(model, lengths(batches)),
+    states = build_states(model, plan$n_selected, plan$max_active, plan$method), seed = seed,
+    n_threads = resolve_threads(control$n_threads),
+    explore = if (may_explore) plan$selector$explore else 0,
+    max_iter = as.double(n_updates) * control$max_iter, deadline = elapsed() + control$time_limit
+  )
+  make_task(c(parts, plan[c("selector", "n_selected", "max_active", "method", "control")],
+              annealing_of(model, control, n_updates)))
+}

@@ -23,7 +23,7 @@ choose_start <- function(task) {
     if (!is.null(state$complete)) states[[number]] <- state
     if (!is.null(cut) || elapsed() > task$deadline) break
     # What an interrupt in the next one leaves is this one.
-    short$has_fit <- !isTRUE(short$is_part)
+    short$has_fit <- !short$is_part
     memory <- share_memory(state$memory)
   }
   states <- states[!vapply(states, is.null, NA)]
@@ -135,7 +135,7 @@ begin_state <- function(task, number, memory = NULL) {
                      is_early)
   if (!is.null(labels)) state <- add_labels(empty_slots(task, state), labels)
   if (task$n_selected < task$model$n_latents && is.null(task$batches)) {
-    state$memory <- begin_memory(task$selector, task, state)
+    state["memory"] <- list(begin_memory(task$selector, task, state))
   }
   state
 }
@@ -177,7 +177,7 @@ continue_state <- function(task, short, chosen) {
     state[kept] <- chosen[kept]
     if (!is.null(state$memory$last_refit)) state$memory$last_refit <- -Inf
   } else {
-    state$memory <- grow_memory(task$selector, task, short, chosen)
+    state["memory"] <- list(grow_memory(task$selector, task, short, chosen))
   }
   state
 }

@@ -111,9 +111,9 @@ block_chain <- function(task, state, block, selected) {
     carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
   }
   chain <- new_chain(task$sweeps, task$seed, state$start, value, selected,
-                     is_last = isTRUE(state$is_last))
+                     is_last = state$is_last)
   # Fits of before 0.3.0 predict by chains that were compared with none.
-  if (isTRUE(task$is_before_rounds)) chain$n_new <- 0L
+  if (task$is_before_rounds) chain$n_new <- 0L
   chain
 }
 
@@ -160,7 +160,7 @@ take_mended <- function(state, mended) {
 # What the selector learns of the E-step, for the next ranking. It belongs to that E-step, whose
 # sums are in there.
 learn <- function(task, state) {
-  state$memory <- learn_selector(task$selector, task, state)
+  state["memory"] <- list(learn_selector(task$selector, task, state))
   state$events <- c(state$events, refit_skipped = sum(state$memory$skipped))
   state$complete["memory"] <- list(state$memory)
   state$complete["sums"] <- list(NULL)

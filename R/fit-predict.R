@@ -241,14 +241,15 @@ match_states <- function(on) {
 # The task of a prediction: as the fit's, on other data, without anything random but ties.
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
-  task <- list(y = y, model = fit$model,
-               selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
-               is_before_rounds = isTRUE(fit$ranks_once),
-               n_selected = as.integer(fit$n_selected),
-               max_active = fit$max_active, control = fit$control, seed = fit$seed, explore = 0,
-               method = fit$method, sweeps = prediction_sweeps(fit$control$sweeps),
-               states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
-               n_threads = resolve_threads(n_threads))
+  task <- make_task(list(
+    y = y, model = fit$model,
+    selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
+    is_before_rounds = isTRUE(fit$ranks_once), n_selected = as.integer(fit$n_selected),
+    max_active = fit$max_active, control = fit$control, seed = fit$seed, method = fit$method,
+    sweeps = prediction_sweeps(fit$control$sweeps),
+    states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
+    n_threads = resolve_threads(n_threads)
+  ))
   task$control$monotone <- FALSE
   if (is_new) {
     task$selector <- screen_new(task, fit$selector)

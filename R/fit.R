@@ -161,33 +161,6 @@ say_of_fit <- function(fit, is_late, code) {
   })
 }
 
-# Everything that stays as it is during a fit.
-new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
-                     image_dim = NULL) {
-  model <- set_image(model, image_dim)
-  given <- list(selector = selector, control = control)
-  plan <- plan_task(y, model, selector, n_selected, max_active, control)
-  control <- plan$control
-  y <- selector_data(y, plan$selector, plan$grid)
-  moments <- data_moments(y)
-  model <- bind_data(model, y, moments)
-  batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
-  n_updates <- max(1L, length(batches))
-  may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
-  c(list(y = y, n_whole = n_points(y), moments = moments, batches = batches, model = model,
-         given = given, sweeps = control$sweeps,
-         units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
-         first_rate = first_rate(model, lengths(batches)),
-         states = build_states(model, plan$n_selected, plan$max_active, plan$method),
-         seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)),
-         n_threads = resolve_threads(control$n_threads),
-         explore = if (may_explore) plan$selector$explore else 0,
-         max_iter = as.double(n_updates) * control$max_iter,
-         deadline = elapsed() + control$time_limit),
-    plan[c("selector", "n_selected", "max_active", "method", "control")],
-    annealing_of(model, control, n_updates))
-}
-
 # Images of components with locations are constant where all their pixels are; one image is not.
 is_constant <- function(task) {
   if (is.null(task$model$grid)) task$moments$variance <= 0 else diff(task$moments$range) == 0
@@ -246,7 +219,7 @@ inform_state <- function(task, state) {
   result <- pass(ranked, informed, want = character())
   points <- c("selected", "prob_on", "value")
   state[points] <- result[points]
-  state$memory <- learn_selector(task$selector, task, state)
+  state["memory"] <- list(learn_selector(task$selector, task, state))
   state
 }
 
@@ -270,7 +243,7 @@ resume_state <- function(task, fit) {
       theta <- permute_theta(task$selector$kernel, fit$kernel_theta, place)
       state$memory <- new_gp_memory(theta, permute_units(fit$gp$units, place))
     }
-    state$memory <- learn_selector(task$selector, task, state)
+    state["memory"] <- list(learn_selector(task$selector, task, state))
   } else if (is.null(fit$selected)) {
     state <- inform_state(task, state)
   }

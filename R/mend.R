@@ -80,7 +80,7 @@ restrict_state <- function(short, state, rows) {
   if (!is.null(state$value)) state$value <- state$value[, rows, drop = FALSE]
   if (!is.null(state$memory$theta)) state$memory[of_points] <- list(NULL)
   state["sums"] <- list(NULL)
-  state$memory <- learn_selector(short$selector, short, state)
+  state["memory"] <- list(learn_selector(short$selector, short, state))
   state
 }
 
@@ -150,7 +150,7 @@ run_placed_trial <- function(task, state, move) {
   state <- continue_trial(task, state, 1L)
   state <- settle_components(task, state, move$components)
   state <- continue_trial(task, state, seeking_iterations - 1L)
-  state$sought <- NULL
+  state["sought"] <- list(NULL)
   continue_trial(task, state, trial_iterations - seeking_iterations)
 }
 
