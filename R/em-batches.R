@@ -98,7 +98,7 @@ batch_state <- function(task, state, batch,
   if (is.null(state$memory$cross)) return(state)
   is_known <- batch$generation == state$generation && !is.null(batch$selected)
   state$memory$weight <- if (is_known) batch$own * exp(state$clock - batch$clock) else 0
-  state$memory["targets"] <- list(if (is_known) slot_targets(batch))
+  state$memory["targets"] <- list(if (is_known) slot_targets(batch, task$model))
   state
 }
 
@@ -128,22 +128,6 @@ take_batch <- function(state, updated, k) {
   # Of one batch.
   updated["complete"] <- list(state$complete)
   updated
-}
-
-# The regression after one batch: its sums begin anew where their basis is new.
-regress_batch <- function(selector, task, state, memory, sums) {
-  rate <- state$rate
-  scale <- task$batch_scale
-  if (is.null(sums)) {
-    sums <- survey(selector, task, memory, slot_targets(state))$sums
-    memory["sums"] <- list(NULL)
-  }
-  memory$is_new <- is.null(memory$sums)
-  memory$weight <- if (memory$is_new) scale else (1 - rate) * memory$weight + rate * scale
-  memory$sums <- blend(memory$sums, sums, rate, scale)
-  memory <- prepare_basis(selector, memory, memory$sums)
-  memory[c("cross", "targets")] <- list(memory$sums$cross, slot_targets(state))
-  memory
 }
 
 # Points from which running statistics and sums begin: all, or as many as whole batches hold.
@@ -208,7 +192,7 @@ least_spread <- 10L
 joined_rows <- 1024L
 
 learns_sums <- function(task) {
-  inherits(task$selector, "gps_selector_basis") && task$n_selected < task$model$n_latents
+  is_by_sums(task$selector, task$model) && task$n_selected < task$model$n_latents
 }
 
 # The regression's sums begun anew with the slots that batches have, those of `begin_rows` points:

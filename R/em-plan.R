@@ -98,7 +98,7 @@ resolve_selector <- function(selector, model) {
 
 # An approximate ranking misses a latent here and there, which costs more than screening does.
 default_screen <- function(selector, model) {
-  is_approximate <- inherits(selector, c("gps_selector_basis", "gps_selector_divide"))
+  is_approximate <- is_by_sums(selector, model) || identical(selector$method, "divide")
   if (is_approximate) gps_screen() else model$defaults$screen
 }
 

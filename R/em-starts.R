@@ -162,7 +162,7 @@ grow_start <- function(task) {
 # further refits.
 share_memory <- function(memory) {
   if (is.null(memory$prepared)) return(NULL)
-  memory[c("affinity", "targets", "grown", "cross")] <- NULL
+  memory[c("affinity", "targets", "trained", "cross")] <- NULL
   memory$last_refit <- Inf
   memory
 }
@@ -190,28 +190,25 @@ grow_memory.default <- function(selector, task, short, state) NULL
 
 #' @export
 grow_memory.gps_selector_gp <- function(selector, task, short, state) {
-  memory <- new_gp_memory(state$memory$theta, state$memory$units)
-  y <- in_units(short$y, memory$units)
-  memory[c("began", "refits")] <- state$memory[c("began", "refits")]
-  memory$r2 <- state$memory$r2
-  if (has_sparse_targets(selector, task)) {
-    prepared <- short_prepared(state$memory, n_points(short$y))
-    if (is.null(prepared)) {
-      prepared <- prepare_gp(selector, task$model, memory$theta, y, task$n_threads)
-    }
-    memory$grown <- gp_sparse_train(selector$kernel, memory$theta, y, slot_targets(state), prepared)
+  memory <- state$memory
+  if (is_by_sums(selector, task$model)) {
+    # Sums of sampled rows rank for all points: no point is left out of them.
+    memory$last_refit <- -Inf
+    memory[c("kept", "targets")] <- list(NULL, NULL)
     return(memory)
   }
-  weights <- gp_weights(selector$kernel, memory$theta, y,
-                        dense_targets(state, task$model$n_latents), task$n_threads)
-  memory$affinity <- gp_predict_means(selector$kernel, memory$theta, y, weights,
-                                      in_units(task$y, memory$units))
-  memory
-}
-
-# What a start has prepared for its rows, to be used again; NULL where it is of other rows.
-short_prepared <- function(memory, n_points) {
+  grown <- new_gp_memory(memory$theta, memory$units)
+  grown[c("began", "refits", "r2")] <- memory[c("began", "refits", "r2")]
   prepared <- memory$prepared
-  parts <- list(prepared$inverse, prepared$basis)
-  if (any(vapply(parts, function(x) !is.null(x) && ncol(x) == n_points, NA))) prepared
+  is_sparse <- has_sparse_targets(selector, task)
+  if (!is_sparse) {
+    # Blocks of all data mean nothing to few of them.
+    selector$method <- "exact"
+    prepared <- NULL
+  } else if (!identical(ncol(prepared$y), n_points(short$y))) {
+    prepared <- NULL
+  }
+  grown$trained <- train_engine(selector, task$model, memory$theta, short$y, memory$units, state,
+                                task$n_threads, is_sparse, prepared)
+  grown
 }

@@ -292,50 +292,21 @@ train_selector <- function(fit, task) {
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
   is_full <- fit$n_selected == fit$model$n_latents
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
+  units <- fit$gp$units
   if (!is.null(fit$gp$cross)) {
-    selector$gp <- fit$gp
-    class(selector) <- c("gps_selector_trained", "gps_selector")
+    kept <- c(fit$gp$prepared, fit$gp[c("cross", "units")])
+    selector$trained <- utils::modifyList(selector_engine(selector),
+                                          c(kept, n_threads = task$n_threads))
     return(selector)
   }
   what <- "Selection for new data by a learned selector"
   y <- need_matrix(fit, what)
   need_slots(fit, what)
   theta <- fit$kernel_theta
-  units <- fit$gp$units
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
-  trained <- train_kernel(selector, fit, theta, in_units(y, units), task$n_threads)
-  structure(c(selector, trained, list(n_trained = ncol(y), units = units)),
-            class = c("gps_selector_trained", "gps_selector"))
-}
-
-# What predicts at new points from the fit's data and last expectations.
-train_kernel <- function(selector, fit, theta, y, n_threads) {
-  if (has_sparse_targets(selector, list(y = y, model = fit$model))) {
-    prepared <- prepare_gp(selector, fit$model, theta, y, n_threads)
-    return(list(trained = gp_sparse_train(selector$kernel, theta, y, slot_targets(fit), prepared)))
-  }
-  targets <- dense_targets(fit, fit$model$n_latents)
-  if (inherits(selector, "gps_selector_divide")) {
-    prepared <- prepare_gp(selector, fit$model, theta, y, n_threads)
-    return(list(divided = prepared, targets = targets))
-  }
-  list(theta = theta, y = y, weights = gp_weights(selector$kernel, theta, y, targets, n_threads))
-}
-
-#' @export
-block_affinity.gps_selector_trained <- function(selector, task, state, block, inputs) {
-  newdata <- block_data(task$y, block)
-  if (!is.null(selector$gp)) return(basis_means(selector$gp, newdata, task$n_threads))
-  newdata <- in_units(newdata, selector$units)
-  if (!is.null(selector$divided)) {
-    return(divide_predict_means(selector$divided, selector$targets, newdata))
-  }
-  if (!is.null(selector$trained)) {
-    return(gp_sparse_predict(selector$trained, newdata, task_layout(selector, task),
-                             task$n_threads))
-  }
-  gp_predict_means(selector$kernel, selector$theta, selector$y, selector$weights, newdata,
-                   task$n_threads)
+  selector$trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)
+  selector$n_trained <- ncol(y)
+  selector
 }
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.

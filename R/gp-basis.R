@@ -1,10 +1,56 @@
-# Gaussian processes with a basis: Q features f(x) stand for the kernel, K ~ F'F but for noise. A
-# basis is what stays fixed while hyper-parameters move: inducing points (gp-inducing.R) or
-# frequencies (gp-fourier.R). y is n_dims x n_points, targets are n_targets x n_points. All that
-# regression needs of the data are sums over points, which add up over blocks.
+# The engine that stands on a basis: Q features f(x) stand for the kernel, K ~ F'F but for noise. A
+# basis is what stays fixed while hyper-parameters move: inducing points (gp-inducing.R), random
+# frequencies (gp-fourier.R), or nothing where the kernel is linear (gp-linear.R). All that
+# regression then needs of the data are sums over points, which add up over blocks.
+
+# ---- verbs of a basis ----
+
+# list(features = Q x n, scale = NULL or n numbers by which they have been divided, residual = n
+# numbers k(x, x) - f'f of the unscaled features).
+basis_features <- function(basis, kernel, theta, y, n_threads = 1L) UseMethod("basis_features")
+
+# As engine_evaluate() and engine_share(), which keeps its value as `shared`.
+basis_evaluate <- function(basis, engine, theta, goal, inputs = FALSE) UseMethod("basis_evaluate")
+basis_share <- function(basis, engine, goal) UseMethod("basis_share")
+
+#' @export
+basis_share.default <- function(basis, engine, goal) NULL
+
+# ---- the engine ----
 
 # `method`: "ichol", pivots of an incomplete Cholesky factorisation with the mean of what it leaves
 # added to the noise; "inducing", points that start at the pivots, with an `objective`; "fourier".
+#' @export
+engine_plan.gps_engine_basis <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
+                                         dense = FALSE) {
+  if (is.null(tol)) tol <- regression_tol(engine, kernel, theta, y)
+  engine$basis <- new_basis(engine$method, kernel, theta, y, engine$rank, engine$objective, tol,
+                            n_threads)
+  hold_data(engine, kernel, theta, y, n_threads)
+}
+
+# Share of the trace that pivots may leave, of the part of the kernel without noise that is not the
+# same for all points: a high level is no reason to leave more of a curve to the noise. Less than
+# this would be noise to a selection, but a regression has less noise; inducing points are to be as
+# many as asked for, but for those that repeat others.
+regression_tol <- function(engine, kernel, theta, y) {
+  tol <- engines[[engine$method]]$tol
+  if (is.null(tol)) 0 else tol * varying_share(kernel, theta, y)
+}
+
+varying_share <- function(kernel, theta, y) {
+  mean <- rowMeans(y)
+  parts <- vapply(kernel_with_theta(kernel, theta, nrow(y))$terms, function(term) {
+    switch(term$type,
+      white = c(0, 0), bias = c(0, term$variance),
+      linear = c(sum(term$variance * rowMeans((y - mean)^2)), sum(term$variance * rowMeans(y^2))),
+      c(term$variance, term$variance)
+    )
+  }, c(0, 0))
+  share <- sum(parts[1, ]) / sum(parts[2, ])
+  if (is.finite(share) && share > 0) max(share, 1e-10) else 1
+}
+
 new_basis <- function(method, kernel, theta, y, rank, objective = "vfe", tol = 1e-3,
                       n_threads = 1L) {
   if (method == "fourier") return(new_fourier(kernel, y, rank))
@@ -18,81 +64,163 @@ new_basis <- function(method, kernel, theta, y, rank, objective = "vfe", tol = 1
   )
 }
 
-# What the basis leaves to be specific for its kind.
-# list(features = Q x n, scale = NULL or n numbers by which they have been divided, residual = n
-# numbers k(x, x) - f'f of the unscaled features).
-basis_features <- function(basis, kernel, theta, y, n_threads = 1L) UseMethod("basis_features")
-
-# list(value, gradient, jitter, inputs): log marginal likelihood of the approximation, or its bound,
-# with its gradient in theta; `inputs`: the gradient by inducing points, if asked for. `root`: any
-# matrix with root'root = targets'targets.
-basis_evaluate <- function(basis, kernel, theta, y, root, n_targets, jitter = 0, n_threads = 1L,
-                           inputs = FALSE) {
-  UseMethod("basis_evaluate")
+#' @export
+engine_share.gps_engine_basis <- function(engine, goal) {
+  engine["shared"] <- list(basis_share(engine$basis, engine, goal))
+  engine
 }
 
-# Whether features are divided by each point's own noise.
-is_scaled <- function(basis) identical(basis$objective, "fitc")
-
-# Sums over points: they add up over blocks.
-basis_moments <- function(basis, kernel, theta, y, n_threads = 1L) {
-  feature_moments(basis_features(basis, kernel, theta, y, n_threads))
+#' @export
+engine_evaluate.gps_engine_basis <- function(engine, theta, goal, jitter = 0, least = NULL,
+                                             inputs = FALSE) {
+  found <- basis_evaluate(engine$basis, engine, theta, goal, inputs)
+  names(found$gradient) <- names(theta)
+  found
 }
 
-# The same from features that are at hand.
-feature_moments <- function(features) {
-  list(gram = .Call(C_gp_gram, features$features), residual = sum(features$residual),
-       n_points = ncol(features$features))
+# T, lower triangular with T'T = (gram + noise)^-1, so that u = T f has the leverage of a point as
+# its square. Where all data are at hand, u of all points and their leverage.
+#' @export
+engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
+  engine$theta <- theta
+  is_whole <- is.null(sums)
+  if (is_whole) {
+    view <- engine_view(engine, engine$y)
+    sums <- engine_sums(engine, view)
+    engine$basis <- count_residual(engine$basis, sums)
+  }
+  noise <- basis_noise(engine$basis, engine$kernel, theta)
+  own <- if (is_scaled(engine$basis)) 1 else noise
+  found <- .Call(C_gp_transform, sums$gram, own, sums$n_points)
+  engine$transform <- found$transform
+  engine$noise <- noise + found$jitter
+  engine$jitter <- found$jitter
+  if (is_whole) {
+    engine$turned <- engine$transform %*% view$features
+    engine$leverage <- colSums(engine$turned^2)
+  }
+  engine
 }
 
-# White noise of the kernel and what the basis adds to it.
-basis_noise <- function(basis, kernel, theta) {
-  points <- if (is.null(basis$z)) basis$frequencies[[1]] else basis$z
-  white_variance(kernel, theta, nrow(points)) + basis$extra
+# Leave-one-out means are (scale u'P - q y) / (1 - q) with P = T cross, q = u'u; the variance of
+# "vfe" counts what the features leave.
+#' @export
+engine_loo.gps_engine_basis <- function(engine, targets, points = NULL) {
+  if (is.null(engine$turned)) return(loo_by_runs(engine, targets))
+  if (is.matrix(targets)) {
+    cross <- cross_targets(targets, engine$turned)
+    mean <- .Call(C_gp_affinity, NULL, cross, engine$turned, NULL, targets, 1)$mean
+    return(list(mean = mean, variance = loo_variance(engine, engine$leverage)))
+  }
+  coef <- crossprod(engine$turned, columns_of(engine$turned, points))
+  scale <- 1 / pmax(1 - engine$leverage[points], .Machine$double.eps)
+  list(mean = spread_targets(targets, coef, seq_along(points), scale, points, engine$n_threads))
 }
 
-# What leave-one-out and prediction need beside the targets: `transform` T, lower triangular with
-# T'T = (gram + noise)^-1, so that u = T f has the leverage of a point as its square.
-basis_prepare <- function(basis, kernel, theta, moments) {
-  noise <- basis_noise(basis, kernel, theta)
-  own <- if (is_scaled(basis)) 1 else noise
-  found <- .Call(C_gp_transform, moments$gram, own, moments$n_points)
-  list(form = "basis", basis = basis, kernel = kernel, theta = theta, transform = found$transform,
-       noise = noise + found$jitter, jitter = found$jitter)
+loo_variance <- function(engine, leverage, noise = engine$noise) {
+  noise / pmax(1 - leverage, .Machine$double.eps)
 }
 
-# Sum of f_n (y_n / scale_n)', Q x n_targets.
-basis_cross <- function(features, scale, targets) {
-  if (!is.null(scale)) targets <- targets / rep(scale, each = nrow(targets))
-  tcrossprod(features, targets)
+loo_by_runs <- function(engine, targets) {
+  join_runs(ncol(engine$y), function(run) {
+    view <- engine_view(engine, columns_of(engine$y, run))
+    found <- .Call(C_gp_affinity, engine$transform, engine$cross, view$features, view$scale,
+                   columns_of(targets, run), 1)
+    noise <- if (is.null(view$scale)) engine$noise else view$scale^2
+    variance <- loo_variance(engine, found$leverage, noise)
+    if (identical(engine$basis$objective, "vfe")) variance <- variance + view$residual
+    list(mean = found$mean, variance = variance)
+  })
 }
 
-# The same for targets in slots, list(selected, prob_on).
-basis_cross_slots <- function(features, scale, targets, n_latents) {
-  .Call(C_gp_cross_slots, features, scale, targets$selected, targets$prob_on, n_latents)
+#' @export
+engine_train.gps_engine_basis <- function(engine, targets) {
+  if (!is.null(engine$turned) && is.matrix(targets)) {
+    engine$cross <- cross_targets(targets, engine$turned)
+  } else if (is.matrix(targets)) {
+    engine$cross <- basis_sums(engine, targets)$cross
+  } else {
+    engine$targets <- targets
+  }
+  engine
 }
 
-# Leave-one-out means, n_targets x n_points, of points that are in the sums with weight `weight`:
-# (scale u'P - weight q y) / (1 - weight q) with P = T cross, u = T f, q = u'u. Without targets the
-# points are in no sum, and the means are scale u'P.
-basis_affinity <- function(prepared, cross, features, scale, targets_slots = NULL, weight = 1) {
-  .Call(C_gp_affinity, prepared$transform, cross, features, scale, targets_slots, weight)$mean
+#' @export
+engine_predict.gps_engine_basis <- function(engine, newdata, moments = FALSE) {
+  join_runs(ncol(newdata), function(run) {
+    view <- engine_view(engine, columns_of(newdata, run))
+    is_turned <- !is.null(engine$turned)
+    turned <- if (is_turned || moments) engine$transform %*% view$features
+    mean <- if (!is.null(engine$targets)) {
+      coef <- crossprod(engine$turned, turned)
+      spread_targets(engine$targets, coef, n_threads = engine$n_threads)
+    } else if (is_turned) {
+      crossprod(engine$cross, turned)
+    } else {
+      view_means(engine, engine$cross, view)
+    }
+    noise <- if (is.null(view$scale)) engine$noise else view$scale^2
+    list(mean = mean, variance = if (moments) view$residual + noise * colSums(turned^2))
+  })
 }
 
-# Leave-one-out means and variances of the observations.
-basis_loo <- function(prepared, cross, features, scale, residual, targets) {
-  found <- .Call(C_gp_affinity, prepared$transform, cross, features, scale, targets, 1)
-  noise <- if (is.null(scale)) prepared$noise else scale^2
-  variance <- noise / pmax(1 - found$leverage, .Machine$double.eps)
-  if (identical(prepared$basis$objective, "vfe")) variance <- variance + residual
-  list(mean = found$mean, variance = variance)
+# `gram` and `residual` of the features, and with targets `cross`, the sum of f_n (y_n / scale_n)'.
+#' @export
+engine_sums.gps_engine_basis <- function(engine, view, targets = NULL) {
+  sums <- list(gram = .Call(C_gp_gram, view$features), residual = sum(view$residual),
+               n_points = ncol(view$features))
+  if (!is.null(targets)) sums$cross <- cross_targets(targets, view$features, view$scale)
+  sums
 }
 
-# Means and variances of the function at new points.
-basis_predict <- function(prepared, cross, newdata, n_threads = 1L) {
-  found <- basis_features(prepared$basis, prepared$kernel, prepared$theta, newdata, n_threads)
-  mean <- basis_affinity(prepared, cross, found$features, found$scale)
-  rotated <- prepared$transform %*% found$features
-  noise <- if (is.null(found$scale)) prepared$noise else found$scale^2
-  list(mean = mean, variance = found$residual + noise * colSums(rotated^2))
+# ---- points by their features ----
+
+engine_view <- function(engine, y) {
+  basis_features(engine$basis, engine$kernel, engine$theta, y, engine$n_threads)
+}
+
+# Means, n_targets x points, from sums in which the points are with weight `weight`: leave-one-out.
+# Without `targets` the points are in no sum, and the means are predictions.
+view_means <- function(engine, cross, view, targets = NULL, weight = 1) {
+  .Call(C_gp_affinity, engine$transform, cross, view$features, view$scale, targets, weight)$mean
+}
+
+# Sums over all points of an engine's data.
+basis_sums <- function(engine, targets) {
+  parts <- lapply(point_runs(ncol(engine$y)), function(run) {
+    engine_sums(engine, engine_view(engine, columns_of(engine$y, run)), columns_of(targets, run))
+  })
+  Reduce(function(sums, part) Map(`+`, sums, part), parts)
+}
+
+# Points whose features are held at a time.
+feature_points <- 2^14
+
+point_runs <- function(n_points) {
+  from <- seq(1, n_points, by = feature_points)
+  Map(seq, from, pmin(from + feature_points - 1, n_points))
+}
+
+# list(mean, variance) of all points from those of runs.
+join_runs <- function(n_points, moments_of) {
+  parts <- lapply(point_runs(n_points), moments_of)
+  list(mean = do.call(cbind, lapply(parts, `[[`, "mean")),
+       variance = unlist(lapply(parts, `[[`, "variance")))
+}
+
+# What the basis leaves of the kernel, on average over the points, counts as noise in a selection:
+# without it predictions get worse as the rank grows, since the basis' own points would be taken for
+# known.
+count_residual <- function(basis, sums) {
+  if (!is_scaled(basis)) basis$extra <- sums$residual / sums$n_points
+  basis
+}
+
+# Number of features.
+basis_rank <- function(basis, kernel, n_dims) {
+  if (!is.null(basis$z)) return(ncol(basis$z))
+  exact <- vapply(kernel$terms, function(term) {
+    switch(term$type, linear = as.double(n_dims), bias = 1, 0)
+  }, 0)
+  2 * sum(vapply(basis$frequencies, ncol, 0L)) + sum(exact)
 }

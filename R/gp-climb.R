@@ -1,15 +1,15 @@
-# The search for log parameters where an engine is R code: L-BFGS-B by the rules of the exact
-# engine's own search (src/r_gp_refit.c).
+# The search for log parameters: L-BFGS-B on evaluations of an engine.
 
-# Maximises evaluate(par) = list(value, gradient, ...) from `start` within `limits`: list(lower,
-# upper, max_evals, gain). Evaluations are the unit of cost: value and gradient come from one, which
-# is kept for the optimiser's second question; their number is capped, and the best one wins. A
-# failure is an error at the start, and elsewhere a value far below it, from which the line search
-# backs off. A step that improves the value by less than `gain` ends the search. Returns list(par,
-# value, values, found): all values in order, and what evaluate() said at the best.
+# Maximises evaluate(par, began) = list(value, gradient, ...) from `start` within `limits`:
+# list(lower, upper, max_evals, gain). `began` is what it said at the start, NULL there. Evaluations
+# are the unit of cost: value and gradient come from one, which is kept for the optimiser's second
+# question; their number is capped, and the best one wins. A failure is an error at the start, and
+# elsewhere a value far below it, from which the line search backs off. A step that improves the
+# value by less than `gain` ends the search. Returns list(par, value, values, found): all values in
+# order, and what evaluate() said at the best.
 climb_objective <- function(evaluate, start, limits) {
   evaluate <- hold_fixed(evaluate, limits)
-  here <- evaluate(start)
+  here <- began <- evaluate(start, NULL)
   if (!is.finite(here$value) || !all(is.finite(here$gradient))) {
     gps_abort("The marginal likelihood at the start is not finite.", "numeric")
   }
@@ -28,7 +28,8 @@ climb_objective <- function(evaluate, start, limits) {
       here <<- list(value = best$found$value, gradient = flat)
       return(invisible())
     }
-    here <<- evaluate_or_penalty(evaluate, stats::setNames(par, names(start)), penalty, flat)
+    here <<- evaluate_or_penalty(function() evaluate(stats::setNames(par, names(start)), began),
+                                penalty, flat)
     # The line search backs off from a point worse than the start whatever the slope there.
     if (here$value < values[1]) here$gradient <<- flat
     values[length(values) + 1] <<- here$value
@@ -56,53 +57,72 @@ climb_objective <- function(evaluate, start, limits) {
 # Parameters whose limits are equal are held: they have no slope.
 hold_fixed <- function(evaluate, limits) {
   force(evaluate)
-  held <- limits$lower == limits$upper
-  if (!any(held)) return(evaluate)
-  function(par) {
-    found <- evaluate(par)
+  held <- which(limits$lower == limits$upper)
+  if (length(held) == 0) return(evaluate)
+  function(par, began) {
+    found <- evaluate(par, began)
     found$gradient[held] <- 0
     found
   }
 }
 
 # What cannot be computed is a bad value; any other error is one.
-evaluate_or_penalty <- function(evaluate, par, penalty, flat) {
-  found <- tryCatch(evaluate(par), gps_error_numeric = function(e) NULL)
+evaluate_or_penalty <- function(evaluate, penalty, flat) {
+  found <- tryCatch(evaluate(), gps_error_numeric = function(e) NULL)
   is_sound <- !is.null(found) && is.finite(found$value) && all(is.finite(found$gradient))
   if (is_sound) found else list(value = penalty, gradient = flat)
 }
 
-# As gp_refit(), for any evaluate(theta) = list(value, gradient, jitter) and the `limits` of
-# search_limits(). With `inputs` the search moves these points (n_dims x n) as well, in units of the
-# spread of the data `y` and within their box: evaluate(theta, inputs), with their gradient as
-# `inputs` of its result.
-climb_theta <- function(evaluate, theta, limits, inputs = NULL, y = NULL) {
+# Maximises an engine's objective from `theta` by L-BFGS-B within search_limits(): at most
+# `max_evals` evaluations of value and gradient, the best one kept. Stops when a step gains less
+# than `gain` per target value. `n_targets` counts the targets that are 0 everywhere and not given.
+# Inputs that the engine learns are moved as well, in units of the spread of the data and within
+# their box. Returns list(theta, value, values, jitter, engine, start_value, n_evals, moved).
+climb_engine <- function(engine, theta, targets, max_evals = 20L, gain = 1e-4, box = NULL,
+                         n_targets = nrow(targets)) {
+  goal <- new_goal(targets, n_targets)
+  limits <- search_limits(engine$kernel, theta, engine$y, targets, max_evals, gain, box, n_targets)
+  engine$theta <- limits$start
+  engine <- engine_share(engine, goal)
   start <- limits$start
   n_hyper <- length(start)
   unit <- NULL
-  if (!is.null(inputs)) {
-    box <- inputs_box(y)
-    unit <- box$unit
-    limits$lower <- c(limits$lower, rep(box$lower, ncol(inputs)))
-    limits$upper <- c(limits$upper, rep(box$upper, ncol(inputs)))
+  if (engine$learn_inputs) {
+    inputs_box <- find_inputs_box(engine$y)
+    unit <- inputs_box$unit
+    limits$lower <- c(limits$lower, rep(inputs_box$lower, ncol(engine$basis$z)))
+    limits$upper <- c(limits$upper, rep(inputs_box$upper, ncol(engine$basis$z)))
     # Inputs may be points of other rows than these, outside their box.
-    start <- clamp_theta(c(start, inputs / unit), limits)
+    start <- clamp_theta(c(start, engine$basis$z / unit), limits)
   }
-  result <- climb_objective(function(par) {
-    if (is.null(inputs)) return(evaluate(par))
+  result <- climb_objective(function(par, began) {
     at <- split_inputs(par, n_hyper, unit)
-    found <- evaluate(at$theta, at$inputs)
-    found$gradient <- c(found$gradient, found$inputs * unit)
+    if (!is.null(unit)) engine$basis$z <- at$inputs
+    jitter <- if (is.null(began)) 0 else began$jitter
+    found <- engine_evaluate(engine, at$theta, goal, jitter, began$value, !is.null(unit))
+    if (!is.null(unit)) found$gradient <- c(found$gradient, found$inputs * unit)
     found
   }, start, limits)
   best <- split_inputs(result$par, n_hyper, unit)
-  list(theta = best$theta, inputs = best$inputs, value = result$value,
-       start_value = result$values[1], n_evals = length(result$values), values = result$values,
-       jitter = result$found$jitter, moved = max(abs(best$theta - theta)))
+  if (!is.null(unit)) engine$basis[c("z", "pivots")] <- list(best$inputs, NULL)
+  engine[c("theta", "products", "shared")] <- list(best$theta, NULL, NULL)
+  list(theta = best$theta, value = result$value, values = result$values,
+       jitter = result$found$jitter, engine = engine, start_value = result$values[1],
+       n_evals = length(result$values), moved = max(abs(best$theta - theta)))
+}
+
+# What a search keeps to, list(lower, upper, start, max_evals, gain of all target values). `box`:
+# its limits, by default those of the learned selection, which contain `theta`.
+search_limits <- function(kernel, theta, y, targets, max_evals, gain, box, n_targets) {
+  if (is.null(box)) {
+    box <- contain_theta(gp_bounds(kernel, y, targets, narrow_reach, n_targets), theta)
+  }
+  list(lower = box$lower, upper = box$upper, start = clamp_theta(theta, box),
+       max_evals = as.integer(max_evals), gain = gain * (as.double(n_targets) * ncol(targets)))
 }
 
 # The data's box and spread, a number for each dimension; the box in units of the spread.
-inputs_box <- function(y) {
+find_inputs_box <- function(y) {
   unit <- sqrt(rowMeans((y - rowMeans(y))^2))
   unit[!(unit > 0)] <- 1
   list(unit = unit, lower = apply(y, 1, min) / unit, upper = apply(y, 1, max) / unit)
@@ -113,23 +133,4 @@ split_inputs <- function(par, n_hyper, unit) {
   theta <- par[seq_len(n_hyper)]
   if (is.null(unit)) return(list(theta = theta, inputs = NULL))
   list(theta = theta, inputs = matrix(unname(par[-seq_len(n_hyper)]), length(unit)) * unit)
-}
-
-# As gp_refit(), for a basis, which the search keeps fixed but for its inputs if these are learned.
-# What it returns besides is the `basis`.
-basis_refit <- function(basis, kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
-                        gain = 1e-4, box = NULL, n_targets = nrow(targets), learn_inputs = FALSE) {
-  root <- .Call(C_gp_root, targets)
-  evaluate <- function(theta, inputs = NULL) {
-    if (learn_inputs) basis$z <- inputs
-    basis_evaluate(basis, kernel, theta, y, root, n_targets, 0, n_threads, inputs = learn_inputs)
-  }
-  limits <- search_limits(kernel, theta, y, targets, max_evals, gain, box, n_targets)
-  result <- climb_theta(evaluate, theta, limits, if (learn_inputs) basis$z, y)
-  if (learn_inputs) {
-    basis$z <- result$inputs
-    basis["pivots"] <- list(NULL)
-  }
-  result$inputs <- NULL
-  c(result, list(basis = basis))
 }

@@ -1,112 +1,101 @@
-# Divide and conquer (Zhang, Duchi and Wainwright 2015): exact Gaussian processes on blocks of the
-# points, whose predictions are averaged. y is n_dims x n_points, targets n_latents x n_points.
+# Divide and conquer (Zhang, Duchi and Wainwright 2015): the engine of exact Gaussian processes on
+# blocks of the points, whose predictions are averaged.
 
 # A fixed partition of the points at random, into as few blocks as hold at most `block_points` each,
-# of sizes that differ by one at most. `cross`: whether leave-one-out averages over all blocks, or
-# asks a point's own block only, at a cost that does not grow with their number.
-new_divide <- function(n_points, block_points, cross = TRUE, seed = c(20150101L, 65539L)) {
+# of sizes that differ by one at most.
+partition_points <- function(n_points, block_points, seed = c(20150101L, 65539L)) {
   n_blocks <- ceiling(n_points / block_points)
   number <- rep_len(seq_len(n_blocks), n_points)
   if (n_blocks > 1) number <- with_seed(seed, n_blocks, sample(number))
-  list(rows = unname(split(seq_len(n_points), number)), cross = cross)
+  unname(split(seq_len(n_points), number))
 }
 
-columns_of <- function(x, rows) x[, rows, drop = FALSE]
+#' @export
+engine_plan.gps_engine_divide <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
+                                          dense = FALSE) {
+  engine$rows <- partition_points(ncol(y), engine$rank)
+  hold_data(engine, kernel, theta, y, n_threads)
+}
 
-# Log marginal likelihood of independent blocks and its gradient: sums over blocks. Each block has
-# the jitter that its own matrix needs; the largest one is reported. `root` as for gp_evaluate().
-divide_evaluate <- function(divide, kernel, theta, y, root, n_targets = nrow(root),
-                            n_threads = 1L) {
-  found <- lapply(divide$rows, function(rows) {
-    gp_evaluate(kernel, theta, columns_of(y, rows), columns_of(root, rows), 0, n_threads, n_targets)
+# The exact engine of a block.
+block_engine <- function(engine, k) {
+  engine_plan(new_engine("exact"), engine$kernel, engine$theta,
+              columns_of(engine$y, engine$rows[[k]]), engine$n_threads)
+}
+
+# Sums over blocks. Each block has the jitter that its own matrix needs; the largest one is
+# reported.
+#' @export
+engine_evaluate.gps_engine_divide <- function(engine, theta, goal, jitter = 0, least = NULL,
+                                              inputs = FALSE) {
+  found <- lapply(seq_along(engine$rows), function(k) {
+    goal$root <- columns_of(goal$root, engine$rows[[k]])
+    engine_evaluate(block_engine(engine, k), theta, goal)
   })
   list(value = sum(vapply(found, `[[`, 0, "value")),
        gradient = Reduce(`+`, lapply(found, `[[`, "gradient")),
        jitter = max(vapply(found, `[[`, 0, "jitter")))
 }
 
-# As gp_refit().
-divide_refit <- function(divide, kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
-                         gain = 1e-4, box = NULL, n_targets = nrow(targets)) {
-  root <- .Call(C_gp_root, targets)
-  evaluate <- function(theta) divide_evaluate(divide, kernel, theta, y, root, n_targets, n_threads)
-  limits <- search_limits(kernel, theta, y, targets, max_evals, gain, box, n_targets)
-  result <- climb_theta(evaluate, theta, limits)
-  result[names(result) != "inputs"]
+# For many targets the blocks are kept as they are prepared, n_points times block_points numbers;
+# else they are prepared in turn when they are asked for.
+#' @export
+engine_prepare.gps_engine_divide <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
+  engine[c("theta", "jitter")] <- list(theta, 0)
+  if (many) engine$blocks <- lapply(seq_along(engine$rows), prepared_block, engine = engine)
+  engine
 }
 
-# What leave-one-out needs for any targets at fixed parameters. With `keep` the blocks as
-# gp_prepare() makes them, n_points times block_points numbers; without they are made in turn.
-divide_prepare <- function(divide, kernel, theta, y, n_threads = 1L, keep = TRUE) {
-  prepared <- list(form = "divide", divide = divide, kernel = kernel, theta = theta, y = y,
-                   n_threads = n_threads)
-  if (keep) prepared$blocks <- lapply(seq_along(divide$rows), prepared_block, prepared = prepared)
-  prepared
-}
-
-prepared_block <- function(prepared, k) {
-  if (!is.null(prepared$blocks)) return(prepared$blocks[[k]])
-  own <- columns_of(prepared$y, prepared$divide$rows[[k]])
-  gp_prepare(prepared$kernel, prepared$theta, own, prepared$n_threads)
+prepared_block <- function(engine, k, many = TRUE) {
+  if (!is.null(engine$blocks)) return(engine$blocks[[k]])
+  engine_prepare(block_engine(engine, k), engine$theta, many = many)
 }
 
 # Leave-one-out of the average, with all blocks and parameters as they are: without the point only
 # its own block's prediction is another. The variance of the observation is the own block's.
-divide_loo <- function(prepared, targets) {
-  rows <- prepared$divide$rows
+#' @export
+engine_loo.gps_engine_divide <- function(engine, targets, points = NULL) {
+  rows <- engine$rows
   mean <- array(0, dim(targets))
   variance <- numeric(ncol(targets))
-  cross <- prepared$divide$cross && length(rows) > 1
+  cross <- engine$cross && length(rows) > 1
   for (k in seq_along(rows)) {
     own <- rows[[k]]
-    block <- prepared_block(prepared, k)
-    mean[, own] <- mean[, own] + gp_loo_means(block, columns_of(targets, own), prepared$n_threads)
-    variance[own] <- block_loo_variance(block)
-    if (cross) {
-      others <- columns_of(prepared$y, -own)
-      mean[, -own] <- mean[, -own] + block_means(prepared, k, block, targets, others)
-    }
+    block <- prepared_block(engine, k)
+    found <- engine_loo(block, columns_of(targets, own))
+    mean[, own] <- mean[, own] + found$mean
+    variance[own] <- found$variance
+    if (!cross) next
+    block <- engine_train(block, columns_of(targets, own))
+    mean[, -own] <- mean[, -own] + engine_predict(block, columns_of(engine$y, -own))$mean
   }
   list(mean = if (cross) mean / length(rows) else mean, variance = variance)
 }
 
-block_loo_variance <- function(block) {
-  if (block$form == "dense") return(1 / diag(block$inverse))
-  block$noise / pmax(1 - block$leverage, .Machine$double.eps)
-}
-
-# What a block predicts at new points, n_latents x n_new.
-block_means <- function(prepared, k, block, targets, newdata) {
-  rows <- prepared$divide$rows[[k]]
-  y <- columns_of(prepared$y, rows)
-  targets <- columns_of(targets, rows)
-  weights <- if (block$form == "dense") {
-    list(form = "dense", alpha = targets %*% block$inverse)
-  } else {
-    gp_weights(prepared$kernel, prepared$theta, y, targets, prepared$n_threads)
+#' @export
+engine_train.gps_engine_divide <- function(engine, targets) {
+  engine$targets <- targets
+  if (!is.null(engine$blocks)) {
+    engine$blocks <- Map(function(block, rows) engine_train(block, columns_of(targets, rows)),
+                         engine$blocks, engine$rows)
   }
-  gp_predict_means(prepared$kernel, prepared$theta, y, weights, newdata, prepared$n_threads)
+  engine
 }
 
-# Means at new points, n_latents x n_new: those of the blocks, averaged.
-divide_predict_means <- function(prepared, targets, newdata) {
-  n_blocks <- length(prepared$divide$rows)
-  sum <- 0
-  for (k in seq_len(n_blocks)) {
-    sum <- sum + block_means(prepared, k, prepared_block(prepared, k), targets, newdata)
-  }
-  sum / n_blocks
-}
-
-# Means and variances of the function at new points: those of the blocks, averaged. The variance is
-# a single block's, on average, not that of the average, which is smaller.
-divide_predict <- function(divide, kernel, theta, y, targets, newdata, n_threads = 1L) {
+# Those of the blocks, averaged. The variance is a single block's, on average, not that of the
+# average, which is smaller.
+#' @export
+engine_predict.gps_engine_divide <- function(engine, newdata, moments = FALSE) {
+  n_blocks <- length(engine$rows)
   mean <- variance <- 0
-  for (rows in divide$rows) {
-    block <- gp_predict_moments(kernel, theta, columns_of(y, rows), columns_of(targets, rows),
-                                newdata, 0, n_threads)
-    mean <- mean + block$mean
-    variance <- variance + block$variance
+  for (k in seq_len(n_blocks)) {
+    block <- prepared_block(engine, k, many = FALSE)
+    if (is.null(engine$blocks)) {
+      block <- engine_train(block, columns_of(engine$targets, engine$rows[[k]]))
+    }
+    found <- engine_predict(block, newdata, moments)
+    mean <- mean + found$mean
+    if (moments) variance <- variance + found$variance
   }
-  list(mean = mean / length(divide$rows), variance = variance / length(divide$rows))
+  list(mean = mean / n_blocks, variance = if (moments) variance / n_blocks)
 }

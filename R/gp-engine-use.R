@@ -1,94 +1,48 @@
-# What the methods of gp_fit ask of a fit's engine. y is n_dims x n_points, targets n_targets x
-# n_points.
+# What a gp_fit keeps of its engine, and the engine that it is again. y is n_dims x n_points, the
+# targets are n_targets x n_points.
 
-# Points whose features are held at a time.
-feature_points <- 2^14
-
-point_runs <- function(n_points) {
-  from <- seq(1, n_points, by = feature_points)
-  Map(seq, from, pmin(from + feature_points - 1, n_points))
+# A basis with the sums over the data that predictions need, so that none takes a pass over these;
+# or blocks. The exact engine keeps nothing, whatever the kernel.
+engine_parts <- function(engine, theta, targets) {
+  if (engine$method == "divide") return(list(divide = engine[c("rows", "cross")]))
+  if (engine$method == "exact") return(NULL)
+  engine$theta <- theta
+  list(basis = engine$basis, sums = basis_sums(engine, targets))
 }
 
-# Sums over all points that a basis' predictions need: they are kept in the fit, so that a
-# prediction takes no pass over the data.
-basis_sums <- function(basis, kernel, theta, y, targets, n_threads) {
-  sums <- NULL
-  for (run in point_runs(ncol(y))) {
-    found <- basis_features(basis, kernel, theta, columns_of(y, run), n_threads)
-    part <- feature_moments(found)
-    part$cross <- basis_cross(found$features, found$scale, columns_of(targets, run))
-    sums <- if (is.null(sums)) part else Map(`+`, sums, part)
-  }
-  sums
+# The engine of a fit as it was planned; without its data where it is to predict from sums.
+fit_engine <- function(fit, n_threads, has_data = TRUE) {
+  engine <- new_engine(fit$method)
+  y <- if (has_data || is.null(fit$sums)) t(fit$x)
+  if (fit$method == "exact") return(engine_plan(engine, fit$kernel, fit$theta, y, n_threads))
+  engine$basis <- fit$basis
+  engine[names(fit$divide)] <- fit$divide
+  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
 }
-
-fit_prepared <- function(fit) basis_prepare(fit$basis, fit$kernel, fit$theta, fit$sums)
 
 fit_gradient <- function(fit, n_threads) {
-  y <- t(fit$x)
-  targets <- t(fit$targets)
-  root <- function() .Call(C_gp_root, targets)
-  switch(engine_kind(fit$method),
-    exact = gp_evaluate(fit$kernel, fit$theta, y, targets, fit$jitter, n_threads),
-    divide = divide_evaluate(fit$divide, fit$kernel, fit$theta, y, root(), nrow(targets),
-                             n_threads),
-    basis = basis_evaluate(fit$basis, fit$kernel, fit$theta, y, root(), nrow(targets), fit$jitter,
-                           n_threads)
-  )$gradient
+  engine_evaluate(fit_engine(fit, n_threads), fit$theta, new_goal(t(fit$targets)),
+                  fit$jitter)$gradient
 }
 
-# list(mean, variance) of each point's observation, without it.
-fit_loo <- function(fit, n_threads) {
-  y <- t(fit$x)
-  targets <- t(fit$targets)
-  switch(engine_kind(fit$method),
-    exact = gp_loo_moments(fit$kernel, fit$theta, y, targets, fit$jitter, n_threads),
-    divide = divide_loo(divide_prepare(fit$divide, fit$kernel, fit$theta, y, n_threads,
-                                       keep = FALSE), targets),
-    basis = {
-      prepared <- fit_prepared(fit)
-      join_runs(point_runs(ncol(y)), function(run) {
-        found <- basis_features(fit$basis, fit$kernel, fit$theta, columns_of(y, run), n_threads)
-        basis_loo(prepared, fit$sums$cross, found$features, found$scale, found$residual,
-                  columns_of(targets, run))
-      })
-    }
-  )
-}
-
-# list(mean, variance) of the function at new points.
-fit_predict <- function(fit, newdata, n_threads) {
-  if (engine_kind(fit$method) != "basis") {
-    y <- t(fit$x)
-    targets <- t(fit$targets)
-  }
-  switch(engine_kind(fit$method),
-    exact = gp_predict_moments(fit$kernel, fit$theta, y, targets, newdata, fit$jitter, n_threads),
-    divide = divide_predict(fit$divide, fit$kernel, fit$theta, y, targets, newdata, n_threads),
-    basis = {
-      prepared <- fit_prepared(fit)
-      join_runs(point_runs(ncol(newdata)), function(run) {
-        basis_predict(prepared, fit$sums$cross, columns_of(newdata, run), n_threads)
-      })
-    }
-  )
-}
-
-# list(mean, variance) of all points from those of runs.
-join_runs <- function(runs, moments_of) {
-  parts <- lapply(runs, moments_of)
-  list(mean = do.call(cbind, lapply(parts, `[[`, "mean")),
-       variance = unlist(lapply(parts, `[[`, "variance")))
+# The same prepared, and trained.
+trained_engine <- function(fit, n_threads, has_data = TRUE) {
+  engine <- fit_engine(fit, n_threads, has_data)
+  engine <- engine_prepare(engine, fit$theta, fit$jitter, sums = fit$sums)
+  if (is.null(fit$sums)) return(engine_train(engine, t(fit$targets)))
+  engine$cross <- fit$sums$cross
+  engine
 }
 
 # Whether a fit holds what its engine needs: it may come from a file.
 is_engine_sound <- function(fit, points) {
   if (!is.character(fit$method) || length(fit$method) != 1) return(FALSE)
-  switch(engine_kind(fit$method),
+  kind <- engines[[fit$method]]$kind
+  if (is.null(kind)) return(FALSE)
+  switch(kind,
     exact = TRUE,
     divide = is_divide_sound(fit$divide, nrow(fit$x), points),
-    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
-    FALSE
+    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit)
   )
 }
 
@@ -121,13 +75,4 @@ is_sums_sound <- function(fit) {
   is.list(fit$sums) && is_finite_matrix(fit$sums$gram, n_features, n_features) &&
     is_finite_matrix(fit$sums$cross, n_features, ncol(fit$targets)) &&
     is_number(fit$sums$n_points) && fit$sums$n_points == nrow(fit$x)
-}
-
-# Number of features.
-basis_rank <- function(basis, kernel, n_dims) {
-  if (!is.null(basis$z)) return(ncol(basis$z))
-  exact <- vapply(kernel$terms, function(term) {
-    switch(term$type, linear = as.double(n_dims), bias = 1, 0)
-  }, 0)
-  2 * sum(vapply(basis$frequencies, ncol, 0L)) + sum(exact)
 }

@@ -1,182 +1,105 @@
-# What gp_fit() and its methods ask of an engine, whichever it is: the exact one (gp.R), a basis
-# (gp-basis.R) or blocks (gp-divide.R). y is n_dims x n_points, targets n_targets x n_points.
+# Engines: ways to regress targets on data by a Gaussian process. y is n_dims x n_points, targets
+# are n_targets x n_points or in slots (gp-targets.R). gp_fit() and the learned selection ask an
+# engine by the verbs on this page alone; a new one is a file of methods and a line in `engines`.
 
-gp_methods <- c("exact", "auto", "ichol", "inducing", "fourier", "divide")
+# The methods that users name. `kind`: the class that does it; `rank`: the default, where there is
+# one; `own`: arguments that mean something to it; `most`: whether the rank is at most the number of
+# points; `sums`: whether it has engine_sums(); `tol`: see regression_tol(); `replans`: see
+# climb_rounds().
+engines <- list(
+  exact = list(kind = "exact"),
+  ichol = list(kind = "basis", rank = 200L, own = "rank", most = TRUE, sums = TRUE, tol = 1e-6,
+               replans = TRUE),
+  inducing = list(kind = "basis", rank = 200L, own = c("rank", "objective", "learn_inputs"),
+                  most = TRUE, sums = TRUE, tol = 1e-8),
+  fourier = list(kind = "basis", rank = 200L, own = "rank", sums = TRUE),
+  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"))
+)
 
-# Those that stand on a basis.
-basis_methods <- c("ichol", "inducing", "fourier")
+gp_methods <- append(names(engines), "auto", 1)
 
-# Basis functions, or points in a block.
-default_rank <- c(ichol = 200L, inducing = 200L, fourier = 200L, divide = 500L)
-
-# Up to this many points "auto" is exact.
-max_auto_points <- 2000L
-
-engine_kind <- function(method) if (method %in% basis_methods) "basis" else method
-
-# The method of "auto" and why.
-choose_method <- function(kernel, n_dims, n_points) {
-  if (uses_features(kernel, n_dims, n_points)) {
-    return(list(method = "exact", why = "the kernel is linear in the data"))
-  }
-  if (n_points <= max_auto_points) {
-    return(list(method = "exact", why = sprintf("at most %d points", max_auto_points)))
-  }
-  if (!has_white(kernel)) {
-    return(list(method = "exact", why = "no other method does without white noise"))
-  }
-  list(method = "ichol", why = sprintf("more than %d points", max_auto_points))
-}
-
-# Which method has a use for which argument.
-check_engine_arguments <- function(method, given) {
-  users <- list(rank = setdiff(gp_methods, "exact"), objective = "inducing",
-                learn_inputs = "inducing", cross = "divide")
-  for (arg in names(given)[given]) {
-    if (method %in% users[[arg]]) next
-    gps_abort(sprintf(
-      "`%s` means nothing to the method %s; it belongs to %s.", arg, dQuote(method, FALSE),
-      paste(dQuote(users[[arg]], FALSE), collapse = ", ")
-    ))
-  }
-}
-
-check_rank <- function(rank, method, n_points) {
-  if (method == "exact") return(NULL)
-  rank <- if (is.null(rank)) default_rank[[method]] else check_count(rank, "rank")
-  if (method %in% c("ichol", "inducing")) rank <- as.integer(min(rank, n_points))
-  if (method != "divide" && rank > max_dense_points) {
-    gps_abort(sprintf(
-      "`rank` = %d needs matrices of %.1f GB each; the limit is %d (%.1f GB).", rank,
-      8e-9 * rank^2, max_dense_points, 8e-9 * max_dense_points^2
-    ))
-  }
-  rank
-}
-
-check_basis_kernel <- function(kernel, method) {
-  types <- vapply(kernel$terms, `[[`, "", "type")
-  if (!"white" %in% types) {
-    gps_abort(sprintf(
-      paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
-            "functions explain: add kernel_white()."),
-      dQuote(method, FALSE)
-    ))
-  }
-  if (all(types == "white")) {
-    gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
-                      dQuote(method, FALSE)))
-  }
-}
-
-# Calls a refit with what all of them take.
-refit_by <- function(refit, ..., search) {
-  refit(..., max_evals = search$max_evals, n_threads = search$n_threads, gain = search$gain,
-        box = search$box)
-}
-
-# An evaluation in the form of a refit that went nowhere.
-as_refit <- function(theta, found, engine = list()) {
-  list(theta = theta, value = found$value, values = found$value, jitter = found$jitter,
-       engine = engine)
-}
-
-# The two steps of a search, whatever the engine: look(theta) evaluates once, climb(from, search)
-# goes on from what either step found. Both return the form of gp_refit() with the `engine`:
-# list(basis = ), list(divide = ) or nothing; and climb() may say whether it `converged`.
-engine_steps <- function(plan, kernel, y, targets, n_threads) {
-  steps <- switch(engine_kind(plan$method), exact = exact_steps, divide = divide_steps,
-                  basis = if (plan$method == "ichol") ichol_steps else basis_steps)
-  steps(plan, kernel, y, targets, n_threads)
-}
-
-exact_steps <- function(plan, kernel, y, targets, n_threads) {
-  list(
-    look = function(theta) as_refit(theta, gp_evaluate(kernel, theta, y, targets, 0, n_threads)),
-    climb = function(from, search) {
-      c(refit_by(gp_refit, kernel, from$theta, y, targets, search = search), list(engine = list()))
-    }
+# `rank`: basis functions, or points in a block.
+new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE) {
+  structure(
+    list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
+         cross = cross),
+    class = c(paste0("gps_engine_", engines[[method]]$kind), "gps_engine")
   )
 }
 
-divide_steps <- function(plan, kernel, y, targets, n_threads) {
-  divide <- new_divide(ncol(y), plan$rank, plan$cross)
-  engine <- list(divide = divide)
-  list(
-    look = function(theta) {
-      as_refit(theta, divide_evaluate(divide, kernel, theta, y, targets, n_threads = n_threads),
-               engine)
-    },
-    climb = function(from, search) {
-      found <- refit_by(divide_refit, divide, kernel, from$theta, y, targets, search = search)
-      c(found, list(engine = engine))
-    }
-  )
+# ---- verbs ----
+
+# The engine for these data, whose kernel is `kernel`: with it, `y` and `n_threads` it keeps what
+# does not change with the parameters nor the targets, a basis or blocks, chosen at `theta`. `tol`:
+# share of the trace that pivots may leave, NULL: what suits a regression. It may be of another
+# class, where the kernel allows a cheaper one; not so if `dense`.
+engine_plan <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL, dense = FALSE) {
+  UseMethod("engine_plan")
 }
 
-# Share of the trace that pivots may leave. Less would be noise to a selection, but a regression has
-# less noise; inducing points are to be as many as asked for, but for those that repeat others.
-pivot_tol <- c(ichol = 1e-6, inducing = 1e-8, fourier = 0)
+# A planned engine with what evaluations at many parameters share; `goal`: see new_goal().
+engine_share <- function(engine, goal) UseMethod("engine_share")
 
-# Share of the trace of the kernel without noise that is not the same for all points: a high level
-# is no reason to leave more of a curve to the noise.
-varying_share <- function(kernel, theta, y) {
-  mean <- rowMeans(y)
-  parts <- vapply(kernel_with_theta(kernel, theta, nrow(y))$terms, function(term) {
-    switch(term$type,
-      white = c(0, 0), bias = c(0, term$variance),
-      linear = c(sum(term$variance * rowMeans((y - mean)^2)), sum(term$variance * rowMeans(y^2))),
-      c(term$variance, term$variance)
-    )
-  }, c(0, 0))
-  share <- sum(parts[1, ]) / sum(parts[2, ])
-  if (is.finite(share) && share > 0) max(share, 1e-10) else 1
+#' @export
+engine_share.default <- function(engine, goal) engine
+
+# list(value, gradient, jitter): the log marginal likelihood of a planned engine, or its objective,
+# with the gradient by theta, and with `inputs` by the engine's inputs. A search has a `jitter` from
+# where it began, and needs no gradient where the value is below `least`.
+engine_evaluate <- function(engine, theta, goal, jitter = 0, least = NULL, inputs = FALSE) {
+  UseMethod("engine_evaluate")
 }
 
-basis_steps <- function(plan, kernel, y, targets, n_threads) {
-  list(
-    look = function(theta) {
-      tol <- pivot_tol[[plan$method]] * varying_share(kernel, theta, y)
-      basis <- new_basis(plan$method, kernel, theta, y, plan$rank, plan$objective, tol,
-                         n_threads = n_threads)
-      found <- basis_evaluate(basis, kernel, theta, y, .Call(C_gp_root, targets), nrow(targets), 0,
-                              n_threads)
-      as_refit(theta, found, list(basis = basis))
-    },
-    climb = function(from, search) {
-      found <- refit_by(basis_refit, from$engine$basis, kernel, from$theta, y, targets,
-                        learn_inputs = plan$learn_inputs, search = search)
-      c(found[names(found) != "basis"], list(engine = list(basis = found$basis)))
-    }
-  )
+# A planned engine with what regression at `theta` needs whatever the targets, and the `jitter` that
+# it took. `many`: leave-one-out means of many targets in turn are asked for, and no variances of
+# predictions; `sums`: those over the data, where they are known (engine_sums()).
+engine_prepare <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
+  UseMethod("engine_prepare")
 }
 
-# The objective jumps where pivots change: they are kept during a climb and chosen anew after it.
-# Only values at a theta's own pivots are compared; the climb goes on from there as long as these
-# improve.
-ichol_steps <- function(plan, kernel, y, targets, n_threads) {
-  steps <- basis_steps(plan, kernel, y, targets, n_threads)
-  climb_basis <- steps$climb
-  steps$climb <- function(from, search) {
-    climb_rounds(from, search, steps$look, climb_basis, search$gain * length(targets))
-  }
-  steps
+# Leave-one-out of a prepared engine, list(mean = n_targets x points, variance): of the observations
+# of all points, or of `points`. `mean` may be candidates (gp-targets.R).
+engine_loo <- function(engine, targets, points = NULL) UseMethod("engine_loo")
+
+# A prepared engine with what predictions of these targets at new points need.
+engine_train <- function(engine, targets) UseMethod("engine_train")
+
+# list(mean, variance) of the function at new points, n_dims x n, from an engine that is trained;
+# the variance where `moments` are asked for.
+engine_predict <- function(engine, newdata, moments = FALSE) UseMethod("engine_predict")
+
+# What points whose features are `view` add to sums over the data, from which the engine is prepared
+# and trained; NULL for one that needs all data at once.
+engine_sums <- function(engine, view, targets = NULL) UseMethod("engine_sums")
+
+#' @export
+engine_sums.default <- function(engine, view, targets = NULL) NULL
+
+# ---- what all of them share ----
+
+hold_data <- function(engine, kernel, theta, y, n_threads) {
+  engine[c("kernel", "theta", "y", "n_threads")] <- list(kernel, theta, y, n_threads)
+  engine
 }
 
-climb_rounds <- function(from, search, look, climb, least_gain, max_rounds = 5L) {
-  best <- from
-  values <- numeric()
-  for (round in seq_len(max_rounds)) {
-    # One evaluation is left for the new pivots.
-    left <- search$max_evals - length(values)
-    if (left < 2) break
-    found <- climb(best, replace(search, "max_evals", left - 1L))
-    here <- look(found$theta)
-    values <- c(values, found$values, here$value)
-    gain <- here$value - best$value
-    if (gain > 0) best <- here
-    if (gain <= least_gain) break
-  }
-  best$values <- values
-  c(best, list(converged = left >= 2))
+# Targets as the marginal likelihood sees them: any `root` with root'root = targets'targets stands
+# for all. `n_targets` counts those that are 0 everywhere and not given.
+new_goal <- function(targets, n_targets = nrow(targets)) {
+  list(root = .Call(C_gp_root, targets), n_targets = n_targets)
 }
+
+# Log parameters to start from; a lengthscale left open is the one that data suggest.
+gp_theta <- function(kernel, y) {
+  is_open <- vapply(kernel$terms, function(term) is.null(term$lengthscale), NA)
+  if (!any(has_stationary(kernel) & is_open)) return(kernel_theta(kernel, nrow(y)))
+  kernel_theta(kernel, nrow(y), open_lengthscales(kernel, y))
+}
+
+# Share of the targets' variance that the leave-one-out means explain; near 0 the targets carry no
+# signal and the parameters are not worth learning.
+gp_loo_r2 <- function(targets, loo) {
+  total <- sum((targets - rowMeans(targets))^2)
+  if (total > 0) 1 - sum((targets - loo)^2) / total else 0
+}
+
+columns_of <- function(x, points) x[, points, drop = FALSE]

@@ -1,5 +1,5 @@
-# Gaussian-process regression for users: rows are data points. Everything is computed by gp.R, where
-# columns are.
+# Gaussian-process regression for users: rows are data points. Everything is computed by engines
+# (gp-engine.R), where columns are.
 
 #' Gaussian-process regression of many targets at once
 #'
@@ -171,8 +171,8 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
     n_threads = resolve_threads(n_threads), gain = 1e-7,
     n_starts = check_count(n_starts, "n_starts"), fixed = fixed, lower = lower, upper = upper
   )
-  plan <- plan_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross)
-  if (plan$learn_inputs && !search$optimise) {
+  plan <- choose_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross)
+  if (plan$engine$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }
   if (!search$optimise && !is.null(c(fixed, lower, upper))) {
@@ -184,45 +184,21 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   fit
 }
 
-# Which engine, with what: list(method, why, form, rank, objective, learn_inputs, cross). `size`: of
-# the data, points in rows.
-plan_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross) {
-  method <- check_choice(method, "method", gp_methods)
-  objectives <- c("vfe", "fitc", "dtc")
-  given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
-  plan <- list(
-    method = method, why = NULL, objective = check_choice(objective, "objective", objectives),
-    learn_inputs = check_flag(learn_inputs, "learn_inputs"), cross = check_flag(cross, "cross")
-  )
-  check_engine_arguments(method, c(given, learn_inputs = plan$learn_inputs, cross = !plan$cross))
-  if (method == "auto") plan <- utils::modifyList(plan, choose_method(kernel, size[2], size[1]))
-  plan["rank"] <- list(check_rank(rank, plan$method, size[1]))
-  kind <- engine_kind(plan$method)
-  if (kind == "basis") check_basis_kernel(kernel, plan$method)
-  has_features <- uses_features(kernel, size[2], size[1])
-  if (kind == "exact" && !has_features) check_dense_size(size[1])
-  plan$form <- if (kind != "exact") kind else if (has_features) "features" else "dense"
-  plan
-}
-
 new_gp_fit <- function(x, targets, kernel, plan, search) {
   y <- t(x)
   goal <- t(targets)
-  found <- find_theta(kernel, y, goal, plan, search)
-  basis <- found$engine$basis
-  warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, basis$extra))
+  found <- find_theta(kernel, y, goal, plan$engine, search)
+  engine <- found$engine
+  warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
   fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
   fit <- list(
     kernel = fitted, theta = found$theta, x = x, targets = targets,
-    lml = found$value, jitter = found$jitter, method = plan$method, why = plan$why,
+    lml = found$value, jitter = found$jitter, method = engine$method, why = plan$why,
     form = plan$form, trace = found$trace,
     converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
     limits = found$limits
   )
-  if (!is.null(basis)) {
-    found$engine$sums <- basis_sums(basis, fitted, found$theta, y, goal, search$n_threads)
-  }
-  fit <- structure(c(fit, found$engine), class = "gp_fit")
+  fit <- structure(c(fit, engine_parts(engine, found$theta, goal)), class = "gp_fit")
   if (length(fit$limits) > 0) {
     warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fitted, ncol(x))
   }
@@ -231,9 +207,9 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
 
 # Log parameters that maximise the marginal likelihood, or those of the kernel: what search_theta()
 # returns, with the names of those that were `fixed` and the `limits` that were met.
-find_theta <- function(kernel, y, targets, plan, search) {
+find_theta <- function(kernel, y, targets, engine, search) {
   theta <- gp_theta(kernel, y)
-  steps <- engine_steps(plan, kernel, y, targets, search$n_threads)
+  steps <- engine_steps(engine, kernel, y, targets, search$n_threads)
   if (!search$optimise) {
     found <- steps$look(theta)
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
@@ -310,7 +286,7 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' @export
 gp_loo <- function(fit, n_threads = NULL) {
   check_gp_fit(fit, "fit", points = TRUE)
-  loo <- fit_loo(fit, resolve_threads(n_threads))
+  loo <- engine_loo(trained_engine(fit, resolve_threads(n_threads)), t(fit$targets))
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
   list(mean = mean, variance = stats::setNames(loo$variance, rownames(fit$targets)))

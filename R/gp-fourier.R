@@ -3,10 +3,6 @@
 # A fixed stream of its own: a basis does not depend on the session's random numbers.
 fourier_seed <- c(20061107L, 65537L)
 
-has_stationary <- function(kernel) {
-  vapply(kernel$terms, function(term) "lengthscale" %in% names(term), NA)
-}
-
 # `rank` cosines and sines, shared among the stationary terms; each of these has its own
 # frequencies, from its spectral density at lengthscale 1: normal for an RBF, for a Matern of
 # smoothness nu Student's t of 2 nu degrees of freedom. Angles are measured from the data's mean.
@@ -59,11 +55,7 @@ basis_features.gps_basis_fourier <- function(basis, kernel, theta, y, n_threads 
 }
 
 #' @export
-basis_evaluate.gps_basis_fourier <- function(basis, kernel, theta, y, root, n_targets, jitter = 0,
-                                             n_threads = 1L, inputs = FALSE) {
-  if (inputs) gps_abort("Fourier features have no inputs to learn.")
-  found <- .Call(C_gp_fourier_evaluate, gp_kernel_code(kernel), theta, basis, y, jitter, root,
-                 n_targets, n_threads)
-  names(found$gradient) <- names(theta)
-  c(found, list(inputs = NULL))
+basis_evaluate.gps_basis_fourier <- function(basis, engine, theta, goal, inputs = FALSE) {
+  .Call(C_gp_fourier_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal,
+        engine$n_threads)
 }

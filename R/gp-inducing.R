@@ -17,6 +17,15 @@ choose_pivots <- function(kernel, theta, y, rank, tol = 1e-3, n_threads = 1L, fa
   found
 }
 
+# Whether features are divided by each point's own noise.
+is_scaled <- function(basis) identical(basis$objective, "fitc")
+
+# White noise of the kernel and what the basis adds to it.
+basis_noise <- function(basis, kernel, theta) {
+  n_dims <- c(basis$n_dims, nrow(basis$z), length(basis$centre))[1]
+  white_variance(kernel, theta, n_dims) + basis$extra
+}
+
 #' @export
 basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads = 1L) {
   noise <- if (is_scaled(basis)) basis_noise(basis, kernel, theta)
@@ -24,10 +33,7 @@ basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads
 }
 
 #' @export
-basis_evaluate.gps_basis_inducing <- function(basis, kernel, theta, y, root, n_targets, jitter = 0,
-                                              n_threads = 1L, inputs = FALSE) {
-  result <- .Call(C_gp_inducing_evaluate, gp_kernel_code(kernel), theta, basis, y, jitter, root,
-                  n_targets, inputs, n_threads)
-  names(result$gradient) <- names(theta)
-  result
+basis_evaluate.gps_basis_inducing <- function(basis, engine, theta, goal, inputs = FALSE) {
+  .Call(C_gp_inducing_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal, inputs,
+        engine$n_threads)
 }

@@ -51,7 +51,8 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
   }
   se.fit <- check_flag(se.fit, "se.fit")
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
-  moments <- fit_predict(object, t(newdata), resolve_threads(n_threads))
+  engine <- trained_engine(object, resolve_threads(n_threads), has_data = is_whole)
+  moments <- engine_predict(engine, t(newdata), moments = TRUE)
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))

@@ -161,3 +161,43 @@ search_trace <- function(trace) {
   data.frame(evaluation = seq_along(unlist(values)), lml = unlist(values),
              start = rep(start, lengths(values)))
 }
+
+# The two steps of a search, whatever the engine: look(theta) plans an engine there and evaluates it
+# once, climb(from, search) goes on from what either step found.
+engine_steps <- function(engine, kernel, y, targets, n_threads) {
+  goal <- new_goal(targets)
+  look <- function(theta) {
+    planned <- engine_plan(engine, kernel, theta, y, n_threads)
+    found <- engine_evaluate(planned, theta, goal)
+    list(theta = theta, value = found$value, values = found$value, jitter = found$jitter,
+         engine = planned)
+  }
+  climb <- function(from, search) {
+    climb_engine(from$engine, from$theta, targets, search$max_evals, search$gain, search$box)
+  }
+  if (!isTRUE(engines[[engine$method]]$replans)) return(list(look = look, climb = climb))
+  list(look = look, climb = function(from, search) {
+    climb_rounds(from, search, look, climb, search$gain * length(targets))
+  })
+}
+
+# The objective of "ichol" jumps where pivots change: they are kept during a climb and chosen anew
+# after it. Only values at a theta's own pivots are compared; the climb goes on from there as long
+# as these improve.
+climb_rounds <- function(from, search, look, climb, least_gain, max_rounds = 5L) {
+  best <- from
+  values <- numeric()
+  for (round in seq_len(max_rounds)) {
+    # One evaluation is left for the new pivots.
+    left <- search$max_evals - length(values)
+    if (left < 2) break
+    found <- climb(best, replace(search, "max_evals", left - 1L))
+    here <- look(found$theta)
+    values <- c(values, found$values, here$value)
+    gain <- here$value - best$value
+    if (gain > 0) best <- here
+    if (gain <= least_gain) break
+  }
+  best$values <- values
+  c(best, list(converged = left >= 2))
+}

@@ -294,6 +294,10 @@ print.gps_kernel <- function(x, ...) {
   invisible(x)
 }
 
+has_stationary <- function(kernel) {
+  vapply(kernel$terms, function(term) "lengthscale" %in% names(term), NA)
+}
+
 has_white <- function(kernel) "white" %in% vapply(kernel$terms, `[[`, "", "type")
 
 check_kernel <- function(kernel, arg) {
@@ -319,4 +323,10 @@ remake_term <- function(term, arg) {
   unknown <- setdiff(names(parts), names(made[[1]]))
   if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
   made
+}
+
+# Sum of the white-noise variances at these log parameters.
+white_variance <- function(kernel, theta, n_dims) {
+  fitted <- kernel_with_theta(kernel, theta, n_dims)
+  sum(vapply(fitted$terms, function(term) if (term$type == "white") term$variance else 0, 0))
 }

@@ -102,10 +102,11 @@ grid_side <- 80L
 # Regression functions of all clusters on a grid over the data: list(x, y, values [C x grid
 # points]).
 regression_functions <- function(fit, y) {
-  task <- list(model = fit$model, selector = resolve_selector(fit$selector, fit$model),
+  selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
+  task <- list(model = fit$model, selector = selector,
                n_threads = resolve_threads(fit$control$n_threads))
   selector <- train_selector(fit, task)
-  if (!inherits(selector, "gps_selector_trained")) {
+  if (is.null(selector$trained)) {
     gps_abort("The figure \"functions\" needs a learned selector that leaves some clusters out.")
   }
   sides <- lapply(1:2, function(d) {

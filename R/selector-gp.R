@@ -28,10 +28,6 @@ smooth_of <- function(selector, model) {
   if (is.null(smooth) || is.null(model$grid)) 0 else smooth
 }
 
-task_layout <- function(selector, task) {
-  spread_layout(task$model, smooth_of(selector, task$model))
-}
-
 check_smooth <- function(selector, model) {
   if (isTRUE(selector$smooth > 0) && is.null(model$grid)) {
     gps_abort(sprintf(
@@ -43,19 +39,21 @@ check_smooth <- function(selector, model) {
   invisible(selector)
 }
 
+# New data, and all while the regression is one of sampled rows, are predicted.
 #' @export
 block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs) {
   memory <- state$memory
-  if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
-  layout <- task_layout(selector, task)
-  if (!is.null(memory$grown)) {
-    newdata <- in_units(block_data(task$y, block), memory$units)
-    return(gp_sparse_predict(memory$grown, newdata, layout, task$n_threads))
+  trained <- if (is.null(selector$trained)) memory$trained else selector$trained
+  if (!is.null(trained)) {
+    newdata <- in_units(block_data(task$y, block), trained$units)
+    return(engine_predict(trained, newdata)$mean)
   }
+  if (is_by_sums(selector, task$model)) return(affinity_by_sums(memory, state$view, block))
+  if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
   if (!is.null(memory$points)) points <- memory$points[points]
-  gp_sparse_loo(memory$prepared, memory$targets, points, layout, task$n_threads)
+  engine_loo(memory$prepared, memory$targets, points)$mean
 }
 
 # Before the first E-step the expectations are what the initialisation labelled, else random
@@ -64,13 +62,17 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
 begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- begin_kernel(selector, task)
-  is_sparse <- has_sparse_targets(selector, task)
-  if (!is.null(state$selected)) {
-    targets <- state_targets(task, state, is_sparse)
-  } else {
-    targets <- if (is_sparse) random_targets(task, state) else random_values(task, state)
+  by_sums <- is_by_sums(selector, task$model)
+  is_open <- is.null(state$selected)
+  if (is_open && !by_sums && !has_sparse_targets(selector, task)) {
+    return(regress_targets(selector, task, memory, random_values(task, state)))
   }
-  regress_targets(selector, task, memory, targets)
+  if (is_open) state[c("selected", "prob_on")] <- random_targets(task, state)
+  if (!by_sums) {
+    return(regress_targets(selector, task, memory, state_targets(selector, task, state)))
+  }
+  state[c("memory", "sums")] <- list(memory, NULL)
+  regress_sums(selector, task, state)
 }
 
 # The first expectations of an uninformed start: uniform values, of all latents, or in slots of
@@ -98,19 +100,23 @@ random_slots <- function(size, n_latents) {
 }
 
 # The expectations as they are regressed: in slots, or n_latents x points.
-state_targets <- function(task, state, is_sparse) {
-  if (is_sparse) slot_targets(state) else dense_targets(state, task$model$n_latents)
+state_targets <- function(selector, task, state) {
+  if (is_by_sums(selector, task$model) || has_sparse_targets(selector, task)) {
+    return(slot_targets(state, task$model, smooth_of(selector, task$model)))
+  }
+  dense_targets(state, task$model$n_latents)
 }
 
 #' @export
 learn_selector.gps_selector_gp <- function(selector, task, state) {
-  memory <- state$memory
-  if (is.null(memory)) memory <- begin_kernel(selector, task)
-  targets <- state_targets(task, state, has_sparse_targets(selector, task))
-  memory <- learn_memory(selector, task, memory, targets, state, function(memory) {
-    regress_targets(selector, task, memory, targets)
+  if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)
+  targets <- state_targets(selector, task, state)
+  memory <- learn_memory(selector, task, state$memory, targets, state, function(memory) {
+    if (!is_by_sums(selector, task$model)) return(regress_targets(selector, task, memory, targets))
+    state$memory <- memory
+    regress_sums(selector, task, state)
   })
-  if (state$iteration + 1 - memory$last_refit >= selector$refit_every) {
+  if (may_refit(task) && state$iteration + 1 - memory$last_refit >= selector$refit_every) {
     memory$r2 <- memory_r2(selector, task, memory, targets)
   }
   memory
@@ -120,44 +126,69 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
 # what they are made of.
 regress_targets <- function(selector, task, memory, targets) {
   check_smooth(selector, task$model)
-  is_sparse <- is.list(targets)
   if (is.null(memory$prepared)) {
-    memory$prepared <- prepare_gp(selector, task$model, memory$theta,
-                                  in_units(task$y, memory$units), task$n_threads)
+    y <- in_units(task$y, memory$units)
+    memory$prepared <- prepare_engine(selector, task$model, memory$theta, y, task$n_threads)
   }
-  memory$grown <- NULL
-  if (is_sparse) {
-    memory["affinity"] <- list(NULL)
-    memory$targets <- targets
+  memory[c("trained", "affinity", "targets")] <- list(NULL, NULL, NULL)
+  if (is.matrix(targets)) {
+    memory$affinity <- engine_loo(memory$prepared, targets)$mean
   } else {
-    memory$targets <- NULL
-    memory$affinity <- gp_loo_means(memory$prepared, targets, task$n_threads)
+    memory$targets <- targets
   }
   memory
 }
 
-# What regression at fixed hyper-parameters needs, whatever the targets.
-prepare_gp <- function(selector, model, theta, y, n_threads) UseMethod("prepare_gp")
+# What regression at fixed hyper-parameters needs, whatever the targets. Coefficients of each point
+# over all others are cheap once there is an inverse.
+prepare_engine <- function(selector, model, theta, y, n_threads, many = TRUE) {
+  is_sparse <- has_sparse_targets(selector, list(y = y, model = model))
+  engine <- engine_plan(selector_engine(selector), selector$kernel, theta, y, n_threads,
+                        selection_tol, dense = is_sparse && ncol(y) <= max_dense_points)
+  engine_prepare(engine, theta, many = many)
+}
 
-#' @export
-prepare_gp.gps_selector_gp <- function(selector, model, theta, y, n_threads) {
-  if (selector$method != "exact") return(gp_sparse_approximate(selector, theta, y, n_threads))
-  prepare <- if (has_sparse_targets(selector, list(y = y, model = model))) {
-    gp_sparse_prepare
-  } else {
-    gp_prepare
+# An engine that predicts at new points, in these `units`, from the expectations of a state or a fit
+# at the points y; `prepared` for these, if one is. Without slots the exact one has its weights by a
+# factor, which is nearer to the truth than by the inverse.
+train_engine <- function(selector, model, theta, y, units, state, n_threads,
+                         is_sparse = has_sparse_targets(selector, list(y = y, model = model)),
+                         prepared = NULL) {
+  if (is.null(prepared)) {
+    many <- is_sparse || selector$method != "exact"
+    prepared <- prepare_engine(selector, model, theta, in_units(y, units), n_threads, many)
   }
-  prepare(selector$kernel, theta, y, n_threads)
+  targets <- if (is_sparse) {
+    slot_targets(state, model, smooth_of(selector, model))
+  } else {
+    dense_targets(state, model$n_latents)
+  }
+  engine <- engine_train(prepared, targets)
+  engine["units"] <- list(units)
+  engine
 }
 
 memory_r2 <- function(selector, task, memory, targets) {
-  if (!is.list(targets)) return(gp_loo_r2(targets, memory$affinity))
-  gp_sparse_r2(memory$prepared, targets, task_layout(selector, task), task$n_threads)
+  if (is_by_sums(selector, task$model)) return(sums_r2(selector, task, memory))
+  if (is.matrix(targets)) return(gp_loo_r2(targets, memory$affinity))
+  slots_r2(memory$prepared, targets)
+}
+
+# How much of the targets' squares leave-one-out means explain when scaled as is best: their squared
+# cosine, on at most `max_points` points. Of outputs that are nearly all 0 the kernel's first
+# variances may be far from what the targets ask for, which the unscaled share would take for noise.
+slots_r2 <- function(engine, targets, max_points = 128L) {
+  points <- spaced_points(ncol(targets$selected), max_points)
+  target <- dense_slots(cut_targets(targets, points), engine$n_threads)
+  loo <- engine_loo(engine, targets, points)$mean
+  product <- sum(target * loo)
+  if (product <= 0) return(0)
+  product^2 / (sum(target^2) * sum(loo^2))
 }
 
 # Whether a memory can rank.
 knows_targets <- function(memory) {
-  known <- c("affinity", "targets", "grown", "cross")
+  known <- c("affinity", "targets", "trained", "cross")
   !all(vapply(memory[known], is.null, NA))
 }
 
@@ -237,11 +268,7 @@ learn_memory <- function(selector, task, memory, targets, state, regress) {
 # are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
   rows <- sampled_rows(task, selector$refit_rows, 1000 * state$start + state$iteration)
-  targets <- if (is.list(targets)) {
-    used_targets(targets, rows, task_layout(selector, task), task$n_threads)
-  } else {
-    targets[, rows, drop = FALSE]
-  }
+  targets <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
   refit <- refit_kernel(selector, task, memory, y, targets)
   memory$last_refit <- state$iteration
@@ -256,29 +283,25 @@ refit_memory <- function(selector, task, memory, targets, state) {
   memory
 }
 
-# At most `n` rows of a task, ascending, sampled with the stream `number`.
-sampled_rows <- function(task, n, number) {
-  n_points <- n_points(task$y)
-  if (n_points <= n) return(seq_len(n_points))
-  with_seed(task$seed, number, sort(sample.int(n_points, n)))
-}
-
 # Up to so many rows the exact marginal likelihood is cheap, and suits an approximation better than
 # its own.
 exact_refit_rows <- 1000L
 
 refit_kernel <- function(selector, task, memory, y, targets) {
-  n_targets <- task$model$n_latents
-  if (is.null(memory$basis) || (ncol(y) <= exact_refit_rows && !selector$learn_inputs)) {
-    return(gp_refit(selector$kernel, memory$theta, y, targets, selector$refit_evals,
-                    task$n_threads, n_targets = n_targets))
+  theta <- memory$theta
+  kernel <- selector$kernel
+  is_exact <- is.null(memory$basis) || (ncol(y) <= exact_refit_rows && !selector$learn_inputs)
+  if (is_exact) {
+    engine <- engine_plan(new_engine("exact"), kernel, theta, y, task$n_threads)
+  } else {
+    engine <- selector_engine(selector)
+    engine$basis <- memory$basis
+    # The bound of "vfe" counts what the basis leaves by itself.
+    if (identical(engine$basis$objective, "vfe")) engine$basis$extra <- 0
+    engine <- hold_data(engine, kernel, theta, y, task$n_threads)
   }
-  basis <- memory$basis
-  # The bound of "vfe" counts what the basis leaves by itself.
-  if (identical(basis$objective, "vfe")) basis$extra <- 0
-  refit <- basis_refit(basis, selector$kernel, memory$theta, y, targets,
-                       selector$refit_evals, task$n_threads, n_targets = n_targets,
-                       learn_inputs = selector$learn_inputs)
-  if (!selector$learn_inputs) refit["basis"] <- list(NULL)
+  refit <- climb_engine(engine, theta, targets, selector$refit_evals,
+                        n_targets = task$model$n_latents)
+  if (!is_exact && selector$learn_inputs) refit$basis <- refit$engine$basis
   refit
 }

@@ -1,8 +1,7 @@
-# Which form of the Gaussian process a learned selector gets; the work is in selector-gp.R (exact,
-# and models whose latents lie on a grid), selector-basis.R and selector-divide.R.
+# Which engine a learned selector gets.
 
-# A learned selector with its method and rank for these data; its class says where it is at work.
-# `is_batched`: sums over batches only.
+# A learned selector with its method, rank and engine for these data. `is_batched`: sums over
+# batches only.
 resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   n_points <- n_points(y)
   if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
@@ -16,22 +15,40 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
       choose_method(selector$kernel, n_dims(y), n_points)$method
     }
   }
-  if (selector$method == "exact") {
-    if (is_batched) refuse_batches("`method` = \"exact\"")
-    return(selector)
+  check_basis_kernel(selector$kernel, selector$method)
+  if (selector$method != "exact") {
+    selector$rank <- check_rank(selector$rank, selector$method, n_points)
   }
-  if (engine_kind(selector$method) == "basis") check_basis_kernel(selector$kernel, selector$method)
-  selector$rank <- check_rank(selector$rank, selector$method, n_points)
-  if (selector$method == "divide" && is_batched) refuse_batches("`method` = \"divide\"")
-  set_engine_class(selector, model)
+  if (is_batched && !is_by_sums(selector, model)) {
+    refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
+  }
+  if (!is.null(model$grid)) check_grid_method(selector)
+  selector
 }
 
-set_engine_class <- function(selector, model) {
-  if (selector$method == "exact") return(selector)
-  if (!is.null(model$grid)) return(check_grid_method(selector))
-  kind <- if (selector$method == "divide") "divide" else "basis"
-  class(selector) <- c(paste0("gps_selector_", kind), class(selector))
-  selector
+# A selector's engine, once its method is settled.
+selector_engine <- function(selector) {
+  new_engine(selector$method, selector$rank, selector$objective, selector$learn_inputs,
+             selector$cross)
+}
+
+# Whether a learned selection is fed by sums over blocks of the data: where latents lie on no grid,
+# and the engine needs no more.
+is_by_sums <- function(selector, model) {
+  inherits(selector, "gps_selector_gp") && isTRUE(engines[[selector$method]]$sums) &&
+    is.null(model$grid)
+}
+
+# Numbers that the block inverses of all points, and the affinities, may take (1 GB each).
+most_divided <- 2^27
+
+check_divided <- function(selector, model, n_points) {
+  n_numbers <- as.double(n_points) * max(selector$rank, model$n_latents)
+  if (n_numbers <= most_divided) return(invisible(n_points))
+  gps_abort(sprintf(
+    paste("`method` = \"divide\" keeps %.3g numbers for %.0f data points; the limit is %.3g:",
+          "use \"ichol\", \"inducing\" or \"fourier\"."), n_numbers, n_points, most_divided
+  ))
 }
 
 refuse_batches <- function(which) {
@@ -77,16 +94,18 @@ engine_words <- function(selector) {
   if (isTRUE(selector$is_auto)) paste(words, "(chosen by the number of points)") else words
 }
 
-# What a fit keeps of its Gaussian process: the method, and where it has a basis, all that predicts.
+# What a fit keeps of its Gaussian process: the method, and of one that is fed by sums all that
+# predicts.
 kept_gp <- function(task, state) {
   selector <- task$selector
   if (!inherits(selector, "gps_selector_gp")) return(NULL)
   memory <- state$memory
   gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto),
              units = memory$units)
-  if (!inherits(selector, "gps_selector_basis") || is.null(memory$prepared)) return(gp)
+  if (!is_by_sums(selector, task$model) || is.null(memory$prepared)) return(gp)
+  parts <- c("basis", "kernel", "theta", "transform", "noise", "jitter")
   cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
-  c(gp, list(prepared = memory$prepared, cross = cross))
+  c(gp, list(prepared = c(list(form = "basis"), memory$prepared[parts]), cross = cross))
 }
 
 # Predictions are made as the fit was; one that does not say how was exact.
@@ -94,5 +113,5 @@ with_engine_of <- function(selector, fit) {
   if (!inherits(selector, "gps_selector_gp")) return(selector)
   gp <- if (is.null(fit$gp)) list(method = "exact") else fit$gp
   selector[c("method", "rank")] <- gp[c("method", "rank")]
-  set_engine_class(selector, fit$model)
+  selector
 }

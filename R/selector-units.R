@@ -6,6 +6,16 @@
 # Numbers of which they are made at most.
 most_unit_numbers <- 2^24
 
+# Points among which basis functions are chosen.
+basis_rows <- 5000L
+
+# At most `n` rows of a task, ascending, sampled with the stream `number`.
+sampled_rows <- function(task, n, number) {
+  n_points <- n_points(task$y)
+  if (n_points <= n) return(seq_len(n_points))
+  with_seed(task$seed, number, sort(sample.int(n_points, n)))
+}
+
 # What a model's own fit does not depend on: whether each column may have a unit of its own, and
 # whether a constant may be added to the data.
 free_units <- function(model) UseMethod("free_units")

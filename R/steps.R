@@ -75,7 +75,7 @@ affinity_of_points <- function(selector, step, points) {
 
 memory_of_points <- function(memory, points) {
   if (!is.null(memory$cross)) {
-    memory$targets <- lapply(memory$targets, function(x) x[, points, drop = FALSE])
+    memory$targets <- cut_targets(memory$targets, points)
     memory["kept"] <- list(NULL)
   } else if (is.null(memory$affinity)) {
     memory$points <- points

@@ -4,8 +4,9 @@
 # OPENBLAS_NUM_THREADS=1 Rscript bench/peers.R; `tools/setup.sh bench` installs the peers.
 
 source("bench/common.R")
+source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- asNamespace("gpselect")
+engine <- names_of_engines(asNamespace("gpselect"))
 options(matprod = "blas")
 
 # ---- mixture: N 1e5, D 10, C 20, full covariances, ten iterations from the same parameters

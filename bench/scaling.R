@@ -5,8 +5,9 @@
 # ...) in front.
 
 source("bench/common.R")
+source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- asNamespace("gpselect")
+engine <- names_of_engines(asNamespace("gpselect"))
 options(matprod = "blas")
 rank <- 100L
 
@@ -111,7 +112,7 @@ run_estep <- function(task, block, inputs, selected) {
 refit_stages <- function(work) {
   task <- work$task
   state <- work$state
-  targets <- engine$slot_targets(state)
+  targets <- engine$slot_targets(state, task$model)
   list(
     "once in 10: hyper-parameters" = function() {
       engine$refit_memory(task$selector, task, state$memory, targets, state)

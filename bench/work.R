@@ -1,10 +1,54 @@
 # What the benches of the package's inner parts time. It serves 0.1.0 and all later versions, so
 # that two of them can be compared: what was called otherwise has its old name here.
 
-# `engine`: the namespace of the version that is measured.
+# `engine`: the namespace of the version that is measured, with what benches call.
 engine_of <- function(lib = Sys.getenv("GPS_LIB")) {
   library(gpselect, lib.loc = if (nzchar(lib)) lib)
-  asNamespace("gpselect")
+  names_of_engines(asNamespace("gpselect"))
+}
+
+# What regressions were called before 0.4.0, for versions in which they are verbs of an engine.
+names_of_engines <- function(ns) {
+  if (exists("gp_refit", ns, inherits = FALSE)) return(ns)
+  planned <- function(kernel, theta, y, n_threads = 1L) {
+    ns$engine_plan(ns$new_engine("exact"), kernel, theta, y, n_threads)
+  }
+  by_basis <- function(basis, kernel, theta, y = NULL) {
+    engine <- ns$new_engine("inducing")
+    engine$basis <- basis
+    ns$hold_data(engine, kernel, theta, y, 1L)
+  }
+  prepare <- function(..., many) ns$engine_prepare(planned(...), list(...)[[2]], many = many)
+  old <- list(
+    gp_evaluate = function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
+      ns$engine_evaluate(planned(kernel, theta, y, n_threads), theta, ns$new_goal(targets))
+    },
+    gp_prepare = function(...) prepare(..., many = TRUE),
+    gp_loo_means = function(prepared, targets, ...) ns$engine_loo(prepared, targets)$mean,
+    gp_loo_moments = function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
+      ns$engine_loo(prepare(kernel, theta, y, n_threads, many = FALSE), targets)
+    },
+    gp_weights = function(kernel, theta, y, targets, n_threads = 1L) {
+      ns$engine_train(prepare(kernel, theta, y, n_threads, many = FALSE), targets)
+    },
+    gp_refit = function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, ...) {
+      ns$climb_engine(planned(kernel, theta, y, n_threads), theta, targets, max_evals, ...)
+    },
+    basis_evaluate = function(basis, kernel, theta, y, root, n_targets) {
+      ns$engine_evaluate(by_basis(basis, kernel, theta, y), theta,
+                         list(root = root, n_targets = n_targets))
+    },
+    feature_moments = function(view) ns$engine_sums(ns$new_engine("ichol"), view),
+    basis_prepare = function(basis, kernel, theta, sums) {
+      ns$engine_prepare(by_basis(basis, kernel, theta), theta, sums = sums)
+    },
+    basis_cross = function(features, scale, targets) ns$cross_targets(targets, features, scale),
+    basis_loo = function(prepared, cross, features, scale, residual, targets) {
+      view <- list(features = features, scale = scale, residual = residual)
+      list(mean = ns$view_means(prepared, cross, view, targets))
+    }
+  )
+  list2env(c(old, as.list(ns, all.names = TRUE)))
 }
 
 # A fit in the middle of its work: task, state after two iterations, and the inputs of its first

@@ -53,10 +53,10 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
                              double *k, double *alpha, double *value, double *gradient);
 
 /* Leave-one-out variance of the observations [n_points] from the inverse factor l. */
-void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance);
+void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance);
 
 /* targets [n_targets x n_points] <- targets K^-1, from the inverse factor l. */
-void gp_dense_weigh(const gp_dense *gp, size_t n_targets, const double *l, double *targets);
+void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets);
 
 /* Mean [n_targets x n_new] at new points from weights = targets K^-1, and unless NULL the variance
  * of the function [n_new], for which the inverse factor l is needed. */
@@ -69,59 +69,5 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
  * variance [n_points] = 1 / diag(K^-1). */
 void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
                   double *weighted);
-
-/* ---- features: kernels of linear, bias and white terms only, K = F'F + noise ---- */
-
-/* n_features = n_dims + 1: the dimensions and a constant 1, each scaled by its standard deviation
- * under the kernel. All depends on the data through second moments, whose size does not grow with
- * the number of points. */
-typedef struct {
-  const gps_kernel *kernel;
-  const double *theta; /* [n_hyper] */
-  double jitter;       /* added to the noise */
-  size_t n_points;
-  const double *moment; /* [n_features x n_features] [x; 1][x; 1]', lower triangle */
-  double *scratch;      /* [gp_features_scratch()] */
-  const gps_watch *watch; /* or NULL */
-} gp_features;
-
-/* Whether a kernel has this form: noise, and no other terms than linear and bias. */
-int gp_features_apply(const gps_kernel *kernel);
-
-size_t gp_features_scratch(size_t n_features, size_t rank);
-
-/* Points with a 1 below: [n_features x n_points]. */
-void gp_features_append(size_t n_dims, size_t n_points, const double *x, double *features);
-
-/* moment from the points with a 1 below. */
-void gp_features_moment(size_t n_features, size_t n_points, const double *features, double *moment);
-
-/* cross [n_features x rank] = [x; 1] root', and the root's sum of squares. */
-void gp_features_cross(size_t n_features, size_t n_points, const double *features,
-                       const gp_targets *targets, double *cross, double *target_sq);
-
-/* Cholesky factor of B = F F' + noise [n_features x n_features], and the features' scales
- * [n_features]. */
-gps_status gp_features_factor(gp_features *gp, int climb, double *factor, double *scale);
-
-/* As gp_dense_evaluate(). cross [n_features x rank]: [x; 1] root'; target_sq: sum of squares of the
- * root. */
-gps_status gp_features_evaluate(gp_features *gp, int climb, const gp_targets *targets, double least,
-                                const double *cross, double target_sq, double *value,
-                                double *gradient);
-
-/* Points with a 1 below -> the orthogonalised features V = R^-1 F, with K^-1 = (1 - V'V) / noise,
- * and the leverage q [n_points] = diag(V'V). */
-void gp_features_basis(size_t n_features, size_t n_points, const double *factor,
-                       const double *scale, double *features, double *leverage);
-
-/* Leave-one-out means [n_targets x n_points]; projection [n_targets x n_features] is scratch. */
-void gp_features_loo_means(size_t n_features, size_t n_points, size_t n_targets,
-                           const double *basis, const double *leverage, const double *targets,
-                           double *projection, double *mean);
-
-/* cross -> weights [n_features x n_targets] of a raw point with a 1 below. */
-void gp_features_weigh(size_t n_features, size_t n_targets, const double *factor,
-                       const double *scale, double *cross);
 
 #endif

@@ -98,7 +98,7 @@ void gp_cross_slots(size_t n_features, size_t n_points, const double *features, 
 /* Predictions for points that are in the sums themselves, each with weight `weight`. */
 typedef struct {
   size_t n_features, n_points, n_targets;
-  const double *transform; /* T [n_features x n_features] */
+  const double *transform; /* T [n_features x n_features], NULL: it has been applied */
   const double *cross;     /* [n_features x n_targets] */
   const double *features;  /* [n_features x n_points] */
   const double *scale;     /* [n_points], NULL: all 1 */

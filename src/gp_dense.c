@@ -305,10 +305,9 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
   return GPS_OK;
 }
 
-void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance) {
-  const int n = (int)gp->n_points;
-#pragma omp parallel for num_threads(threads_for(gp, gp->n_points * gp->n_points / 16)) \
-    schedule(static, 64)
+void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance) {
+  const int n = (int)n_points, is_small = n_points * n_points / 16 < GRAIN || n_threads < 1;
+#pragma omp parallel for num_threads(is_small ? 1 : n_threads) schedule(static, 64)
   for (int j = 0; j < n; j++) {
     const double *column = l + (size_t)j * (size_t)n;
     double sum = 0.0;
@@ -318,8 +317,8 @@ void gp_dense_loo_variance(const gp_dense *gp, const double *l, double *variance
   }
 }
 
-void gp_dense_weigh(const gp_dense *gp, size_t n_targets, const double *l, double *targets) {
-  const size_t n = gp->n_points;
+void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets) {
+  const size_t n = n_points;
   linalg_trmm('R', 'T', n_targets, n, l, n, targets, n_targets);
   linalg_trmm('R', 'N', n_targets, n, l, n, targets, n_targets);
 }

@@ -75,12 +75,12 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
   const size_t q = job->n_features, n = job->n_points, n_targets = job->n_targets;
   double *projected = scratch, *rotated = scratch + q * n_targets;
   memcpy(projected, job->cross, q * n_targets * sizeof *projected);
-  linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
+  if (job->transform) linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
     if (gps_must_stop(job->watch)) return;
     memcpy(rotated, job->features + from * q, q * width * sizeof *rotated);
-    linalg_trmm('L', 'N', q, width, job->transform, q, rotated, q);
+    if (job->transform) linalg_trmm('L', 'N', q, width, job->transform, q, rotated, q);
     gp_column_squares(q, width, rotated, leverage + from);
     for (size_t j = 0; j < width; j++) {
       const double scale = job->scale ? job->scale[from + j] : 1.0;

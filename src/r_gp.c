@@ -1,5 +1,6 @@
 /* .Call entries of the exact Gaussian process: kernel matrix, evaluation, leave-one-out,
- * prediction. y and newdata are [n_dims x n], targets [n_targets x n]. */
+ * prediction. y and newdata are [n_dims x n], targets [n_targets x n], factor the inverse L^-1 of
+ * the Cholesky factor of K, lower triangular. */
 #include "r_gp.h"
 
 #include <math.h>
@@ -54,11 +55,11 @@ gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SE
   return gp;
 }
 
-/* k <- inverse factor of K, with as much jitter as it takes; an R error where nothing helps. */
-static void factor_or_raise(gp_dense *gp, double *k) {
-  double log_det;
-  const gps_status status = gp_dense_factor(gp, 1, k, &log_det);
-  if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
+gp_targets view_goal(SEXP goal, size_t n_points) {
+  const SEXP root = list_need(goal, "root");
+  return (gp_targets){(size_t)view_int(list_need(goal, "n_targets"), "n_targets"),
+                      (size_t)n_rows_of(root),
+                      view_matrix(root, -1, (R_xlen_t)n_points, "root")};
 }
 
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
@@ -73,58 +74,94 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   return k;
 }
 
-SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP root, SEXP n_targets,
+/* Inner products of all points, for many evaluations. */
+SEXP r_gp_products(SEXP code, SEXP theta, SEXP y) {
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const SEXP zero = PROTECT(Rf_ScalarReal(0.0)), one = PROTECT(Rf_ScalarInteger(1));
+  const gp_dense gp = new_dense(&kernel, theta, y, zero, one);
+  const SEXP gram = PROTECT(Rf_allocMatrix(REALSXP, (int)gp.n_points, (int)gp.n_points));
+  gp_dense_gram(&gp, REAL(gram));
+  UNPROTECT(3);
+  return gram;
+}
+
+/* list(value, gradient, jitter). Without `least` with as much jitter as it takes; with it no more
+ * than is given, and no gradient where the value is below it. */
+SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP products, SEXP jitter, SEXP goal, SEXP least,
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
-  const gp_targets targets = {(size_t)view_int(n_targets, "n_targets"), (size_t)n_rows_of(root),
-                              view_matrix(root, -1, (R_xlen_t)gp.n_points, "root")};
+  const R_xlen_t n = (R_xlen_t)gp.n_points;
+  const gp_targets targets = view_goal(goal, gp.n_points);
+  const int is_first = Rf_isNull(least);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
-  const gps_status status =
-      gp_dense_evaluate(&gp, 1, &targets, -HUGE_VAL, alloc_doubles(gp.n_points, gp.n_points),
-                        alloc_doubles(targets.rank, gp.n_points), value, gradient);
+  if (!Rf_isNull(products)) gp.gram = view_matrix(products, n, n, "products");
+  const gps_status status = gp_dense_evaluate(
+      &gp, is_first, &targets, is_first ? -HUGE_VAL : view_number(least, "least"),
+      alloc_doubles(gp.n_points, gp.n_points), alloc_doubles(targets.rank, gp.n_points), value,
+      gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = gp.jitter;
   UNPROTECT(1);
   return result;
 }
 
-SEXP r_gp_loo(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP n_threads) {
-  static const char *const names[] = {"mean", "variance", "jitter"};
+/* list(factor, jitter), with as much jitter as it takes. Only its lower triangle is the factor. */
+SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
+  static const char *const names[] = {"factor", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
-  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(targets);
-  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
-  double *l = alloc_doubles(n, n);
-  const SEXP result = PROTECT(new_named_list(3, names));
-  double *mean = hang_matrix(result, 0, (int)n_targets, (int)n);
-  double *variance = hang_doubles(result, 1, (R_xlen_t)n);
-  factor_or_raise(&gp, l);
-  gp_dense_loo_variance(&gp, l, variance);
-  memcpy(mean, target, n_targets * n * sizeof *mean);
-  gp_dense_weigh(&gp, n_targets, l, mean);
-  gp_loo_means(n_targets, n, target, variance, mean);
-  hang_doubles(result, 2, 1)[0] = gp.jitter;
+  const SEXP result = PROTECT(new_named_list(2, names));
+  double log_det, *factor = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
+  const gps_status status = gp_dense_factor(&gp, 1, factor, &log_det);
+  if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
+  hang_doubles(result, 1, 1)[0] = gp.jitter;
   UNPROTECT(1);
   return result;
 }
 
-SEXP r_gp_prepare(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
-  static const char *const names[] = {"inverse", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const SEXP result = PROTECT(new_named_list(2, names));
-  double *jitter = hang_doubles(result, 1, 1);
-  *jitter = 0.0;
-  gp_dense gp = new_dense(&kernel, theta, y, VECTOR_ELT(result, 1), n_threads);
-  double *inverse = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
-  factor_or_raise(&gp, inverse);
-  linalg_lower_gram(gp.n_points, inverse, gp.n_points, gp.watch);
+static const double *view_square(SEXP matrix, const char *name) {
+  return view_matrix(matrix, n_rows_of(matrix), n_rows_of(matrix), name);
+}
+
+/* K^-1. */
+SEXP r_gp_inverse(SEXP factor) {
+  const size_t n = (size_t)n_rows_of(factor);
+  const double *l = view_square(factor, "factor");
+  const SEXP inverse = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)n));
+  memcpy(REAL(inverse), l, n * n * sizeof *l);
+  linalg_lower_gram(n, REAL(inverse), n, begin_watch());
   end_watch();
-  linalg_mirror(gp.n_points, inverse, gp.n_points);
-  *jitter = gp.jitter;
+  linalg_mirror(n, REAL(inverse), n);
+  UNPROTECT(1);
+  return inverse;
+}
+
+/* targets K^-1. */
+SEXP r_gp_weigh(SEXP factor, SEXP targets) {
+  const size_t n = (size_t)n_rows_of(factor), n_targets = (size_t)n_rows_of(targets);
+  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
+  const SEXP alpha = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
+  memcpy(REAL(alpha), target, n_targets * n * sizeof *target);
+  gp_dense_weigh(n, n_targets, view_square(factor, "factor"), REAL(alpha));
+  UNPROTECT(1);
+  return alpha;
+}
+
+/* Leave-one-out means and variances of the observations. */
+SEXP r_gp_loo(SEXP factor, SEXP targets, SEXP n_threads) {
+  static const char *const names[] = {"mean", "variance"};
+  const size_t n = (size_t)n_rows_of(factor), n_targets = (size_t)n_rows_of(targets);
+  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
+  const SEXP result = PROTECT(new_named_list(2, names));
+  SET_VECTOR_ELT(result, 0, r_gp_weigh(factor, targets));
+  double *variance = hang_doubles(result, 1, (R_xlen_t)n);
+  gp_dense_loo_variance(n, view_square(factor, "factor"), view_int(n_threads, "n_threads"),
+                        variance);
+  gp_loo_means(n_targets, n, target, variance, REAL(VECTOR_ELT(result, 0)));
   UNPROTECT(1);
   return result;
 }
@@ -147,59 +184,24 @@ SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
   return result;
 }
 
-SEXP r_gp_weights(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP n_threads) {
-  static const char *const names[] = {"alpha", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
-  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(targets);
-  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
-  double *l = alloc_doubles(n, n);
-  const SEXP result = PROTECT(new_named_list(2, names));
-  double *alpha = hang_matrix(result, 0, (int)n_targets, (int)n);
-  factor_or_raise(&gp, l);
-  memcpy(alpha, target, n_targets * n * sizeof *alpha);
-  gp_dense_weigh(&gp, n_targets, l, alpha);
-  hang_doubles(result, 1, 1)[0] = gp.jitter;
-  UNPROTECT(1);
-  return result;
-}
-
-SEXP r_gp_predict_means(SEXP code, SEXP theta, SEXP y, SEXP alpha, SEXP newdata, SEXP n_threads) {
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const SEXP no_jitter = PROTECT(Rf_ScalarReal(0.0));
-  const gp_dense gp = new_dense(&kernel, theta, y, no_jitter, n_threads);
-  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(alpha);
-  const int n_new = n_cols_of(newdata);
-  const double *weights = view_matrix(alpha, -1, (R_xlen_t)n, "alpha");
-  const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
-  const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, n_new));
-  gp_dense_predict(&gp, n_targets, weights, NULL, (size_t)n_new, x_new, REAL(mean), NULL,
-                   alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
-  end_watch();
-  UNPROTECT(2);
-  return mean;
-}
-
-/* Mean and variance of the function at new points, from one factorisation. */
-SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP targets, SEXP newdata,
+/* Means at new points from weights [any x n], and with a factor the variance of the function. */
+SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP newdata,
                   SEXP n_threads) {
   static const char *const names[] = {"mean", "variance"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
-  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(targets);
-  const int n_new = n_cols_of(newdata);
-  const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
+  const SEXP no_jitter = PROTECT(Rf_ScalarReal(0.0));
+  const gp_dense gp = new_dense(&kernel, theta, y, no_jitter, n_threads);
+  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(weights);
+  const int n_new = n_cols_of(newdata), has_factor = !Rf_isNull(factor);
+  const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
-  double *l = alloc_doubles(n, n), *alpha = alloc_doubles(n_targets, n);
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, n_new);
-  double *variance = hang_doubles(result, 1, n_new);
-  factor_or_raise(&gp, l);
-  memcpy(alpha, target, n_targets * n * sizeof *alpha);
-  gp_dense_weigh(&gp, n_targets, l, alpha);
-  gp_dense_predict(&gp, n_targets, alpha, l, (size_t)n_new, x_new, mean, variance,
+  double *variance = has_factor ? hang_doubles(result, 1, n_new) : NULL;
+  gp_dense_predict(&gp, n_targets, view_matrix(weights, -1, (R_xlen_t)n, "weights"), l,
+                   (size_t)n_new, x_new, mean, variance,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
   end_watch();
-  UNPROTECT(1);
+  UNPROTECT(2);
   return result;
 }

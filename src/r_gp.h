@@ -14,6 +14,9 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel);
 /* The dense engine on y [n_dims x n_points], with its scratch. `kernel` must outlive it. */
 gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads);
 
+/* list(root [any x n_points], n_targets). */
+gp_targets view_goal(SEXP goal, size_t n_points);
+
 /* Room for n_rows x n_cols doubles until the .Call ends. */
 double *alloc_doubles(size_t n_rows, size_t n_cols);
 

@@ -179,7 +179,8 @@ SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP selected, SEXP prob_on, SE
 }
 
 /* Means [n_targets x n_points]: leave-one-out for targets that are a matrix or list(selected,
- * prob_on), with the points' leverage; plain predictions where targets are NULL. */
+ * prob_on), with the points' leverage; plain predictions where targets are NULL. Without a
+ * transform the features are as if it had been applied. */
 SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP targets,
                    SEXP weight) {
   static const char *const names[] = {"mean", "leverage"};
@@ -188,8 +189,10 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
   const gp_affinity_job job = {.n_features = q,
                                .n_points = n,
                                .n_targets = n_targets,
-                               .transform =
-                                   view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q, "transform"),
+                               .transform = Rf_isNull(transform)
+                                                ? NULL
+                                                : view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q,
+                                                              "transform"),
                                .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),
                                .features = view_matrix(features, -1, -1, "features"),
                                .scale = view_scale(scale, n),
@@ -230,8 +233,8 @@ static gp_objective objective_of(SEXP name) {
 }
 
 /* `basis`: list(z, objective, extra). The gradient by z is made where `inputs` is TRUE. */
-SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitter, SEXP root,
-                            SEXP n_targets, SEXP inputs, SEXP n_threads) {
+SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal, SEXP inputs,
+                            SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter", "inputs"};
   const SEXP z = list_need(basis, "z");
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z));
@@ -240,14 +243,12 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitt
   const gp_cross cross =
       new_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
   gp_inducing inducing = new_inducing(&cross, z);
-  const gp_targets targets = {(size_t)view_int(n_targets, "n_targets"), (size_t)n_rows_of(root),
-                              view_matrix(root, -1, (R_xlen_t)n, "root")};
+  const gp_targets targets = view_goal(goal, n);
   if (n == 0) raise_error("argument", "There must be at least one data point.");
   gp_inducing_job job = {
       .basis = &inducing,
       .objective = objective_of(list_need(basis, "objective")),
       .extra = view_number(list_need(basis, "extra"), "extra"),
-      .jitter = view_number(jitter, "jitter"),
       .n_points = n,
       .x = x,
       .targets = &targets,

@@ -41,19 +41,17 @@ SEXP r_gp_fourier_features(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP n_thr
   return features;
 }
 
-SEXP r_gp_fourier_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP jitter, SEXP root,
-                           SEXP n_targets, SEXP n_threads) {
+SEXP r_gp_fourier_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal, SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const gp_fourier gp = new_fourier(&kernel, theta, basis, y, n_threads);
-  const gp_targets targets = {(size_t)view_int(n_targets, "n_targets"), (size_t)n_rows_of(root),
-                              view_matrix(root, -1, (R_xlen_t)gp.n_points, "root")};
+  const gp_targets targets = view_goal(goal, gp.n_points);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
   double *added = hang_doubles(result, 2, 1);
   double *features = alloc_doubles(gp_fourier_n_features(&gp), gp.n_points);
-  *added = view_number(jitter, "jitter");
+  *added = 0.0;
   gp_fourier_features(&gp, features, alloc_doubles(gp_fourier_features_scratch(&gp), 1));
   end_watch();
   const gps_status status =

@@ -18,8 +18,9 @@
 #   run=objects,selection,seed     (internal) one run, in this process
 
 source("bench/common.R")
+source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- asNamespace("gpselect")
+engine <- names_of_engines(asNamespace("gpselect"))
 options(width = 200)
 folder <- file.path("build", "occlusion")
 dir.create(folder, showWarnings = FALSE, recursive = TRUE)
@@ -288,8 +289,7 @@ time_table <- function(set) {
   literal <- task_of(selector_gp(screen = FALSE, smooth = 0))
   scan <- task_of(selections$scan$make())
   single <- task_of(selector_handcrafted(screen = FALSE))
-  targets <- engine$slot_targets(fit)
-  layout <- engine$spread_layout(fit$model, 1)
+  targets <- engine$slot_targets(fit, fit$model, 1)
   refit_rows <- seq(1, fit$n_points, length.out = 500)
   steps <- list(
     "GP: affinities of all places, from sparse targets" = function() affinity(raw),
@@ -300,11 +300,11 @@ time_table <- function(set) {
     "hand-crafted: scan and selection" = function() select(single, state),
     "hand-crafted: scan and greedy screening" = function() select(scan, late),
     "GP: inverse of the kernel matrix, N = 2000" = function() {
-      engine$gp_sparse_prepare(fit$selector$kernel, fit$kernel_theta, fit$y, 1L)
+      engine$gp_prepare(fit$selector$kernel, fit$kernel_theta, fit$y, 1L)
     },
     "GP: ten evaluations of the evidence, 500 images" = function() {
       engine$gp_refit(fit$selector$kernel, fit$kernel_theta, fit$y[, refit_rows],
-                      engine$used_targets(targets, refit_rows, layout), 10, 1L,
+                      engine$used_targets(engine$cut_targets(targets, refit_rows)), 10, 1L,
                       n_targets = fit$model$n_latents)
     },
     "E-step, 32 states" = function() {

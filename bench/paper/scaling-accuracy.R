@@ -49,8 +49,8 @@ basis_ranks <- function(method, objective = "vfe", counts = TRUE) {
 
 divide_ranks <- function(cross) {
   function(kernel, theta, y, targets, rank) {
-    blocks <- engine$new_divide(ncol(y), rank, cross)
-    engine$divide_loo(engine$divide_prepare(blocks, kernel, theta, y), targets)$mean
+    blocks <- engine$engine_plan(engine$new_engine("divide", rank, cross = cross), kernel, theta, y)
+    engine$engine_loo(engine$engine_prepare(blocks, theta, many = TRUE), targets)$mean
   }
 }
 
@@ -59,11 +59,13 @@ divide_ranks <- function(cross) {
 learned_ranks <- function(kernel, theta, y, targets, rank) {
   rows <- seq(1, ncol(y), length.out = 1000)
   basis <- engine$new_basis("inducing", kernel, theta, y[, rows], rank, "vfe")
-  found <- engine$basis_refit(basis, kernel, theta, y[, rows], targets[, rows], 50L, 1L,
-                              learn_inputs = TRUE)
-  moments <- engine$basis_moments(found$basis, kernel, found$theta, y)
-  basis <- engine$count_residual(found$basis, moments)
-  features <- engine$basis_features(basis, kernel, found$theta, y)
+  inducing <- engine$new_engine("inducing", learn_inputs = TRUE)
+  inducing$basis <- basis
+  inducing <- engine$hold_data(inducing, kernel, theta, y[, rows], 1L)
+  found <- engine$climb_engine(inducing, theta, targets[, rows], 50L)
+  features <- engine$basis_features(found$engine$basis, kernel, found$theta, y)
+  moments <- engine$feature_moments(features)
+  basis <- engine$count_residual(found$engine$basis, moments)
   cross <- engine$basis_cross(features$features, NULL, targets)
   engine$basis_loo(engine$basis_prepare(basis, kernel, found$theta, moments), cross,
                    features$features, NULL, features$residual, targets)$mean

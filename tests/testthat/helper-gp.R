@@ -45,3 +45,68 @@ numeric_gradient <- function(f, theta, h = 1e-3) {
     (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * h)
   }, 0)
 }
+
+# Engines at fixed parameters, by what they are asked for.
+exact_engine <- function(kernel, theta, y, n_threads = 1L, dense = FALSE) {
+  engine_plan(new_engine("exact"), kernel, theta, y, n_threads, dense = dense)
+}
+
+engine_of <- function(basis, kernel, theta, y, n_threads = 1L, learn_inputs = FALSE) {
+  engine <- new_engine("inducing", learn_inputs = learn_inputs)
+  engine$basis <- basis
+  hold_data(engine, kernel, theta, y, n_threads)
+}
+
+gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L,
+                        n_targets = nrow(targets)) {
+  engine_evaluate(exact_engine(kernel, theta, y, n_threads), theta, new_goal(targets, n_targets),
+                  jitter)
+}
+
+evaluate_basis <- function(basis, kernel, theta, y, root, n_targets, n_threads = 1L,
+                           inputs = FALSE) {
+  goal <- list(root = root, n_targets = as.integer(n_targets))
+  engine_evaluate(engine_of(basis, kernel, theta, y, n_threads), theta, goal,
+                  inputs = inputs)
+}
+
+gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, gain = 1e-4,
+                     box = NULL, n_targets = nrow(targets)) {
+  climb_engine(exact_engine(kernel, theta, y, n_threads), theta, targets, max_evals, gain, box,
+               n_targets)
+}
+
+gp_loo_moments <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
+  engine_loo(engine_prepare(exact_engine(kernel, theta, y, n_threads), theta, jitter), targets)
+}
+
+gp_prepare <- function(kernel, theta, y, n_threads = 1L, dense = FALSE) {
+  engine_prepare(exact_engine(kernel, theta, y, n_threads, dense), theta, many = TRUE)
+}
+
+gp_loo_means <- function(prepared, targets, n_threads = 1L) engine_loo(prepared, targets)$mean
+
+gp_predict_moments <- function(kernel, theta, y, targets, newdata, jitter = 0, n_threads = 1L) {
+  engine <- engine_prepare(exact_engine(kernel, theta, y, n_threads), theta, jitter)
+  engine_predict(engine_train(engine, targets), newdata, moments = TRUE)
+}
+
+refit_basis <- function(basis, kernel, theta, y, targets, max_evals = 20L, n_threads = 1L,
+                        gain = 1e-4, learn_inputs = FALSE) {
+  climb_engine(engine_of(basis, kernel, theta, y, n_threads, learn_inputs), theta, targets,
+               max_evals, gain)
+}
+
+# Sums over points from their features, an engine prepared from sums, and what it predicts for new
+# points from targets of points with these features.
+feature_moments <- function(view) engine_sums(new_engine("ichol"), view)
+
+prepare_from <- function(basis, kernel, theta, sums) {
+  engine_prepare(engine_of(basis, kernel, theta, NULL), theta, sums = sums)
+}
+
+predict_by <- function(basis, kernel, theta, view, targets, newdata) {
+  engine <- prepare_from(basis, kernel, theta, feature_moments(view))
+  engine$cross <- cross_targets(targets, view$features, view$scale)
+  engine_predict(engine, newdata, moments = TRUE)
+}

@@ -250,8 +250,8 @@ test_that("new data are ranked by the sums of all points", {
                  n_selected = 4, control = short_control(max_iter = 3, batch_size = 50))
   gp <- fit$gp$prepared
   y <- in_units(t(bars$y), fit$gp$units)
-  moments <- basis_moments(gp$basis, gp$kernel, gp$theta, y)
-  expected <- basis_prepare(gp$basis, gp$kernel, gp$theta, moments)
+  view <- basis_features(gp$basis, gp$kernel, gp$theta, y)
+  expected <- prepare_from(gp$basis, gp$kernel, gp$theta, feature_moments(view))
   expect_near(gp$transform, expected$transform, 1e-8)
   features <- basis_features(gp$basis, gp$kernel, gp$theta, y)$features
   expect_near(fit$gp$cross, features %*% expectations(fit), 1e-8)

@@ -25,10 +25,11 @@ plain_kernel <- function(kernel, y) {
 
 # What leave-one-out gives on all points.
 loo_of <- function(basis, kernel, theta, y, targets) {
-  found <- basis_features(basis, kernel, theta, y)
-  prepared <- basis_prepare(basis, kernel, theta, feature_moments(found))
-  cross <- basis_cross(found$features, found$scale, targets)
-  basis_loo(prepared, cross, found$features, found$scale, found$residual, targets)
+  engine <- engine_of(basis, kernel, theta, y)
+  sums <- engine_sums(engine, engine_view(engine, y), targets)
+  prepared <- engine_prepare(engine, theta, sums = sums)
+  prepared$cross <- sums$cross
+  engine_loo(prepared, targets)
 }
 
 # A basis of each kind on the same points.
@@ -45,7 +46,8 @@ slot_toy <- function(n, n_latents = 6L, n_slots = 3L) {
   prob_on <- matrix(stats::runif(n_slots * n), n_slots) * (selected > 0)
   dense <- matrix(0, n_latents, n)
   dense[cbind(c(selected), c(col(selected)))[selected > 0, ]] <- prob_on[selected > 0]
-  list(slots = list(selected = selected, prob_on = prob_on), dense = dense)
+  slots <- slot_targets(list(selected = selected, prob_on = prob_on), list(n_latents = n_latents))
+  list(slots = slots, dense = dense)
 }
 
 for (name in names(oracle_kernels)) {
@@ -156,8 +158,7 @@ test_that("all points as basis give the exact Gaussian process", {
       found <- basis_features(basis, kernel, theta, y)
       scale <- if (is_scaled(basis)) found$scale else rep(1, 40)
       expect_near(crossprod(found$features) * (scale %o% scale), plain_kernel(kernel, y), 1e-10)
-      prepared <- basis_prepare(basis, kernel, theta, feature_moments(found))
-      predicted <- basis_predict(prepared, basis_cross(found$features, found$scale, goal), new)
+      predicted <- predict_by(basis, kernel, theta, found, goal, new)
       expect_near(predicted$mean, at_new$mean, 1e-10)
       expect_near(predicted$variance, at_new$variance, 1e-10)
     }
@@ -175,9 +176,7 @@ test_that("leave-one-out equals refits with the basis and its noise fixed", {
       features <- basis_features(basis, kernel, theta, y)
       for (n in 1:25) {
         rest <- basis_features(basis, kernel, theta, y[, -n])
-        prepared <- basis_prepare(basis, kernel, theta, feature_moments(rest))
-        cross <- basis_cross(rest$features, rest$scale, goal[, -n])
-        alone <- basis_predict(prepared, cross, y[, n, drop = FALSE])
+        alone <- predict_by(basis, kernel, theta, rest, goal[, -n], y[, n, drop = FALSE])
         expect_near(loo$mean[, n], alone$mean[, 1], 1e-10)
         # What is observed has the basis' noise; the kernel of "dtc" is that of the features alone.
         variance <- alone$variance + basis_noise(basis, kernel, theta)
@@ -199,17 +198,17 @@ test_that("a point of any weight in the sums is taken out of them", {
     weight <- 0.3
     moments <- feature_moments(found)
     moments$gram <- weight * moments$gram
-    cross <- weight * basis_cross(found$features, found$scale, toy$dense)
-    prepared <- basis_prepare(basis, kernel, theta, moments)
-    loo <- basis_affinity(prepared, cross, found$features, found$scale, toy$slots, weight)
+    cross <- weight * cross_targets(toy$dense, found$features, found$scale)
+    prepared <- prepare_from(basis, kernel, theta, moments)
+    loo <- view_means(prepared, cross, found, toy$slots, weight)
     for (n in c(1, 17, 30)) {
       f <- found$features[, n]
       scale <- if (is_scaled(basis)) found$scale[n] else 1
       without <- moments
       without$gram <- moments$gram - weight * tcrossprod(f)
       cross_without <- cross - weight * f %o% (toy$dense[, n] / scale)
-      rest <- basis_prepare(basis, kernel, theta, without)
-      expected <- basis_affinity(rest, cross_without, found$features, found$scale)[, n]
+      rest <- prepare_from(basis, kernel, theta, without)
+      expected <- view_means(rest, cross_without, found)[, n]
       expect_near(loo[, n], expected, 1e-10)
     }
   }
@@ -224,14 +223,14 @@ test_that("targets in slots give what dense ones give", {
   theta <- gp_theta(kernel, y)
   for (basis in all_bases(kernel, theta, y, 30)) {
     found <- basis_features(basis, kernel, theta, y)
-    cross <- basis_cross(found$features, found$scale, toy$dense)
-    expect_near(basis_cross_slots(found$features, found$scale, toy$slots, 6L), cross, 1e-12)
-    prepared <- basis_prepare(basis, kernel, theta, feature_moments(found))
-    by_slots <- basis_affinity(prepared, cross, found$features, found$scale, toy$slots)
-    dense <- basis_loo(prepared, cross, found$features, found$scale, found$residual, toy$dense)
-    expect_near(by_slots, dense$mean, 1e-12)
-    plain <- basis_affinity(prepared, cross, found$features, found$scale)
-    expect_near(plain, basis_predict(prepared, cross, y)$mean, 1e-12)
+    cross <- cross_targets(toy$dense, found$features, found$scale)
+    expect_near(cross_targets(toy$slots, found$features, found$scale), cross, 1e-12)
+    prepared <- prepare_from(basis, kernel, theta, feature_moments(found))
+    by_slots <- view_means(prepared, cross, found, toy$slots)
+    dense <- view_means(prepared, cross, found, toy$dense)
+    expect_near(by_slots, dense, 1e-12)
+    plain <- view_means(prepared, cross, found)
+    expect_near(plain, predict_by(basis, kernel, theta, found, toy$dense, y)$mean, 1e-12)
     leverage <- colSums((prepared$transform %*% found$features)^2)
     expect_true(all(leverage >= 0 & leverage < 1))
   }
@@ -239,8 +238,9 @@ test_that("targets in slots give what dense ones give", {
 
 test_that("slots that name no latent are refused", {
   features <- matrix(1, 2, 3)
-  wrong <- list(selected = matrix(c(1L, 2L, 9L), 1), prob_on = matrix(1, 1, 3))
-  expect_gps_error(basis_cross_slots(features, NULL, wrong, 4L), "names latent 9 of 4", "model")
+  wrong <- slot_targets(list(selected = matrix(c(1L, 2L, 9L), 1), prob_on = matrix(1, 1, 3)),
+                        list(n_latents = 4L))
+  expect_gps_error(cross_targets(wrong, features), "names latent 9 of 4", "model")
 })
 
 test_that("sums over three blocks are those over one", {
@@ -252,14 +252,13 @@ test_that("sums over three blocks are those over one", {
   theta <- gp_theta(kernel, y)
   blocks <- split(seq_len(n), rep(1:3, c(300, 1100, 600)))
   for (basis in all_bases(kernel, theta, y, 20)) {
-    whole <- basis_moments(basis, kernel, theta, y)
     found <- basis_features(basis, kernel, theta, y)
-    cross <- basis_cross_slots(found$features, found$scale, toy$slots, 6L)
+    whole <- feature_moments(found)
+    cross <- cross_targets(toy$slots, found$features, found$scale)
     parts <- lapply(blocks, function(at) {
       at_block <- basis_features(basis, kernel, theta, y[, at])
-      slots <- lapply(toy$slots, function(x) x[, at])
       list(moments = feature_moments(at_block),
-           cross = basis_cross_slots(at_block$features, at_block$scale, slots, 6L))
+           cross = cross_targets(cut_targets(toy$slots, at), at_block$features, at_block$scale))
     })
     add <- function(what) Reduce(`+`, lapply(parts, what))
     sums <- list(gram = add(function(p) p$moments$gram),
@@ -269,10 +268,9 @@ test_that("sums over three blocks are those over one", {
     expect_near(sums$residual, whole$residual, 1e-12)
     expect_identical(sums$n_points, whole$n_points)
     expect_near(add(function(p) p$cross), cross, 1e-12)
-    a <- basis_affinity(basis_prepare(basis, kernel, theta, whole), cross, found$features,
-                        found$scale, toy$slots)
-    b <- basis_affinity(basis_prepare(basis, kernel, theta, sums), add(function(p) p$cross),
-                        found$features, found$scale, toy$slots)
+    a <- view_means(prepare_from(basis, kernel, theta, whole), cross, found, toy$slots)
+    b <- view_means(prepare_from(basis, kernel, theta, sums), add(function(p) p$cross), found,
+                    toy$slots)
     expect_near(a, b, 1e-12)
   }
 })
@@ -321,7 +319,8 @@ test_that("a matrix of moments without noise gets jitter, and says so", {
   kernel <- kernel_rbf()
   theta <- gp_theta(kernel, y)
   basis <- new_basis("inducing", kernel, theta, y, 4, "dtc")
-  prepared <- basis_prepare(basis, kernel, theta, basis_moments(basis, kernel, theta, y))
+  prepared <- prepare_from(basis, kernel, theta,
+                           feature_moments(basis_features(basis, kernel, theta, y)))
   expect_gt(prepared$jitter, 0)
   expect_identical(prepared$noise, prepared$jitter)
   basis$objective <- "fitc"
@@ -338,7 +337,7 @@ test_that("any number of threads gives the same bits", {
     found <- choose_pivots(kernel, theta, y, 60, 0, n_threads, factor = TRUE)
     basis <- new_inducing(y[, found$pivots], "fitc")
     list(found, basis_features(basis, kernel, theta, y, n_threads),
-         basis_evaluate(basis, kernel, theta, y, goal, 2L, 0, n_threads, inputs = TRUE))
+         evaluate_basis(basis, kernel, theta, y, goal, 2L, n_threads, inputs = TRUE))
   }
   expect_identical(once(1L), once(2L))
 })

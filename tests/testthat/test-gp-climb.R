@@ -1,29 +1,9 @@
-# The search that calls R code goes the way of the one in C.
-
-test_that("it takes the very steps of the exact engine's search", {
-  data <- smooth_toy(60, 3, 2)
-  y <- t(data$x)
-  goal <- t(data$targets)
-  for (kernel in list(kernel_composition(), kernel_rbf(ard = TRUE) + kernel_white())) {
-    theta <- gp_theta(kernel, y)
-    evaluate <- function(theta) gp_evaluate(kernel, theta, y, goal)
-    for (cap in c(1L, 2L, 7L, 60L)) {
-      expected <- gp_refit(kernel, theta, y, goal, cap)
-      limits <- search_limits(kernel, theta, y, goal, cap, 1e-4, NULL, nrow(goal))
-      found <- climb_theta(evaluate, theta, limits)
-      expect_identical(found$n_evals, expected$n_evals)
-      expect_equal(found$values, expected$values, tolerance = 1e-9)
-      expect_equal(found$theta, expected$theta, tolerance = 1e-7)
-      expect_identical(found$value, max(found$values))
-      expect_equal(found$moved, expected$moved, tolerance = 1e-7)
-    }
-  }
-})
+# The search for log parameters, on functions whose maxima are known and on engines.
 
 # A hill with its top at `top`, which counts how often it is asked.
 hill <- function(top, fails = function(par) FALSE) {
   count <- 0
-  function(par) {
+  function(par, ...) {
     count <<- count + 1
     if (fails(par)) gps_abort("No value here.", "numeric")
     list(value = -sum((par - top)^2), gradient = -2 * (par - top), asked = count)
@@ -54,7 +34,7 @@ test_that("the search keeps to its limits and stops where little is to be gained
   expect_equal(climb_objective(hill(c(3, 0.5)), c(0, 0), limits)$par, c(1, 0.5))
   found <- climb_objective(hill(c(3, 0.5)), c(0, 0), free(2, gain = 1e6))
   expect_lte(length(found$values), 4)
-  flat <- function(par) list(value = 2, gradient = c(0, 0))
+  flat <- function(par, ...) list(value = 2, gradient = c(0, 0))
   expect_identical(climb_objective(flat, c(1, 2), free(2))$par, c(1, 2))
 })
 
@@ -66,12 +46,12 @@ test_that("a point without a value is backed off from, and a start without one i
   }
   expect_gps_error(climb_objective(hill(1, function(par) TRUE), 0, free(1)), "No value here",
                    class = "numeric")
-  wrong <- function(value, gradient) function(par) list(value = value, gradient = gradient)
+  wrong <- function(value, gradient) function(par, ...) list(value = value, gradient = gradient)
   for (start in list(wrong(NaN, 0), wrong(-Inf, 0), wrong(0, NaN))) {
     expect_gps_error(climb_objective(start, 0, free(1)), "at the start is not finite",
                      class = "numeric")
   }
-  bug <- function(par) if (par == 0) list(value = 0, gradient = 1) else stop("a bug")
+  bug <- function(par, ...) if (par == 0) list(value = 0, gradient = 1) else stop("a bug")
   expect_error(climb_objective(bug, 0, free(1)), "a bug")
 })
 
@@ -86,15 +66,20 @@ test_that("points are moved along with the log parameters, within the box of the
   wish <- cbind(c(0.2, 50, 7), c(0.3, 900, 7))
   unit <- sqrt(rowMeans((y - rowMeans(y))^2))
   unit[3] <- 1
-  evaluate <- function(theta, inputs) {
-    away <- (inputs - wish) / unit
+  # An engine of one method: its objective is highest at these parameters and points.
+  registerS3method("engine_evaluate", "gps_engine_wishful", envir = asNamespace("gpselect"),
+                   function(engine, theta, goal, jitter, least, inputs) {
+    away <- (engine$basis$z - wish) / unit
     list(value = -sum((theta - middle)^2) - sum(away^2), gradient = -2 * (theta - middle),
          inputs = -2 * away / unit, jitter = 0)
-  }
-  found <- climb_theta(evaluate, theta, limits, y[, 1:2], y)
+  })
+  engine <- hold_data(new_engine("inducing", learn_inputs = TRUE), kernel, theta, y, 1L)
+  engine$basis <- list(z = y[, 1:2])
+  class(engine) <- c("gps_engine_wishful", "gps_engine")
+  found <- climb_engine(engine, theta, goal, 100L, 0)
   expect_equal(unname(found$theta), middle, tolerance = 1e-5)
   expect_identical(names(found$theta), names(theta))
-  expect_equal(found$inputs, cbind(c(0.2, 50, 7), c(0.3, 500, 7)), tolerance = 1e-4)
+  expect_equal(found$engine$basis$z, cbind(c(0.2, 50, 7), c(0.3, 500, 7)), tolerance = 1e-4)
   expect_equal(found$moved, max(abs(found$theta - theta)))
 })
 
@@ -104,9 +89,9 @@ test_that("inputs outside the box of the data are moved into it before the searc
   targets <- rbind(sin(x[1, ]) + x[2, ])
   kernel <- kernel_rbf(1, 1.5) + kernel_white(0.05)
   basis <- new_inducing(cbind(x[, 1:4], c(9, -9)))
-  refit <- basis_refit(basis, kernel, gp_theta(kernel, x), x, targets, 30, 1L, gain = 1e-7,
+  refit <- refit_basis(basis, kernel, gp_theta(kernel, x), x, targets, 30, 1L, gain = 1e-7,
                        learn_inputs = TRUE)
   expect_gt(refit$n_evals, 5)
   expect_gt(refit$value, refit$start_value)
-  expect_true(all(abs(refit$basis$z) < 9))
+  expect_true(all(abs(refit$engine$basis$z) < 9))
 })

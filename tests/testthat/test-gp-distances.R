@@ -55,8 +55,8 @@ test_that("kernels of far groups are those of the differences, in matrices and b
       found <- .Call(C_gp_kernel_matrix, gp_kernel_code(kernel), theta, t(x), 1L)
       expect_equal(found, expected, tolerance = 1e-12, info = paste(name, which))
       # Weights of one target a point make of predictions the kernel itself.
-      cross <- .Call(C_gp_predict_means, gp_kernel_code(kernel), theta, t(x), diag(nrow(x)),
-                     t(x[5:9, ]), 1L)
+      cross <- .Call(C_gp_predict, gp_kernel_code(kernel), theta, t(x), diag(nrow(x)), NULL,
+                     t(x[5:9, ]), 1L)$mean
       expect_equal(cross, expected[, 5:9], tolerance = 1e-12, info = paste(name, which))
     }
   }
@@ -101,7 +101,7 @@ test_that("the marginal likelihood of far groups and its gradient are those of t
       expected <- numeric_gradient(value, theta)
       forms <- list(
         exact = gp_evaluate(kernel, theta, y, targets),
-        inducing = basis_evaluate(new_inducing(y, "vfe"), kernel, theta, y, targets, 2L)
+        inducing = evaluate_basis(new_inducing(y, "vfe"), kernel, theta, y, targets, 2L)
       )
       for (form in names(forms)) {
         found <- forms[[form]]
@@ -121,7 +121,7 @@ test_that("inducing points of far groups move by the gradient of differences", {
     kernel <- kernel + kernel_white(0.3)
     theta <- gp_theta(kernel, y)
     evaluate <- function(z, inputs = FALSE) {
-      basis_evaluate(new_inducing(z, "vfe"), kernel, theta, y, targets, 2L, inputs = inputs)
+      evaluate_basis(new_inducing(z, "vfe"), kernel, theta, y, targets, 2L, inputs = inputs)
     }
     # Steps are powers of two, which coordinates of 2^27 take without rounding.
     expected <- numeric_gradient(function(v) evaluate(matrix(v, 2))$value, c(z), h = 2^-8)
@@ -174,7 +174,7 @@ test_that("points are uncorrelated at lengthscales near 0, and one point at huge
         z <- if (l < 1) y[, 1:12] else y[, 1, drop = FALSE]
         evaluations <- list(
           gp_evaluate(kernel, theta, y, targets),
-          basis_evaluate(new_inducing(z, "vfe"), kernel, theta, y, targets, 2L, inputs = TRUE)
+          evaluate_basis(new_inducing(z, "vfe"), kernel, theta, y, targets, 2L, inputs = TRUE)
         )
         for (at in evaluations) {
           expect_equal(at$value, value, tolerance = 1e-10)

@@ -34,9 +34,9 @@ value_at <- function(fit, theta) {
   y <- t(fit$x)
   goal <- t(fit$targets)
   if (fit$method == "divide") {
-    return(divide_evaluate(fit$divide, fit$kernel, theta, y, goal)$value)
+    return(engine_evaluate(fit_engine(fit, 1L), theta, new_goal(goal))$value)
   }
-  basis_evaluate(fit$basis, fit$kernel, theta, y, goal, nrow(goal))$value
+  evaluate_basis(fit$basis, fit$kernel, theta, y, goal, nrow(goal))$value
 }
 
 # The fit with each piece of its engine's parts spoilt, one at a time.
@@ -138,9 +138,8 @@ test_that("leave-one-out equals explicit refits with the basis and its noise as 
     y <- t(fit$x)
     goal <- t(fit$targets)
     for (n in c(1, 7, 13, 25)) {
-      sums <- basis_sums(fit$basis, fit$kernel, fit$theta, y[, -n], goal[, -n], 1L)
-      prepared <- basis_prepare(fit$basis, fit$kernel, fit$theta, sums)
-      found <- basis_predict(prepared, sums$cross, y[, n, drop = FALSE])
+      rest <- basis_features(fit$basis, fit$kernel, fit$theta, y[, -n])
+      found <- predict_by(fit$basis, fit$kernel, fit$theta, rest, goal[, -n], y[, n, drop = FALSE])
       expect_near(unname(loo$mean[n, ]), found$mean[, 1], 1e-10)
       # What the basis leaves unexplained is no part of the model of the observations here.
       is_dtc <- identical(fit$basis$objective, "dtc")
@@ -158,7 +157,7 @@ test_that("sums over runs of points equal those of all at once", {
   for (name in c("ichol", "fitc", "fourier")) {
     fit <- fit_with(engine_settings[[name]], optimise = FALSE)
     parts <- lapply(list(1:20, 21:33, 34:60), function(run) {
-      basis_sums(fit$basis, fit$kernel, fit$theta, y[, run], goal[, run], 1L)
+      basis_sums(engine_of(fit$basis, fit$kernel, fit$theta, y[, run]), goal[, run])
     })
     added <- Reduce(function(a, b) Map(`+`, a, b), parts)
     expect_identical(names(added), names(fit$sums))
@@ -216,7 +215,7 @@ test_that("the bound is below the exact likelihood, and moving the inputs raises
 
 test_that("pivots are chosen anew after the search, and the value is that of the last ones", {
   fit <- fit_with(engine_settings$ichol)
-  again <- new_basis("ichol", fit$kernel, fit$theta, t(fit$x), 15, tol = pivot_tol[["ichol"]])
+  again <- new_basis("ichol", fit$kernel, fit$theta, t(fit$x), 15, tol = engines[["ichol"]]$tol)
   expect_identical(fit$basis, again)
   for (cap in 1:6) {
     fit <- fit_with(engine_settings$ichol, max_evals = cap)

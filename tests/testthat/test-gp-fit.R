@@ -71,7 +71,6 @@ test_that("too many points are refused before memory is asked for", {
   theta <- gp_theta(kernel, y)
   expect_error(gp_prepare(kernel, theta, y), class = "gps_error_argument")
   expect_error(gp_refit(kernel, theta, y, y), class = "gps_error_argument")
-  expect_error(gp_weights(kernel, theta, y, y), class = "gps_error_argument")
 })
 
 test_that("wrong arguments of gp_fit() are named", {

@@ -55,7 +55,7 @@ test_that("the value is that of the dense matrix, the gradient by central differ
   n <- ncol(case$y)
   root <- .Call(C_gp_root, case$targets)
   evaluate <- function(theta, n_targets = 4L) {
-    basis_evaluate(case$basis, case$kernel, theta, case$y, root, n_targets)
+    evaluate_basis(case$basis, case$kernel, theta, case$y, root, n_targets)
   }
   features <- basis_features(case$basis, case$kernel, case$theta, case$y)$features
   k <- crossprod(features) + diag(0.15, n)
@@ -86,7 +86,7 @@ test_that("the value is that of the dense matrix, the gradient by central differ
 test_that("more points than a panel change nothing", {
   case <- fourier_case(700, 2)
   root <- .Call(C_gp_root, case$targets)
-  found <- basis_evaluate(case$basis, case$kernel, case$theta, case$y, root, 2L)
+  found <- evaluate_basis(case$basis, case$kernel, case$theta, case$y, root, 2L)
   features <- basis_features(case$basis, case$kernel, case$theta, case$y)$features
   k <- crossprod(features) + diag(0.15, 700)
   expected <- -0.5 * sum(case$targets * (case$targets %*% solve(k))) -
@@ -96,7 +96,7 @@ test_that("more points than a panel change nothing", {
   expected <- vapply(j, function(j) {
     at <- function(step) {
       theta <- replace(case$theta, j, case$theta[j] + step * 1e-4)
-      basis_evaluate(case$basis, case$kernel, theta, case$y, root, 2L)$value
+      evaluate_basis(case$basis, case$kernel, theta, case$y, root, 2L)$value
     }
     (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / 12e-4
   }, 0)
@@ -171,16 +171,15 @@ test_that("learning in features raises their likelihood within the box", {
   kernel <- kernel_composition()
   theta <- gp_theta(kernel, case$y)
   basis <- new_fourier(kernel, case$y, 100L)
-  found <- basis_refit(basis, kernel, theta, case$y, case$targets, 40L)
+  found <- refit_basis(basis, kernel, theta, case$y, case$targets, 40L)
   expect_gt(found$value, found$start_value + 1)
   expect_lte(found$n_evals, 40)
-  expect_identical(found$basis, basis)
+  expect_identical(found$engine$basis, basis)
   root <- .Call(C_gp_root, case$targets)
-  expect_equal(basis_evaluate(basis, kernel, found$theta, case$y, root, 2L)$value, found$value,
+  expect_equal(evaluate_basis(basis, kernel, found$theta, case$y, root, 2L)$value, found$value,
                tolerance = 1e-10)
-  expect_identical(basis_refit(basis, kernel, theta, case$y, case$targets, 40L, 2L), found)
-  expect_error(basis_refit(basis, kernel, theta, case$y, case$targets, learn_inputs = TRUE),
-               class = "gps_error_argument")
+  twice <- refit_basis(basis, kernel, theta, case$y, case$targets, 40L, 2L)
+  expect_identical(twice[names(twice) != "engine"], found[names(found) != "engine"])
 })
 
 test_that("features have the same bits for any number of threads", {
@@ -190,7 +189,7 @@ test_that("features have the same bits for any number of threads", {
   root <- .Call(C_gp_root, case$targets)
   run <- function(n_threads) {
     list(basis_features(basis, case$kernel, case$theta, case$y, n_threads),
-         basis_evaluate(basis, case$kernel, case$theta, case$y, root, 2L, 0, n_threads))
+         evaluate_basis(basis, case$kernel, case$theta, case$y, root, 2L, n_threads))
   }
   expect_identical(run(2L), run(1L))
 })

@@ -3,7 +3,7 @@
 objectives <- c("dtc", "vfe", "fitc")
 
 value_at <- function(basis, kernel, theta, y, goal, n_targets = nrow(goal)) {
-  basis_evaluate(basis, kernel, theta, y, goal, n_targets)$value
+  evaluate_basis(basis, kernel, theta, y, goal, n_targets)$value
 }
 
 # The objectives by their definition, from dense matrices.
@@ -47,7 +47,7 @@ for (name in names(oracle_kernels)) {
     y <- t(oracle$X)
     for (objective in objectives) {
       basis <- new_basis("inducing", kernel, theta, y, ncol(y), objective, tol = 0)
-      found <- basis_evaluate(basis, kernel, theta, y, t(oracle$Y), ncol(oracle$Y))
+      found <- evaluate_basis(basis, kernel, theta, y, t(oracle$Y), ncol(oracle$Y))
       expect_near(found$value, oracle$lml, 1e-10)
       expect_near(unname(found$gradient), oracle$lml_grad, 1e-10)
       expect_identical(names(found$gradient), oracle$theta_names)
@@ -88,7 +88,7 @@ test_that("gradients in parameters and inputs equal central differences", {
     theta <- gp_theta(kernel, y)
     for (objective in objectives) {
       basis <- new_inducing(z, objective, extra = 0.02)
-      found <- basis_evaluate(basis, kernel, theta, y, goal, 6L, inputs = TRUE)
+      found <- evaluate_basis(basis, kernel, theta, y, goal, 6L, inputs = TRUE)
       by_theta <- numeric_gradient(function(at) value_at(basis, kernel, at, y, goal, 6L), theta)
       by_input <- numeric_gradient(function(at) {
         value_at(replace(basis, "z", list(matrix(at, 3))), kernel, theta, y, goal, 6L)
@@ -109,7 +109,7 @@ test_that("gradients over several panels of points are sums over the panels", {
   theta <- gp_theta(kernel, y)
   for (objective in objectives) {
     basis <- new_inducing(y[, 1:9], objective)
-    found <- basis_evaluate(basis, kernel, theta, y, goal, 1L)
+    found <- evaluate_basis(basis, kernel, theta, y, goal, 1L)
     expect_near(found$value, dense_value(basis, kernel, theta, y, goal), 1e-10)
     expected <- numeric_gradient(function(at) value_at(basis, kernel, at, y, goal), theta)
     expect_lt(max(abs(found$gradient - expected)) / max(abs(expected)), 1e-6)
@@ -144,8 +144,8 @@ test_that("outputs may be rotated, and those that are 0 left out", {
   expect_lt(nrow(root), nrow(goal))
   for (objective in objectives) {
     basis <- new_inducing(y[, 1:8], objective)
-    a <- basis_evaluate(basis, kernel, theta, y, goal, 9L, inputs = TRUE)
-    b <- basis_evaluate(basis, kernel, theta, y, root, 9L, inputs = TRUE)
+    a <- evaluate_basis(basis, kernel, theta, y, goal, 9L, inputs = TRUE)
+    b <- evaluate_basis(basis, kernel, theta, y, root, 9L, inputs = TRUE)
     padded <- rbind(goal, matrix(0, 3, 40))
     expect_near(a$value, value_at(basis, kernel, theta, y, padded), 1e-12)
     expect_near(a$value, b$value, 1e-11)
@@ -163,8 +163,8 @@ test_that("inducing points that coincide get jitter, whose part the gradient has
   for (objective in objectives) {
     once <- new_inducing(y[, 1:6], objective)
     twice <- new_inducing(y[, c(1:6, 1:6)], objective)
-    a <- basis_evaluate(once, kernel, theta, y, goal, 3L)
-    b <- basis_evaluate(twice, kernel, theta, y, goal, 3L)
+    a <- evaluate_basis(once, kernel, theta, y, goal, 3L)
+    b <- evaluate_basis(twice, kernel, theta, y, goal, 3L)
     expect_near(b$value, a$value, 1e-10)
     expected <- numeric_gradient(function(at) value_at(twice, kernel, at, y, goal), theta)
     expect_lt(max(abs(b$gradient - expected)) / max(abs(expected)), 1e-6)
@@ -186,7 +186,7 @@ test_that("repeated data points and no noise at all are met", {
 
   bare <- kernel_rbf()
   for (objective in objectives) {
-    found <- basis_evaluate(new_inducing(y[, 1:5], objective), bare, gp_theta(bare, y), y, goal, 3L)
+    found <- evaluate_basis(new_inducing(y[, 1:5], objective), bare, gp_theta(bare, y), y, goal, 3L)
     expect_gt(found$jitter, 0)
     expect_true(is.finite(found$value) && all(is.finite(found$gradient)))
   }
@@ -198,10 +198,10 @@ test_that("points that overflow are an error, not a number", {
   theta <- gp_theta(kernel, y)
   goal <- matrix(1, 1, 3)
   for (z in list(1e200, 2)) {
-    expect_gps_error(basis_evaluate(new_inducing(matrix(z)), kernel, theta, y, goal, 1L),
+    expect_gps_error(evaluate_basis(new_inducing(matrix(z)), kernel, theta, y, goal, 1L),
                      "not finite", "numeric")
   }
   expect_gps_error(new_basis("ichol", kernel, theta, y, 2), "not finite", "numeric")
   unknown <- new_inducing(matrix(2), "elbo")
-  expect_gps_error(basis_evaluate(unknown, kernel, theta, y, goal, 1L), "`objective`", "model")
+  expect_gps_error(evaluate_basis(unknown, kernel, theta, y, goal, 1L), "`objective`", "model")
 })

@@ -13,6 +13,11 @@ sparse_toy <- function(n = 30, grid = c(5L, 4L), n_groups = 3, n_slots = 4, n_di
 
 dense_toy <- function(toy) dense_targets(toy$targets, toy$n_latents)
 
+# The slots of a toy, laid out on its grid.
+laid_out <- function(targets, toy, smooth = 0) {
+  slot_targets(targets, toy_model(toy), smooth)
+}
+
 toy_model <- function(toy, smooth = 0) {
   model <- gps_bind(model_binary_sparse(toy$n_latents), t(toy$y))
   model$grid <- toy$grid
@@ -72,18 +77,16 @@ test_that("leave-one-out and prediction equal the dense formulas, smoothed by th
   for (kernel in sparse_kernels) {
     theta <- gp_theta(kernel, toy$y)
     loo <- gp_loo_means(gp_prepare(kernel, theta, toy$y), targets)
-    predicted <- gp_predict_means(kernel, theta, toy$y, gp_weights(kernel, theta, toy$y, targets),
-                                  new)
-    forms <- list(gp_sparse_prepare(kernel, theta, toy$y), gp_prepare(kernel, theta, toy$y))
+    predicted <- gp_predict_moments(kernel, theta, toy$y, targets, new)$mean
+    forms <- list(gp_prepare(kernel, theta, toy$y, dense = TRUE), gp_prepare(kernel, theta, toy$y))
     for (prepared in forms) {
-      trained <- gp_sparse_train(kernel, theta, toy$y, toy$targets, prepared = prepared)
       for (smooth in c(0, 1, 2.3)) {
-        layout <- spread_layout(toy_model(toy), smooth)
-        spread <- gp_sparse_loo(prepared, toy$targets, 1:30, layout)
+        slots <- laid_out(toy$targets, toy, smooth)
+        spread <- engine_loo(prepared, slots, 1:30)$mean
         expect_lt(max(abs(spread - blur_dense(loo, toy$grid, smooth))), 1e-13)
-        some <- gp_sparse_loo(prepared, toy$targets, c(7, 29, 3), layout)
-        if (prepared$form == "dense") expect_identical(some, spread[, c(7, 29, 3)])
-        spread <- gp_sparse_predict(trained, new, layout)
+        some <- engine_loo(prepared, slots, c(7, 29, 3))$mean
+        if (!is.null(prepared$inverse)) expect_identical(some, spread[, c(7, 29, 3)])
+        spread <- engine_predict(engine_train(prepared, slots), new)$mean
         expect_lt(max(abs(spread - blur_dense(predicted, toy$grid, smooth))), 1e-12)
       }
     }
@@ -94,25 +97,26 @@ test_that("threads do not change a bit", {
   toy <- sparse_toy(n = 50)
   kernel <- kernel_composition()
   theta <- gp_theta(kernel, toy$y)
-  prepared <- gp_sparse_prepare(kernel, theta, toy$y)
-  layout <- spread_layout(toy_model(toy), 1)
-  one <- gp_sparse_loo(prepared, toy$targets, 1:50, layout, 1L)
+  slots <- laid_out(toy$targets, toy, 1)
+  loo <- function(n_threads) {
+    engine_loo(gp_prepare(kernel, theta, toy$y, n_threads, dense = TRUE), slots, 1:50)$mean
+  }
+  one <- loo(1L)
   for (n_threads in 2:4) {
-    expect_identical(gp_sparse_loo(prepared, toy$targets, 1:50, layout, n_threads), one)
+    expect_identical(loo(n_threads), one)
   }
 })
 
 test_that("the signal is that of the dense form", {
   toy <- sparse_toy()
   kernel <- kernel_composition()
-  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
+  prepared <- gp_prepare(kernel, gp_theta(kernel, toy$y), toy$y, dense = TRUE)
   targets <- dense_toy(toy)
   for (smooth in c(0, 1)) {
     smoothed <- blur_dense(targets, toy$grid, smooth)
-    layout <- spread_layout(toy_model(toy), smooth)
     loo <- gp_loo_means(prepared, smoothed)
     share <- max(0, sum(smoothed * loo))^2 / (sum(smoothed^2) * sum(loo^2))
-    expect_equal(gp_sparse_r2(prepared, toy$targets, layout), share, tolerance = 1e-12)
+    expect_equal(slots_r2(prepared, laid_out(toy$targets, toy, smooth)), share, tolerance = 1e-12)
   }
 })
 
@@ -132,11 +136,11 @@ test_that("the linear term begins in units of the images' mean square", {
 test_that("outputs that are 0 count in the evidence without being there", {
   toy <- sparse_toy()
   targets <- dense_toy(toy)
-  used <- used_targets(toy$targets, 1:30, spread_layout(toy_model(toy)))
+  used <- used_targets(laid_out(toy$targets, toy))
   expect_lt(nrow(used), nrow(targets))
   expect_identical(used, targets[rowSums(targets) > 0, ])
   smoothed <- blur_dense(targets, toy$grid, 1)
-  expect_equal(used_targets(toy$targets, c(4, 2), spread_layout(toy_model(toy), 1)),
+  expect_equal(used_targets(cut_targets(laid_out(toy$targets, toy, 1), c(4, 2))),
                smoothed[rowSums(smoothed[, c(2, 4)]) > 0, c(4, 2)], tolerance = 1e-13)
   for (kernel in sparse_kernels) {
     theta <- gp_theta(kernel, toy$y)
@@ -151,36 +155,35 @@ test_that("outputs that are 0 count in the evidence without being there", {
 test_that("nothing on, one point, one cell", {
   toy <- sparse_toy()
   kernel <- kernel_composition()
-  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
-  layout <- spread_layout(toy_model(toy), 1)
-  nothing <- list(selected = toy$targets$selected, prob_on = 0 * toy$targets$prob_on)
-  expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
-  expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
-  expect_identical(used_targets(nothing, 1:30, layout), matrix(0, 1, 30))
+  prepared <- gp_prepare(kernel, gp_theta(kernel, toy$y), toy$y, dense = TRUE)
+  nothing <- laid_out(toy$targets, toy, 1)
+  nothing$prob_on <- 0 * nothing$prob_on
+  expect_identical(engine_loo(prepared, nothing, 1:30)$mean, matrix(0, toy$n_latents, 30))
+  expect_identical(slots_r2(prepared, nothing), 0)
+  expect_identical(used_targets(nothing), matrix(0, 1, 30))
   nothing$selected[] <- 0L
-  expect_identical(gp_sparse_loo(prepared, nothing, 1:30, layout), matrix(0, toy$n_latents, 30))
-  expect_identical(gp_sparse_r2(prepared, nothing, layout), 0)
+  expect_identical(engine_loo(prepared, nothing, 1:30)$mean, matrix(0, toy$n_latents, 30))
+  expect_identical(slots_r2(prepared, nothing), 0)
   toy <- sparse_toy(n = 2, grid = c(1L, 1L), n_groups = 9)
-  layout <- spread_layout(toy_model(toy), 1)
   theta <- gp_theta(kernel, toy$y)
-  prepared <- gp_sparse_prepare(kernel, theta, toy$y)
-  expect_equal(gp_sparse_loo(prepared, toy$targets, 1:2, layout),
+  prepared <- gp_prepare(kernel, theta, toy$y, dense = TRUE)
+  expect_equal(engine_loo(prepared, laid_out(toy$targets, toy, 1), 1:2)$mean,
                gp_loo_means(prepared, dense_toy(toy)), tolerance = 1e-13)
-  one <- list(selected = matrix(1:3), prob_on = matrix(1, 3))
-  prepared <- gp_sparse_prepare(kernel, theta, toy$y[, 1, drop = FALSE])
-  expect_identical(gp_sparse_loo(prepared, one, 1, layout), matrix(0, 9, 1))
+  one <- laid_out(list(selected = matrix(1:3), prob_on = matrix(1, 3)), toy, 1)
+  prepared <- gp_prepare(kernel, theta, toy$y[, 1, drop = FALSE], dense = TRUE)
+  expect_identical(engine_loo(prepared, one, 1)$mean, matrix(0, 9, 1))
 })
 
 test_that("impossible slots and grids are refused", {
   toy <- sparse_toy()
   kernel <- kernel_composition()
-  prepared <- gp_sparse_prepare(kernel, gp_theta(kernel, toy$y), toy$y)
-  layout <- spread_layout(toy_model(toy))
-  bad <- toy$targets
+  prepared <- gp_prepare(kernel, gp_theta(kernel, toy$y), toy$y, dense = TRUE)
+  bad <- laid_out(toy$targets, toy)
   bad$selected[5] <- toy$n_latents + 1L
-  expect_gps_error(gp_sparse_loo(prepared, bad, 1:30, layout), "names latent 61 of 60", "model")
-  layout$grid <- c(7L, 3L)
-  expect_gps_error(gp_sparse_loo(prepared, toy$targets, 1:30, layout),
+  expect_gps_error(engine_loo(prepared, bad, 1:30), "names latent 61 of 60", "model")
+  bad <- laid_out(toy$targets, toy)
+  bad$layout$grid <- c(7L, 3L)
+  expect_gps_error(engine_loo(prepared, bad, 1:30),
                    "not groups of a grid of 7 x 3", "model")
 })
 
@@ -197,7 +200,10 @@ test_that("the selector ranks on the grid, with the model's or its own smoothing
   expect_equal(block_affinity(selector, task, state, block, NULL), blur_dense(loo, toy$grid, 1),
                tolerance = 1e-13)
   sharp <- selector_gp(kernel_rbf(), "exact", smooth = 0)
-  expect_equal(block_affinity(sharp, task, state, block, NULL), loo, tolerance = 1e-13)
+  other <- state
+  other["memory"] <- list(NULL)
+  other$memory <- learn_selector(sharp, task, other)
+  expect_equal(block_affinity(sharp, task, other, block, NULL), loo, tolerance = 1e-13)
   state$params <- gps_init(task$model, t(toy$y))
   step <- list(task = task, state = state, row_names = NULL)
   expect_identical(affinity_of_points(selector, step, c(9L, 2L)),
@@ -209,7 +215,7 @@ test_that("expectations begin as the labels, or at random in slots", {
   selector <- selector_gp(kernel_rbf(), "exact")
   task <- toy_task(toy, selector)
   state <- toy_state(toy)
-  expect_identical(begin_memory(selector, task, state)$targets, toy$targets)
+  expect_identical(begin_memory(selector, task, state)$targets, laid_out(toy$targets, toy))
   state[c("selected", "prob_on")] <- list(NULL)
   targets <- begin_memory(selector, task, state)$targets
   expect_identical(dim(targets$selected), c(4L, 30L))
@@ -232,14 +238,13 @@ test_that("a selector that learned on some rows ranks all", {
   theta <- state$memory$theta
   state$memory <- grow_memory(selector, task, short, state)
   y <- in_units(toy$y, state$memory$units)
-  weights <- gp_weights(kernel, theta, y[, 1:25], targets)
-  predicted <- gp_predict_means(kernel, theta, y[, 1:25], weights, y)
+  predicted <- gp_predict_moments(kernel, theta, y[, 1:25], targets, y)$mean
   expect_equal(block_affinity(selector, task, state, task$blocks[[1]], NULL),
                blur_dense(predicted, toy$grid, 1), tolerance = 1e-12)
   state[c("selected", "prob_on")] <- toy$targets
   memory <- learn_selector(selector, task, state)
-  expect_null(memory$grown)
-  expect_identical(memory$targets, toy$targets)
+  expect_null(memory$trained)
+  expect_identical(memory$targets, laid_out(toy$targets, toy, 1))
 })
 
 test_that("refits go on from sparse targets", {
@@ -319,10 +324,9 @@ test_that("a whole fit regresses in slots, and predicts from them", {
   task <- new_prediction_task(smoothed, new, "prob")
   affinity <- block_affinity(task$selector, task, list(), task$blocks[[1]], NULL)
   units <- smoothed$gp$units
-  weights <- gp_weights(smoothed$selector$kernel, smoothed$kernel_theta,
-                        in_units(t(bars$y), units), dense_targets(smoothed, 10L))
-  predicted <- gp_predict_means(smoothed$selector$kernel, NULL, NULL, weights,
-                                in_units(new, units))
+  predicted <- gp_predict_moments(smoothed$selector$kernel, smoothed$kernel_theta,
+                                  in_units(t(bars$y), units), dense_targets(smoothed, 10L),
+                                  in_units(new, units))$mean
   expect_equal(affinity, blur_dense(predicted, c(5, 1), 0.4), tolerance = 1e-9)
   state <- list(model = smoothed$model, params = smoothed$params, selected = t(smoothed$selected),
                 prob_on = t(smoothed$prob_on))

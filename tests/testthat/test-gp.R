@@ -1,5 +1,6 @@
 dense_evaluate <- function(kernel, theta, y, root, n_targets = nrow(root), n_threads = 1L) {
-  .Call(C_gp_evaluate, gp_kernel_code(kernel), theta, y, 0, root, n_targets, n_threads)
+  engine_evaluate(exact_engine(kernel, theta, y, n_threads, dense = TRUE), theta,
+                  list(root = root, n_targets = n_targets))
 }
 
 for (name in names(oracle_kernels)) {
@@ -16,11 +17,11 @@ for (name in names(oracle_kernels)) {
     expect_equal(k, oracle$K, tolerance = 1e-10)
     noise <- white_variance(kernel, fit$theta, nrow(y))
     expect_equal(k - diag(noise, nrow(k)), oracle$K_noiseless, tolerance = 1e-10)
-    dense <- .Call(C_gp_prepare, code, fit$theta, y, 1L)
+    dense <- gp_prepare(kernel, fit$theta, y, dense = TRUE)
     expect_equal(diag(dense$inverse), oracle$Kinv_diag, tolerance = 1e-10)
     expect_identical(dense$jitter, 0)
-    weights <- .Call(C_gp_weights, code, fit$theta, y, 0, t(oracle$Y), 1L)
-    expect_equal(t(weights$alpha), oracle$alpha, tolerance = 1e-10)
+    found <- engine_prepare(exact_engine(kernel, fit$theta, y, dense = TRUE), fit$theta)
+    expect_equal(t(engine_train(found, t(oracle$Y))$alpha), oracle$alpha, tolerance = 1e-10)
     factor <- t(chol(k))
     expect_equal(factor, oracle$chol_lower, tolerance = 1e-10)
 
@@ -66,7 +67,7 @@ test_that("gradients equal central differences for every term", {
     expected <- numeric_gradient(function(at) gp_evaluate(kernel, at, y, goal)$value, theta)
     expect_lt(max(abs(found$gradient - expected)) / max(abs(expected)), 1e-6, label = name)
     by_dense <- dense_evaluate(kernel, theta, y, goal)
-    expect_equal(by_dense$gradient, unname(found$gradient), tolerance = 1e-10, label = name)
+    expect_equal(by_dense$gradient, found$gradient, tolerance = 1e-10, label = name)
   }
 })
 
@@ -101,20 +102,19 @@ test_that("kernels of linear, bias and white terms do without the matrix of all 
   )
   for (kernel in kernels) {
     theta <- gp_theta(kernel, y)
-    code <- gp_kernel_code(kernel)
     expect_true(uses_features(kernel, 5, 40))
     small <- gp_evaluate(kernel, theta, y, goal)
     large <- dense_evaluate(kernel, theta, y, goal)
     expect_equal(small$value, large$value, tolerance = 1e-10)
-    expect_equal(unname(small$gradient), large$gradient, tolerance = 1e-10)
+    expect_equal(small$gradient, large$gradient, tolerance = 1e-10)
     prepared <- gp_prepare(kernel, theta, y)
     expect_null(prepared$inverse)
-    loo <- .Call(C_gp_loo, code, theta, y, 0, goal, 1L)
+    dense <- engine_prepare(exact_engine(kernel, theta, y, dense = TRUE), theta)
+    loo <- engine_loo(dense, goal)
     expect_equal(gp_loo_means(prepared, goal), loo$mean, tolerance = 1e-10)
     expect_equal(gp_loo_moments(kernel, theta, y, goal)$variance, loo$variance, tolerance = 1e-10)
-    expect_identical(gp_weights(kernel, theta, y, goal), gp_weights(kernel, theta, y, goal))
     found <- gp_predict_moments(kernel, theta, y, goal, new)
-    expected <- .Call(C_gp_predict, code, theta, y, 0, goal, new, 1L)
+    expected <- engine_predict(engine_train(dense, goal), new, moments = TRUE)
     expect_equal(found$mean, expected$mean, tolerance = 1e-10)
     expect_equal(found$variance, expected$variance, tolerance = 1e-10)
   }
@@ -205,8 +205,7 @@ test_that("predictions are those of the textbook", {
   expect_equal(found$mean, cross %*% inverse %*% data$targets, tolerance = 1e-10)
   expect_equal(found$variance, diag(both[-old, -old] - cross %*% inverse %*% t(cross)),
                tolerance = 1e-9)
-  weights <- gp_weights(kernel, fit$theta, t(data$x), t(data$targets))
-  means <- gp_predict_means(kernel, fit$theta, t(data$x), weights, t(new))
+  means <- gp_predict_moments(kernel, fit$theta, t(data$x), t(data$targets), t(new))$mean
   expect_equal(t(means), found$mean, tolerance = 1e-12)
 })
 
@@ -273,10 +272,11 @@ test_that("results have the same bits for any number of threads", {
   run <- function(n_threads) {
     list(
       gp_evaluate(kernel, theta, y, goal, 0, n_threads),
-      gp_prepare(kernel, theta, y, n_threads),
+      gp_prepare(kernel, theta, y, n_threads)$inverse,
       gp_loo_moments(kernel, theta, y, goal, 0, n_threads),
       gp_predict_moments(kernel, theta, y, goal, new, 0, n_threads),
-      gp_refit(kernel_composition(), gp_theta(kernel_composition(), y), y, goal, 4L, n_threads)
+      gp_refit(kernel_composition(), gp_theta(kernel_composition(), y), y, goal, 4L,
+               n_threads)$theta
     )
   }
   one <- run(1L)

@@ -127,7 +127,8 @@ test_that("a learned ranking begins with sums of all points, and again with each
     expect_true(all(vapply(state$batches, `[[`, 1, "own") == 1))
     joined <- join_batches(state$batches)
     expect_identical(joined$rows, 1:150)
-    sums <- survey(task$selector, batch_task(task, joined), state$memory, slot_targets(joined))$sums
+    targets <- slot_targets(joined, task$model)
+    sums <- survey(task$selector, batch_task(task, joined), state$memory, targets)$sums
     expect_near(state$memory$sums$cross, sums$cross, 1e-10)
     state <- begin_regression(task, state, may_refit = TRUE)
   }

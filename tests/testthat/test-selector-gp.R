@@ -77,7 +77,7 @@ test_that("hyper-parameters that nothing can be made of are not taken", {
   state <- em_step(task, begin_state(task, 1))
   memory <- state$memory
   memory[c("r2", "last_refit")] <- list(1, -Inf)
-  targets <- state_targets(task, state, FALSE)
+  targets <- state_targets(task$selector, task, state)
   regress <- function(memory) if (memory$refit) gps_abort("not finite", "numeric") else memory
   learned <- learn_memory(task$selector, task, memory, targets, state, regress)
   expect_identical(learned$skipped, 1L)

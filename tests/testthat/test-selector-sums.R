@@ -49,7 +49,7 @@ test_that("sums over three blocks equal those of one block", {
   for (method in methods) {
     work <- basis_work(selector_gp(method = method, rank = 30))
     memory <- work$state$memory
-    targets <- slot_targets(work$state)
+    targets <- slot_targets(work$state, work$task$model)
     whole <- survey(work$task$selector, work$task, memory, targets)$sums
     split <- work$task
     split$blocks <- lapply(c(0, 150, 300), function(at) new_block(at, min(150, 400 - at)))
@@ -67,7 +67,8 @@ test_that("sums over three blocks equal those of one block", {
 test_that("sums gathered in a pass are those of a pass for the sums alone", {
   work <- basis_work(selector_gp(method = "ichol", rank = 30), size = 150)
   state <- work$state
-  surveyed <- survey(work$task$selector, work$task, state$memory, slot_targets(state))
+  targets <- slot_targets(state, work$task$model)
+  surveyed <- survey(work$task$selector, work$task, state$memory, targets)
   expect_near(state$memory$cross, surveyed$sums$cross, 1e-12)
   forgetful <- state
   forgetful$memory["kept"] <- list(NULL)
@@ -87,9 +88,8 @@ test_that("with the residual as noise the ranking comes close to the exact one a
     view <- basis_features(basis, kernel, theta, y)
     moments <- feature_moments(view)
     basis <- if (is_counted) count_residual(basis, moments) else replace(basis, "extra", 0)
-    prepared <- basis_prepare(basis, kernel, theta, moments)
-    cross <- basis_cross(view$features, view$scale, targets)
-    loo <- basis_loo(prepared, cross, view$features, view$scale, view$residual, targets)$mean
+    cross <- cross_targets(targets, view$features, view$scale)
+    loo <- view_means(prepare_from(basis, kernel, theta, moments), cross, view, targets)
     sqrt(mean((loo - exact)^2))
   }
   errors <- vapply(c(25, 50, 100, 200), error_at, 1)

@@ -1,0 +1,94 @@
+# The exact engine: all pairs of points, one factorisation for all targets.
+
+# Beyond this many points it is refused before anything is allocated.
+max_dense_points <- 20000L
+
+# Inner products are kept from evaluation to evaluation up to this many points (200 MB): beyond,
+# making them anew is a small part of the work.
+max_kept_products <- 5000L
+
+check_dense_size <- function(n_points) {
+  if (n_points <= max_dense_points) return(invisible(n_points))
+  gps_abort(sprintf(
+    paste(
+      "The exact Gaussian process on %.0f points needs %.1f GB for each matrix of all pairs; the",
+      "limit is %.0f points (%.1f GB). What works: a method that approximates, such as \"ichol\",",
+      "fewer rows, or a kernel of linear, bias and white terms only, which needs no such matrix."
+    ),
+    n_points, 8e-9 * n_points^2, max_dense_points, 8e-9 * max_dense_points^2
+  ))
+}
+
+#' @export
+engine_plan.gps_engine_exact <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
+                                         dense = FALSE) {
+  if (!dense && uses_features(kernel, nrow(y), ncol(y))) {
+    return(plan_linear(engine, kernel, theta, y, n_threads))
+  }
+  check_dense_size(ncol(y))
+  hold_data(engine, kernel, theta, y, n_threads)
+}
+
+#' @export
+engine_share.gps_engine_exact <- function(engine, goal) {
+  if (ncol(engine$y) <= max_kept_products) {
+    engine$products <- .Call(C_gp_products, gp_kernel_code(engine$kernel), engine$theta, engine$y)
+  }
+  engine
+}
+
+# In a search the jitter stays as it was where it began.
+#' @export
+engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL,
+                                             inputs = FALSE) {
+  found <- .Call(C_gp_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, engine$products,
+                 jitter, goal, least, engine$n_threads)
+  names(found$gradient) <- names(theta)
+  found
+}
+
+# The `factor` L^-1 of K = LL', or for many targets the `inverse`: it costs more, and then little.
+#' @export
+engine_prepare.gps_engine_exact <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
+  engine$theta <- theta
+  found <- .Call(C_gp_factor, gp_kernel_code(engine$kernel), theta, engine$y, jitter,
+                 engine$n_threads)
+  engine[c("factor", "jitter")] <- found
+  if (many) engine[c("factor", "inverse")] <- list(NULL, .Call(C_gp_inverse, found$factor))
+  engine
+}
+
+# Equation 5 of the paper: targets - K^-1 targets / diag(K^-1).
+#' @export
+engine_loo.gps_engine_exact <- function(engine, targets, points = NULL) {
+  if (!is.null(engine$factor)) return(.Call(C_gp_loo, engine$factor, targets, engine$n_threads))
+  if (is.matrix(targets)) {
+    return(list(mean = .Call(C_gp_loo_means, engine$inverse, targets),
+                variance = 1 / diag(engine$inverse)))
+  }
+  scale <- -1 / engine$inverse[cbind(points, points)]
+  list(mean = spread_targets(targets, engine$inverse, points, scale, points, engine$n_threads))
+}
+
+#' @export
+engine_train.gps_engine_exact <- function(engine, targets) {
+  if (!is.matrix(targets)) {
+    engine$targets <- targets
+  } else if (is.null(engine$factor)) {
+    engine$alpha <- targets %*% engine$inverse
+  } else {
+    engine$alpha <- .Call(C_gp_weigh, engine$factor, targets)
+  }
+  engine
+}
+
+#' @export
+engine_predict.gps_engine_exact <- function(engine, newdata, moments = FALSE) {
+  weights <- if (is.null(engine$targets)) engine$alpha else engine$inverse
+  found <- .Call(C_gp_predict, gp_kernel_code(engine$kernel), engine$theta, engine$y, weights,
+                 if (moments) engine$factor, newdata, engine$n_threads)
+  if (!is.null(engine$targets)) {
+    found$mean <- spread_targets(engine$targets, found$mean, n_threads = engine$n_threads)
+  }
+  found
+}

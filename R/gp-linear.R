@@ -1,0 +1,77 @@
+# The basis of kernels that are linear in the data, which is exact: the features are the data and a
+# constant. An evaluation takes what their moments take, whatever the number of points.
+
+# Whether a kernel is one, with fewer features than points: then no matrix of all pairs is formed.
+uses_features <- function(kernel, n_dims, n_points) {
+  types <- vapply(kernel$terms, `[[`, "", "type")
+  all(types %in% c("linear", "bias", "white")) && "white" %in% types && n_dims + 1 < n_points
+}
+
+plan_linear <- function(engine, kernel, theta, y, n_threads) {
+  engine$basis <- structure(list(n_dims = nrow(y), extra = 0),
+                            class = c("gps_basis_linear", "gps_basis"))
+  class(engine) <- c("gps_engine_basis", "gps_engine")
+  hold_data(engine, kernel, theta, y, n_threads)
+}
+
+# Of each log parameter the features of whose variances it is a part, by number; none of that of the
+# noise.
+linear_features <- function(kernel, n_dims) {
+  unlist(lapply(kernel$terms, function(term) {
+    switch(term$type, white = list(integer()), bias = list(n_dims + 1L),
+           if (term$ard) as.list(seq_len(n_dims)) else list(seq_len(n_dims)))
+  }), recursive = FALSE)
+}
+
+# Variances of the dimensions and of a constant 1.
+linear_variances <- function(features, value, n_dims) {
+  variance <- numeric(n_dims + 1)
+  for (h in seq_along(value)) variance[features[[h]]] <- variance[features[[h]]] + value[[h]]
+  variance
+}
+
+#' @export
+basis_features.gps_basis_linear <- function(basis, kernel, theta, y, n_threads = 1L) {
+  variance <- linear_variances(linear_features(kernel, nrow(y)), exp(theta), nrow(y))
+  list(features = sqrt(variance) * rbind(y, 1), scale = NULL, residual = numeric(ncol(y)))
+}
+
+# Moments of the points with a 1 below.
+#' @export
+basis_share.gps_basis_linear <- function(basis, engine, goal) {
+  ones <- rbind(engine$y, 1)
+  list(features = linear_features(engine$kernel, basis$n_dims), gram = .Call(C_gp_gram, ones),
+       cross = tcrossprod(ones, goal$root), square = sum(goal$root^2))
+}
+
+# With B = FF' + noise of the scaled features F, T'T = B^-1 and W = B^-1 F targets'.
+#' @export
+basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs = FALSE) {
+  shared <- if (is.null(engine$shared)) basis_share(basis, engine, goal) else engine$shared
+  features <- shared$features
+  value <- exp(theta)
+  variance <- linear_variances(features, value, basis$n_dims)
+  scale <- sqrt(variance)
+  white <- sum(value[lengths(features) == 0])
+  n_points <- ncol(engine$y)
+  found <- .Call(C_gp_transform, shared$gram * tcrossprod(scale), white, n_points)
+  noise <- white + found$jitter
+  root <- found$transform %*% (scale * shared$cross)
+  weights <- crossprod(found$transform, root)
+  inverse <- colSums(found$transform^2)
+  fit <- (shared$square - sum(root^2)) / noise
+  n_left <- n_points - length(variance)
+  log_det <- n_left * log(noise) - 2 * sum(log(diag(found$transform)))
+  lml <- -0.5 * (fit + goal$n_targets * (log_det + n_points * log(2 * pi)))
+  # How much is gained from the log variance of a feature, and of the noise.
+  gain <- rowSums(weights^2) - goal$n_targets * (1 - noise * inverse)
+  by_noise <- (fit - sum(weights^2)) / noise - goal$n_targets * (n_left / noise + sum(inverse))
+  slope <- vapply(features, function(at) {
+    if (length(at) > 0) sum(gain[at] / variance[at]) else by_noise
+  }, 0)
+  gradient <- 0.5 * value * slope
+  if (!all(is.finite(c(lml, gradient)))) {
+    gps_abort("The marginal likelihood is not finite.", "numeric")
+  }
+  list(value = lml, gradient = gradient, jitter = found$jitter)
+}

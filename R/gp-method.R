@@ -1,0 +1,80 @@
+# Which engine: what users name, and what data allow.
+
+# Up to this many points "auto" is exact.
+max_auto_points <- 2000L
+
+# The method of "auto" and why.
+choose_method <- function(kernel, n_dims, n_points) {
+  if (uses_features(kernel, n_dims, n_points)) {
+    return(list(method = "exact", why = "the kernel is linear in the data"))
+  }
+  if (n_points <= max_auto_points) {
+    return(list(method = "exact", why = sprintf("at most %d points", max_auto_points)))
+  }
+  if (!has_white(kernel)) {
+    return(list(method = "exact", why = "no other method does without white noise"))
+  }
+  list(method = "ichol", why = sprintf("more than %d points", max_auto_points))
+}
+
+# Which method has a use for which argument.
+check_engine_arguments <- function(method, given) {
+  for (arg in names(given)[given]) {
+    owns <- vapply(engines, function(engine) arg %in% engine$own, NA)
+    users <- c(if (arg == "rank") "auto", names(engines)[owns])
+    if (method %in% users) next
+    gps_abort(sprintf(
+      "`%s` means nothing to the method %s; it belongs to %s.", arg, dQuote(method, FALSE),
+      paste(dQuote(users, FALSE), collapse = ", ")
+    ))
+  }
+}
+
+check_rank <- function(rank, method, n_points) {
+  row <- engines[[method]]
+  if (is.null(row$rank)) return(NULL)
+  rank <- if (is.null(rank)) row$rank else check_count(rank, "rank")
+  if (isTRUE(row$most)) rank <- as.integer(min(rank, n_points))
+  if (row$kind == "basis" && rank > max_dense_points) {
+    gps_abort(sprintf(
+      "`rank` = %d needs matrices of %.1f GB each; the limit is %d (%.1f GB).", rank,
+      8e-9 * rank^2, max_dense_points, 8e-9 * max_dense_points^2
+    ))
+  }
+  rank
+}
+
+check_basis_kernel <- function(kernel, method) {
+  if (engines[[method]]$kind != "basis") return(invisible())
+  types <- vapply(kernel$terms, `[[`, "", "type")
+  if (!"white" %in% types) {
+    gps_abort(sprintf(
+      paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
+            "functions explain: add kernel_white()."),
+      dQuote(method, FALSE)
+    ))
+  }
+  if (all(types == "white")) {
+    gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
+                      dQuote(method, FALSE)))
+  }
+}
+
+# Which engine for data of this `size`, points in rows: list(engine, why, form).
+choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross) {
+  method <- check_choice(method, "method", gp_methods)
+  objectives <- c("vfe", "fitc", "dtc")
+  given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
+  objective <- check_choice(objective, "objective", objectives)
+  learn_inputs <- check_flag(learn_inputs, "learn_inputs")
+  cross <- check_flag(cross, "cross")
+  check_engine_arguments(method, c(given, learn_inputs = learn_inputs, cross = !cross))
+  chosen <- if (method == "auto") choose_method(kernel, size[2], size[1]) else list(method = method)
+  rank <- check_rank(rank, chosen$method, size[1])
+  check_basis_kernel(kernel, chosen$method)
+  has_features <- uses_features(kernel, size[2], size[1])
+  if (chosen$method == "exact" && !has_features) check_dense_size(size[1])
+  kind <- engines[[chosen$method]]$kind
+  list(engine = new_engine(chosen$method, rank, objective, learn_inputs, cross), why = chosen$why,
+       form = if (kind != "exact") kind else if (has_features) "features" else "dense")
+}

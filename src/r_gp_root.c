@@ -1,0 +1,62 @@
+/* .Call entry of the root of the targets, through which alone they enter the likelihood. */
+#include <float.h>
+#include <stdint.h>
+
+#include "r_gp.h"
+
+/* Rows of U' targets, U the eigenvectors of targets targets' that are not rounding. */
+static SEXP root_by_outputs(const double *target, size_t n_targets, size_t n) {
+  double *gram = alloc_doubles(n_targets, n_targets), *values = alloc_doubles(n_targets, 1);
+  linalg_syrk('N', n_targets, n, 1.0, target, n_targets, 0.0, gram, n_targets);
+  const gps_status status = linalg_eigen_sym(n_targets, gram, values,
+                                             alloc_doubles(linalg_eigen_sym_scratch(n_targets), 1));
+  if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
+  size_t rank = 1;
+  while (rank < n_targets && values[n_targets - 1 - rank] > DBL_EPSILON * values[n_targets - 1]) {
+    rank++;
+  }
+  const SEXP root = PROTECT(Rf_allocMatrix(REALSXP, (int)rank, (int)n));
+  linalg_gemm('T', 'N', rank, n, n_targets, 1.0, gram + (n_targets - rank) * n_targets, n_targets,
+              target, n_targets, 0.0, REAL(root), rank);
+  UNPROTECT(1);
+  return root;
+}
+
+/* L' of the pivoted Cholesky factorisation of targets' targets, for more targets than points. */
+static SEXP root_by_points(const double *target, size_t n_targets, size_t n) {
+  double *gram = alloc_doubles(n, n);
+  int *pivot = (int *)R_alloc(n, sizeof(int));
+  size_t rank;
+  linalg_syrk('T', n, n_targets, 1.0, target, n_targets, 0.0, gram, n);
+  const gps_status status =
+      linalg_cholesky_pivoted(n, gram, n, -1.0, pivot, &rank, alloc_doubles(n, 2));
+  if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
+  if (rank == 0) rank = 1;
+  const SEXP root = PROTECT(Rf_allocMatrix(REALSXP, (int)rank, (int)n));
+  for (size_t i = 0; i < n; i++) {
+    double *column = REAL(root) + (size_t)pivot[i] * rank;
+    for (size_t r = 0; r < rank; r++) column[r] = r <= i ? gram[i + r * n] : 0.0;
+  }
+  UNPROTECT(1);
+  return root;
+}
+
+static int has_full_rank(const double *target, size_t n_targets, size_t n) {
+  double *gram = alloc_doubles(n_targets, n_targets);
+  int *pivot = (int *)R_alloc(n_targets, sizeof(int));
+  size_t rank;
+  linalg_syrk('N', n_targets, n, 1.0, target, n_targets, 0.0, gram, n_targets);
+  const gps_status status = linalg_cholesky_pivoted(n_targets, gram, n_targets, -1.0, pivot, &rank,
+                                                    alloc_doubles(n_targets, 2));
+  return status == GPS_OK && rank == n_targets;
+}
+
+/* A matrix of fewest rows with root'root = targets'targets; the targets themselves where that is
+ * they. */
+SEXP r_gp_root(SEXP targets) {
+  const size_t n = (size_t)n_cols_of(targets), n_targets = (size_t)n_rows_of(targets);
+  const double *target = view_matrix(targets, -1, -1, "targets");
+  if (n_targets == 1) return targets;
+  if (n_targets > n) return root_by_points(target, n_targets, n);
+  return has_full_rank(target, n_targets, n) ? targets : root_by_outputs(target, n_targets, n);
+}
