@@ -68,9 +68,14 @@ emptying_moves <- function(task, state, cost, n_most) {
 trial_loss <- 0.1
 
 # Half of log N for each free parameter, as far as the task's rows go.
-parameter_price <- function(task, params) {
-  if (!can_empty(task$model)) return(0)
-  half_log(task) * count_free(task$model, n_left(task$model, params))
+parameter_price <- function(task, params) half_log(task) * count_used(task$model, params)
+
+# Free parameters in use, where their number can change; else 0.
+count_used <- function(model, params) UseMethod("count_used")
+
+#' @export
+count_used.default <- function(model, params) {
+  if (can_empty(model)) count_free(model, n_left(model, params)) else 0
 }
 
 # The same for one latent.

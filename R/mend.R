@@ -106,10 +106,10 @@ best_trial <- function(task, state, deadline, confirm = NULL) {
   NULL
 }
 
-# A latent that leaves has gained its price already, and a double is not missed (`is_free`). One
-# that comes back must gain its price twice, or it may come for a single point, and leave again.
+# A latent that leaves has gained its price already. One that comes back must gain it twice, or it
+# may come for a single point, and leave again.
 required_gain <- function(task, move) {
-  if (!is.null(move$emptied) || isTRUE(move$is_free)) return(0)
+  if (!is.null(move$emptied)) return(0)
   least_gain * n_numbers(task) + if (isTRUE(move$is_back)) latent_price(task) else 0
 }
 

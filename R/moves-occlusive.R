@@ -19,6 +19,13 @@ find_moves.gps_occlusive <- function(task, state) {
                 renewing_moves(task, state, idle_components(on))), trial_moves)
 }
 
+# Features and masks of the pixels that components own: a component that begins anew must be worth
+# more than these, and one that goes need not be missed by as much.
+#' @export
+count_used.gps_occlusive <- function(model, params) {
+  sum(params$alpha > 0.5) * (model$n_channels + 1)
+}
+
 # Those that hardly any image has, least needed first, or else the one that is needed least.
 idle_components <- function(on) {
   cost <- removal_cost(t(on))
@@ -53,7 +60,7 @@ merge_moves <- function(task, state) {
     relabel[component_latents(model, pair$b)] <- stands
   }
   list(list(params = params, relabel = relabel, event = "merged", times = length(doubles),
-            components = vapply(doubles, `[[`, 1L, "b"), is_free = TRUE))
+            components = vapply(doubles, `[[`, 1L, "b")))
 }
 
 # Images that are looked through for windows of different objects, at most; what two windows may

@@ -143,6 +143,23 @@ test_that("all idle components begin anew at once, or the one that is needed lea
   expect_identical(moves[[1]]$params$w[2, , , ], moves[[2]]$params$w[2, , , ])
 })
 
+test_that("a component is worth half of log N for each pixel of its mask and features", {
+  case <- split_case()
+  task <- c(case$task, n_whole = 320)
+  params <- case$state$params
+  # Two halves of 6 x 3 pixels; a quarter of the rows stands for a quarter of the price.
+  expect_equal(parameter_price(task, params), 0.5 * log(320) * 80 / 320 * 36 * 4)
+  more <- params
+  more$alpha[3, 1:2, 1:5] <- 0.6
+  new <- list(params = more, bound = 30, bound_error = 0)
+  old <- list(params = params, bound = 0, bound_error = 0)
+  price <- 0.5 * log(320) / 4 * 40
+  expect_equal(saved_price(task, new, old), -price)
+  expect_identical(exceeds(new, old, 0, saved_price(task, new, old)), 30 > price)
+  new$bound <- 28
+  expect_identical(exceeds(new, old, 0, saved_price(task, new, old)), 28 > price)
+})
+
 test_that("components that are looked for are selected nowhere", {
   case <- split_case()
   state <- forget_components(case$task$model, case$state, 2L)
