@@ -94,22 +94,26 @@ test_that("the hand-crafted selection learns too, with and without a screen", {
   }
 })
 
-test_that("an idle component moves to an object that has none", {
-  scenes <- small_scenes(9, n = 200)
-  fit <- fit_scenes(scenes, n_components = 5)
-  skip_if_not(all(match_components(fit, scenes)$matched))
-  lost <- match_components(fit, scenes)$permutation[1]
-  start <- fit$params
-  set.seed(1)
-  start$alpha[lost, , ] <- 0.02
-  start$w[lost, , , ] <- 0.5
-  start$pi[lost] <- 0.005
-  set.seed(2)
-  again <- gps_fit(scenes$y, model_occlusive(5, c(8, 8)), n_selected = 4, start = start,
-                   control = gps_control(progress = FALSE, n_threads = 2))
-  expect_identical(unique(again$trace$temperature), 1)
-  expect_match(again$trace$events, "renewed", all = FALSE)
-  expect_true(all(match_components(again, scenes)$matched))
+test_that("an idle component moves to an object that has none, and learns all of it", {
+  # In these the window that it begins with shows another object before its own, or a part of it.
+  for (case in list(c(9, 1), c(10, 4), c(12, 1))) {
+    scenes <- small_scenes(case[1], n = 200)
+    fit <- fit_scenes(scenes, n_components = 5)
+    match <- match_components(fit, scenes)
+    if (!all(match$matched)) next
+    lost <- match$permutation[case[2]]
+    start <- fit$params
+    start$alpha[lost, , ] <- 0.02
+    start$w[lost, , , ] <- 0.5
+    start$pi[lost] <- 0.005
+    set.seed(2)
+    again <- gps_fit(scenes$y, model_occlusive(5, c(8, 8)), n_selected = 4, start = start,
+                     control = gps_control(progress = FALSE, n_threads = 2))
+    expect_identical(unique(again$trace$temperature), 1)
+    expect_match(again$trace$events, "renewed|joined", all = FALSE)
+    expect_gt(min(match_components(again, scenes)$iou), 0.97)
+    expect_gt(again$bound, fit$bound - 200)
+  }
 })
 
 test_that("states can be sampled instead of summed over", {
