@@ -12,11 +12,11 @@ patient_rounds <- c(fixed = 1L, drawn = 3L)
 # fit has iterations at least.
 random_rounds <- function() 2L * settle_window
 
-# Latents on a grid that later rounds are guided to: a share of them, and at least so many.
+# Latents with places that later rounds are guided to: a share of them, and at least so many.
 guided_share <- 0.02
 least_guided <- 64L
 
-# Best-ranked latents that are candidates in the first round, and where latents are on no grid in
+# Best-ranked latents that are candidates in the first round, and where latents have no places in
 # all: at least so many, and so many for each slot.
 wide_proposals <- 1024L
 wide_for_slot <- 30L
@@ -57,7 +57,7 @@ plan_rounds <- function(task) {
   }
   screen <- task$selector$screen
   if (is.null(screen) || !screen$keep) return(list(most = 0L))
-  kind <- if (is.null(task$model$grid)) "fixed" else "drawn"
+  kind <- if (is_placed(task$model)) "drawn" else "fixed"
   list(most = most_rounds[[kind]], patience = patient_rounds[[kind]])
 }
 
@@ -77,7 +77,7 @@ count_wide <- function(task) {
 later_screen <- function(task) {
   screen <- task$selector$screen
   if (is.null(screen)) return(screen)
-  if (!is.null(task$model$grid)) {
+  if (is_placed(task$model)) {
     n_guided <- max(task$n_selected, least_guided, ceiling(guided_share * task$model$n_latents))
     if (is.null(screen$guided)) screen$guided <- c(0L, as.integer(min(most_draws, n_guided)))
     return(screen)
@@ -147,7 +147,7 @@ judging_start <- 1L
 # found.
 select_new_once <- function(task, state, block, inputs) {
   screen <- task$selector$screen
-  if (is.null(screen) || !screen$keep || is.null(task$model$grid)) {
+  if (is.null(screen) || !screen$keep || !is_placed(task$model)) {
     return(select_latents(task, state, block, inputs))
   }
   first <- task

@@ -8,7 +8,6 @@ count_start_iterations <- function(n_rows) {
 }
 
 sample_rows <- function(task, n_rows = count_start_rows(task$model)) {
-  if (!is.null(task$model$grid)) n_rows <- occlusive_trial_rows
   if (n_points(task$y) <= n_rows) return(NULL)
   with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
 }

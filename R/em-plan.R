@@ -1,7 +1,7 @@
 # The task of a fit. What can be decided before its data are read is: options that cannot go
 # together are refused without an iteration, and without a block of a source.
 
-# list(selector, control, n_selected, max_active, method, grid), all resolved for the model.
+# list(selector, control, n_selected, max_active, method), all resolved for the model.
 plan_task <- function(y, model, selector, n_selected, max_active, control) {
   model <- nominal_model(model, y)
   control <- resolve_control(control, model)
@@ -18,7 +18,7 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   if (method == "gibbs" && control$monotone) refuse_monotone()
   check_explore(selector, n_selected)
   list(selector = selector, control = control, n_selected = n_selected, max_active = max_active,
-       method = method, grid = model$grid)
+       method = method)
 }
 
 # The model with its sizes, which the data's number of dimensions says; what it takes from the
@@ -34,7 +34,7 @@ nominal_model <- function(model, y) {
   ))
 }
 
-# All latents on a grid are each component at all places: slots for all of them there are not.
+# All latents with places are each component at all places: slots for all of them there are not.
 check_full <- function(selector, model) {
   if (!inherits(selector, "gps_selector_full") || model$n_latents == count_choices(model)) {
     return(invisible(selector))
@@ -44,7 +44,7 @@ check_full <- function(selector, model) {
           "each, of which a data point has a slot for one place of each component at most. Use",
           "selector_handcrafted(), which judges all places, with `n_selected` = %d."),
     dQuote(model$name, FALSE), format_number(model$n_latents), count_choices(model),
-    format_number(prod(model$grid)), count_choices(model)
+    format_number(count_places(model)), count_choices(model)
   ))
 }
 
@@ -124,7 +124,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   given <- list(selector = selector, control = control)
   plan <- plan_task(y, model, selector, n_selected, max_active, control)
   control <- plan$control
-  y <- selector_data(y, plan$selector, plan$grid)
+  y <- selector_data(y, plan$selector, model)
   moments <- data_moments(y)
   model <- bind_data(model, y, moments)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)

@@ -105,7 +105,7 @@ judge_start <- function(state, lean, unseen) {
 restrict_unseen <- function(task, rows) {
   n_points <- n_points(task$y)
   if (is.null(rows) || n_points - length(rows) < judge_rows[2]) return(NULL)
-  if (!has_ranking(task$model) || !is.null(task$model$grid)) return(NULL)
+  if (!judges_unseen(task$model)) return(NULL)
   drawn <- with_seed(task$seed, -3, {
     sample.int(n_points, min(n_points, length(rows) + judge_rows[1]))
   })

@@ -94,11 +94,6 @@ describe_states <- function(fit) {
   paste(format_number(n_states), if (n_states == 1) "state" else "states")
 }
 
-describe_choices <- function(model) {
-  if (is.null(model$grid)) return(format(model$n_latents))
-  sprintf("%d components at %s places", count_choices(model), shown_dim(model$grid))
-}
-
 describe_method <- function(fit) {
   if (fit$method == "exact") return("exact sums over the states")
   sweeps <- fit$control$sweeps

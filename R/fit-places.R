@@ -7,16 +7,9 @@ component_probs <- function(fit) {
               plural(fit$n_points, "data point"))
 }
 
-# Selected latents n x slots; with locations n x slots x (component, row, column).
-shape_selected <- function(selected, model, row_names) {
-  if (is.null(model$grid)) return(name_rows(selected, row_names))
-  array(as.integer(unlist(locate_latents(model, selected))), c(dim(selected), 3),
-        list(row_names, NULL, c("component", "row", "column")))
-}
-
 # An error where `what` needs components with locations and the fit has none.
 check_locations <- function(fit, what) {
-  if (is.null(fit$model$grid)) {
+  if (!is_placed(fit$model)) {
     gps_abort(paste(what, "is for models whose components have locations."))
   }
 }

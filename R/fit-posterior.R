@@ -53,12 +53,7 @@ posterior_states <- function(fit, n, top = 10, ...) {
   best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
   shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
   latents <- lapply(best, function(state) states$selected[states$on[, state] > 0])
-  shown$latents <- if (is.null(fit$model$grid)) {
-    latents
-  } else {
-    places <- lapply(latents, function(on) as.data.frame(locate_latents(fit$model, on)))
-    structure(places, class = "gps_places")
-  }
+  shown$latents <- shape_latents(fit$model, latents)
   shown
 }
 

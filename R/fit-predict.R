@@ -131,7 +131,7 @@ check_type <- function(type, fit) {
     gps_abort(paste("`type` = \"class\" is for mixtures, in which one cluster is on: \"state\"",
                     "says which latents are."))
   }
-  others <- c(if (is.null(fit$model$grid)) scene, if (!is_mixture(fit)) "class")
+  others <- c(if (!is_placed(fit$model)) scene, if (!is_mixture(fit)) "class")
   check_choice(type, "type", setdiff(prediction_types, others))
 }
 

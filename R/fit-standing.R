@@ -256,13 +256,8 @@ describe_standing <- function(fit) {
               listed(emptied, "latent"))
     },
     Unused = if (length(unused) > 0) {
-      sprintf("%s, on in less than one point", listed(unused, unit_word(fit$model)))
+      sprintf("%s, on in less than one point", listed(unused, choice_word(fit$model)))
     })
-}
-
-unit_word <- function(model) {
-  if (!is.null(model$grid)) return("component")
-  if (model$rule$min_active == 1) "cluster" else "latent"
 }
 
 # Floors and rescues of the model in the last M-step of the main run, and the jitter of its kernel

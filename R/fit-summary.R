@@ -75,7 +75,7 @@ find_duplicates <- function(params, model = NULL) {
   n_components <- max(ncol(params$W), ncol(params$mu), model$n_components)
   overlap <- if (n_components > most_compared) {
     matrix(0)
-  } else if (!is.null(model$grid)) {
+  } else if (is_placed(model)) {
     picture_overlap(params, model)
   } else if (!is.null(params$W)) {
     abs(crossprod(unit_columns(params$W)))

@@ -163,7 +163,7 @@ say_of_fit <- function(fit, is_late, code) {
 
 # Images of components with locations are constant where all their pixels are; one image is not.
 is_constant <- function(task) {
-  if (is.null(task$model$grid)) task$moments$variance <= 0 else diff(task$moments$range) == 0
+  if (is_placed(task$model)) diff(task$moments$range) == 0 else task$moments$variance <= 0
 }
 
 warn_data <- function(task) {
@@ -177,7 +177,7 @@ warn_data <- function(task) {
   n_choices <- count_choices(task$model)
   if (n_choices > n_points(task$y)) {
     gps_warn(sprintf("There are more %s (%d) than data points (%d).",
-                     if (is.null(task$model$grid)) "latents" else "components", n_choices,
+                     if (is_placed(task$model)) "components" else "latents", n_choices,
                      n_points(task$y)))
   }
   warn_baseline(task)
@@ -232,7 +232,7 @@ resume_state <- function(task, fit) {
   state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
   is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
   if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
-        identical(fit$model$grid, task$model$grid)) {
+        has_same_places(fit$model, task$model)) {
     slots <- need_slots(fit, "`start`")
     state[c("selected", "prob_on")] <- slots[c("selected", "prob_on")]
     if (task$method == "gibbs") state["value"] <- slots["value"]

@@ -34,7 +34,7 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   within <- check_number(within, "within", lower = 0)
   all_objects <- check_flag(all_objects, "all_objects")
   need_slots(fit, "selection_recall()")
-  if (!is.null(fit$model$grid)) return(scene_recall(fit, latents, within, truth, all_objects))
+  if (is_placed(fit$model)) return(scene_recall(fit, latents, within, truth, all_objects))
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
   latents <- align_latents(check_matrix(latents, "latents"), fit, truth)
   if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")

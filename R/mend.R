@@ -2,9 +2,8 @@
 # data are explained worst, and the bound after a few iterations decides. Split and merge in one
 # move (compare Ueda et al. 2000), for any selector. A model may have moves of its own beside it.
 
-# Iterations of a trial, and most trials in a round.
+# Iterations of a trial.
 trial_iterations <- 5L
-trial_moves <- 3L
 
 # The promised gain is a rough guess: a move is worth a trial from this share of what the bound
 # would lose. It is accepted from this gain, in nats a number of the data.
@@ -19,14 +18,13 @@ is_mend_due <- function(task, state) {
   n_failed == 0 || is_elsewhere(task, state)
 }
 
-# A round may fail because the fit has not come to rest, so that there are two more where it has
-# risen since the last one, each when bounds are flatter by this factor.
+# A round may fail because the fit has not come to rest: where it has risen since the last one there
+# are more, see mending_rounds(), each when bounds are flatter by this factor.
 flat_factor <- 8
-most_failed <- 3L
 
 is_elsewhere <- function(task, state) {
   n_failed <- length(state$mended_at)
-  if (n_failed >= most_failed || !is.null(task$model$grid)) return(FALSE)
+  if (n_failed >= mending_rounds(task$model)) return(FALSE)
   recent_bound(state) > state$mended_at[n_failed] + 4 * least_gain * n_numbers(task)
 }
 
@@ -46,7 +44,7 @@ mend <- function(task, state) {
   if (has_come_to_nothing(task, state)) {
     state <- end_round(state)
     state["bound_before_move"] <- list(NULL)
-    if (!is.null(task$model$grid) || length(state$mended_at) >= most_failed) return(state)
+    if (length(state$mended_at) >= mending_rounds(task$model)) return(state)
   }
   began <- elapsed()
   rows <- sample_rows(task, count_trial_rows(task$model))

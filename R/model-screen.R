@@ -112,3 +112,24 @@ check_screen <- function(screen, arg = "screen") {
   check_class(screen, arg, "gps_screen", "NULL, FALSE or a gps_screen()")
   remake(screen, arg, "gps_screen")
 }
+
+# A screen with numbers for all its defaults.
+resolve_screen <- function(screen, model, n_selected) {
+  defaults <- screen_defaults(model, n_selected, most_draws)
+  is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
+  screen[names(defaults)[is_open]] <- defaults[is_open]
+  # No more candidates of a kind than there are latents: draws beyond that only take time.
+  for (kind in c("propose", "explore", "guided", "conditional")) {
+    screen[[kind]] <- pmin(screen[[kind]], model$n_latents)
+  }
+  screen
+}
+
+# Neighbours have latents with places only.
+check_moves <- function(screen, model) {
+  if (!is.list(screen) || !isTRUE(screen$moves > 0) || is_placed(model)) {
+    return(invisible(screen))
+  }
+  gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
+                    dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
+}

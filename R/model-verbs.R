@@ -144,3 +144,18 @@ model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, ann
   list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
        screen = screen, smooth = smooth, wide = wide)
 }
+
+# Most moves that are tried in a round of mending.
+trial_moves <- 3L
+
+# Rounds of mending that may find nothing before there are no more.
+mending_rounds <- function(model) UseMethod("mending_rounds")
+
+#' @export
+mending_rounds.default <- function(model) 3L
+
+# Whether the model can rank rows that a start has not seen well enough to judge the start by them.
+judges_unseen <- function(model) UseMethod("judges_unseen")
+
+#' @export
+judges_unseen.default <- function(model) has_ranking(model)

@@ -4,6 +4,15 @@
 # Images that a trial runs on, at most.
 occlusive_trial_rows <- 500L
 
+#' @export
+count_start_rows.gps_occlusive <- function(model) occlusive_trial_rows
+
+#' @export
+mending_rounds.gps_occlusive <- function(model) 1L
+
+#' @export
+judges_unseen.gps_occlusive <- function(model) FALSE
+
 # Iterations of a trial in which all places of a moved component are candidates.
 seeking_iterations <- 2L
 

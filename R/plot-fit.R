@@ -89,7 +89,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (is_compared && !"components" %in% which) {
     gps_abort("`truth` and `beside` are for the figure \"components\".")
   }
-  has_places <- !is.null(x$model$grid)
+  has_places <- is_placed(x$model)
   if (has_places && !is.null(beside)) {
     gps_abort("`beside` is not for models whose components have locations: plot each fit.")
   }

@@ -73,40 +73,6 @@ random_stream <- function(task, state, block) {
        streams = block$streams)
 }
 
-# A screen with numbers for all its defaults.
-resolve_screen <- function(screen, model, n_selected) {
-  n_latents <- model$n_latents
-  on_grid <- !is.null(model$grid)
-  share <- function(part) as.integer(min(most_draws, max(n_selected, ceiling(part * n_latents))))
-  defaults <- if (on_grid) {
-    list(propose = 10L * n_selected, explore = c(share(0.02), share(0.001)),
-         guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 4L * n_selected,
-         conditional = c(0L, 3L * n_selected), sweeps = 0L, inserts = 0L)
-  } else {
-    few <- as.integer(ceiling(1.5 * n_selected))
-    wide <- model$defaults$wide
-    list(propose = max(few, wide), explore = c(4L, 1L), guided = c(0L, 0L), random_slot = FALSE,
-         moves = 0L, pool = max(4L * n_selected, if (!is.null(wide)) n_latents),
-         conditional = c(0L, 0L), sweeps = 2L, inserts = if (is.null(wide)) 0L else 2L)
-  }
-  is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
-  screen[names(defaults)[is_open]] <- defaults[is_open]
-  # No more candidates of a kind than there are latents: draws beyond that only take time.
-  for (kind in c("propose", "explore", "guided", "conditional")) {
-    screen[[kind]] <- pmin(screen[[kind]], n_latents)
-  }
-  screen
-}
-
-# Neighbours there are on a grid only.
-check_moves <- function(screen, model) {
-  if (!is.list(screen) || !isTRUE(screen$moves > 0) || !is.null(model$grid)) {
-    return(invisible(screen))
-  }
-  gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
-                    dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
-}
-
 # Selected latents; the attribute `n_gains` says how many gains the model was asked for.
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
@@ -126,8 +92,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     seek = state$sought
   )
   if (is.null(affinity) && is.null(kept)) {
-    on_grid <- !is.null(task$model$grid)
-    settings$n_explore <- max(screen$propose, if (on_grid) settings$n_explore)
+    settings$n_explore <- max(screen$propose, if (is_placed(task$model)) settings$n_explore)
   }
   problem <- list(shape = task$model$shape,
                   inputs = screen_inputs(task, state, block, inputs, screen$temperature),

@@ -229,11 +229,11 @@ name_failure <- function(name, code) {
   })
 }
 
-# The data as a selector can use them: a matrix where it needs all at once. With a grid it regresses
+# The data as a selector can use them: a matrix where it needs all at once. With places it regresses
 # in slots, by coefficients of each point over all others.
-selector_data <- function(y, selector, grid = NULL) {
+selector_data <- function(y, selector, model) {
   what <- needs_whole(selector)
-  if (!is.null(grid) && inherits(selector, "gps_selector_gp")) {
+  if (is_placed(model) && inherits(selector, "gps_selector_gp")) {
     what <- "selector_gp() for latents on a grid"
   }
   if (is.null(what)) y else whole_data(y, what)

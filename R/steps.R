@@ -127,7 +127,7 @@ read_step <- function(selector, state, y) {
 step_task <- function(selector, model, y, seed, n_threads) {
   selector <- resolve_selector(resolve_engine(selector, model, y), model)
   make_task(list(
-    y = selector_data(y, selector, model$grid), model = model, selector = selector,
+    y = selector_data(y, selector, model), model = model, selector = selector,
     seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads
   ))
 }

@@ -134,7 +134,8 @@ pass_affinity <- function(selector, state, y) {
     view <- block_view(task$selector, task, step$state, block)
     parts <- lapply(c(0, 40), function(offset) {
       part <- part_block(block, offset, if (offset == 0) 40 else block$n_points - 40)
-      part_state <- c(step$state, list(view = view))
+      part_state <- step$state
+      part_state["view"] <- list(view)
       inputs <- block_inputs(task$model, step$state$params, task$y, part)
       block_affinity(task$selector, task, part_state, part, inputs)
     })
