@@ -45,11 +45,17 @@ swing_nats <- 0.02
 # Whether an iteration changes the parameters so little that not each needs new slots.
 has_slowed <- function(task, state) {
   last <- utils::tail(state$bounds, 2)
-  length(last) == 2 && is.finite(last[1]) && abs(diff(last)) < slow_rise * n_points(task$y)
+  limit <- if (is.null(task$model$grid)) {
+    slow_rise * n_points(task$y)
+  } else {
+    slow_image_rise * n_numbers(task)
+  }
+  length(last) == 2 && is.finite(last[1]) && abs(diff(last)) < limit
 }
 
-# Nats a point.
+# Nats a point, and of images nats a number.
 slow_rise <- 0.1
+slow_image_rise <- 4e-4
 
 # Numbers that the data have: a bound is a sum over points and dimensions.
 n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)

@@ -242,11 +242,13 @@ static gps_status fill_pool(screen_work *work, const int *kept) {
 }
 
 /* Whether a point keeps its slots in this iteration: it is not its turn, and it has what it was
- * given when all latents were candidates. */
+ * given when all latents were candidates. Of locations there are never all, and draws of others at
+ * every turn. */
 static int is_at_rest(const screen_work *work, const int *kept) {
   const gps_screen *screen = work->job->screen;
   const int is_complete = screen->n_propose >= work->job->problem->shape.n_latents;
-  if (screen->period < 2 || screen->n_sweeps == 0 || !is_complete || !kept) return 0;
+  if (screen->period < 2 || !kept) return 0;
+  if (work->group_size == 1 && (screen->n_sweeps == 0 || !is_complete)) return 0;
   if ((work->job->source->iteration + work->row) % (uint32_t)screen->period == 0) return 0;
   for (int i = 0; i < work->job->n_slots; i++) {
     if (kept[i] < 0) return 0;

@@ -255,6 +255,13 @@ test_that("points may rest where all latents were candidates, and each has its t
   for (other in list(list(propose = 5), list(sweeps = 0))) {
     expect_identical(do.call(screen_by, c(TRUE, other)), do.call(screen_by, c(FALSE, other)))
   }
+  # Of locations there are never all: images take turns whatever they are offered.
+  case <- grid_case()
+  new <- screen_by(FALSE, propose = 2)
+  at_rest <- screen_by(TRUE, propose = 2)
+  expect_gt(sum(colSums(new != kept) > 0), 20)
+  expect_identical(at_rest[, is_due], new[, is_due])
+  expect_identical(at_rest[, !is_due], kept[, !is_due])
 })
 
 test_that("nothing rests while the bound moves, or after a move", {
@@ -263,6 +270,10 @@ test_that("nothing rests while the bound moves, or after a move", {
   for (bounds in list(-5, c(-Inf, -5), c(-5, -3), c(-3, -5), numeric())) {
     expect_false(has_slowed(task, list(bounds = bounds)))
   }
+  # Of images nats a number count.
+  task$model$grid <- c(1L, 2L)
+  expect_true(has_slowed(task, list(bounds = c(-5, -4.993))))
+  expect_false(has_slowed(task, list(bounds = c(-5, -4.991))))
   state <- list(selected = matrix(1:2, 2, 3), prob_on = matrix(0.5, 2, 3))
   expect_false(take_mended(state, list(params = 1))$is_moved)
   expect_true(take_mended(state, list(params = 1, relabel = 2:1))$is_moved)
