@@ -84,3 +84,14 @@ mean_square <- function(moments) {
 range_extent <- function(range) {
   for (extent in c(diff(range), abs(range[1]), 1)) if (extent > 0) return(extent)
 }
+
+# Numbers of which they are made at most.
+most_unit_numbers <- 2^24
+
+# Quantiles of each dimension, D x length(probs), those between two values halfway.
+column_quantiles <- function(y, probs) {
+  n <- ncol(y)
+  sorted <- matrix(y[order(row(y), y)], n)
+  at <- (n - 1) * probs + 1
+  (t(sorted[floor(at), , drop = FALSE]) / 2) + (t(sorted[ceiling(at), , drop = FALSE]) / 2)
+}

@@ -152,15 +152,6 @@ run_placed_trial <- function(task, state, move) {
   continue_trial(task, state, trial_iterations - seeking_iterations)
 }
 
-# No point has these components selected any more; they are looked for everywhere.
-forget_components <- function(model, state, components) {
-  is_gone <- matrix(choice_of(model, state$selected) %in% components, nrow(state$selected))
-  state$selected[is_gone] <- 0L
-  state <- relabel_slots(state, seq_len(model$n_latents))
-  state$sought <- as.integer(components)
-  state
-}
-
 continue_trial <- function(task, state, n_iterations) {
   for (iteration in seq_len(n_iterations)) state <- em_step(task, state)
   state

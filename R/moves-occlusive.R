@@ -235,3 +235,12 @@ join_parts_of <- function(model, params, pair) {
   }
   retire_component(params, pair$b)
 }
+
+# No point has these components selected any more; they are looked for everywhere.
+forget_components <- function(model, state, components) {
+  is_gone <- matrix(choice_of(model, state$selected) %in% components, nrow(state$selected))
+  state$selected[is_gone] <- 0L
+  state <- relabel_slots(state, seq_len(model$n_latents))
+  state$sought <- as.integer(components)
+  state
+}

@@ -3,9 +3,6 @@
 # columns, so the ranking would depend on units otherwise. Quantiles make them: one value that is
 # far from all others must not decide how the others are seen.
 
-# Numbers of which they are made at most.
-most_unit_numbers <- 2^24
-
 # Points among which basis functions are chosen.
 basis_rows <- 5000L
 
@@ -92,14 +89,6 @@ kernel_in_units <- function(kernel, units) {
     term
   })
   kernel
-}
-
-# Quantiles of each dimension, D x length(probs), those between two values halfway.
-column_quantiles <- function(y, probs) {
-  n <- ncol(y)
-  sorted <- matrix(y[order(row(y), y)], n)
-  at <- (n - 1) * probs + 1
-  (t(sorted[floor(at), , drop = FALSE]) / 2) + (t(sorted[ceiling(at), , drop = FALSE]) / 2)
 }
 
 # Spread of each dimension as a standard deviation, from its quartiles; where half of the values are
