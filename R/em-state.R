@@ -78,7 +78,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     is_moved = FALSE,        # repairs changed the slots
     complete = NULL,         # the last E-step whose parts belong together
 
-    # The course of the run: written and read by em-run.R, em-rest.R and mend.R.
+    # The course of the run: written and read by em-run.R, em-rest.R and em-mend.R.
     bounds = numeric(),      # since bounds were last of the same schedule
     mended_at = NULL,        # bounds at which mending found nothing
     bound_before_move = NULL,

@@ -1,6 +1,6 @@
 # Models whose numerics are a table in C, of this package or of another.
 
-# A native model's description. Shapes are vectors of names of dimensions (see params.R).
+# A native model's description. Shapes are vectors of names of dimensions (see model-params.R).
 # exact_active: most latents on for which the model's log joint is known in closed form.
 # gauge: NULL, or the dimension over which one number each is no free parameter: it is fixed, or can
 # be changed without changing what can be observed.

@@ -1,5 +1,5 @@
 # Model E of the paper: components anywhere in an image that occlude each other. The numerics are in
-# src/model_occlusive*.c, the repairs in mend-occlusive.R.
+# src/model_occlusive*.c, the repairs in model-occlusive-mend.R.
 
 #' Components that occlude each other, anywhere in an image
 #'

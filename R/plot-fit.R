@@ -1,5 +1,5 @@
 # Figures of a fit, in base graphics. Those of components are in plot-components.R, of the kernel in
-# plot-kernel.R, of mixtures in plot-mixture.R, grids of images in images.R.
+# plot-kernel.R, of mixtures in plot-mixture.R, grids of images in plot-images.R.
 
 #' Figures of a fit
 #'

@@ -265,13 +265,8 @@ check_r_family <- function(tree) {
   sprintf("%s:1: is of no known family", bad)
 }
 
-unknown_uses <- function(tree) {
-  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
-  uses[!is_known_use(uses), ]
-}
-
 check_r_order <- function(tree) {
-  uses <- unknown_uses(tree)
+  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
   user <- match(r_family(uses$file), r_families)
   uses <- uses[which(user > match(r_family(uses$target), r_families)), ]
   sprintf("%s:%d: %s() calls %s() of %s, a family above it", uses$file, uses$line, uses$user,
@@ -279,7 +274,7 @@ check_r_order <- function(tree) {
 }
 
 check_r_circles <- function(tree) {
-  uses <- unknown_uses(tree)
+  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
   vapply(find_circles(uses$file, uses$target), function(circle) {
     inner <- uses[uses$file %in% circle & uses$target %in% circle, ]
     inner <- inner[!duplicated(inner[c("file", "target")]), ]

@@ -6,23 +6,7 @@
 r_families <- c("gpselect", "image", "plot", "judge", "sim", "fit", "em", "select", "model",
                 "placed", "gp", "kernel", "data", "base")
 
-# Files that have not got the name of their family yet.
-r_unnamed <- c(check = "fit", estep = "model", mend = "em", moves = "model", selector = "select",
-               states = "model", steps = "fit", "check-model" = "model",
-               "check-objects" = "fit", "mend-occlusive" = "model")
-
-r_family <- function(file) {
-  name <- sub("\\.R$", "", basename(file))
-  first <- sub("-.*$", "", name)
-  found <- ifelse(name %in% names(r_unnamed), r_unnamed[name], r_unnamed[first])
-  unname(ifelse(is.na(found), first, found))
-}
-
-# Uses that break the order or close a circle and are still there: "file target", one a line.
-is_known_use <- function(uses, known = file.path(here, "known-uses.txt")) {
-  known <- if (file.exists(known)) readLines(known) else character()
-  paste(basename(uses$file), basename(uses$target)) %in% known
-}
+r_family <- function(file) sub("-.*$", "", sub("\\.R$", "", basename(file)))
 
 # Uses of what other files define at their top level, one row for each: file and line where it is
 # used, the function that uses it (NA at top level), the name, and the file that defines it. A

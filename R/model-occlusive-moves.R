@@ -1,4 +1,4 @@
-# Moves of model E between local optima, for mend.R: an object may have no component, or two that
+# Moves of model E between local optima, for em-mend.R: an object may have no component, or two that
 # share it, while others are idle. Trials look for the moved component at all places of every image.
 
 # Images that a trial runs on, at most.
