@@ -18,9 +18,8 @@
 #   run=objects,selection,seed     (internal) one run, in this process
 
 source("bench/common.R")
-source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- names_of_engines(asNamespace("gpselect"))
+engine <- asNamespace("gpselect")
 options(width = 200)
 folder <- file.path("build", "occlusion")
 dir.create(folder, showWarnings = FALSE, recursive = TRUE)
@@ -223,22 +222,29 @@ best_places <- function(affinity, model) {
   })
 }
 
+# The kernel of a fit's selection at its last parameters, planned on all images or on some.
+plan_of <- function(fit, images = seq_len(fit$n_points), n_threads = 1L) {
+  y <- engine$in_units(fit$y[, images, drop = FALSE], fit$gp$units)
+  engine$engine_plan(engine$new_engine("exact"), fit$selector$kernel, fit$kernel_theta, y,
+                     n_threads, dense = TRUE)
+}
+
 # The final functions of a fit applied again to all images: the Gaussian process leaving each image
 # out, as the algorithm does, and with it, in chunks of images.
 one_shot_rows <- function(fit, scenes, label) {
-  targets <- engine$slot_targets(fit)
-  theta <- fit$kernel_theta
-  kernel <- fit$selector$kernel
-  prepared <- engine$gp_sparse_prepare(kernel, theta, fit$y, 2L)
-  layout <- engine$spread_layout(fit$model)
+  targets <- engine$slot_targets(fit, fit$model)
+  prepared <- engine$engine_prepare(plan_of(fit, n_threads = 2L), fit$kernel_theta, many = TRUE)
+  trained <- engine$engine_train(prepared, targets)
   chunks <- split(seq_len(fit$n_points), ceiling(seq_len(fit$n_points) / 100))
-  loo <- do.call(cbind, lapply(chunks, function(points) {
-    best_places(t(engine$gp_sparse_loo(prepared, targets, points, layout, 2L)), fit$model)
-  }))
-  trained <- engine$gp_sparse_train(kernel, theta, fit$y, targets, prepared)
-  inside <- do.call(cbind, lapply(chunks, function(points) {
-    best_places(t(engine$gp_sparse_predict(trained, fit$y[, points], layout, 2L)), fit$model)
-  }))
+  places <- function(predict_chunk) {
+    do.call(cbind, lapply(chunks, function(points) {
+      best_places(t(predict_chunk(points)$mean), fit$model)
+    }))
+  }
+  loo <- places(function(points) engine$engine_loo(prepared, targets, points))
+  inside <- places(function(points) {
+    engine$engine_predict(trained, prepared$y[, points, drop = FALSE])
+  })
   rbind(error_row(fit, scenes, loo, paste0(label, ", leave-one-out, unscreened")),
         error_row(fit, scenes, inside, paste0(label, ", image itself included, unscreened")))
 }
@@ -268,13 +274,14 @@ time_table <- function(set) {
   task <- task_of(fit$selector)
   state <- engine$resume_state(task, fit)
   state$explore <- 0.1
-  early <- late <- state
+  early <- late <- raw <- state
   early$is_early <- TRUE
+  raw$memory$targets$layout$smooth <- 0
   over_blocks <- function(task, f) {
     for (offset in seq(0, fit$n_points - 1, by = 100)) f(engine$new_block(offset, 100L))
   }
   inputs <- function(task, block) engine$block_inputs(task$model, state$params, task$y, block)
-  affinity <- function(task) {
+  affinity <- function(state) {
     over_blocks(task, function(block) {
       engine$block_affinity(task$selector, task, state, block, inputs(task, block))
     })
@@ -284,8 +291,6 @@ time_table <- function(set) {
       engine$select_latents(task, state, block, inputs(task, block))
     })
   }
-  raw <- task
-  raw$selector$smooth <- 0
   literal <- task_of(selector_gp(screen = FALSE, smooth = 0))
   scan <- task_of(selections$scan$make())
   single <- task_of(selector_handcrafted(screen = FALSE))
@@ -293,19 +298,19 @@ time_table <- function(set) {
   refit_rows <- seq(1, fit$n_points, length.out = 500)
   steps <- list(
     "GP: affinities of all places, from sparse targets" = function() affinity(raw),
-    "the same, smoothed over 1 pixel" = function() affinity(task),
-    "GP: selection without screening" = function() select(literal, state),
+    "the same, smoothed over 1 pixel" = function() affinity(state),
+    "GP: selection without screening" = function() select(literal, raw),
     "GP: selection with screening, early (400 explorers)" = function() select(task, early),
     "GP: selection with screening, late (90 explorers)" = function() select(task, late),
     "hand-crafted: scan and selection" = function() select(single, state),
     "hand-crafted: scan and greedy screening" = function() select(scan, late),
     "GP: inverse of the kernel matrix, N = 2000" = function() {
-      engine$gp_prepare(fit$selector$kernel, fit$kernel_theta, fit$y, 1L)
+      engine$engine_prepare(plan_of(fit), fit$kernel_theta, many = TRUE)
     },
     "GP: ten evaluations of the evidence, 500 images" = function() {
-      engine$gp_refit(fit$selector$kernel, fit$kernel_theta, fit$y[, refit_rows],
-                      engine$used_targets(engine$cut_targets(targets, refit_rows)), 10, 1L,
-                      n_targets = fit$model$n_latents)
+      some <- engine$used_targets(engine$cut_targets(targets, refit_rows))
+      engine$climb_engine(plan_of(fit, refit_rows), fit$kernel_theta, some, 10,
+                          n_targets = fit$model$n_latents)
     },
     "E-step, 32 states" = function() {
       for (block in task$blocks) {
