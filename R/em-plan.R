@@ -98,7 +98,8 @@ resolve_selector <- function(selector, model) {
 
 # An approximate ranking misses a latent here and there, which costs more than screening does.
 default_screen <- function(selector, model) {
-  is_approximate <- is_by_sums(selector, model) || identical(selector$method, "divide")
+  is_approximate <- inherits(selector, "gps_selector_gp") && selector$method != "exact" &&
+    is.null(model$grid)
   if (is_approximate) gps_screen() else model$defaults$screen
 }
 

@@ -105,7 +105,7 @@ climb_engine <- function(engine, theta, targets, max_evals = 20L, gain = 1e-4, b
   }, start, limits)
   best <- split_inputs(result$par, n_hyper, unit)
   if (!is.null(unit)) engine$basis[c("z", "pivots")] <- list(best$inputs, NULL)
-  engine[c("theta", "products", "shared")] <- list(best$theta, NULL, NULL)
+  engine[c("theta", "shared")] <- list(best$theta, NULL)
   list(theta = best$theta, value = result$value, values = result$values,
        jitter = result$found$jitter, engine = engine, start_value = result$values[1],
        n_evals = length(result$values), moved = max(abs(best$theta - theta)))

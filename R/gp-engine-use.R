@@ -2,17 +2,20 @@
 # targets are n_targets x n_points.
 
 # A basis with the sums over the data that predictions need, so that none takes a pass over these;
-# or blocks. The exact engine keeps nothing, whatever the kernel.
+# blocks; nothing of the exact engine, whatever the kernel; else the engine as it was planned.
 engine_parts <- function(engine, theta, targets) {
-  if (engine$method == "divide") return(list(divide = engine[c("rows", "cross")]))
-  if (engine$method == "exact") return(NULL)
   engine$theta <- theta
-  list(basis = engine$basis, sums = basis_sums(engine, targets))
+  switch(engines[[engine$method]]$kind,
+    exact = NULL,
+    divide = list(divide = engine[c("rows", "cross")]),
+    basis = list(basis = engine$basis, sums = basis_sums(engine, targets)),
+    list(engine = replace(engine, "y", list(NULL)))
+  )
 }
 
 # The engine of a fit as it was planned; without its data where it is to predict from sums.
 fit_engine <- function(fit, n_threads, has_data = TRUE) {
-  engine <- new_engine(fit$method)
+  engine <- if (is.null(fit$engine)) new_engine(fit$method) else fit$engine
   y <- if (has_data || is.null(fit$sums)) t(fit$x)
   if (fit$method == "exact") return(engine_plan(engine, fit$kernel, fit$theta, y, n_threads))
   engine$basis <- fit$basis
@@ -42,7 +45,8 @@ is_engine_sound <- function(fit, points) {
   switch(kind,
     exact = TRUE,
     divide = is_divide_sound(fit$divide, nrow(fit$x), points),
-    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit)
+    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
+    inherits(fit$engine, paste0("gps_engine_", kind))
   )
 }
 

@@ -3,8 +3,8 @@
 # Beyond this many points it is refused before anything is allocated.
 max_dense_points <- 20000L
 
-# Inner products are kept from evaluation to evaluation up to this many points (200 MB): beyond,
-# making them anew is a small part of the work.
+# Inner products and memory are kept from evaluation to evaluation up to this many points (400 MB):
+# beyond, making them anew is a small part of the work.
 max_kept_products <- 5000L
 
 check_dense_size <- function(n_points) {
@@ -32,7 +32,7 @@ engine_plan.gps_engine_exact <- function(engine, kernel, theta, y, n_threads = 1
 #' @export
 engine_share.gps_engine_exact <- function(engine, goal) {
   if (ncol(engine$y) <= max_kept_products) {
-    engine$products <- .Call(C_gp_products, gp_kernel_code(engine$kernel), engine$theta, engine$y)
+    engine$shared <- .Call(C_gp_share, gp_kernel_code(engine$kernel), engine$theta, engine$y)
   }
   engine
 }
@@ -41,7 +41,7 @@ engine_share.gps_engine_exact <- function(engine, goal) {
 #' @export
 engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL,
                                              inputs = FALSE) {
-  found <- .Call(C_gp_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, engine$products,
+  found <- .Call(C_gp_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, engine$shared,
                  jitter, goal, least, engine$n_threads)
   names(found$gradient) <- names(theta)
   found

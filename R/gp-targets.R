@@ -39,6 +39,18 @@ cross_targets <- function(targets, features, scale = NULL) {
   tcrossprod(features, targets)
 }
 
+# Answers where few latents count for a point: `latent` and `affinity`, k x points; latent 0 is
+# none, and all others of a point are 0.
+new_candidates <- function(latent, affinity) {
+  structure(list(latent = latent, affinity = affinity), class = "gps_candidates")
+}
+
+# An answer as a ranking needs it, n_latents x points of a part of a block.
+rank_answer <- function(mean, n_latents) {
+  if (!inherits(mean, "gps_candidates")) return(mean)
+  dense_targets(list(selected = mean$latent, prob_on = mean$affinity), n_latents)
+}
+
 # Sums of targets in slots, n_latents x points, smoothed over the grid: of point n with the
 # coefficients scale[n] coef[, column[n]], in which the training point left_out[n] does not count.
 spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 1, left_out = 0L,

@@ -46,14 +46,14 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   trained <- if (is.null(selector$trained)) memory$trained else selector$trained
   if (!is.null(trained)) {
     newdata <- in_units(block_data(task$y, block), trained$units)
-    return(engine_predict(trained, newdata)$mean)
+    return(rank_answer(engine_predict(trained, newdata)$mean, task$model$n_latents))
   }
   if (is_by_sums(selector, task$model)) return(affinity_by_sums(memory, state$view, block))
   if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
   if (!is.null(memory$points)) points <- memory$points[points]
-  engine_loo(memory$prepared, memory$targets, points)$mean
+  rank_answer(engine_loo(memory$prepared, memory$targets, points)$mean, task$model$n_latents)
 }
 
 # Before the first E-step the expectations are what the initialisation labelled, else random
@@ -180,7 +180,7 @@ memory_r2 <- function(selector, task, memory, targets) {
 slots_r2 <- function(engine, targets, max_points = 128L) {
   points <- spaced_points(ncol(targets$selected), max_points)
   target <- dense_slots(cut_targets(targets, points), engine$n_threads)
-  loo <- engine_loo(engine, targets, points)$mean
+  loo <- rank_answer(engine_loo(engine, targets, points)$mean, targets$layout$n_latents)
   product <- sum(target * loo)
   if (product <= 0) return(0)
   product^2 / (sum(target^2) * sum(loo^2))

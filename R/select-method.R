@@ -87,7 +87,8 @@ engine_words <- function(selector) {
     exact = "exact", ichol = paste0("incomplete Cholesky of rank", size),
     inducing = sprintf("%s inducing inputs (%s)", size, toupper(selector$objective)),
     fourier = sprintf("%s random Fourier features", size),
-    divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else "")
+    divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else ""),
+    paste0(selector$method, size)
   )
   if (is.null(selector$rank)) words <- sub(" of( rank| points)", "", words)
   words <- trimws(words)

@@ -247,7 +247,8 @@ needs_whole.default <- function(selector) NULL
 
 #' @export
 needs_whole.gps_selector_gp <- function(selector) {
-  if (selector$method %in% c("exact", "divide")) {
+  row <- engines[[selector$method]]
+  if (!is.null(row) && !isTRUE(row$sums)) {
     sprintf("selector_gp() with `method` = \"%s\"", selector$method)
   }
 }

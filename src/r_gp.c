@@ -35,7 +35,9 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel) {
   return view_doubles(theta, (R_xlen_t)kernel->n_hyper, "theta");
 }
 
-gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
+/* The dense engine on y [n_dims x n_points], without its scratch. */
+static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter,
+                           SEXP n_threads) {
   const size_t n_dims = kernel->n_dims, n_points = (size_t)n_cols_of(y);
   double *shifted = alloc_doubles(n_dims, n_points);
   gp_dense gp = {.kernel = kernel,
@@ -46,12 +48,18 @@ gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SE
                  .shifted = shifted,
                  .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
                  .n_threads = view_int(n_threads, "n_threads"),
-                 .watch = begin_watch(),
-                 .scratch = alloc_doubles(gp_dense_scratch(n_dims, n_points), 1)};
+                 .watch = begin_watch()};
   if (n_points == 0) raise_error("argument", "There must be at least one data point.");
   if (gp.n_threads < 1) gp.n_threads = 1;
   kernel_find_centre(n_points, gp.x, &gp.centre);
   kernel_shift(&gp.centre, n_points, gp.x, shifted);
+  return gp;
+}
+
+static gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter,
+                          SEXP n_threads) {
+  gp_dense gp = view_dense(kernel, theta, y, jitter, n_threads);
+  gp.scratch = alloc_doubles(gp_dense_scratch(kernel->n_dims, gp.n_points), 1);
   return gp;
 }
 
@@ -74,35 +82,49 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   return k;
 }
 
-/* Inner products of all points, for many evaluations. */
-SEXP r_gp_products(SEXP code, SEXP theta, SEXP y) {
+/* What many evaluations of the same points share: list(products = inner products, scratch = memory
+ * that each of them writes to and nobody reads after it). Fresh memory for each would have to be
+ * fetched from the system. */
+SEXP r_gp_share(SEXP code, SEXP theta, SEXP y) {
+  static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const SEXP zero = PROTECT(Rf_ScalarReal(0.0)), one = PROTECT(Rf_ScalarInteger(1));
   const gp_dense gp = new_dense(&kernel, theta, y, zero, one);
-  const SEXP gram = PROTECT(Rf_allocMatrix(REALSXP, (int)gp.n_points, (int)gp.n_points));
-  gp_dense_gram(&gp, REAL(gram));
+  const size_t n = gp.n_points;
+  const SEXP result = PROTECT(new_named_list(2, names));
+  gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
+  hang_doubles(result, 1, (R_xlen_t)(n * n + gp_dense_scratch(kernel.n_dims, n)));
   UNPROTECT(3);
-  return gram;
+  return result;
 }
 
 /* list(value, gradient, jitter). Without `least` with as much jitter as it takes; with it no more
  * than is given, and no gradient where the value is below it. */
-SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP products, SEXP jitter, SEXP goal, SEXP least,
+SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP goal, SEXP least,
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
+  gp_dense gp = view_dense(&kernel, theta, y, jitter, n_threads);
   const R_xlen_t n = (R_xlen_t)gp.n_points;
   const gp_targets targets = view_goal(goal, gp.n_points);
   const int is_first = Rf_isNull(least);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
-  if (!Rf_isNull(products)) gp.gram = view_matrix(products, n, n, "products");
-  const gps_status status = gp_dense_evaluate(
-      &gp, is_first, &targets, is_first ? -HUGE_VAL : view_number(least, "least"),
-      alloc_doubles(gp.n_points, gp.n_points), alloc_doubles(targets.rank, gp.n_points), value,
-      gradient);
+  double *k;
+  if (Rf_isNull(shared)) {
+    k = alloc_doubles(gp.n_points, gp.n_points);
+    gp.scratch = alloc_doubles(gp_dense_scratch(kernel.n_dims, gp.n_points), 1);
+  } else {
+    gp.gram = view_matrix(list_need(shared, "products"), n, n, "products");
+    k = (double *)view_doubles(list_need(shared, "scratch"),
+                               n * n + (R_xlen_t)gp_dense_scratch(kernel.n_dims, gp.n_points),
+                               "scratch");
+    gp.scratch = k + n * n;
+  }
+  const gps_status status =
+      gp_dense_evaluate(&gp, is_first, &targets, is_first ? -HUGE_VAL : view_number(least, "least"),
+                        k, alloc_doubles(targets.rank, gp.n_points), value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = gp.jitter;
   UNPROTECT(1);

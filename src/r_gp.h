@@ -11,9 +11,6 @@ gps_kernel view_kernel(SEXP code, size_t n_dims);
 /* theta with the length the kernel needs. */
 const double *view_theta(SEXP theta, const gps_kernel *kernel);
 
-/* The dense engine on y [n_dims x n_points], with its scratch. `kernel` must outlive it. */
-gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads);
-
 /* list(root [any x n_points], n_targets). */
 gp_targets view_goal(SEXP goal, size_t n_points);
 
