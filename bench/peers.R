@@ -4,9 +4,8 @@
 # OPENBLAS_NUM_THREADS=1 Rscript bench/peers.R; `tools/setup.sh bench` installs the peers.
 
 source("bench/common.R")
-source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- names_of_engines(asNamespace("gpselect"))
+engine <- asNamespace("gpselect")
 options(matprod = "blas")
 
 # ---- mixture: N 1e5, D 10, C 20, full covariances, ten iterations from the same parameters
@@ -51,9 +50,13 @@ bench_regression <- function(data) {
   theta <- engine$gp_theta(kernel, t(data$x))
   y <- t(data$x)
   targets <- t(data$targets)
-  gradient <- median_time(function() engine$gp_evaluate(kernel, theta, y, targets, 0, 1L), runs = 5)
-  loo <- median_time(function() engine$gp_loo_moments(kernel, theta, y, targets, 0, 1L), runs = 5)
-  fit <- median_time(function() engine$gp_weights(kernel, theta, y, targets, 1L), runs = 5)
+  plan <- function() engine$engine_plan(engine$new_engine("exact"), kernel, theta, y)
+  prepare <- function() engine$engine_prepare(plan(), theta)
+  gradient <- median_time(function() {
+    engine$engine_evaluate(plan(), theta, engine$new_goal(targets))
+  }, runs = 5)
+  loo <- median_time(function() engine$engine_loo(prepare(), targets), runs = 5)
+  fit <- median_time(function() engine$engine_train(prepare(), targets), runs = 5)
   rbind(row("value and gradient of 10 marginal likelihoods", "gpselect", gradient),
         row("leave-one-out means of 10 outputs", "gpselect", loo),
         row("fit of 10 outputs, parameters fixed", "gpselect", fit))

@@ -5,9 +5,8 @@
 # ...) in front.
 
 source("bench/common.R")
-source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- names_of_engines(asNamespace("gpselect"))
+engine <- asNamespace("gpselect")
 options(matprod = "blas")
 rank <- 100L
 
@@ -20,37 +19,43 @@ bars_regression <- function() {
   targets <- t(pmin(pmax(bars$latents + 0.1 * matrix(stats::rnorm(2e4), 2000), 0), 1))
   kernel <- kernel_composition()
   rows <- seq(1, 2000, by = 4)
-  theta <- engine$gp_refit(kernel, engine$gp_theta(kernel, y), y[, rows], targets[, rows])$theta
-  list(y = y, targets = targets, kernel = kernel, theta = theta,
-       root = .Call(engine$C_gp_root, targets))
+  start <- engine$gp_theta(kernel, y)
+  some <- plan_exact(kernel, start, y[, rows])
+  theta <- engine$climb_engine(some, start, targets[, rows])$theta
+  list(y = y, targets = targets, kernel = kernel, theta = theta, goal = engine$new_goal(targets))
+}
+
+plan_exact <- function(kernel, theta, y) {
+  engine$engine_plan(engine$new_engine("exact"), kernel, theta, y)
 }
 
 # Value and gradient, the inverse, and the predictions that a selection ranks by.
 exact_step <- function(data) {
-  engine$gp_evaluate(data$kernel, data$theta, data$y, data$targets, 0, 1L)
-  prepared <- engine$gp_prepare(data$kernel, data$theta, data$y)
-  engine$gp_loo_means(prepared, data$targets, 1L)
+  plan <- plan_exact(data$kernel, data$theta, data$y)
+  engine$engine_evaluate(plan, data$theta, engine$new_goal(data$targets))
+  engine$engine_loo(engine$engine_prepare(plan, data$theta, many = TRUE), data$targets)$mean
 }
 
 # The same from basis functions that are there.
-basis_step <- function(data, basis) {
-  engine$basis_evaluate(basis, data$kernel, data$theta, data$y, data$root, nrow(data$targets))
-  found <- engine$basis_features(basis, data$kernel, data$theta, data$y)
-  prepared <- engine$basis_prepare(basis, data$kernel, data$theta, engine$feature_moments(found))
-  cross <- engine$basis_cross(found$features, found$scale, data$targets)
-  engine$basis_loo(prepared, cross, found$features, found$scale, found$residual, data$targets)
+basis_step <- function(data, plan) {
+  engine$engine_evaluate(plan, data$theta, data$goal)
+  view <- engine$engine_view(plan, data$y)
+  sums <- engine$engine_sums(plan, view, data$targets)
+  prepared <- engine$engine_prepare(plan, data$theta, sums = sums)
+  engine$view_means(prepared, sums$cross, view, data$targets)
 }
 
 time_steps <- function() {
   data <- bars_regression()
   choose <- function(method, objective = "vfe") {
-    engine$new_basis(method, data$kernel, data$theta, data$y, rank, objective)
+    engine$engine_plan(engine$new_engine(method, rank, objective), data$kernel, data$theta, data$y,
+                       tol = 1e-3)
   }
   exact <- median_time(function() exact_step(data), runs = 11L)
   setups <- list(ichol = choose("ichol"), VFE = choose("inducing"),
                  FITC = choose("inducing", "fitc"), Fourier = choose("fourier"))
-  steps <- t(vapply(setups, function(basis) {
-    median_time(function() basis_step(data, basis), runs = 11L, times = 20L)
+  steps <- t(vapply(setups, function(plan) {
+    median_time(function() basis_step(data, plan), runs = 11L, times = 20L)
   }, c(0, 0)))
   pivots <- median_time(function() choose("ichol"), times = 10L)
   jobs <- c("exact, all rows", sprintf("%s, rank %d", names(setups), rank),

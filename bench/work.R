@@ -1,54 +1,42 @@
 # What the benches of the package's inner parts time. It serves 0.1.0 and all later versions, so
-# that two of them can be compared: what was called otherwise has its old name here.
+# that two of them can be compared: an older one has what it lacks from old_verbs().
 
 # `engine`: the namespace of the version that is measured, with what benches call.
 engine_of <- function(lib = Sys.getenv("GPS_LIB")) {
   library(gpselect, lib.loc = if (nzchar(lib)) lib)
-  names_of_engines(asNamespace("gpselect"))
+  ns <- as.list(asNamespace("gpselect"), all.names = TRUE)
+  old <- old_verbs(ns)
+  list2env(c(ns, old[setdiff(names(old), names(ns))]))
 }
 
-# What regressions were called before 0.4.0, for versions in which they are verbs of an engine.
-names_of_engines <- function(ns) {
-  if (exists("gp_refit", ns, inherits = FALSE)) return(ns)
-  planned <- function(kernel, theta, y, n_threads = 1L) {
-    ns$engine_plan(ns$new_engine("exact"), kernel, theta, y, n_threads)
-  }
-  by_basis <- function(basis, kernel, theta, y = NULL) {
-    engine <- ns$new_engine("inducing")
-    engine$basis <- basis
-    ns$hold_data(engine, kernel, theta, y, 1L)
-  }
-  prepare <- function(..., many) ns$engine_prepare(planned(...), list(...)[[2]], many = many)
-  old <- list(
-    gp_evaluate = function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
-      ns$engine_evaluate(planned(kernel, theta, y, n_threads), theta, ns$new_goal(targets))
+# The present verbs for versions before 0.4.0, by what did the same there.
+old_verbs <- function(ns) {
+  list(
+    select_latents = ns$select_block,
+    mstep_model = ns$gps_mstep,
+    new_engine = function(method) NULL,
+    engine_plan = function(plan, kernel, theta, y, n_threads = 1L) {
+      list(kernel = kernel, theta = theta, y = y, n_threads = n_threads)
     },
-    gp_prepare = function(...) prepare(..., many = TRUE),
-    gp_loo_means = function(prepared, targets, ...) ns$engine_loo(prepared, targets)$mean,
-    gp_loo_moments = function(kernel, theta, y, targets, jitter = 0, n_threads = 1L) {
-      ns$engine_loo(prepare(kernel, theta, y, n_threads, many = FALSE), targets)
+    new_goal = identity,
+    engine_evaluate = function(plan, theta, goal) {
+      ns$gp_evaluate(plan$kernel, theta, plan$y, goal, 0, plan$n_threads)
     },
-    gp_weights = function(kernel, theta, y, targets, n_threads = 1L) {
-      ns$engine_train(prepare(kernel, theta, y, n_threads, many = FALSE), targets)
+    engine_prepare = function(plan, theta, many = FALSE) {
+      plan$theta <- theta
+      if (many) plan$prepared <- ns$gp_prepare(plan$kernel, theta, plan$y, plan$n_threads)
+      plan
     },
-    gp_refit = function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, ...) {
-      ns$climb_engine(planned(kernel, theta, y, n_threads), theta, targets, max_evals, ...)
+    engine_loo = function(plan, targets) {
+      if (!is.null(plan$prepared)) {
+        return(list(mean = ns$gp_loo_means(plan$prepared, targets, plan$n_threads)))
+      }
+      ns$gp_loo_moments(plan$kernel, plan$theta, plan$y, targets, 0, plan$n_threads)
     },
-    basis_evaluate = function(basis, kernel, theta, y, root, n_targets) {
-      ns$engine_evaluate(by_basis(basis, kernel, theta, y), theta,
-                         list(root = root, n_targets = n_targets))
-    },
-    feature_moments = function(view) ns$engine_sums(ns$new_engine("ichol"), view),
-    basis_prepare = function(basis, kernel, theta, sums) {
-      ns$engine_prepare(by_basis(basis, kernel, theta), theta, sums = sums)
-    },
-    basis_cross = function(features, scale, targets) ns$cross_targets(targets, features, scale),
-    basis_loo = function(prepared, cross, features, scale, residual, targets) {
-      view <- list(features = features, scale = scale, residual = residual)
-      list(mean = ns$view_means(prepared, cross, view, targets))
+    climb_engine = function(plan, theta, targets, max_evals, ...) {
+      ns$gp_refit(plan$kernel, theta, plan$y, targets, max_evals, plan$n_threads, ...)
     }
   )
-  list2env(c(old, as.list(ns, all.names = TRUE)))
 }
 
 # A fit in the middle of its work: task, state after two iterations, and the inputs of its first
@@ -76,12 +64,11 @@ stage_codes <- function(engine, work) {
                      task$n_threads, "stats", chain = work$chain)
   }
   stats <- estep()$stats
-  mstep <- if (is.null(engine$mstep_model)) engine$gps_mstep else engine$mstep_model
   list(
     prepare = function() engine$block_inputs(task$model, work$state$params, task$y, work$block),
     select = function() engine$select_latents(task, work$state, work$block, work$inputs),
     estep = estep,
-    mstep = function() mstep(task$model, work$state$params, stats),
+    mstep = function() engine$mstep_model(task$model, work$state$params, stats),
     "whole iteration" = function() engine$em_step(task, work$state)
   )
 }
@@ -142,9 +129,13 @@ gp_codes <- function(engine, data, n_threads = 1L) {
   theta <- engine$gp_theta(kernel, data$y)
   linear <- kernel_linear() + kernel_bias() + kernel_white()
   linear_theta <- engine$gp_theta(linear, data$y)
-  prepared <- engine$gp_prepare(kernel, theta, data$y, n_threads)
+  plan <- function(y = data$y) {
+    engine$engine_plan(engine$new_engine("exact"), kernel, theta, y, n_threads)
+  }
+  invert <- function() engine$engine_prepare(plan(), theta, many = TRUE)
+  prepared <- invert()
   refit <- function(y, targets, n_evaluations, ...) {
-    engine$gp_refit(kernel, theta, y, targets, n_evaluations, n_threads, ...)
+    engine$climb_engine(plan(y), theta, targets, n_evaluations, ...)
   }
   # A step is accepted where the value improves; some take more than one evaluation.
   n_steps <- cumsum(c(FALSE, diff(cummax(refit(data$y, data$targets, 30L, gain = 0)$values)) > 0))
@@ -152,13 +143,11 @@ gp_codes <- function(engine, data, n_threads = 1L) {
   n <- ncol(data$y)
   list(
     "log marginal likelihood and gradient" =
-      function() engine$gp_evaluate(kernel, theta, data$y, data$targets, 0, n_threads),
+      function() engine$engine_evaluate(plan(), theta, engine$new_goal(data$targets)),
     "leave-one-out, from the data" =
-      function() engine$gp_loo_moments(kernel, theta, data$y, data$targets, 0, n_threads),
-    "inverse for many leave-one-outs" =
-      function() engine$gp_prepare(kernel, theta, data$y, n_threads),
-    "leave-one-out, inverse at hand" =
-      function() engine$gp_loo_means(prepared, data$targets, n_threads),
+      function() engine$engine_loo(engine$engine_prepare(plan(), theta), data$targets),
+    "inverse for many leave-one-outs" = invert,
+    "leave-one-out, inverse at hand" = function() engine$engine_loo(prepared, data$targets)$mean,
     "ten optimiser steps" = structure(
       function() refit(data$y, data$targets, ten_steps, gain = 0), evaluations = ten_steps
     ),
@@ -166,7 +155,9 @@ gp_codes <- function(engine, data, n_threads = 1L) {
       rows <- seq(1, n, length.out = min(n, 500))
       refit(data$y[, rows], data$targets[, rows], 20L)
     },
-    "linear kernel: leave-one-out" =
-      function() engine$gp_loo_moments(linear, linear_theta, data$y, data$targets)
+    "linear kernel: leave-one-out" = function() {
+      line <- engine$engine_plan(engine$new_engine("exact"), linear, linear_theta, data$y)
+      engine$engine_loo(engine$engine_prepare(line, linear_theta), data$targets)
+    }
   )
 }

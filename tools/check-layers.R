@@ -283,6 +283,41 @@ check_r_circles <- function(tree) {
   }, "")
 }
 
+# R code of a vignette, at its lines.
+chunks_only <- function(text) {
+  lines <- split_lines(text)
+  is_fence <- startsWith(lines, "```")
+  fence <- cumsum(is_fence)
+  is_code <- c(FALSE, startsWith(lines[is_fence], "```{r"))[fence + 1]
+  paste(ifelse(is_code & !is_fence, lines, ""), collapse = "\n")
+}
+
+# Names that R code asks of the namespace, engine$name or gpselect:::name, with their lines.
+names_asked <- function(tokens) {
+  tokens <- tokens[tokens$terminal & tokens$token != "COMMENT", ]
+  before <- c("", "", tokens$text)[seq_len(nrow(tokens))]
+  sign <- c("", tokens$text)[seq_len(nrow(tokens))]
+  further <- c("", "", "", tokens$text)[seq_len(nrow(tokens))]
+  is_asked <- before == "engine" & sign == "$" & !further %in% c("$", "@") |
+    before == "gpselect" & sign == ":::"
+  data.frame(name = tokens$text[is_asked], line = tokens$line1[is_asked])
+}
+
+check_r_asked <- function(tree) {
+  files <- tree$package_r[!vapply(tree$tokens[tree$package_r], is.null, NA)]
+  defined <- unlist(lapply(tree$text[files], function(text) r_assigned(text)$name))
+  vignettes <- grep("^vignettes/", tree$prose, value = TRUE)
+  scripts <- c(tree$tokens[grepl("^(bench|tools|data-raw)/", names(tree$tokens))],
+               lapply(tree$text[vignettes], function(text) r_tokens(chunks_only(text))))
+  scripts <- scripts[vapply(scripts, NROW, 0L) > 0]
+  unlist(lapply(names(scripts), function(file) {
+    asked <- names_asked(scripts[[file]])
+    asked <- asked[!asked$name %in% defined, ]
+    sprintf("%s:%d: asks the package for %s, which no file of R/ defines", file, asked$line,
+            asked$name)
+  }))
+}
+
 rules <- list(
   "include-order" = check_includes, "known-layer" = check_known, "r-headers" = check_r_headers,
   "blas-place" = check_blas, "forbidden-calls" = check_forbidden, "no-state" = check_state,
@@ -292,7 +327,8 @@ rules <- list(
   "function-length" = check_function_length, "unfinished" = check_unfinished,
   "r-readable" = check_r_readable, "r-twice" = check_r_twice, "r-library" = check_r_library,
   "r-true" = check_r_true, "r-browser" = check_r_browser, "r-family" = check_r_family,
-  "r-order" = check_r_order, "r-circles" = check_r_circles
+  "r-order" = check_r_order, "r-circles" = check_r_circles,
+  "r-asked" = check_r_asked
 )
 
 # Takes out what the exceptions allow; an exception that allows nothing is itself a fault.

@@ -48,6 +48,8 @@ sound <- list(
     "dear <- function(x) {\n  model_toy <- x\n  model_toy > toy_cost(x)\n}\n"
   ),
   "tests/testthat/test-model-toy.R" = "library(testthat)\n",
+  "bench/toy.R" = "# engine$gone\nengine$dear(x$engine$gone, \"engine$gone\")\n",
+  "vignettes/toy.Rmd" = "engine$gone\n```{r}\ngpselect:::dear\n```\n```\na b\n```\n",
   "README.md" = "# A package\n"
 )
 
@@ -101,6 +103,9 @@ faults <- list(
   fault("r-order", "R/base-low.R", 2, "f <- function(x) {\n  model_toy(x)\n}\n"),
   fault("r-order", "R/base-low.R", 1, "f <- function(x) lapply(x, model_toy)\n"),
   fault("r-order", "R/base-low.R", 2, "\nlow <- list(model_toy)\n"),
+  fault("r-asked", "bench/toy.R", 2, "1\nx <- engine$gone(1)\n"),
+  fault("r-asked", "tools/toy.R", 1, "f <- function(x) gpselect:::gone\n"),
+  fault("r-asked", "vignettes/toy.Rmd", 3, "engine$gone\n```{r}\ngpselect:::gone()\n```\n"),
   fault("r-circles", "R/model-help.R", 3, "\nhelp_toy <- function(x) {\n  x + model_toy(x)\n}\n")
 )
 

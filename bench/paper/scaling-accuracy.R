@@ -28,22 +28,24 @@ ranking_kernels <- function(bars, targets) {
 
 ranking_ranks <- c(25L, 50L, 100L, 200L, 400L)
 
-# Leave-one-out means H x N from `rank` basis functions. `counts`: whether what the basis leaves
-# counts as noise, as it does in a selection.
+# Leave-one-out means H x N of a planned basis. `counts`: whether what the basis leaves counts as
+# noise, as it does in a selection.
+loo_of_basis <- function(plan, targets, counts = TRUE) {
+  view <- engine$engine_view(plan, plan$y)
+  sums <- engine$engine_sums(plan, view, targets)
+  if (counts) plan$basis <- engine$count_residual(plan$basis, sums)
+  prepared <- engine$engine_prepare(plan, plan$theta, sums = sums)
+  engine$view_means(prepared, sums$cross, view, targets)
+}
+
 basis_ranks <- function(method, objective = "vfe", counts = TRUE) {
   function(kernel, theta, y, targets, rank) {
     # Fourier features come in pairs.
     if (method == "fourier") rank <- rank - rank %% 2L
-    basis <- engine$new_basis(method, kernel, theta, y, rank, objective,
-                              tol = engine$selection_tol)
-    features <- engine$basis_features(basis, kernel, theta, y)
-    moments <- engine$feature_moments(features)
-    basis$extra <- 0
-    if (counts) basis <- engine$count_residual(basis, moments)
-    prepared <- engine$basis_prepare(basis, kernel, theta, moments)
-    cross <- engine$basis_cross(features$features, features$scale, targets)
-    engine$basis_loo(prepared, cross, features$features, features$scale, features$residual,
-                     targets)$mean
+    plan <- engine$engine_plan(engine$new_engine(method, rank, objective), kernel, theta, y,
+                               tol = engine$selection_tol)
+    plan$basis$extra <- 0
+    loo_of_basis(plan, targets, counts)
   }
 }
 
@@ -58,17 +60,10 @@ divide_ranks <- function(cross) {
 # pivots among these.
 learned_ranks <- function(kernel, theta, y, targets, rank) {
   rows <- seq(1, ncol(y), length.out = 1000)
-  basis <- engine$new_basis("inducing", kernel, theta, y[, rows], rank, "vfe")
-  inducing <- engine$new_engine("inducing", learn_inputs = TRUE)
-  inducing$basis <- basis
-  inducing <- engine$hold_data(inducing, kernel, theta, y[, rows], 1L)
+  inducing <- engine$new_engine("inducing", rank, learn_inputs = TRUE)
+  inducing <- engine$engine_plan(inducing, kernel, theta, y[, rows], tol = 1e-3)
   found <- engine$climb_engine(inducing, theta, targets[, rows], 50L)
-  features <- engine$basis_features(found$engine$basis, kernel, found$theta, y)
-  moments <- engine$feature_moments(features)
-  basis <- engine$count_residual(found$engine$basis, moments)
-  cross <- engine$basis_cross(features$features, NULL, targets)
-  engine$basis_loo(engine$basis_prepare(basis, kernel, found$theta, moments), cross,
-                   features$features, NULL, features$residual, targets)$mean
+  loo_of_basis(engine$hold_data(found$engine, kernel, found$theta, y, 1L), targets)
 }
 
 ranking_engines <- list(
@@ -95,7 +90,8 @@ rank_seed <- function(seed) {
   rows <- lapply(names(kernels), function(name) {
     kernel <- kernels[[name]]
     theta <- engine$gp_theta(kernel, y)
-    exact <- engine$gp_loo_moments(kernel, theta, y, t(targets))$mean
+    plan <- engine$engine_plan(engine$new_engine("exact"), kernel, theta, y)
+    exact <- engine$engine_loo(engine$engine_prepare(plan, theta), t(targets))$mean
     row <- function(engine, rank, ranked) {
       data.frame(kernel = name, engine = engine, rank = rank, seed = seed,
                  rms = sqrt(mean((ranked - exact)^2)), top5 = share_on_top(ranked, bars$latents))

@@ -24,9 +24,8 @@
 # for themselves.
 
 source("bench/common.R")
-source("bench/work.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
-engine <- names_of_engines(asNamespace("gpselect"))
+engine <- asNamespace("gpselect")
 options(width = 200)
 source("bench/paper/scaling-accuracy.R")
 source("bench/paper/scaling-cost.R")
