@@ -45,7 +45,7 @@ swing_nats <- 0.02
 # Whether an iteration changes the parameters so little that not each needs new slots.
 has_slowed <- function(task, state) {
   last <- utils::tail(state$bounds, 2)
-  limit <- if (is.null(task$model$grid)) {
+  limit <- if (!is_placed(task$model)) {
     slow_rise * n_points(task$y)
   } else {
     slow_image_rise * n_numbers(task)

@@ -9,12 +9,6 @@ slot_targets <- function(state, model, smooth = 0) {
                  layout = spread_layout(model, smooth)), class = "gps_slots")
 }
 
-# How latents are laid out for spread_targets(): on the model's grid, or on none.
-spread_layout <- function(model, smooth = 0) {
-  grid <- if (is.null(model$grid)) c(0L, 0L) else as.integer(model$grid)
-  list(n_latents = model$n_latents, grid = grid, smooth = as.double(smooth))
-}
-
 # Targets of some points.
 cut_targets <- function(targets, points) {
   if (!inherits(targets, "gps_slots")) return(columns_of(targets, points))

@@ -93,3 +93,9 @@ screen_defaults <- function(model, n_selected, most_draws) {
        guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 4L * n_selected,
        conditional = c(0L, 3L * n_selected), sweeps = 0L, inserts = 0L)
 }
+
+# How latents are laid out for spread_targets(): on the model's grid, or on none.
+spread_layout <- function(model, smooth = 0) {
+  grid <- if (!is_placed(model)) c(0L, 0L) else as.integer(model$grid)
+  list(n_latents = model$n_latents, grid = grid, smooth = as.double(smooth))
+}

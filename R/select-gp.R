@@ -15,7 +15,7 @@ max_kept_affinities <- 2^23
 # Whether a task's targets are regressed in slots. Features need no kernel matrix, and so stay dense
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
-  if (!is.null(task$model$grid)) return(TRUE)
+  if (is_placed(task$model)) return(TRUE)
   if (selector$method == "divide") return(FALSE)
   n_points <- n_points(task$y)
   as.double(task$model$n_latents) * n_points > max_kept_affinities &&
@@ -25,11 +25,11 @@ has_sparse_targets <- function(selector, task) {
 # Pixels over which predictions are smoothed: the selector's, else the model's default.
 smooth_of <- function(selector, model) {
   smooth <- if (is.null(selector$smooth)) model$defaults$smooth else selector$smooth
-  if (is.null(smooth) || is.null(model$grid)) 0 else smooth
+  if (is.null(smooth) || !is_placed(model)) 0 else smooth
 }
 
 check_smooth <- function(selector, model) {
-  if (isTRUE(selector$smooth > 0) && is.null(model$grid)) {
+  if (isTRUE(selector$smooth > 0) && !is_placed(model)) {
     gps_abort(sprintf(
       paste("`smooth` = %g needs latents on a grid; those of the model %s have no neighbours:",
             "leave it NULL."),
@@ -215,7 +215,7 @@ start_theta <- function(selector, model, y, units = NULL) {
   y <- in_units(y, units)
   theta <- gp_theta(kernel_in_units(selector$kernel, units), y)
   square <- mean(colSums(y^2))
-  if (is.null(model$grid) || !(square > 0)) return(theta)
+  if (!is_placed(model) || !(square > 0)) return(theta)
   is_linear <- startsWith(names(theta), kernel_types$linear$variance)
   theta[is_linear] <- theta[is_linear] - log(square)
   theta

@@ -6,7 +6,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   n_points <- n_points(y)
   if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
   if (!inherits(selector, "gps_selector_gp")) return(selector)
-  if (is_batched && !is.null(model$grid)) refuse_grid_batches(model)
+  if (is_batched && is_placed(model)) refuse_grid_batches(model)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
     selector$method <- if (is_batched || !is_small_source(y)) {
@@ -22,7 +22,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   if (is_batched && !is_by_sums(selector, model)) {
     refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
   }
-  if (!is.null(model$grid)) check_grid_method(selector)
+  if (is_placed(model)) check_grid_method(selector)
   selector
 }
 
@@ -36,7 +36,7 @@ selector_engine <- function(selector) {
 # and the engine needs no more.
 is_by_sums <- function(selector, model) {
   inherits(selector, "gps_selector_gp") && isTRUE(engines[[selector$method]]$sums) &&
-    is.null(model$grid)
+    !is_placed(model)
 }
 
 # Numbers that the block inverses of all points, and the affinities, may take (1 GB each).

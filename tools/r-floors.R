@@ -4,7 +4,7 @@
 # From top to bottom: a family calls itself and those below it. Where this order holds, families are
 # in no circle.
 r_families <- c("gpselect", "image", "plot", "judge", "sim", "fit", "em", "select", "model",
-                "placed", "gp", "kernel", "data", "base")
+                "gp", "kernel", "placed", "data", "base")
 
 r_family <- function(file) sub("-.*$", "", sub("\\.R$", "", basename(file)))
 
