@@ -133,3 +133,9 @@ listed <- function(label, noun) {
 }
 
 plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
+
+# Whether a user's function takes one more argument, by its name or its place.
+takes_own <- function(f, name, place) {
+  names <- names(formals(f))
+  length(names) >= place || name %in% names
+}

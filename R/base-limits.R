@@ -131,3 +131,13 @@ resolve_threads <- function(n_threads) {
   if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
   min(check_count(n_threads, "n_threads"), max(available, 1L))
 }
+
+# The value of a user's function, or an error that says which of them failed.
+name_failure <- function(name, code) {
+  tryCatch(code, error = function(condition) {
+    has_class <- inherits(condition, "gps_error") || is_memory_error(condition)
+    if (has_class || is_time_limit(condition)) stop(condition)
+    gps_abort(sprintf("`%s` failed: %s", name, conditionMessage(condition)), "model",
+              parent = condition)
+  })
+}

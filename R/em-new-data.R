@@ -26,7 +26,8 @@ wide_for_slot <- 30L
 screen_new <- function(task, given) {
   selector <- task$selector
   screens <- inherits(selector, c("gps_selector_gp", "gps_selector_handcrafted"))
-  if (screens && is.null(given$screen) && is.null(selector$screen) && !task$is_before_rounds) {
+  is_open <- is.null(given$screen) && is.null(selector$screen) && can_screen(task$model)
+  if (screens && is_open && !task$is_before_rounds) {
     selector$screen <- gps_screen()
   }
   selector

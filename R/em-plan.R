@@ -6,7 +6,10 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   model <- nominal_model(model, y)
   control <- resolve_control(control, model)
   is_batched <- !is.null(control$batch_size)
-  if (is_batched) step_size(control$step, 1)
+  if (is_batched) {
+    check_batches(model)
+    step_size(control$step, 1)
+  }
   check_full(selector, model)
   selector <- resolve_engine(selector, model, y, is_batched)
   selector <- resolve_selector(selector, model)
@@ -21,11 +24,17 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
        method = method)
 }
 
+# Running averages are of statistics, which a model of R functions has none of.
+check_batches <- function(model) {
+  if (!inherits(model, "gps_custom_model")) return(invisible(model))
+  gps_abort("`batch_size` is not for models of R functions: leave it NULL.")
+}
+
 # The model with its sizes, which the data's number of dimensions says; what it takes from the
 # numbers themselves is that of data of mean 0 and variance 1. Models from elsewhere may look at
 # them.
 nominal_model <- function(model, y) {
-  if (!identical(model$native$package, "gpselect")) return(bind_data(model, y))
+  if (!is_built_in(model)) return(bind_data(model, y))
   gps_bind(model, structure(
     list(n_points = n_points(y), n_dims = n_dims(y), centre = numeric(n_dims(y)),
          variances = rep(1, n_dims(y)), variance = 1, squares = rep(1, n_dims(y)), square = 1,
@@ -89,7 +98,7 @@ refuse_monotone <- function() {
 # A selector with the model's defaults for what was left NULL.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
-  check_moves(selector$screen, model)
+  check_screened(selector$screen, model)
   if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
@@ -98,6 +107,7 @@ resolve_selector <- function(selector, model) {
 
 # An approximate ranking misses a latent here and there, which costs more than screening does.
 default_screen <- function(selector, model) {
+  if (!can_screen(model)) return(NULL)
   is_approximate <- inherits(selector, "gps_selector_gp") && selector$method != "exact" &&
     is.null(model$grid)
   if (is_approximate) gps_screen() else model$defaults$screen

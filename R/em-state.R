@@ -21,6 +21,7 @@ make_task <- function(parts) {
     method = NULL,           # "exact" or "gibbs"
     states = NULL,           # the template, see enumerate_states()
     sweeps = NULL,           # c(burn-in, draws)
+    is_new = FALSE,                      # of a prediction: of data that the fit has not seen
     is_before_rounds = FALSE,            # of a fit of before 0.3.0: select for new data as it did
 
     # The course of the fit: read by em-run.R, em-anneal.R and em-starts.R.

@@ -75,10 +75,13 @@ check_fit_counts <- function(parts) {
 # The model of a fit as this version makes it: no larger than its parameters say.
 check_fit_model <- function(parts) {
   model <- parts$model
-  need_fit(inherits(model, "gps_model") && is.list(model) && !is.null(model_maker(model)),
+  is_outside <- inherits(model, c("gps_native_model", "gps_custom_model")) &&
+    is.null(model_maker(model))
+  need_fit(inherits(model, "gps_model") && is.list(model) &&
+             (is_outside || !is.null(model_maker(model))),
            sprintf("its model is of the unknown class %s", dQuote(class(model)[1], FALSE)))
   has_sizes <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(parts$params)
-  need_fit(has_sizes && is_model_small(unclass(model), parts$params),
+  need_fit(has_sizes && (is_outside || is_model_small(unclass(model), parts$params)),
            "its model has no valid sizes and settings")
   check_fit_part(check_bound_model, model, "model")
 }
@@ -86,6 +89,8 @@ check_fit_model <- function(parts) {
 # What `check` makes of a part of a fit, or an error that says that the part was changed.
 check_fit_part <- function(check, part, name) {
   tryCatch(check(part, name), gps_error = function(condition) {
+    # Of a model from elsewhere, whose package may be missing.
+    if (inherits(condition, "gps_error_model")) stop(condition)
     abort_fit(sprintf("its %s was changed: %s", name,
                       sub("[.] Was it edited.*$", "", conditionMessage(condition))),
               parent = condition)

@@ -127,11 +127,11 @@ check_type <- function(type, fit) {
   if (identical(type, prediction_types)) return(type[1])
   scene <- names(scene_predictors)
   if (is_one_of(type, scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
-  if (identical(type, "class") && !is_mixture(fit)) {
+  if (identical(type, "class") && !is_one_hot(fit)) {
     gps_abort(paste("`type` = \"class\" is for mixtures, in which one cluster is on: \"state\"",
                     "says which latents are."))
   }
-  others <- c(if (!is_placed(fit$model)) scene, if (!is_mixture(fit)) "class")
+  others <- c(if (!is_placed(fit$model)) scene, if (!is_one_hot(fit)) "class")
   check_choice(type, "type", setdiff(prediction_types, others))
 }
 
@@ -192,13 +192,6 @@ infer_block <- function(task, state, block, want) {
   c(list(selected = selected), result)
 }
 
-# Which slots are on in each state: n_slots x n_states of 0 and 1.
-slots_on <- function(states) {
-  on <- matrix(0L, states$n_slots, states$n_states)
-  on[cbind(states$active[states$active > 0], col(states$active)[states$active > 0])] <- 1L
-  on
-}
-
 # n x H of 0 and 1: the most probable state of each point, the first of the template where several
 # are; or the most frequent draw.
 best_states <- function(result, task) {
@@ -244,7 +237,8 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   task <- make_task(list(
     y = y, model = fit$model,
     selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
-    is_before_rounds = isTRUE(fit$ranks_once), n_selected = as.integer(fit$n_selected),
+    is_before_rounds = isTRUE(fit$ranks_once), is_new = is_new,
+    n_selected = as.integer(fit$n_selected),
     max_active = fit$max_active, control = fit$control, seed = fit$seed, method = fit$method,
     sweeps = prediction_sweeps(fit$control$sweeps),
     states = build_states(fit$model, fit$n_selected, fit$max_active, fit$method),
@@ -348,6 +342,8 @@ likeliest_latent <- function(selected, prob_on) {
   slot <- max.col(t(prob_on), ties.method = "first")
   selected[cbind(slot, seq_along(slot))]
 }
+
+is_one_hot <- function(fit) fit$model$rule$min_active == 1
 
 is_mixture <- function(fit) {
   all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1

@@ -270,3 +270,22 @@ last_floors <- function(fit) {
   c(events[sub(" [0-9]+$", "", events) %in% fit$model$events],
     if (jitter > 0) paste("jitter", plain_number(jitter, 2)))
 }
+
+# Warns of a bound that fell where nothing but the M-step can have done that: selections that are
+# all latents, or that are kept where they are better.
+warn_falls <- function(fit) {
+  if (is_built_in(fit$model) || fit$method != "exact" || !is.null(fit$control$batch_size)) {
+    return(invisible())
+  }
+  trace <- fit$trace[fit$trace$start == 0 & fit$trace$temperature == 1, ]
+  is_whole <- fit$n_selected == fit$model$n_latents || fit$control$monotone
+  is_kept <- is_whole | trace$explore == 0 & fit$selector$explore > 0
+  fall <- -diff(trace$bound)
+  fell <- which(fall > 1e-8 * (1 + abs(trace$bound[-1])) & is_kept[-1] & is_kept[-nrow(trace)])
+  if (length(fell) == 0) return(invisible())
+  gps_warn(sprintf(paste(
+    "The bound fell by %s from iteration %d to %d, %s in all: the M-step of the model %s does not",
+    "maximise the expected log joint."
+  ), plain_number(fall[fell[1]], 3), trace$iteration[fell[1]], trace$iteration[fell[1] + 1],
+  plural(length(fell), "time"), dQuote(fit$model$name, FALSE)), class = "mstep")
+}

@@ -72,15 +72,17 @@ most_compared <- 2000L
 # Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
 # looked for.
 find_duplicates <- function(params, model = NULL) {
-  n_components <- max(ncol(params$W), ncol(params$mu), model$n_components)
+  n_components <- max(0L, ncol(params$W), ncol(params$mu), model$n_components)
   overlap <- if (n_components > most_compared) {
     matrix(0)
   } else if (is_placed(model)) {
     picture_overlap(params, model)
-  } else if (!is.null(params$W)) {
+  } else if (is.matrix(params$W)) {
     abs(crossprod(unit_columns(params$W)))
   } else if (!is.null(params$mu) && !is.null(params$sigma)) {
     cluster_overlap(params)
+  } else {
+    matrix(0)
   }
   pairs <- which(overlap >= duplicate_level & upper.tri(overlap), arr.ind = TRUE)
   matrix(as.integer(pairs), ncol = 2)

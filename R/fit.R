@@ -119,6 +119,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     say_of_fit(fit, is_late = is_cut(late), {
       warn_degenerate(fit, is_said = is_constant(task))
       doubt_fit(fit$model, fit$params, facts)
+      warn_falls(fit)
     })
   })
   fit

@@ -7,7 +7,7 @@ check_model <- function(model, arg = "model") {
   if (identical(model, sound$model)) return(model)
   maker <- model_maker(model)
   parts <- named_parts(model, arg, if (is.null(maker)) "model_*" else maker)
-  if (is.null(maker)) return(check_foreign(model, arg))
+  if (is.null(maker)) return(check_outside(model, arg))
   made <- make_model(model, parts, arg, maker)
   part <- altered_part(parts, made, is_derived = class(model)[1] != class(made[[1]])[1])
   if (is.null(part) && has_own_class(model, made[[1]])) {
@@ -68,14 +68,24 @@ has_own_class <- function(model, made) {
   identical(utils::tail(class(model), length(class(made))), class(made))
 }
 
-# A model of another package has numerics of its own.
-check_foreign <- function(model, arg) {
-  native <- model$native
-  is_elsewhere <- is.null(native) || is.list(native) && is.character(native$package) &&
-    length(native$package) == 1 && !identical(native$package, "gpselect")
-  if (is_elsewhere) return(model)
-  abort_altered(arg, "model_*", sprintf("it is of the unknown class %s",
-                                        dQuote(class(model)[1], FALSE)))
+# A model from elsewhere whose parts may have been changed, with all that follows from what it
+# declares computed anew; or an error.
+rebind_model <- function(model) UseMethod("rebind_model")
+
+# A model from elsewhere, with all that follows from what it declares made anew.
+check_outside <- function(model, arg) {
+  is_custom <- inherits(model, "gps_custom_model")
+  is_native <- inherits(model, "gps_native_model") && is_native(model$native) &&
+    !is_built_in(model)
+  if (!is_custom && !is_native) {
+    abort_altered(arg, "model_*", sprintf("it is of the unknown class %s",
+                                          dQuote(class(model)[1], FALSE)))
+  }
+  fault <- find_fault(model)
+  if (!is.null(fault)) abort_altered(arg, "new_gps_model", fault)
+  model <- rebind_model(model)
+  sound$model <- model
+  model
 }
 
 # What the constructor of a model is called with to make it anew.
@@ -103,9 +113,6 @@ make_model <- function(model, parts, arg, maker) {
     }))
   }, list(), arg, maker)
 }
-
-# A gigabyte of column means: no data have more.
-most_dims <- 2^27
 
 # Moments of data that have one value everywhere.
 constant_moments <- function(n_points, n_dims, value) {

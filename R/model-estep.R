@@ -157,7 +157,7 @@ join_parts <- function(parts) {
     joined <- parts[[1]]
   } else {
     joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
-                   stats = fold_parts(lapply(parts, `[[`, "stats")))
+                   stats = fold_stats(lapply(parts, `[[`, "stats")))
     joined$variance <- unlist(lapply(parts, `[[`, "variance"))
     sums <- lapply(parts, `[[`, "sums")
     if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
@@ -173,6 +173,11 @@ join_parts <- function(parts) {
   joined$bound <- sum(joined$log_evidence)
   joined$bound_error <- sqrt(sum(joined$variance))
   joined
+}
+
+# Statistics of blocks together: sums, or the posteriors of all their points.
+fold_stats <- function(parts) {
+  if (inherits(parts[[1]], "gps_posterior")) join_posteriors(parts) else fold_parts(parts)
 }
 
 # The larger of what a point has of data and of affinities.

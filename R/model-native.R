@@ -1,22 +1,152 @@
 # Models whose numerics are a table in C, of this package or of another.
 
-# A native model's description. Shapes are vectors of names of dimensions (see model-params.R).
-# exact_active: most latents on for which the model's log joint is known in closed form.
-# gauge: NULL, or the dimension over which one number each is no free parameter: it is fixed, or can
-# be changed without changing what can be observed.
+#' Models and selectors of other packages
+#'
+#' What an author needs to add a model or a selector: objects, made here, and methods of a few
+#' generics. print(), coef(), predict(), plot() and all else that a fit has then work as for the
+#' models of this package. A model that is only wanted in R is less work with [model_custom()].
+#'
+#' @section A model in C:
+#' 1. A package with `LinkingTo: gpselect` has one C file with a table of functions, `gps_model` of
+#'    `<gpselect/model.h>`. The header says what each member does, and which are required. The table
+#'    names all arrays that the model reads or writes and their shapes.
+#' 2. `R_init_<package>()` calls `R_RegisterCCallable("mypackage", "my_model", get)`, where `get` is
+#'    a function without arguments that returns the table's address.
+#' 3. In R a constructor calls `model_native("mypackage", "my_model", n_latents, class = "my_model",
+#'    ...)`, and there is a method `gps_init.my_model(model, y)`. The other generics of [gps_model]
+#'    are optional: gps_bind() where options depend on the data (it sets `model$options` and calls
+#'    `NextMethod()`), gps_draw() for [simulate()], gps_handcrafted() for [selector_handcrafted()],
+#'    gps_mend() for repairs after each M-step, and gps_prepare() and gps_mstep() where the table
+#'    does not have these members.
+#'
+#' What R declares is held against the table when the model is bound to data: an array or an event
+#' that only one of them knows, or of which they know different shapes, is an error of class
+#' `gps_error_model` that names it. No order means anything in both languages.
+#'
+#' `system.file("examples", "plugin", package = "gpselect")` is a small package with such a model, a
+#' mixture of Poisson distributions, to begin with.
+#' @section Shapes:
+#' A shape is a vector of words, each a size: "dims" D, "latents" H, "points" the points of a block,
+#' "one" 1. Other words have their numbers in `sizes`, a named vector. `params`, `prepared` and
+#' `stats` are named lists of shapes; NULL: as the table says, where it allows one shape only.
+#' Options are numbers from the beginning, or from gps_bind() on.
+#' @section A selector:
+#' `affinity(params, y, memory, rows)` gets the parameters, data points `y` (n x D), what `learn`
+#' last returned, and the numbers of these points among those that `learn` saw, or NULL for new
+#' data; it returns n x H affinities, larger for more relevant latents. It needs `rows` to leave a
+#' point out when that is ranked, and not to judge it by its own answer. `learn(params, y,
+#' expectations)`, if there is one, gets all data points of a run and their posterior means n x H
+#' after each E-step; its value is the memory. Both may have fewer arguments; see also
+#' [selector_custom()].
+#'
+#' @param class the class that methods are for, a name; or several, the most special first.
+#' @param name,label what print() calls it.
+#' @param n_latents number of latents H, a whole number of at least 1.
+#' @param params,prepared,stats named lists of shapes.
+#' @param ranges named list: lowest and highest value of some of the parameters.
+#' @param rule which states there are, from `state_rule()`.
+#' @param settings named list of plain values that print() shows.
+#' @param exact_active most latents on for which the log joint of a state is known in closed form;
+#'   more are sampled.
+#' @param gauge NULL, or the dimension over which one number each is no free parameter, since it can
+#'   be changed without changing what can be observed.
+#' @param defaults named list of what NULL in [gps_control()] and in a selector means for the model,
+#'   as far as it differs from `n_starts = 8`, `tol = 4e-6`, `anneal = 1`, `hold = 0`,
+#'   `screen = NULL`.
+#' @param package,symbol where the table is: the names given to `R_RegisterCCallable()`.
+#' @param events names of what the M-step counts; NULL: as the table says.
+#' @param options named list of numbers.
+#' @param sizes named vector: the numbers behind words of the model's own.
+#' @param min_active 0; or 1 for models in which exactly one latent is on, with `max_active = 1`.
+#' @param max_active most latents on at once.
+#' @param affinity,learn functions, see the section on selectors.
+#' @param explore share of the selected latents that are replaced by random ones while a fit
+#'   explores, in 0..1.
+#' @return a `gps_model`, a `gps_selector`, or a rule for the `rule` argument.
+#' @rdname new_gps_model
+#' @examples
+#' # The mean of the nearest neighbours' expectations, without the point's own.
+#' selector_near <- function(k) {
+#'   affinity <- function(params, y, memory, rows) {
+#'     distance <- outer(rowSums(y^2), rowSums(memory$y^2), `+`) - 2 * y %*% t(memory$y)
+#'     if (!is.null(rows)) distance[cbind(seq_along(rows), rows)] <- Inf
+#'     t(apply(distance, 1, function(d) colMeans(memory$on[order(d)[1:k], , drop = FALSE])))
+#'   }
+#'   learn <- function(params, y, expectations) list(y = y, on = expectations)
+#'   new_gps_selector("selector_near", "nearest neighbours", affinity, learn,
+#'                    settings = list(k = k))
+#' }
+#' set.seed(1)
+#' y <- simulate_bars(100, size = 3)$y
+#' gps_fit(y, model_binary_sparse(6), selector_near(5), n_selected = 3,
+#'         control = gps_control(max_iter = 5, n_starts = 2))
+#' @export
+model_native <- function(package, symbol, n_latents, params = NULL, prepared = NULL, stats = NULL,
+                         events = NULL, options = list(), sizes = NULL, class = character(),
+                         name = symbol, ranges = list(), rule = state_rule(), settings = list(),
+                         exact_active = Inf, gauge = NULL, defaults = list()) {
+  native <- list(package = package, symbol = symbol)
+  if (!is_native(native)) abort_value(native, "package` and `symbol", "the names of a table")
+  table <- model_table(native)
+  given <- list(params = params, prepared = prepared, stats = stats)
+  shapes <- lapply(stats::setNames(nm = names(given)), function(kind) {
+    if (!is.null(given[[kind]])) return(given[[kind]])
+    shapes_of_table(table, kind, setdiff(names(options), names(table$options)))
+  })
+  model <- new_gps_model(c(class, "gps_native_model"), name, n_latents, shapes$params, ranges, rule,
+                         settings, exact_active, gauge, defaults)
+  parts <- list(prepared = shapes$prepared, stats = shapes$stats,
+                events = if (is.null(events)) table$events else events, sizes = sizes,
+                options = options, native = native)
+  model[names(parts)] <- parts
+  model
+}
+
+# What every model has, whoever computes it. Shapes are vectors of names of dimensions
+# (model-params.R).
+#
 # grid, filled in by gps_bind(): NULL, or c(height, width) where latents are a grid of positions for
 # each of several components: those of one component exclude each other, neighbours on the cyclic
 # grid are alike.
-new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
-                             settings, symbol, package = "gpselect", exact_active = Inf,
-                             gauge = NULL, defaults = model_defaults()) {
-  structure(
-    list(name = name, n_latents = n_latents, settings = settings, params = params, ranges = ranges,
-         prepared = prepared, stats = stats, events = events, rule = rule,
-         exact_active = exact_active, gauge = gauge, defaults = defaults, grid = NULL,
-         native = list(package = package, symbol = symbol), version = this_version()),
-    class = c(class, "gps_native_model", "gps_model")
+#' @rdname new_gps_model
+#' @export
+new_gps_model <- function(class, name, n_latents, params = list(), ranges = list(),
+                          rule = state_rule(), settings = list(), exact_active = Inf, gauge = NULL,
+                          defaults = list()) {
+  defaults <- make_of(model_defaults, as.list(defaults), "defaults", "new_gps_model")
+  model <- structure(
+    list(name = name, n_latents = check_count(n_latents, "n_latents"), settings = settings,
+         params = params, ranges = ranges, rule = rule, exact_active = exact_active, gauge = gauge,
+         defaults = defaults, grid = NULL, version = this_version()),
+    class = c(class, "gps_model")
   )
+  fault <- find_fault(model)
+  if (!is.null(fault)) gps_abort(sprintf("The model cannot be made: %s.", fault), "model")
+  model
+}
+
+# A native model of this package.
+new_native_model <- function(class, name, n_latents, params, ranges, prepared, stats, events, rule,
+                             settings, symbol, exact_active = Inf, gauge = NULL,
+                             defaults = model_defaults()) {
+  model <- new_gps_model(c(class, "gps_native_model"), name, n_latents, params, ranges, rule,
+                         settings, exact_active, gauge, defaults)
+  parts <- list(prepared = prepared, stats = stats, events = events,
+                native = list(package = "gpselect", symbol = symbol))
+  model[names(parts)] <- parts
+  model
+}
+
+#' @export
+gps_bind.gps_native_model <- function(model, y) {
+  bind_native(model, ncol(y), model$sizes, lapply(model$options, as.double))
+}
+
+#' @export
+rebind_model.gps_native_model <- function(model) {
+  is_data <- is_named_list(model$options) && all(vapply(model$options, is.numeric, NA))
+  if (!is_data) gps_abort("The model's `options` are no named list of numbers.", "model")
+  if (is_bound(model)) bind_native(model, model$n_dims, model$sizes, model$options) else model
 }
 
 # Sizes of all arrays that do not depend on the block, computed once.
@@ -42,6 +172,10 @@ gps_mstep.gps_native_model <- function(model, params, stats) {
 #' @export
 block_inputs.gps_native_model <- function(model, params, y, block) {
   inputs <- c(complete_params(model, params), model$options)
+  if (length(model$prepared) == 0) return(inputs)
+  if (!model_table(model$native)$has$prepare) {
+    return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))
+  }
   dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
   c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
 }

@@ -125,8 +125,15 @@ resolve_screen <- function(screen, model, n_selected) {
   screen
 }
 
-# Neighbours have latents with places only.
-check_moves <- function(screen, model) {
+# Candidates are judged by a table in C.
+can_screen <- function(model) !inherits(model, "gps_custom_model")
+
+# A screen that the model can have; neighbours have latents with places only.
+check_screened <- function(screen, model) {
+  if (is.list(screen) && !can_screen(model)) {
+    gps_abort(sprintf("`screen` must be NULL or FALSE for the model %s, whose %s.",
+                      dQuote(model$name, FALSE), "log joint is an R function"))
+  }
   if (!is.list(screen) || !isTRUE(screen$moves > 0) || is_placed(model)) {
     return(invisible(screen))
   }

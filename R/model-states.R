@@ -1,10 +1,21 @@
 # The state space K_n of a data point, as a template in slots: which slots are on in each state.
 # Built once a fit and shared by all data points (equation 2 of the paper).
 
-# What a model says of its states. `min_active` is 0, or 1 for models in which exactly one latent is
-# on.
-state_rule <- function(min_active = 0L, max_active = Inf) {
-  list(min_active = as.integer(min_active), max_active = max_active)
+# What a model says of its states.
+#' @rdname new_gps_model
+#' @export
+state_rule <- function(min_active = 0, max_active = Inf) {
+  min_active <- check_count(min_active, "min_active", 0, 1)
+  if (!identical(max_active, Inf)) max_active <- check_count(max_active, "max_active")
+  if (min_active == 1 && max_active != 1) {
+    gps_abort("`min_active` = 1 needs `max_active` = 1: exactly one latent is on.")
+  }
+  list(min_active = as.integer(min_active), max_active = as.double(max_active))
+}
+
+# Whether chains can go through a model's states: one by one on and off, by its table in C.
+can_sample <- function(model) {
+  model$rule$min_active == 0 && !inherits(model, "gps_custom_model")
 }
 
 # States with min_active .. max_active of n_slots slots on.
@@ -50,6 +61,13 @@ new_states <- function(n_slots, max_active, on, parent = integer(length(on)),
   )
 }
 
+# Which slots are on in each state: n_slots x n_states of 0 and 1.
+slots_on <- function(states) {
+  on <- matrix(0L, states$n_slots, states$n_states)
+  on[cbind(states$active[states$active > 0], col(states$active)[states$active > 0])] <- 1L
+  on
+}
+
 # A template of any states, slots x states of 0 and 1.
 template_of <- function(on) {
   slots <- lapply(seq_len(ncol(on)), function(state) which(on[, state] > 0))
@@ -80,11 +98,12 @@ find_parents <- function(on) {
 # known for all states and there are not too many, and samples otherwise.
 resolve_method <- function(method, model, n_selected, max_active) {
   has_sums <- max_active <= model$exact_active
-  can_sample <- model$rule$min_active == 0
+  can_sample <- can_sample(model)
   is_large <- count_states(model$rule, n_selected, max_active) > state_limit
   if (method == "gibbs" && !can_sample) {
-    gps_abort(paste("`method` = \"gibbs\" is not for this model, in which exactly one latent is",
-                    "on: use \"exact\"."))
+    gps_abort(sprintf("`method` = \"gibbs\" is not for this model, %s: use \"exact\".",
+                      if (model$rule$min_active == 1) "in which exactly one latent is on" else
+                        "whose log joint is an R function"))
   }
   needs_sampling <- method == "auto" && can_sample && (is_large || !has_sums)
   if (method == "gibbs" || needs_sampling) return("gibbs")

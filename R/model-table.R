@@ -36,6 +36,17 @@ read_shapes <- function(text) {
   list(shapes = strsplit(trimws(shapes), " +"), presence = presence)
 }
 
+# What a table says of the shapes of a kind of array; `fixed` are parameters that are options.
+shapes_of_table <- function(table, kind, fixed) {
+  arrays <- table[[kind]]
+  arrays <- arrays[vapply(arrays, `[[`, "", "presence") != "?" & !names(arrays) %in% fixed]
+  for (name in names(arrays)) {
+    if (length(arrays[[name]]$shapes) == 1) next
+    gps_abort(sprintf("`%s` must be given: its `%s` may have several shapes.", kind, name), "model")
+  }
+  lapply(arrays, function(array) array$shapes[[1]])
+}
+
 # Nothing, or an error that names what the table and the declaration do not have in common.
 check_table <- function(model) {
   table <- model_table(model$native)

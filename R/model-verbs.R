@@ -119,12 +119,10 @@ temper_params.default <- function(model, params, temperature) params
 
 has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
-is_bound <- function(model) !is.null(model$n_dims)
-
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y)) {
-  if (identical(model$native$package, "gpselect")) {
+  if (is_built_in(model)) {
     return(bind_model(model, survey_data(model, y, moments)))
   }
   bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
@@ -135,15 +133,6 @@ survey_data <- function(model, y, moments) UseMethod("survey_data")
 
 #' @export
 survey_data.default <- function(model, y, moments) moments
-
-# What NULL in gps_control() and in a selector means for a model; `tol` is in nats a number of the
-# data. `wide`: so many latents a screen may ask for the gains of, whose cost is small beside the
-# rest; NULL: few.
-model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, anneal_over = NULL,
-                           screen = NULL, smooth = 0, wide = NULL) {
-  list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,
-       screen = screen, smooth = smooth, wide = wide)
-}
 
 # Most moves that are tried in a round of mending.
 trial_moves <- 3L

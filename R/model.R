@@ -19,8 +19,9 @@
 #'   method returned under that name last time.
 #' @return `gps_init()`: a named list of parameters; an attribute `labels`, as below, says which
 #'   data points are examples of a latent from the beginning. `gps_bind()`: the model with its sizes
-#'   fixed by the data. `gps_mstep()`: a list of `params` and `events`, a named integer vector of
-#'   how often a floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer
+#'   fixed by the data. `gps_prepare()`: a named list of what a model in C declares as prepared and
+#'   does not prepare itself. `gps_mstep()`: a list of `params` and `events`, a named integer vector
+#'   of how often a floor or a rescue acted. `gps_mend()`: a list of `params`; `relabel`, an integer
 #'   vector with the new number of each latent (0 = none), or NULL where nothing changed; and
 #'   optionally `rescale`, H factors by which the sampled values of the latents (by their old
 #'   numbers) change with the parameters, `flip`, latents that are now on where they were off and
@@ -44,7 +45,22 @@ gps_init <- function(model, y) {
   y <- plain_numbers(y)
   if (is_stored(y)) return(name_params(init_stored(model, read_data(y)$y), model, data_names(y)))
   check_rows(y, model)
-  name_params(method(model, y), model, colnames(y))
+  params <- method(model, y)
+  if (!is_built_in(model)) params <- check_first_params(model, params)
+  name_params(params, model, colnames(y))
+}
+
+# What a method from elsewhere gave as first values.
+check_first_params <- function(model, params) {
+  labels <- attr(params, "labels")
+  params <- tryCatch(
+    check_all_params(model, params, "gps_init()"),
+    gps_error = function(condition) {
+      gps_abort(conditionMessage(condition), "model", parent = condition)
+    }
+  )
+  attr(params, "labels") <- labels
+  params
 }
 
 #' @rdname gps_model
@@ -103,6 +119,19 @@ gps_handcrafted <- function(model, params, y) {
   check_rows(y, model)
   method(model, params, y)
 }
+
+#' @rdname gps_model
+#' @export
+gps_prepare <- function(model, params, y) {
+  method <- function(model, params, y) UseMethod("gps_prepare")
+  method(model, params, y)
+}
+
+#' @export
+gps_prepare.default <- function(model, params, y) list()
+
+#' @export
+gps_init.default <- function(model, y) abort_no_method(model, "gps_init")
 
 init_stored <- function(model, y) {
   check_columns(y, model)
@@ -163,6 +192,6 @@ format_model <- function(model) {
                       if (model$rule$min_active == 1) "cluster" else "latent")
   settings <- model$settings
   if (lacks_intercept(model)) settings$intercept <- NULL
-  settings <- paste(names(settings), "=", vapply(settings, format, ""))
+  settings <- if (length(settings) > 0) paste(names(settings), "=", vapply(settings, format, ""))
   paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
 }

@@ -2,7 +2,11 @@
 # the truth.
 
 draw_components <- function(fit) {
-  values <- if (is.null(fit$params$W)) fit$params$mu else fit$params$W
+  values <- component_values(fit$model, fit$params)
+  if (is.null(values)) {
+    gps_abort(sprintf("The figure \"components\" needs parameters of %d x %d, which %s.",
+                      fit$model$n_dims, fit$model$n_latents, "this model has not"))
+  }
   usage <- component_usage(fit) / fit$n_points
   shown <- utils::head(order(-usage), most_shown)
   kind <- if (is_mixture(fit)) "Cluster means" else "Components"

@@ -79,7 +79,10 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (!is.null(x$selected)) need_slots(x, "plot()")
   is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y) && !is.null(x$selected)
   is_compared <- !is.null(truth) || !is.null(beside)
-  if (is.null(which)) which <- if (is_plane && !is_compared) "clusters" else "components"
+  if (is.null(which)) {
+    which <- if (is_plane && !is_compared) "clusters" else
+      if (is_compared || has_components(x)) "components" else "bound"
+  }
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
   if (length(which) > 1 && grDevices::dev.interactive() &&
         length(which) > prod(graphics::par("mfrow"))) {
@@ -292,4 +295,9 @@ draw_activity <- function(fit) {
   graphics::abline(v = mean(value), lty = 2, col = ink["orange"], lwd = 2)
   top_legend(sprintf("mean %s", plain_number(mean(value), 3)), lty = 2, lwd = 2,
              col = ink["orange"])
+}
+
+# Whether there is something to show of each latent or component.
+has_components <- function(fit) {
+  is_placed(fit$model) || !is.null(component_values(fit$model, fit$params))
 }

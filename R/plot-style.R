@@ -2,7 +2,7 @@
 
 # What a latent is called in the labels, and how they stand on the axis.
 noun <- function(fit) {
-  if (is_mixture(fit)) "cluster" else if (is_placed(fit$model)) "component" else "latent"
+  if (is_one_hot(fit)) "cluster" else if (is_placed(fit$model)) "component" else "latent"
 }
 
 ranked_label <- function(fit) paste(noun(fit), "(the most used first)")

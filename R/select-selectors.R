@@ -47,7 +47,9 @@
 #' @param cross for "divide": TRUE: a point's prediction is the mean of the predictions from all
 #'   blocks, its own leaving it out; FALSE: its own block's alone.
 #' @param affinity function of `(params, y)`, `y` n x D, that returns n x H affinities; with `learn`
-#'   it gets the memory as third argument.
+#'   it gets the memory as third argument. One with a fourth, `rows`, gets the numbers of these
+#'   points among those that `learn` saw last, which it needs to leave each out when that is ranked
+#'   itself, and NULL for new data.
 #' @param learn function of `(params, y, expectations)`, called after each E-step with the n x H
 #'   posterior means; its value is the memory.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -150,6 +152,22 @@ selector_custom <- function(affinity, learn = NULL, ...) {
   new_selector("custom", "custom", affinity = affinity, learn = learn)
 }
 
+#' @rdname new_gps_model
+#' @export
+new_gps_selector <- function(class, label, affinity, learn = NULL, explore = 0, settings = list()) {
+  is_text <- function(x) is.character(x) && length(x) > 0 && !anyNA(x) && all(nzchar(x))
+  if (!is_text(class)) abort_value(class, "class", "names of classes")
+  if (!is_text(label) || length(label) != 1) abort_value(label, "label", "one text")
+  if (!is_named_list(settings) || !all(vapply(settings, is.atomic, NA))) {
+    abort_value(settings, "settings", "a named list of plain values")
+  }
+  made <- selector_custom(affinity, learn)
+  parts <- list(label = label, explore = check_number(explore, "explore", 0, 1),
+                settings = settings)
+  made[names(parts)] <- parts
+  structure(made, class = c(class, class(made)))
+}
+
 #' @export
 print.gps_selector <- function(x, ...) {
   refuse_shown(list(...))
@@ -158,7 +176,9 @@ print.gps_selector <- function(x, ...) {
 }
 
 format_selector <- function(selector) {
+  settings <- selector$settings
   details <- c(
+    if (length(settings) > 0) paste(names(settings), "=", vapply(settings, format, "")),
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (!is.null(selector$method) && selector$method != "auto") engine_words(selector),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
@@ -197,11 +217,14 @@ block_affinity.gps_selector_handcrafted <- function(selector, task, state, block
 block_affinity.gps_selector_custom <- function(selector, task, state, block, inputs) {
   y <- t(block_data(task$y, block))
   if (!is.null(selector$learn) && is.null(state$memory)) return(NULL)
-  value <- name_failure("affinity", if (is.null(selector$learn)) {
-    selector$affinity(state$params, y)
-  } else {
-    selector$affinity(state$params, y, state$memory$learned)
-  })
+  arguments <- list(state$params, y)
+  if (!is.null(selector$learn) || takes_own(selector$affinity, "rows", 4)) {
+    arguments <- c(arguments, list(state$memory$learned))
+  }
+  if (takes_own(selector$affinity, "rows", 4)) {
+    arguments <- c(arguments, list(rows_of_block(task, block)))
+  }
+  value <- name_failure("affinity", do.call(selector$affinity, arguments, quote = TRUE))
   value <- plain_numbers(value)
   if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) ||
         anyNA(value)) {
@@ -211,22 +234,18 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
   t(plain_double_matrix(value))
 }
 
+# Numbers of a block's points among the data that the selector learned from; NULL for others.
+rows_of_block <- function(task, block) {
+  if (task$is_new) return(NULL)
+  if (is.null(block$rows)) block$first_row + seq_len(block$n_points) else block$rows
+}
+
 #' @export
 learn_selector.gps_selector_custom <- function(selector, task, state) {
   if (is.null(selector$learn)) return(NULL)
   expectations <- t(dense_targets(state, task$model$n_latents))
   learned <- name_failure("learn", selector$learn(state$params, t(task$y), expectations))
   list(learned = learned)
-}
-
-# The value of a user's function, or an error that says which of them failed.
-name_failure <- function(name, code) {
-  tryCatch(code, error = function(condition) {
-    has_class <- inherits(condition, "gps_error") || is_memory_error(condition)
-    if (has_class || is_time_limit(condition)) stop(condition)
-    gps_abort(sprintf("`%s` failed: %s", name, conditionMessage(condition)), "model",
-              parent = condition)
-  })
 }
 
 # The data as a selector can use them: a matrix where it needs all at once. With places it regresses
@@ -260,10 +279,27 @@ needs_whole.gps_selector_custom <- function(selector) {
 
 check_selector <- function(selector, arg = "selector") {
   check_class(selector, arg, "gps_selector", "a selector, as made by a selector_*() function")
+  if (inherits(selector, "gps_selector_custom") && class(selector)[1] != "gps_selector_custom") {
+    return(check_outside_selector(selector, arg))
+  }
   maker <- sub("^gps_", "", class(selector)[1])
   if (!startsWith(maker, "selector_") || !is_exported(maker)) {
     abort_altered(arg, "selector_*", sprintf("it is of the unknown class %s",
                                              dQuote(class(selector)[1], FALSE)))
   }
   remake(selector, arg, maker)
+}
+
+# A selector from elsewhere, made anew of its parts.
+check_outside_selector <- function(selector, arg) {
+  parts <- named_parts(selector, arg, "new_gps_selector")
+  own <- setdiff(class(selector), c("gps_selector_custom", "gps_selector"))
+  made <- make_of(new_gps_selector, c(list(class = own),
+                                      parts[intersect(names(parts),
+                                                      names(formals(new_gps_selector)))]),
+                  arg, "new_gps_selector")
+  if (!identical(class(made), class(selector))) {
+    abort_altered(arg, "new_gps_selector", "its class is another one")
+  }
+  made
 }

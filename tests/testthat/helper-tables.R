@@ -33,19 +33,10 @@ table_model <- function(symbol, n_latents = 3L, params = list(rate = c("dims", "
                         prepared = list(log_share = "latents"),
                         stats = list(count = "one", on = "latents", sum = c("dims", "latents")),
                         events = "rate_floor", options = list(lowest = 1e-3)) {
-  model <- new_native_model(
-    "gps_table_test", "Poisson mixture", n_latents, params = params,
-    ranges = list(rate = c(0, Inf), share = c(0, 1)), prepared = prepared, stats = stats,
-    events = events, rule = state_rule(1L, 1), settings = list(), symbol = symbol,
-    package = "gpstables"
-  )
-  model$given_options <- options
-  model
+  model_native("gpstables", symbol, n_latents, params, prepared, stats, events, options,
+               class = "gps_table_test", name = "Poisson mixture",
+               ranges = list(rate = c(0, Inf), share = c(0, 1)), rule = state_rule(1, 1))
 }
-
-registerS3method("gps_bind", "gps_table_test", function(model, y) {
-  bind_native(model, ncol(y), options = model$given_options)
-}, envir = asNamespace("gpselect"))
 
 registerS3method("gps_init", "gps_table_test", function(model, y) {
   rows <- seq(1, nrow(y), length.out = model$n_latents)

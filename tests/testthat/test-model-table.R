@@ -56,7 +56,6 @@ test_that("what a declaration lacks, adds or misshapes is named", {
     "option `lowest` .* missing in R" = table_model("whole", options = list()),
     "option `lowest` .* unknown in C" = table_model("no_options"),
     "option `lowest` .* has 2 values" = table_model("whole", options = list(lowest = c(1, 2))),
-    "option `lowest` .* of type integer" = table_model("whole", options = list(lowest = 1L)),
     "prepared array `log_share` .* missing" = table_model("whole", prepared = list()),
     "statistic `on` .* missing" =
       table_model("whole", stats = list(count = "one", sum = c("dims", "latents"))),

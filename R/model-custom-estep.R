@@ -1,0 +1,144 @@
+# The E-step of a model of R functions: their values on all states of the data points, part by part.
+
+# The value of one of the model's functions, or an error of class gps_error_model that names it.
+call_own <- function(model, kind, ...) name_failure(kind, model$functions[[kind]](...))
+
+#' @export
+block_inputs.gps_custom_model <- function(model, params, y, block) params
+
+#' @export
+run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states, n_threads, want,
+                                       beta = 1, iteration = 0L, chain = NULL) {
+  if ("response" %in% want) {
+    gps_abort(sprintf("The model %s of R functions has no response.", dQuote(model$name, FALSE)),
+              "model")
+  }
+  y <- block_data(y, block)
+  prob <- own_log_joints(model, inputs, y, selected, states, block$first_row)
+  if (beta != 1) prob <- prob * beta
+  n_points <- ncol(prob)
+  largest <- prob[cbind(max.col(t(prob), "first"), seq_len(n_points))]
+  impossible <- which(largest == -Inf)
+  if (length(impossible) > 0) {
+    gps_abort(sprintf("E-step: no state is possible at data point %.0f.",
+                      block$first_row + impossible[1]), "numeric")
+  }
+  prob <- exp(prob - rep(largest, each = nrow(prob)))
+  sums <- colSums(prob)
+  prob <- prob / rep(sums, each = nrow(prob))
+  on <- slots_on(states)
+  prob_on <- on %*% prob
+  result <- list(prob_on = prob_on, log_evidence = largest + log(sums))
+  if ("latent" %in% want) result$latent <- prob_on
+  if ("prob" %in% want) result$prob <- prob
+  if ("stats" %in% want) {
+    result$stats <- structure(
+      list(y = y, selected = selected, on = on, states = states, prob = prob,
+           n_latents = model$n_latents),
+      class = "gps_posterior"
+    )
+  }
+  result
+}
+
+# Numbers of `states` that are made at once.
+custom_doubles <- 2^21
+
+# Log joints S x n of the columns of y [D x n]; -Inf of a state in which an empty slot is on.
+# `first_row`: data points before these.
+own_log_joints <- function(model, params, y, selected, states, first_row) {
+  value <- in_own_parts(model, y, selected, states, function(part) {
+    numbers <- call_log_joint(model, params, part)
+    bad <- which(is.nan(numbers) | is.na(numbers) | numbers == Inf)
+    if (length(bad) > 0) {
+      point <- first_row + part$points[(bad[1] - 1) %/% states$n_states + 1]
+      gps_abort(sprintf("`log_joint` must return numbers below Inf, not %s at data point %.0f.",
+                        numbers[bad[1]], point), "model")
+    }
+    numbers
+  })
+  value <- matrix(unlist(value), states$n_states)
+  if (any(selected == 0)) value[crossprod(slots_on(states), selected == 0) > 0] <- -Inf
+  value
+}
+
+# `use` of each part of the data points: list(points, y, states, latents), as the functions get
+# them. In place of an empty slot stands a latent that has none, whatever becomes of it.
+in_own_parts <- function(model, y, selected, states, use) {
+  takes_latents <- takes_own(model$functions$log_joint, "latents", 4)
+  filled <- if (any(selected == 0)) fill_slots(selected, model$n_latents) else selected
+  on <- slots_on(states)
+  n_rows <- if (takes_latents) nrow(selected) else model$n_latents
+  size <- if (model$settings$vectorised) custom_doubles / (n_rows * states$n_states) else 1
+  size <- max(1, floor(size))
+  lapply(seq(1, ncol(y), by = size), function(from) {
+    points <- from:min(ncol(y), from + size - 1)
+    latents <- filled[, points, drop = FALSE]
+    part <- list(points = points, y = y[, points, drop = FALSE], latents = latents,
+                 states = if (takes_latents) array(on, c(dim(on), length(points))) else
+                   spread_states(on, latents, model$n_latents))
+    if (!model$settings$vectorised) {
+      part[c("y", "latents", "states")] <- list(c(part$y), c(part$latents),
+                                                array(part$states, dim(part$states)[1:2]))
+    }
+    use(part)
+  })
+}
+
+fill_slots <- function(selected, n_latents) {
+  for (point in which(colSums(selected == 0) > 0)) {
+    is_empty <- selected[, point] == 0
+    left <- setdiff(seq_len(n_latents), selected[, point])
+    selected[is_empty, point] <- left[seq_len(sum(is_empty))]
+  }
+  selected
+}
+
+# States H x S x n from those of slots, and the latents that these hold.
+spread_states <- function(on, latents, n_latents) {
+  states <- array(0, c(n_latents, ncol(on), ncol(latents)))
+  at <- which(on > 0, arr.ind = TRUE)
+  place <- outer(n_latents * (at[, 2] - 1), n_latents * ncol(on) * (seq_len(ncol(latents)) - 1),
+                 `+`)
+  states[place + latents[at[, 1], ]] <- 1
+  states
+}
+
+call_log_joint <- function(model, params, part) {
+  takes_latents <- takes_own(model$functions$log_joint, "latents", 4)
+  value <- if (takes_latents) {
+    call_own(model, "log_joint", params, part$y, part$states, part$latents)
+  } else {
+    call_own(model, "log_joint", params, part$y, part$states)
+  }
+  n_states <- dim(part$states)[2]
+  n <- n_states * length(part$points)
+  is_shaped <- !model$settings$vectorised || identical(dim(value), c(n_states, length(part$points)))
+  if (!is.numeric(value) || length(value) != n || !is_shaped) {
+    wanted <- c(n_states, if (model$settings$vectorised) length(part$points))
+    gps_abort(sprintf("`log_joint` must return %s numbers, not %s.",
+                      paste(wanted, collapse = " x "), describe_value(value)), "model")
+  }
+  value
+}
+
+# The derivatives of the expected log joint, shaped like the parameters.
+own_gradient <- function(model, params, posterior) {
+  takes_latents <- takes_own(model$functions$gradient, "latents", 5)
+  parts <- in_own_parts(model, posterior$y, posterior$selected, posterior$states, function(part) {
+    weights <- posterior$prob[, part$points, drop = !model$settings$vectorised]
+    arguments <- list(params, part$y, part$states, weights)
+    if (takes_latents) arguments <- c(arguments, list(part$latents))
+    value <- do.call(call_own, c(list(model, "gradient"), arguments), quote = TRUE)
+    is_like <- is.list(value) && all(names(params) %in% names(value)) &&
+      all(lengths(value[names(params)]) == lengths(params)) &&
+      all(vapply(value[names(params)], is.numeric, NA)) &&
+      all(is.finite(unlist(value[names(params)])))
+    if (!is_like) {
+      gps_abort(sprintf("`gradient` must return a list of finite numbers shaped like %s, not %s.",
+                        paste(names(params), collapse = ", "), describe_value(value)), "model")
+    }
+    value[names(params)]
+  })
+  Reduce(function(a, b) Map(`+`, a, b), parts)
+}

@@ -1,0 +1,121 @@
+# M-steps of models of R functions: the user's own, or the expected log joint maximised by optim().
+
+#' @rdname model_custom
+#' @export
+posterior_mean <- function(posterior) {
+  check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
+  mean <- matrix(0, posterior$n_latents, ncol(posterior$prob))
+  prob_on <- posterior$on %*% posterior$prob
+  held <- posterior$selected > 0
+  mean[cbind(posterior$selected[held], col(posterior$selected)[held])] <- prob_on[held]
+  mean
+}
+
+#' @rdname model_custom
+#' @export
+posterior_second <- function(posterior) {
+  check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
+  n_latents <- posterior$n_latents
+  pairs <- which(upper.tri(diag(nrow(posterior$on)), diag = TRUE), arr.ind = TRUE)
+  both <- (posterior$on[pairs[, 1], , drop = FALSE] * posterior$on[pairs[, 2], , drop = FALSE]) %*%
+    posterior$prob
+  one <- posterior$selected[pairs[, 1], , drop = FALSE]
+  other <- posterior$selected[pairs[, 2], , drop = FALSE]
+  held <- one > 0 & other > 0
+  upper <- matrix(0, n_latents, n_latents)
+  if (any(held)) {
+    total <- rowsum(both[held], one[held] + n_latents * (other[held] - 1), reorder = FALSE)
+    upper[as.integer(rownames(total))] <- total
+  }
+  upper + t(upper) - diag(diag(upper), n_latents)
+}
+
+#' @rdname model_custom
+#' @export
+posterior_weights <- function(posterior) {
+  check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
+  posterior$prob
+}
+
+#' @export
+print.gps_posterior <- function(x, ...) {
+  refuse_shown(list(...))
+  cat(sprintf("Posterior of %s over %s\n", plural(ncol(x$prob), "data point"),
+              plural(nrow(x$prob), "state")))
+  invisible(x)
+}
+
+# The posterior of all data points from those of blocks of them.
+join_posteriors <- function(parts) {
+  joined <- parts[[1]]
+  if (length(parts) == 1) return(joined)
+  for (name in c("y", "selected", "prob")) {
+    joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+  }
+  joined
+}
+
+#' @export
+gps_mstep.gps_custom_model <- function(model, params, stats) {
+  check_class(stats, "stats", "gps_posterior", "statistics from gps_estep() with this model")
+  if (is.null(model$functions$mstep)) {
+    return(list(params = maximise_expected(model, params, stats), events = c(bounded = 0L)))
+  }
+  new <- read_own_params(call_own(model, "mstep", params, stats$y, stats), "mstep")
+  unknown <- setdiff(names(new), names(params))
+  if (length(unknown) > 0) {
+    gps_abort(sprintf("`mstep` must return parameters of the model, which has no %s.",
+                      quoted(unknown[1])), "model")
+  }
+  params[names(new)] <- new
+  fit_own_params(model, params, "mstep")
+  bounded <- bound_own_params(model, params)
+  list(params = bounded$params, events = c(bounded = as.integer(bounded$n_moved)))
+}
+
+# Iterations of optim() in one M-step: EM goes on anyway.
+optim_iterations <- 20L
+
+# Parameters that raise the expected log joint, those that limits hold fixed left out.
+maximise_expected <- function(model, params, posterior) {
+  limits <- lapply(c("lower", "upper"), function(side) {
+    unlist(Map(function(name, value) limit_of(model, side, name, value), names(params), params))
+  })
+  old <- unlist(params, use.names = FALSE)
+  free <- limits[[1]] < limits[[2]]
+  if (!any(free)) return(params)
+  with_free <- function(theta) shape_numbers(replace(old, free, theta), params)
+  loss <- function(theta) {
+    value <- -expected_log_joint(model, with_free(theta), posterior)
+    if (is.finite(value)) value else no_loss
+  }
+  gradient <- if (!is.null(model$functions$gradient)) function(theta) {
+    -unlist(own_gradient(model, with_free(theta), posterior), use.names = FALSE)[free]
+  }
+  found <- stats::optim(
+    old[free], loss, gradient, method = "L-BFGS-B", lower = limits[[1]][free],
+    upper = limits[[2]][free],
+    control = list(maxit = optim_iterations, parscale = pmax(abs(old[free]), 1e-3),
+                   ndeps = rep(1e-5, sum(free)))
+  )
+  if (!all(is.finite(found$par)) || found$value > loss(old[free])) return(params)
+  with_free(found$par)
+}
+
+# Numbers one after the other, shaped like the parameters.
+shape_numbers <- function(numbers, params) {
+  end <- cumsum(lengths(params))
+  for (i in seq_along(params)) {
+    params[[i]][] <- numbers[seq_len(length(params[[i]])) + end[i] - length(params[[i]])]
+  }
+  params
+}
+
+# In place of what is not finite, which optim() refuses.
+no_loss <- 1e200
+
+expected_log_joint <- function(model, params, posterior) {
+  value <- own_log_joints(model, params, posterior$y, posterior$selected, posterior$states, 0)
+  is_used <- posterior$prob > 0
+  sum(posterior$prob[is_used] * value[is_used])
+}
