@@ -1,6 +1,6 @@
 # Whole fits of model E: annealing, explorers, growing, moves, monotone mode, sampling, prediction.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 small_scenes <- function(seed = 1, n = 250, n_objects = 4) {
@@ -15,9 +15,11 @@ fit_scenes <- function(scenes, seed = 1, ..., selector = selector_gp(), n_compon
           control = gps_control(n_threads = 2, progress = FALSE, ...))
 }
 
+# What is learned from nothing, for all tests that go on from there.
+scenes <- small_scenes()
+fit <- fit_scenes(scenes)
+
 test_that("objects, their masks and places are learned from nothing", {
-  scenes <- small_scenes()
-  fit <- fit_scenes(scenes)
   expect_true(all(match_components(fit, scenes)$matched))
   expect_gt(selection_recall(fit, scenes$latents, within = 1, truth = scenes), 0.85)
   expect_near(sqrt(fit$params$sigma2), 0.03, 0.1)
@@ -31,8 +33,6 @@ test_that("objects, their masks and places are learned from nothing", {
 })
 
 test_that("new scenes are explained without a scan", {
-  scenes <- small_scenes(2)
-  fit <- fit_scenes(scenes)
   set.seed(3)
   new <- simulate_scenes(scenes$objects, 60, size = c(14, 14), prob = 0.3)
   selected <- predict(fit, new$y, type = "selected")
@@ -76,7 +76,7 @@ test_that("a monotone fit neither anneals nor repairs, and its bound never falls
 })
 
 test_that("a fit can grow from a few images, and wait for its selection", {
-  scenes <- small_scenes(7)
+  scenes <- small_scenes(7, n = 150)
   grown <- fit_scenes(scenes, grow = 80)
   expect_gte(sum(match_components(grown, scenes)$matched), 3)
   expect_identical(sum(grown$trace$start == 1), 20L)
@@ -87,7 +87,7 @@ test_that("a fit can grow from a few images, and wait for its selection", {
 })
 
 test_that("the hand-crafted selection learns too, with and without a screen", {
-  scenes <- small_scenes(8)
+  scenes <- small_scenes(8, n = 150)
   for (screen in list(NULL, FALSE)) {
     fit <- fit_scenes(scenes, selector = selector_handcrafted(screen = screen))
     expect_gte(sum(match_components(fit, scenes)$matched), 3)

@@ -269,7 +269,9 @@ test_that("without a grid the size decides, and features stay dense", {
   memory <- learn_selector(task$selector, task, toy_state(toy))
   expect_null(memory$targets)
   expect_identical(memory$affinity, gp_loo_means(memory$prepared, dense_toy(toy)))
-  task$model$n_latents <- as.integer(max_kept_affinities)
+  task$model$n_latents <- as.integer(max_kept_affinities / 30)
+  expect_false(has_sparse_targets(task$selector, task))
+  task$model$n_latents <- task$model$n_latents + 1L
   expect_true(has_sparse_targets(task$selector, task))
   expect_false(has_sparse_targets(selector_gp(kernel_linear(), "exact"), task))
   state <- toy_state(toy)
