@@ -1,9 +1,17 @@
 # Runs the test suite against the installed package and counts expectations:
-# Rscript tools/run-testthat.R [PART [FILTER]].
+#   Rscript tools/run-testthat.R [PART [filter=PATTERN]]
+#   Rscript tools/run-testthat.R PART results=FILE   counts what tests/testthat.R has left in FILE
+#   Rscript tools/run-testthat.R PART skipped=FILE   runs the tests in which it lacked a package;
+#                                                    all without a FILE
 
 arguments <- commandArgs(TRUE)
 part <- if (length(arguments) > 0) arguments[1] else "testthat"
-filter <- if (length(arguments) > 1) arguments[2] else NULL
+
+# The argument of this name; "" if there is none.
+argument <- function(name) {
+  pattern <- paste0("^", name, "=")
+  c(sub(pattern, "", grep(pattern, arguments, value = TRUE)), "")[1]
+}
 
 first_line <- function(text) strsplit(text, "\n", fixed = TRUE)[[1]][1]
 
@@ -39,10 +47,9 @@ count_results <- function(results) {
   counts
 }
 
-# Files that R can read; testthat would run none of the others either.
-readable_files <- function(pattern) {
+# Names of the files that R can read; testthat would run none of the others either.
+readable_files <- function() {
   files <- list.files("tests/testthat", "^test.*\\.[rR]$")
-  names <- sub("\\.[rR]$", "", sub("^test-?", "", files))
   broken <- vapply(file.path("tests/testthat", files), function(file) {
     tryCatch({
       parse(file, encoding = "UTF-8")
@@ -52,29 +59,90 @@ readable_files <- function(pattern) {
   for (message in broken[!is.na(broken)]) {
     cat(sprintf("FAIL %s: cannot be read: %s\n", part, message))
   }
-  wanted <- names[is.na(broken) & (is.null(pattern) | grepl(c(pattern, "")[1], names))]
-  list(names = wanted, n_broken = sum(!is.na(broken)))
+  list(names = name_of(files[is.na(broken)]), n_broken = sum(!is.na(broken)))
 }
 
-files <- readable_files(filter)
-quiet_progress <- testthat::ProgressReporter$new(
-  show_praise = FALSE, max_failures = Inf, update_interval = Inf
-)
-collector <- testthat::ListReporter$new()
-stopped <- tryCatch({
-  testthat::test_dir(
-    "tests/testthat", filter = sprintf("^(%s)$", paste(files$names, collapse = "|")),
-    package = "gpselect", load_package = "installed",
-    reporter = testthat::MultiReporter$new(reporters = list(quiet_progress, collector)),
-    stop_on_failure = FALSE
+name_of <- function(files) sub("\\.[rR]$", "", sub("^test-?", "", files))
+
+# Tests that were skipped because a package was not there, which is here: names by file.
+lacking_tests <- function(results) {
+  lacks <- vapply(results, function(test) {
+    any(vapply(test$results, function(result) {
+      inherits(result, "expectation_skip") && lacks_package(conditionMessage(result))
+    }, NA))
+  }, NA)
+  tests <- results[lacks]
+  split(vapply(tests, `[[`, "", "test"), vapply(tests, `[[`, "", "file"))
+}
+
+lacks_package <- function(reason) {
+  pattern <- "^(Reason: )?[{]?([[:alnum:].]+)[}]? (is not installed|cannot be loaded).*"
+  grepl(pattern, reason) && requireNamespace(sub(pattern, "\\2", reason), quietly = TRUE)
+}
+
+# A copy of the tests in which these files have only these tests, on the lines where they were.
+cut_tests <- function(tests) {
+  folder <- tempfile("tests")
+  dir.create(folder)
+  file.copy(list.files("tests/testthat", full.names = TRUE), folder, recursive = TRUE)
+  for (file in names(tests)) {
+    code <- parse(file.path(folder, file), keep.source = TRUE, encoding = "UTF-8")
+    lines <- readLines(file.path(folder, file), encoding = "UTF-8")
+    for (k in seq_along(code)) {
+      is_test <- is.call(code[[k]]) && identical(code[[k]][[1]], quote(test_that))
+      if (!is_test || !is.character(code[[k]][[2]]) || code[[k]][[2]] %in% tests[[file]]) next
+      place <- attr(code, "srcref")[[k]]
+      lines[place[1]:place[3]] <- ""
+    }
+    writeLines(lines, file.path(folder, file), useBytes = TRUE)
+  }
+  folder
+}
+
+# list(results, stopped), the error that ended the run.
+run_files <- function(names, folder = "tests/testthat") {
+  if (length(names) == 0) return(list(results = list()))
+  quiet_progress <- testthat::ProgressReporter$new(
+    show_praise = FALSE, max_failures = Inf, update_interval = Inf
   )
-  NULL
-}, error = identity)
-counts <- count_results(collector$get_results())
+  collector <- testthat::ListReporter$new()
+  stopped <- tryCatch({
+    testthat::test_dir(
+      folder, filter = sprintf("^(%s)$", paste(names, collapse = "|")),
+      package = "gpselect", load_package = "installed",
+      reporter = testthat::MultiReporter$new(reporters = list(quiet_progress, collector)),
+      stop_on_failure = FALSE
+    )
+    NULL
+  }, error = identity)
+  list(results = collector$get_results(), stopped = stopped)
+}
+
+read_results <- function(file) {
+  if (file.exists(file)) return(list(results = readRDS(file)))
+  list(results = list(), stopped = simpleError("it has left no results"))
+}
+
+files <- readable_files()
+filter <- argument("filter")
+skipped <- argument("skipped")
+outcome <- if (nzchar(argument("results"))) {
+  read_results(argument("results"))
+} else if (file.exists(skipped)) {
+  before <- readRDS(skipped)
+  lacking <- lacking_tests(before)
+  # A file that is skipped as a whole has no results.
+  absent <- setdiff(files$names, name_of(vapply(before, `[[`, "", "file")))
+  run_files(c(name_of(names(lacking)), absent), cut_tests(lacking))
+} else {
+  run_files(grep(filter, files$names, value = TRUE))
+}
+counts <- count_results(outcome$results)
 counts["failed"] <- counts["failed"] + files$n_broken
-if (!is.null(stopped)) {
+if (!is.null(outcome$stopped)) {
   counts["failed"] <- counts["failed"] + 1
-  cat(sprintf("FAIL %s: the run stopped: %s\n", part, first_line(conditionMessage(stopped))))
+  reason <- first_line(conditionMessage(outcome$stopped))
+  cat(sprintf("FAIL %s: the run stopped: %s\n", part, reason))
 }
 cat(sprintf("%s: %d passed, %d failed, %d skipped, %d warnings\n", part, counts["passed"],
             counts["failed"], counts["skipped"], counts["warnings"]))

@@ -8,24 +8,27 @@ mode=${1:-c}
 objects=build/$mode
 compiler=gcc
 strict=(-std=c99 -pedantic -Wall -Wextra -Wstrict-prototypes)
-flags=(-O2 -g -fopenmp)
+flags=(-fopenmp)
 runner=(timeout 300)
 export OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2
 
 case $mode in
-  c) strict+=(-Werror) ;;
+  c)
+    strict+=(-Werror)
+    flags+=(-O2)
+    ;;
   c-asan)
-    flags+=(-O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    flags+=(-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     ;;
   c-tsan)
     # GCC's OpenMP library hides its barriers from the thread sanitizer; clang's announces them.
     compiler=clang
     strict+=(-Wno-pass-failed)
-    flags+=(-O1 -fsanitize=thread)
+    flags+=(-g -O1 -fsanitize=thread)
     export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=0 exitcode=66"
     ;;
   c-valgrind)
-    flags+=(-O1 -DGPS_NO_CLONES)
+    flags+=(-g -O1 -DGPS_NO_CLONES)
     runner+=(valgrind --quiet --error-exitcode=99 --leak-check=full)
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
     ;;

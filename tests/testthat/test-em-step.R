@@ -1,6 +1,6 @@
 # The loop: schedule, settling, polish, monotone mode, and every way a fit can end.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 small_bars <- function(n = 60) {

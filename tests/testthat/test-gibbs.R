@@ -1,7 +1,7 @@
 # The E-step by Gibbs sampling, against the exact one. Whatever is compared is a mean over
 # independent runs (batches), with the standard error of their means.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 # Variants of a model are sampled by the same code: where that takes long, in `make test-full` only.

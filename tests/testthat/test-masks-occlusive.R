@@ -1,7 +1,7 @@
 # Masks that are learned are those of the objects, whatever the background, the unit, the offset and
 # a few numbers that are far off.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 mask_scenes <- function(...) {

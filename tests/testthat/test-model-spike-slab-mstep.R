@@ -1,6 +1,6 @@
 # The M-step of model B: its maximum, its bound, its floors and its scale.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 # Bounds of EM iterations from gps_init(), each with the scale settled as a fit does.

@@ -1,6 +1,6 @@
 # The learned selection by few basis functions: sums over blocks, leave-one-out, and whole fits.
 
-# CRAN's machines and `check-alone` leave the slowest files out.
+# CRAN's machines leave the slowest files out.
 skip_on_cran()
 
 methods <- c("ichol", "inducing", "fourier")
