@@ -67,9 +67,9 @@
 #' model <- model_custom(2, init, log_joint, lower = list(base = 1e-3, rates = 1e-3, prob = 0.01),
 #'                       upper = list(prob = 0.99))
 #' set.seed(1)
-#' on <- matrix(rbinom(120, 1, 0.4), 60)
-#' y <- matrix(rpois(240, 1 + on %*% rbind(c(9, 0, 0, 5), c(0, 7, 7, 0))), 60)
-#' fit <- gps_fit(y, model, selector_full(), control = gps_control(max_iter = 5, n_starts = 1))
+#' on <- matrix(rbinom(40, 1, 0.4), 20)
+#' y <- matrix(rpois(80, 1 + on %*% rbind(c(9, 0, 0, 5), c(0, 7, 7, 0))), 20)
+#' fit <- gps_fit(y, model, selector_full(), control = gps_control(max_iter = 3, n_starts = 1))
 #' round(coef(fit)$rates, 1)
 #' @export
 model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NULL, lower = -Inf,

@@ -185,10 +185,11 @@ test_that("a sampled E-step takes two uniforms from the session, an exact one no
 # The E-step of a pass on blocks of this size.
 sample_pass <- function(case, block_size, n_threads, max_active = 5L) {
   n_points <- nrow(case$y)
-  task <- list(y = t(case$y), model = case$model, n_selected = 5L, selector = selector_full(),
-               control = gps_control(), n_threads = n_threads, method = "gibbs",
-               sweeps = c(1L, 3L), seed = c(5L, 6L),
-               states = build_states(case$model, 5L, max_active, "gibbs"))
+  task <- make_task(list(
+    y = t(case$y), model = case$model, n_selected = 5L, selector = selector_full(),
+    control = gps_control(), n_threads = n_threads, method = "gibbs", sweeps = c(1L, 3L),
+    seed = c(5L, 6L), states = build_states(case$model, 5L, max_active, "gibbs")
+  ))
   task$blocks <- lapply(seq(0, n_points - 1, by = block_size), function(offset) {
     new_block(offset, min(block_size, n_points - offset))
   })

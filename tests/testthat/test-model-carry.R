@@ -52,7 +52,7 @@ test_that("names that are read before they are set are found outside", {
     outside <- 1
     b[[other]] <- x$field
     lapply(b, function(z) z + deep)
-    pkg::thing(b)
+    stats::thing(b)
     m[, 1]
   }), c("{", "<-", "+", "outside", "[[", "other", "$", "x", "lapply", "deep", "m", "["))
 })
