@@ -1,5 +1,6 @@
 # Moves of model E between local optima, for em-mend.R: an object may have no component, or two that
-# share it, while others are idle. Trials look for the moved component at all places of every image.
+# share it, while others are idle. Trials look for a component that begins anew at all places of
+# every image; where one stands that takes another's place is known.
 
 # Images that a trial runs on, at most.
 occlusive_trial_rows <- 500L
@@ -65,8 +66,7 @@ merge_moves <- function(task, state) {
   relabel <- seq_len(model$n_latents)
   for (pair in doubles) {
     params <- retire_component(params, pair$b)
-    stands <- component_latents(model, pair$a)[move_latents(model, -pair$shift)]
-    relabel[component_latents(model, pair$b)] <- stands
+    relabel <- unite_latents(model, relabel, pair, c(0L, 0L))
   }
   list(list(params = params, relabel = relabel, event = "merged", times = length(doubles),
             components = vapply(doubles, `[[`, 1L, "b")))
@@ -185,12 +185,19 @@ join_move <- function(model, params, pairs) {
     params <- join_parts_of(model, params, pair)
     offset <- mask_offset(matrix(params$alpha[pair$a, , ], model$size[1]))
     params <- roll_component(params, pair$a, offset)
-    latents <- component_latents(model, pair$a)
-    relabel[latents] <- latents[move_latents(model, offset)]
-    relabel[component_latents(model, pair$b)] <- latents[move_latents(model, offset - pair$shift)]
+    relabel <- unite_latents(model, relabel, pair, offset)
   }
   list(params = params, relabel = relabel, event = "joined", times = length(pairs),
        components = unlist(lapply(pairs, `[`, c("a", "b")), use.names = FALSE))
+}
+
+# New numbers of latents when component a, whose window moves by `offset`, stands where b stood,
+# too.
+unite_latents <- function(model, relabel, pair, offset) {
+  latents <- component_latents(model, pair$a)
+  relabel[latents] <- latents[move_latents(model, offset)]
+  relabel[component_latents(model, pair$b)] <- latents[move_latents(model, offset - pair$shift)]
+  relabel
 }
 
 # list(a, b, shift): b's window lies `shift` pixels from a's, a being the more frequent.
@@ -238,9 +245,8 @@ join_parts_of <- function(model, params, pair) {
 
 # No point has these components selected any more; they are looked for everywhere.
 forget_components <- function(model, state, components) {
-  is_gone <- matrix(choice_of(model, state$selected) %in% components, nrow(state$selected))
-  state$selected[is_gone] <- 0L
-  state <- relabel_slots(state, seq_len(model$n_latents))
+  latents <- unlist(lapply(components, component_latents, model = model))
+  state <- relabel_slots(state, replace(seq_len(model$n_latents), latents, 0L))
   state$sought <- as.integer(components)
   state
 }
