@@ -1,5 +1,11 @@
 # What all benches share: where they run, how they measure, what they store.
 
+# CPU seconds, of all threads, that evaluating `code` takes.
+cpu_time_of <- function(code) {
+  time <- system.time(code)
+  time[["user.self"]] + time[["sys.self"]]
+}
+
 # Median CPU seconds (all threads) and wall seconds over `runs`, each of `times` evaluations.
 median_time <- function(code, runs = 7L, times = 1L) {
   measured <- vapply(seq_len(runs), function(i) {

@@ -21,9 +21,9 @@ run_one <- function(seed, selector) {
   bars <- simulate_bars(2000)
   set.seed(1000 + seed)
   control <- gps_control(n_starts = n_starts, progress = FALSE)
-  seconds <- system.time(
+  seconds <- cpu_time_of(
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 5, control = control)
-  )[["elapsed"]]
+  )
   c(found = sum(match_components(fit, bars)$matched), sigma2 = coef(fit)$sigma2, pi = coef(fit)$pi,
     iterations = fit$n_iter, seconds = seconds)
 }

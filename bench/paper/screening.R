@@ -80,11 +80,11 @@ reference_noise <- function(data, seed) {
 run_one <- function(data, selection, screen, seed) {
   truth <- draw(data, seed)
   set.seed(1000 + seed)
-  seconds <- system.time(
+  seconds <- cpu_time_of(
     fit <- gps_fit(truth$y, datasets[[data]]$model, selections[[selection]](screens[[screen]]),
                    n_selected = if (is_mixture(data)) NULL else 5,
                    control = gps_control(progress = FALSE, n_threads = n_threads))
-  )[["elapsed"]]
+  )
   noise <- noise_of(fit)
   c(recovered = is_recovered(fit, truth, data), bound = fit$bound / fit$n_points, noise = noise,
     by_reference = noise / reference_noise(data, seed), iterations = fit$n_iter, seconds = seconds)

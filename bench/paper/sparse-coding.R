@@ -12,8 +12,8 @@
 #                         those with _truth start at the truth
 #   seeds=1:10            some of the data seeds; seed r draws data from set.seed(100 + r) and fits
 #                         from set.seed(1000 + r)
-#   part=1/2              every second run, for two processes at once, each with one thread; the
-#                         seconds of such runs are not those of a machine at rest
+#   part=1/2              every second run, for two processes at once, each with one thread; their
+#                         CPU seconds are a little more than those of a machine at rest
 #   timing=3              first seeds of every cell once more, alone, for the seconds only
 #   runs=no               only the table of what there is
 
@@ -149,10 +149,10 @@ run_one <- function(data, selection, seed, n_threads) {
   control <- gps_control(progress = FALSE, n_threads = n_threads, mend = !is_reference)
   start <- if (is_reference) bars[names(model$params)]
   set.seed(1000 + seed)
-  seconds <- system.time(
+  seconds <- cpu_time_of(
     watched <- watch_bars(bars, gps_fit(bars$y, model, selector, n_selected = 5,
                                         control = control, start = start))
-  )[["elapsed"]]
+  )
   fit <- watched$fit
   number <- function(x) if (is.null(x)) NA else x
   data.frame(data = data, selection = selection, seed = seed,
