@@ -148,9 +148,10 @@ run_one <- function(data, selection, seed, n_threads) {
   is_reference <- selection %in% from_truth
   control <- gps_control(progress = FALSE, n_threads = n_threads, mend = !is_reference)
   start <- if (is_reference) bars[names(model$params)]
+  n_selected <- if (selection != "full") 5
   set.seed(1000 + seed)
   seconds <- cpu_time_of(
-    watched <- watch_bars(bars, gps_fit(bars$y, model, selector, n_selected = 5,
+    watched <- watch_bars(bars, gps_fit(bars$y, model, selector, n_selected = n_selected,
                                         control = control, start = start))
   )
   fit <- watched$fit
