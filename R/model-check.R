@@ -14,9 +14,7 @@ check_model <- function(model, arg = "model") {
     sound$model <- model
     return(model)
   }
-  if (is_older(model$version) || has_numbered_options(model)) {
-    return(upgrade_model(model, made, arg, maker))
-  }
+  if (is_older(model$version)) return(upgrade_model(model, made, arg, maker))
   if (is_newer(model$version)) {
     abort_altered(arg, maker, sprintf("version %s made it, and this is version %s", model$version,
                                       this_version()))
@@ -44,9 +42,6 @@ this_number <- function() as.integer(strsplit(this_version(), "[.-]")[[1]])
 is_older <- function(version) {
   is.null(version) || compare_with_this(version) < 0
 }
-
-# Options had numbers in place of names before 0.4.0.
-has_numbered_options <- function(model) is.list(model$options) && !is.null(model$options$options)
 
 is_newer <- function(version) !is.null(version) && compare_with_this(version) > 0
 

@@ -119,6 +119,22 @@ fits <- list(
   )
 )
 
+# What only later versions can fit.
+if (packageVersion("gpselect") >= "0.3.0") {
+  with_intercept <- function(model, y, ...) sparse(learned(), y + 100, model = model, ...)
+  fits$intercept <- list(
+    binary_sparse = function() with_intercept(model_binary_sparse(6, intercept = TRUE), bars()),
+    spike_slab = function() with_intercept(model_spike_slab(6, intercept = TRUE), slabs()),
+    max_spike_slab = function() {
+      with_intercept(model_max_spike_slab(6, intercept = TRUE), greatest(), max_active = 1)
+    },
+    surplus = function() {
+      sparse(learned(), bars(200), model = model_binary_sparse(10),
+             control = gps_control(n_starts = 1, progress = FALSE, n_threads = 1))
+    }
+  )
+}
+
 # Data that a fit has not seen, shaped as its own.
 newdata_of <- function(fit) {
   n <- 5
