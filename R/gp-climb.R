@@ -117,8 +117,9 @@ search_limits <- function(kernel, theta, y, targets, max_evals, gain, box, n_tar
   if (is.null(box)) {
     box <- contain_theta(gp_bounds(kernel, y, targets, narrow_reach, n_targets), theta)
   }
+  n_values <- as.double(n_targets) * target_points(targets)
   list(lower = box$lower, upper = box$upper, start = clamp_theta(theta, box),
-       max_evals = as.integer(max_evals), gain = gain * (as.double(n_targets) * ncol(targets)))
+       max_evals = as.integer(max_evals), gain = gain * n_values)
 }
 
 # The data's box and spread, a number for each dimension; the box in units of the spread.

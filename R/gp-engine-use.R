@@ -46,7 +46,8 @@ is_engine_sound <- function(fit, points) {
     exact = TRUE,
     divide = is_divide_sound(fit$divide, nrow(fit$x), points),
     basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
-    inherits(fit$engine, paste0("gps_engine_", kind))
+    inherits(fit$engine, paste0("gps_engine_", kind)) &&
+      is_count(fit$engine$rank)
   )
 }
 

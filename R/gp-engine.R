@@ -13,12 +13,13 @@ engines <- list(
   inducing = list(kind = "basis", rank = 200L, own = c("rank", "objective", "learn_inputs"),
                   most = TRUE, sums = TRUE, tol = 1e-8),
   fourier = list(kind = "basis", rank = 200L, own = "rank", sums = TRUE),
-  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"))
+  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross")),
+  neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, replans = TRUE)
 )
 
 gp_methods <- append(names(engines), "auto", 1)
 
-# `rank`: basis functions, or points in a block.
+# `rank`: basis functions, points in a block, or neighbours.
 new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE) {
   structure(
     list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
@@ -68,6 +69,13 @@ engine_train <- function(engine, targets) UseMethod("engine_train")
 # the variance where `moments` are asked for.
 engine_predict <- function(engine, newdata, moments = FALSE) UseMethod("engine_predict")
 
+# The log marginal likelihood of a planned engine where a search, or one look, `found` its
+# parameters; it may be another number than the objective.
+engine_likelihood <- function(engine, found, targets) UseMethod("engine_likelihood")
+
+#' @export
+engine_likelihood.default <- function(engine, found, targets) found$value
+
 # What points whose features are `view` add to sums over the data, from which the engine is prepared
 # and trained; NULL for one that needs all data at once.
 engine_sums <- function(engine, view, targets = NULL) UseMethod("engine_sums")
@@ -83,8 +91,12 @@ hold_data <- function(engine, kernel, theta, y, n_threads) {
 }
 
 # Targets as the marginal likelihood sees them: any `root` with root'root = targets'targets stands
-# for all. `n_targets` counts those that are 0 everywhere and not given.
+# for all. `n_targets` counts those that are 0 everywhere and not given. Neighbours see those in
+# slots as they are.
 new_goal <- function(targets, n_targets = nrow(targets)) {
+  if (inherits(targets, "gps_slots")) {
+    return(c(targets[c("selected", "prob_on")], n_targets = n_targets))
+  }
   list(root = .Call(C_gp_root, targets), n_targets = n_targets)
 }
 

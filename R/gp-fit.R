@@ -5,8 +5,8 @@
 #'
 #' Gaussian-process regression with one kernel shared by all targets: one factorisation serves all
 #' of them. The kernel's parameters maximise the log marginal likelihood, whose gradient is exact.
-#' The exact engine takes time that grows with the cube of the number of points; four others
-#' approximate it in time that grows linearly.
+#' The exact engine takes time that grows with the cube of the number of points; five others
+#' approximate it, four of them in time that grows linearly.
 #'
 #' With \eqn{K} the kernel matrix including its white noise, and targets \eqn{T} (n x H),
 #' \deqn{\log p(T) = -\frac12 \mathrm{tr}(T^\top K^{-1} T) - \frac H2 \log|K|
@@ -47,10 +47,10 @@
 #' or the lengthscale of a column at its largest (nothing depends on that column).
 #'
 #' @section Which method when:
-#' With \eqn{K_0} the kernel without its white noise \eqn{\sigma^2}{s2}, all but `"divide"` replace
-#' it by \eqn{F^\top F}{F'F} with `rank` features for each point, so that what is inverted is
-#' \eqn{B = \sigma^2 I + F F^\top}{B = s2 I + F F'} of that size. They take time of order
-#' \eqn{n \cdot rank^2}{n rank^2} and need a `kernel_white()`.
+#' With \eqn{K_0} the kernel without its white noise \eqn{\sigma^2}{s2}, all but `"divide"` and
+#' `"neighbours"` replace it by \eqn{F^\top F}{F'F} with `rank` features for each point, so that
+#' what is inverted is \eqn{B = \sigma^2 I + F F^\top}{B = s2 I + F F'} of that size. They take time
+#' of order \eqn{n \cdot rank^2}{n rank^2} and need a `kernel_white()`.
 #'
 #' * `"exact"`: up to a few thousand points, or for kernels that are linear in the data.
 #' * `"ichol"`: the first choice beyond. Incomplete Cholesky factorisation with pivots (Fine and
@@ -81,6 +81,21 @@
 #'   \eqn{\frac1m[\mu_n^{own} + \sum_{other} f_k(x_n)]}{(1/m) [own + sum of the others]}; with
 #'   `cross = FALSE` it is its own block's alone, at a cost that does not grow with the number
 #'   \eqn{m} of blocks.
+#' * `"neighbours"`: each point is predicted from the `rank` points nearest to it alone, with
+#'   weights \eqn{w_n = K_{BB}^{-1} k_B(x_n)}{w_n = K_BB^-1 k_B(x_n)} over these (Vecchia 1988;
+#'   Datta and others 2016), \eqn{K_{BB}}{K_BB} with its noise. Near is by the terms that fall with
+#'   distance: in column \eqn{d} differences count with
+#'   \eqn{\sum_t s_t / l_{td}^2}{sum_t s_t / l_td^2}. The search for neighbours is exact, of order
+#'   \eqn{n^2 D}{n^2 D} but fast; all else takes time of order
+#'   \eqn{n \cdot rank^3}{n rank^3}. It suits clusters and short lengthscales in few or many
+#'   dimensions, and needs a term that falls with distance. Parameters maximise the leave-one-out
+#'   log predictive density \eqn{\sum_{nh} \log N(t_{nh}; w_n^\top t_{Bh}, v_n)}{sum_nh log N(t_nh;
+#'   w_n't_Bh, v_n)}, \eqn{v_n = k(x_n, x_n) + \sigma^2 - k_B^\top w_n}{v_n = k(x_n, x_n) + s2 -
+#'   k_B' w_n} (Rasmussen and Williams 2006, section 5.4.2), of at most 2000 evenly spaced points
+#'   that stand for all, with neighbours that are sought anew where the search ended; the `trace`
+#'   and [gp_gradient()] are of this objective. `lml`, and `logLik()`, are Vecchia's likelihood
+#'   instead: each point given the nearest of those before it, in an order that is random and always
+#'   the same.
 #' * `"auto"`: `"exact"` up to 2000 points, for kernels that are linear in the data and for those
 #'   without noise, else `"ichol"`. What was chosen, and why, is printed.
 #'
@@ -92,7 +107,8 @@
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
 #'   logical ones count as 0 and 1.
 #' @param kernel A kernel, see [kernels].
-#' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"` or `"divide"`: see below.
+#' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"`, `"divide"` or
+#'   `"neighbours"`: see below.
 #' @param optimise `TRUE`: learn the kernel's parameters; `FALSE`: keep those of `kernel`.
 #' @param max_evals Whole number of at least 1: cap on the evaluations of the marginal likelihood,
 #'   by all starts together.
@@ -100,7 +116,8 @@
 #'   The result does not depend on it.
 #' @param rank Whole number of at least 1, or `NULL`: `"ichol"` and `"inducing"`, number of points
 #'   (200; at most n); `"fourier"`, number of cosines and sines together, even (200); `"divide"`,
-#'   largest number of points in a block (500). Not for `"exact"`.
+#'   largest number of points in a block (500); `"neighbours"`, number of neighbours of a point (20;
+#'   at most all others). Not for `"exact"`.
 #' @param objective `"vfe"`, `"fitc"` or `"dtc"`, for `"inducing"`.
 #' @param learn_inputs `TRUE`: learn the inducing points as well, for `"inducing"`.
 #' @param cross `TRUE` or `FALSE`, for `"divide"`: whether leave-one-out asks all blocks, or a
@@ -114,15 +131,18 @@
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
 #'   likelihood, of the approximation if it is one), `jitter`, `method`, `why` (reason of `"auto"`,
-#'   else `NULL`), `form` (`"dense"`, `"features"`, `"basis"` or `"divide"`), `trace` (data frame of
-#'   the evaluations of the search: `evaluation`, `lml`, and which `start` they are of), `converged`
-#'   (`FALSE` if the cap on evaluations ended the search, `NA` without a search), `fixed` (names of
-#'   parameters that were not learned), `limits` (which of the others ended at a limit, and at
-#'   which: `"lower"` or `"upper"`, with their names), and what the engine keeps: `basis` and
-#'   `sums` over the data, or `divide`. It has methods for `predict()`, `fitted()`, `residuals()`,
-#'   `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()] gives leave-one-out
-#'   predictions, [gp_gradient()] the gradient.
-#' @references Fine and Scheinberg (2001) Efficient SVM training using low-rank kernel
+#'   else `NULL`), `form` (`"dense"`, `"features"`, `"basis"`, `"divide"` or `"neighbours"`),
+#'   `trace` (data frame of the evaluations of the search: `evaluation`, `lml`, and which `start`
+#'   they are of), `converged` (`FALSE` if the cap on evaluations ended the search, `NA` without a
+#'   search), `fixed` (names of parameters that were not learned), `limits` (which of the others
+#'   ended at a limit, and at which: `"lower"` or `"upper"`, with their names), and what the engine
+#'   keeps: `basis` and `sums` over the data, `divide`, or `engine`. It has methods for `predict()`,
+#'   `fitted()`, `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()]
+#'   gives leave-one-out predictions, [gp_gradient()] the gradient.
+#' @references Datta, Banerjee, Finley and Gelfand (2016) Hierarchical nearest-neighbor Gaussian
+#'   process models for large geostatistical datasets. *JASA* 111, 800-812.
+#'
+#'   Fine and Scheinberg (2001) Efficient SVM training using low-rank kernel
 #'   representations. *JMLR* 2, 243-264.
 #'
 #'   Quinonero-Candela and Rasmussen (2005) A unifying view of sparse approximate Gaussian process
@@ -137,6 +157,9 @@
 #'   Titsias (2009) Variational learning of inducing variables in sparse Gaussian processes.
 #'   *AISTATS* 12.
 #'
+#'   Vecchia (1988) Estimation and model identification for continuous spatial processes. *JRSS B*
+#'   50, 297-312.
+#'
 #'   Zhang, Duchi and Wainwright (2015) Divide and conquer kernel ridge regression. *JMLR* 16,
 #'   3299-3340.
 #' @examples
@@ -149,7 +172,8 @@
 #'        upper = c(log_len = log(2)))
 #' @export
 gp_fit <- function(x, targets, kernel = kernel_composition(),
-                   method = c("exact", "auto", "ichol", "inducing", "fourier", "divide"),
+                   method = c("exact", "auto", "ichol", "inducing", "fourier", "divide",
+                              "neighbours"),
                    optimise = TRUE, max_evals = 200, n_threads = NULL, rank = NULL,
                    objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE,
                    n_starts = 5, fixed = NULL, lower = NULL, upper = NULL, ...) {
@@ -193,8 +217,8 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
   fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
   fit <- list(
     kernel = fitted, theta = found$theta, x = x, targets = targets,
-    lml = found$value, jitter = found$jitter, method = engine$method, why = plan$why,
-    form = plan$form, trace = found$trace,
+    lml = engine_likelihood(engine, found, goal), jitter = found$jitter, method = engine$method,
+    why = plan$why, form = plan$form, trace = found$trace,
     converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
     limits = found$limits
   )

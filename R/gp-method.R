@@ -74,6 +74,7 @@ choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, c
   check_basis_kernel(kernel, chosen$method)
   has_features <- uses_features(kernel, size[2], size[1])
   if (chosen$method == "exact" && !has_features) check_dense_size(size[1])
+  check_near_kernel(kernel, chosen$method)
   kind <- engines[[chosen$method]]$kind
   list(engine = new_engine(chosen$method, rank, objective, learn_inputs, cross), why = chosen$why,
        form = if (kind != "exact") kind else if (has_features) "features" else "dense")

@@ -159,10 +159,13 @@ describe_engine <- function(x, number) {
     fourier = sprintf("%d cosines and sines", 2L * sum(vapply(basis$frequencies, ncol, 0L))),
     divide = sprintf("%s of at most %s, %s", plural(length(x$divide$rows), "block"),
                      plural(max(lengths(x$divide$rows)), "point"),
-                     if (x$divide$cross) "crossed" else "not crossed")
+                     if (x$divide$cross) "crossed" else "not crossed"),
+    neighbours = plural(x$engine$rank, "nearest neighbour")
   )
   of <- if (x$method == "divide") {
     " (sum over blocks)"
+  } else if (x$method == "neighbours") {
+    " (Vecchia's)"
   } else if (identical(basis$objective, "vfe")) {
     " (lower bound)"
   } else {

@@ -9,6 +9,8 @@ slot_targets <- function(state, model, smooth = 0) {
                  layout = spread_layout(model, smooth)), class = "gps_slots")
 }
 
+target_points <- function(targets) ncol(if (is.matrix(targets)) targets else targets$selected)
+
 # Targets of some points.
 cut_targets <- function(targets, points) {
   if (!inherits(targets, "gps_slots")) return(columns_of(targets, points))
@@ -19,8 +21,8 @@ cut_targets <- function(targets, points) {
 
 # Those of a block, where they are not all there are.
 block_targets <- function(targets, block) {
-  n_points <- ncol(if (is.matrix(targets)) targets else targets$selected)
-  if (block$n_points == n_points) targets else cut_targets(targets, block_columns(block))
+  if (block$n_points == target_points(targets)) return(targets)
+  cut_targets(targets, block_columns(block))
 }
 
 # Sum of f_n (y_n / scale_n)', Q x n_targets.

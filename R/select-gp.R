@@ -16,6 +16,7 @@ max_kept_affinities <- 2^23
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
   if (is_placed(task$model)) return(TRUE)
+  if (selector$method == "neighbours") return(TRUE)
   if (selector$method == "divide") return(FALSE)
   n_points <- n_points(task$y)
   as.double(task$model$n_latents) * n_points > max_kept_affinities &&
@@ -155,7 +156,8 @@ train_engine <- function(selector, model, theta, y, units, state, n_threads,
                          is_sparse = has_sparse_targets(selector, list(y = y, model = model)),
                          prepared = NULL) {
   if (is.null(prepared)) {
-    many <- is_sparse || selector$method != "exact"
+    many <- !selector$method %in% c("exact", "neighbours") ||
+      is_sparse && selector$method == "exact"
     prepared <- prepare_engine(selector, model, theta, in_units(y, units), n_threads, many)
   }
   targets <- if (is_sparse) {
@@ -268,14 +270,19 @@ learn_memory <- function(selector, task, memory, targets, state, regress) {
 # are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
   rows <- sampled_rows(task, selector$refit_rows, 1000 * state$start + state$iteration)
-  targets <- used_targets(cut_targets(targets, rows), task$n_threads)
+  used <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
-  refit <- refit_kernel(selector, task, memory, y, targets)
+  refit <- if (selector$method == "neighbours") {
+    refit_near(selector, task, memory, list(all = targets, rows = rows, y = y, used = used))
+  } else {
+    refit_kernel(selector, task, memory, y, used)
+  }
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
   if (refit$moved > least_move || !is.null(refit$basis)) {
     memory$theta <- refit$theta
-    memory[c("prepared", "basis")] <- list(NULL, refit$basis)
+    prepared <- if (!is.null(refit$prepare)) refit$prepare()
+    memory[c("prepared", "basis")] <- list(prepared, refit$basis)
   }
   memory$refits[[length(memory$refits) + 1]] <- list(start = state$start,
                                                      iteration = state$iteration,

@@ -16,6 +16,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
     }
   }
   check_basis_kernel(selector$kernel, selector$method)
+  check_near_kernel(selector$kernel, selector$method)
   if (selector$method != "exact") {
     selector$rank <- check_rank(selector$rank, selector$method, n_points)
   }
@@ -72,10 +73,10 @@ refuse_grid_batches <- function(model) {
 
 check_grid_method <- function(selector) {
   is_fitc <- selector$method == "inducing" && selector$objective == "fitc"
-  if (selector$method != "divide" && !is_fitc) return(selector)
+  if (!selector$method %in% c("divide", "neighbours") && !is_fitc) return(selector)
   gps_abort(sprintf(
     "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".",
-    if (is_fitc) "`objective` = \"fitc\"" else "`method` = \"divide\""
+    if (is_fitc) "`objective` = \"fitc\"" else sprintf("`method` = \"%s\"", selector$method)
   ))
 }
 
@@ -88,6 +89,7 @@ engine_words <- function(selector) {
     inducing = sprintf("%s inducing inputs (%s)", size, toupper(selector$objective)),
     fourier = sprintf("%s random Fourier features", size),
     divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else ""),
+    neighbours = sprintf("%s nearest neighbours", size),
     paste0(selector$method, size)
   )
   if (is.null(selector$rank)) words <- sub(" of( rank| points)", "", words)

@@ -1,0 +1,166 @@
+# The engine of neighbours: each point is predicted from the `rank` points nearest to it alone
+# (local kriging, Vecchia 1988). Neighbours depend on the data, their weights on the data and the
+# kernel; what is then left for each point are as many additions as its neighbours have targets.
+
+# Points whose leave-one-out densities make the objective, at most. Their neighbours are among all.
+most_near_rows <- 2000L
+
+# Neighbours are sought anew where the scale of a column, among the others, has moved by more than
+# this factor.
+near_moved <- log(1.25)
+
+# Which points are near depends on the terms that fall with distance. To second order they do so
+# with the sum of variance / lengthscale^2 of each column, whose root is its scale, 1 at most.
+near_scales <- function(kernel, theta, n_dims) {
+  steepness <- numeric(n_dims)
+  for (term in kernel_with_theta(kernel, theta, n_dims)$terms) {
+    if (is.null(term$lengthscale)) next
+    steepness <- steepness + term$variance / term$lengthscale^2
+  }
+  scale <- sqrt(steepness / max(steepness))
+  if (!all(is.finite(scale))) return(rep(1, n_dims))
+  pmax(scale, 1e-100)
+}
+
+# A kernel that is linear in the data has no neighbours: two points far out on the same side tell
+# more of each other than a point near by.
+check_near_kernel <- function(kernel, method) {
+  if (method != "neighbours") return(invisible())
+  types <- vapply(kernel$terms, `[[`, "", "type")
+  if (!all(types %in% c("linear", "bias", "white"))) return(invisible())
+  gps_abort(paste(
+    "`kernel` must have a term that falls with distance, such as kernel_rbf(), with method",
+    "\"neighbours\". Kernels of linear, bias and white terms belong to the method \"exact\", whose",
+    "cost is linear in the number of points for them."
+  ))
+}
+
+#' @export
+engine_plan.gps_engine_neighbours <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
+                                              dense = FALSE) {
+  check_near_kernel(kernel, engine$method)
+  hold_data(engine, kernel, theta, y, n_threads)
+}
+
+# The nearest points of columns `at`, by number: `own` are theirs, which are left out, and with
+# `is_before` all that come after them as well.
+find_near <- function(engine, scale, at, own = NULL, is_before = FALSE) {
+  most <- ncol(engine$y) - if (is.null(own)) 0L else 1L
+  .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before),
+        as.integer(min(engine$rank, most)), engine$n_threads)
+}
+
+# list(rows, near): points whose predictions are judged, and their neighbours, which are held fixed
+# in a search. `rows` of an engine are those that it was given.
+share_near <- function(engine, theta) {
+  rows <- engine$rows
+  if (is.null(rows)) rows <- as.integer(spaced_points(ncol(engine$y), most_near_rows))
+  scale <- near_scales(engine$kernel, theta, nrow(engine$y))
+  near <- if (is_near_known(engine, scale)) {
+    columns_of(engine$near, rows)
+  } else {
+    find_near(engine, scale, columns_of(engine$y, rows), rows)
+  }
+  list(rows = rows, near = near)
+}
+
+is_near_known <- function(engine, scale) {
+  !is.null(engine$near) && max(abs(log(scale / engine$scale))) <= near_moved
+}
+
+#' @export
+engine_share.gps_engine_neighbours <- function(engine, goal) {
+  engine$shared <- share_near(engine, engine$theta)
+  engine
+}
+
+# The leave-one-out log predictive density of all targets (Rasmussen and Williams 2006, section
+# 5.4.2), of all points as the rows stand for them.
+#' @export
+engine_evaluate.gps_engine_neighbours <- function(engine, theta, goal, jitter = 0, least = NULL,
+                                                  inputs = FALSE) {
+  shared <- if (is.null(engine$shared)) share_near(engine, theta) else engine$shared
+  found <- .Call(C_gp_near_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, shared$rows,
+                 shared$near, goal, jitter, as.integer(is.null(least)), engine$n_threads)
+  share <- ncol(engine$y) / length(shared$rows)
+  list(value = share * found$value,
+       gradient = stats::setNames(share * found$gradient, names(theta)), jitter = found$jitter)
+}
+
+# A search has no use for neighbours of all points, nor have predictions at new ones: they are
+# sought for leave-one-out in turn, or when it is asked for.
+#' @export
+engine_prepare.gps_engine_neighbours <- function(engine, theta, jitter = 0, many = FALSE,
+                                                 sums = NULL) {
+  engine[c("theta", "jitter")] <- list(theta, jitter)
+  if (many) weigh_near(engine) else engine
+}
+
+weigh_near <- function(engine) {
+  scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
+  if (!is_near_known(engine, scale)) {
+    engine$near <- find_near(engine, scale, engine$y, seq_len(ncol(engine$y)))
+    engine$scale <- scale
+  }
+  found <- near_weights(engine, engine$y, engine$near)
+  engine[names(found)] <- found
+  engine
+}
+
+# list(weights, variance, jitter) of points `at` with these neighbours; the variance is that of the
+# observation, or of the function.
+near_weights <- function(engine, at, near, is_function = FALSE) {
+  .Call(C_gp_near_weights, gp_kernel_code(engine$kernel), engine$theta, engine$y, at, near,
+        engine$jitter, as.integer(is_function), engine$n_threads)
+}
+
+#' @export
+engine_loo.gps_engine_neighbours <- function(engine, targets, points = NULL) {
+  if (is.null(engine$weights)) engine <- weigh_near(engine)
+  if (is.null(points)) points <- seq_len(ncol(engine$y))
+  list(mean = near_means(engine$near, engine$weights, targets, points, engine$n_threads),
+       variance = engine$variance[points])
+}
+
+#' @export
+engine_train.gps_engine_neighbours <- function(engine, targets) {
+  engine$targets <- targets
+  engine
+}
+
+#' @export
+engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALSE) {
+  scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
+  near <- find_near(engine, scale, newdata)
+  found <- near_weights(engine, newdata, near, is_function = TRUE)
+  list(mean = near_means(near, found$weights, engine$targets, seq_len(ncol(newdata)),
+                         engine$n_threads),
+       variance = if (moments) found$variance)
+}
+
+# How long lists of candidates are expected to be, in slots of one point.
+near_room <- 8L
+
+# Means of `points` from neighbours and weights, rank x any: a matrix, or of targets in slots
+# candidates, the latents that some neighbour has on.
+near_means <- function(near, weights, targets, points, n_threads) {
+  points <- as.integer(points)
+  if (is.matrix(targets)) {
+    return(.Call(C_gp_near_mean, near, weights, points, targets, n_threads))
+  }
+  found <- .Call(C_gp_near_vote, near, weights, points, targets$selected, targets$prob_on,
+                 targets$layout$n_latents, near_room * nrow(targets$selected), n_threads)
+  new_candidates(found$latent, found$affinity)
+}
+
+# Vecchia's log marginal likelihood: each point given the nearest of those before it, in an order
+# that is drawn at random and always the same.
+#' @export
+engine_likelihood.gps_engine_neighbours <- function(engine, found, targets) {
+  order <- with_seed(c(19880101L, 65539L), 1L, sample.int(ncol(engine$y)))
+  engine$y <- columns_of(engine$y, order)
+  own <- seq_along(order)
+  scale <- near_scales(engine$kernel, found$theta, nrow(engine$y))
+  engine$shared <- list(rows = own, near = find_near(engine, scale, engine$y, own, TRUE))
+  engine_evaluate(engine, found$theta, new_goal(columns_of(targets, order)), found$jitter)$value
+}

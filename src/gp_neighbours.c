@@ -1,0 +1,277 @@
+/* Local kriging: one point is predicted from its neighbours (Vecchia 1988; Datta and others 2016).
+ * Called by r_gp_neighbours.c. */
+#include "gp_neighbours.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "gp_neighbours_local.h"
+#include "vector_math.h"
+
+/* Points that are worked on before the watch is asked. */
+#define SLICE 4096
+
+size_t gp_local_scratch(const gp_local *local) {
+  const size_t n_dims = local->kernel->n_dims, n = local->n_near + 1;
+  return 3 * n_dims * n + 3 * n_dims + 4 * n + 3 * n * n;
+}
+
+gp_near gp_near_at(const gp_local *local, double *scratch) {
+  const size_t n_dims = local->kernel->n_dims, n = local->n_near + 1;
+  gp_near near = {.n = n, .x = scratch};
+  near.shifted = near.x + n_dims * n;
+  near.z = near.shifted + n_dims * n;
+  near.scale = near.z + n_dims * n;
+  near.origin = near.scale + n_dims;
+  near.zero = near.origin + n_dims;
+  near.sq = near.zero + n_dims;
+  near.tilt = near.sq + n;
+  near.w = near.tilt + n;
+  near.u = near.w + n;
+  near.gram = near.u + n;
+  near.k = near.gram + n * n;
+  near.a = near.k + n * n;
+  memset(near.zero, 0, n_dims * sizeof *near.zero);
+  return near;
+}
+
+static void gather(const gp_local *local, size_t q, gp_near *near) {
+  const size_t n_dims = local->kernel->n_dims;
+  const int *point = local->near + q * local->n_near;
+  const double *at = local->at + q * n_dims;
+  size_t n = 0;
+  for (; n < local->n_near && point[n] >= 0; n++) {
+    memcpy(near->x + n * n_dims, local->x + (size_t)point[n] * n_dims, n_dims * sizeof *near->x);
+  }
+  memcpy(near->x + n * n_dims, at, n_dims * sizeof *near->x);
+  memcpy(near->origin, at, n_dims * sizeof *near->origin);
+  near->n = n + 1;
+  const kernel_centre centre = {n_dims, near->origin, near->zero};
+  kernel_shift(&centre, near->n, near->x, near->shifted);
+}
+
+/* Lower triangle of z'z. */
+GPS_CLONES static void inner_products(size_t n_dims, size_t n, const double *z, double *gram) {
+  for (size_t b = 0; b < n; b++) {
+    for (size_t i = b; i < n; i++) {
+      double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+      for (size_t d = 0; d < n_dims; d++) sum += z[d + i * n_dims] * z[d + b * n_dims];
+      gram[i + b * n] = sum;
+    }
+  }
+}
+
+static void embed(const gp_local *local, const kernel_metric *metric, gp_near *near) {
+  const kernel_centre centre = {local->kernel->n_dims, near->origin, near->zero};
+  kernel_embed(metric, &centre, near->n, near->x, near->shifted, near->z, near->sq, near->tilt);
+  kernel_coordinate_scales(metric, near->scale);
+  if (metric->needs_gram) inner_products(local->kernel->n_dims, near->n, near->z, near->gram);
+}
+
+/* Point b with itself and those after it. */
+static kernel_pairs pairs_of(const kernel_metric *metric, const gp_near *near, size_t b) {
+  const size_t n = near->n, at = b * metric->kernel->n_dims;
+  return (kernel_pairs){.n = n - b,
+                        .gram = near->gram + b + b * n,
+                        .sq = near->sq + b,
+                        .tilt = near->tilt + b,
+                        .sq_at = near->sq[b],
+                        .tilt_at = near->tilt[b],
+                        .largest = kernel_largest(n, near->sq),
+                        .x = near->x + at,
+                        .x_at = near->x + at,
+                        .scale = metric->is_ard ? near->scale : NULL,
+                        .same = 0};
+}
+
+static void fill_kernel(const gp_local *local, gp_near *near) {
+  const size_t n = near->n;
+  const int n_metrics = kernel_n_metrics(local->kernel);
+  memset(near->k, 0, n * n * sizeof *near->k);
+  for (int which = 0; which < n_metrics; which++) {
+    const kernel_metric metric = kernel_metric_at(local->kernel, local->theta, which);
+    if (metric.n_terms == 0) continue;
+    embed(local, &metric, near);
+    for (size_t b = 0; b < n; b++) {
+      const kernel_pairs pairs = pairs_of(&metric, near, b);
+      kernel_add_values(&metric, &pairs, near->k + b + b * n);
+    }
+  }
+  near->own = near->k[n * n - 1];
+  const double noise = kernel_noise(local->kernel, local->theta) + local->jitter;
+  for (size_t b = 0; b < n; b++) near->k[b * (n + 1)] += noise;
+}
+
+/* A -> L, lower triangles; 0 where a pivot is not positive. */
+GPS_CLONES static int factorise(size_t n, double *a) {
+  for (size_t j = 0; j < n; j++) {
+    double *column = a + j * n;
+    if (!(column[j] > 0.0)) return 0;
+    const double root = sqrt(column[j]);
+    column[j] = root;
+    for (size_t i = j + 1; i < n; i++) column[i] /= root;
+    for (size_t c = j + 1; c < n; c++) {
+      const double factor = column[c];
+      double *other = a + c * n;
+#pragma omp simd
+      for (size_t i = c; i < n; i++) other[i] -= factor * column[i];
+    }
+  }
+  return 1;
+}
+
+/* b <- L'^-1 b of the leading n x n. */
+GPS_CLONES static void solve_back(size_t n, size_t ld, const double *l, double *b) {
+  for (size_t j = n; j-- > 0;) {
+    const double *column = l + j * ld;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = j + 1; i < n; i++) sum += column[i] * b[i];
+    b[j] = (b[j] - sum) / column[j];
+  }
+}
+
+GPS_CLONES static void solve_forward(size_t n, size_t ld, const double *l, double *b) {
+  for (size_t j = 0; j < n; j++) {
+    const double *column = l + j * ld, value = b[j] / column[j];
+    b[j] = value;
+#pragma omp simd
+    for (size_t i = j + 1; i < n; i++) b[i] -= column[i] * value;
+  }
+}
+
+int gp_near_solve(const gp_local *local, size_t q, gp_near *near) {
+  gather(local, q, near);
+  fill_kernel(local, near);
+  const size_t n = near->n;
+  if (!factorise(n, near->k)) return 0;
+  for (size_t j = 0; j + 1 < n; j++) near->w[j] = near->k[n - 1 + j * n];
+  solve_back(n - 1, n, near->k, near->w);
+  return 1;
+}
+
+void gp_near_weigh(gp_near *near) {
+  solve_forward(near->n - 1, near->n, near->k, near->u);
+  solve_back(near->n - 1, near->n, near->k, near->u);
+}
+
+/* ---- gradient ---- */
+
+/* A metric with a scale for each dimension: weights of squared differences, or of products. */
+GPS_CLONES static void contract_scales(size_t n_dims, size_t n, int is_dot, const double *x,
+                                       const double *at, const double *scale, const double *weight,
+                                       double *gradient) {
+  for (size_t i = 0; i < n; i++) {
+    const double *other = x + i * n_dims, factor = weight[i];
+#pragma omp simd
+    for (size_t d = 0; d < n_dims; d++) {
+      const double difference = (other[d] - at[d]) * scale[d];
+      const double product = other[d] * scale[d] * (at[d] * scale[d]);
+      gradient[d] += factor * (is_dot ? product : difference * difference);
+    }
+  }
+}
+
+static void contract_metric(const gp_local *local, const kernel_metric *metric, gp_near *near,
+                            double *gradient) {
+  const size_t n = near->n, n_dims = local->kernel->n_dims;
+  const kernel_term *first = &local->kernel->term[metric->term[0]];
+  const int is_dot = first->type->kind == KERNEL_DOT;
+  double sums[KERNEL_N_SUMS] = {0};
+  embed(local, metric, near);
+  for (size_t b = 0; b < n; b++) {
+    const kernel_pairs pairs = pairs_of(metric, near, b);
+    /* The slopes take the place of the products that they are made from. */
+    double *slope = near->gram + b + b * n;
+    kernel_contract(metric, &pairs, near->a + b + b * n, sums, slope);
+    if (!metric->is_ard) continue;
+    contract_scales(n_dims, n - b, is_dot, pairs.x, pairs.x_at, near->scale, slope,
+                    gradient + first->first + !is_dot);
+  }
+  for (int t = 0; t < metric->n_terms; t++) {
+    const kernel_term *term = &local->kernel->term[metric->term[t]];
+    if (!(metric->is_ard && is_dot)) gradient[term->first] += sums[2 * metric->term[t]];
+    if (term->type->kind == KERNEL_STATIONARY && !metric->is_ard) {
+      gradient[term->first + 1] += sums[2 * metric->term[t] + 1];
+    }
+  }
+}
+
+void gp_near_contract(const gp_local *local, gp_near *near, double *gradient) {
+  const int n_metrics = kernel_n_metrics(local->kernel);
+  double trace = 0.0;
+  for (int which = 0; which < n_metrics; which++) {
+    const kernel_metric metric = kernel_metric_at(local->kernel, local->theta, which);
+    if (metric.n_terms > 0) contract_metric(local, &metric, near, gradient);
+  }
+  for (size_t b = 0; b < near->n; b++) trace += near->a[b * (near->n + 1)];
+  for (int t = 0; t < local->kernel->n_terms; t++) {
+    const kernel_term *term = &local->kernel->term[t];
+    if (term->type->kind == KERNEL_INDEX)
+      gradient[term->first] += exp(local->theta[term->first]) * trace;
+  }
+}
+
+/* ---- weights of all points ---- */
+
+double gp_near_jitter(const gp_local *local, int step) {
+  double largest = 0.0;
+  if (local->n_queries == 0) return -1.0;
+  /* By the first point: no jitter needs to be known to more than a power of ten. */
+  kernel_diagonal(local->kernel, local->theta, 1, local->at, &largest);
+  return gp_jitter_step(step, local->n_near + 1,
+                        largest + kernel_noise(local->kernel, local->theta));
+}
+
+/* Where the points of thread t end, of those between from and to. */
+static size_t share_of(size_t from, size_t to, int t, int n_threads) {
+  return from + (to - from) * (size_t)t / (size_t)n_threads;
+}
+
+static int weigh_points(const gp_local *local, size_t from, size_t to, int is_function,
+                        double *weights, double *variance, double *scratch) {
+  const size_t room = gp_local_scratch(local), m = local->n_near;
+  int n_failed = 0;
+#pragma omp parallel for num_threads(local->n_threads) schedule(static) reduction(+ : n_failed)
+  for (int t = 0; t < local->n_threads; t++) {
+    const size_t end = share_of(from, to, t + 1, local->n_threads);
+    for (size_t q = share_of(from, to, t, local->n_threads); q < end; q++) {
+      gp_near near = gp_near_at(local, scratch + room * (size_t)t);
+      if (!gp_near_solve(local, q, &near)) {
+        n_failed++;
+        break;
+      }
+      const size_t n = near.n - 1;
+      const double root = near.k[near.n * near.n - 1];
+      double explained = 0.0;
+      for (size_t j = 0; j < n; j++) {
+        const double value = near.k[n + j * near.n];
+        explained += value * value;
+      }
+      memset(weights + q * m, 0, m * sizeof *weights);
+      memcpy(weights + q * m, near.w, n * sizeof *weights);
+      variance[q] = is_function ? fmax(near.own - explained, 0.0) : root * root;
+    }
+  }
+  return n_failed == 0;
+}
+
+gps_status gp_local_weights(gp_local *local, int climb, int is_function, double *weights,
+                            double *variance, double *scratch) {
+  int step = 0;
+  for (size_t from = 0; from < local->n_queries;) {
+    const size_t left = local->n_queries - from, to = from + (left < SLICE ? left : SLICE);
+    if (gps_must_stop(local->watch)) return GPS_INTERRUPTED;
+    if (weigh_points(local, from, to, is_function, weights, variance, scratch)) {
+      from = to;
+      continue;
+    }
+    const double jitter = gp_near_jitter(local, ++step);
+    if (!climb || jitter < 0.0) return GPS_NOT_POSDEF;
+    local->jitter = jitter > local->jitter ? jitter : local->jitter;
+    from = 0;
+  }
+  return GPS_OK;
+}

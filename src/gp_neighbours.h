@@ -1,0 +1,103 @@
+/* Local Gaussian processes: each point sees its nearest others only. Lists of neighbours are
+ * [n_near x n_queries] numbers of points, nearest first, -1 where there are no more. Called by
+ * r_gp_neighbours.c on the main thread; loops over points run on n_threads threads, and a point's
+ * numbers depend on no other point's, so results have the same bits for any number of threads. */
+#ifndef GPSELECT_GP_NEIGHBOURS_H
+#define GPSELECT_GP_NEIGHBOURS_H
+
+#include "gp.h"
+
+/* ---- search ---- */
+
+/* Points among which neighbours are sought, in columns that are multiplied by `scale`. */
+typedef struct {
+  size_t n_dims, n_points;
+  const double *x;     /* [n_dims x n_points] */
+  const double *scale; /* [n_dims] */
+  size_t n_near;       /* how many are wanted */
+  int n_threads;
+  const gps_watch *watch; /* or NULL */
+} gp_search;
+
+/* Points whose neighbours are wanted. `own` [n] are their numbers among those of the search, which
+ * are no neighbours of theirs; NULL: they are others. `is_before`: only points of smaller number
+ * are. */
+typedef struct {
+  size_t n;
+  const double *x; /* [n_dims x n] */
+  const int *own;
+  int is_before;
+} gp_queries;
+
+/* The nearest points by exact squared distances, of equal ones those of smaller number. */
+size_t gp_search_scratch(const gp_search *search);
+gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
+                          double *scratch);
+
+/* ---- local regression ---- */
+
+/* A kernel at fixed parameters, points x [n_dims x n_points], and for points `at`
+ * [n_dims x n_queries] their neighbours among them. */
+typedef struct {
+  const gps_kernel *kernel;
+  const double *theta;
+  double jitter; /* added to the noise */
+  const double *x;
+  size_t n_near, n_queries;
+  const int *near;
+  const double *at;
+  int n_threads;
+  const gps_watch *watch; /* or NULL */
+} gp_local;
+
+/* Doubles of scratch for each thread. */
+size_t gp_local_scratch(const gp_local *local);
+
+/* Weights [n_near x n_queries] of the neighbours in the prediction of each point, 0 where there is
+ * none, and its variance [n_queries]: of the observation, or of the function where `is_function`.
+ * Where a matrix cannot be factorised and `climb`, all are made again with as much jitter as it
+ * takes, left in local->jitter. */
+gps_status gp_local_weights(gp_local *local, int climb, int is_function, double *weights,
+                            double *variance, double *scratch);
+
+/* Targets of all points: root [rank x n_points], or where that is NULL slots, latents from 1 and 0
+ * for none. n_targets counts those that are 0 everywhere, too. */
+typedef struct {
+  size_t n_targets, rank;
+  const double *root;
+  size_t n_slots;
+  const int *selected; /* [n_slots x n_points] */
+  const double *prob;
+} gp_local_targets;
+
+/* The log predictive density of the targets of points `row` [n_queries] given their neighbours',
+ * and unless NULL its gradient [n_hyper]. Each thread has gp_local_scratch() + gp_local_latents()
+ * doubles of scratch, and n_targets + gp_local_latents() ints of `place`, of which the first
+ * n_targets are -1 before and after. */
+size_t gp_local_partial(const gp_local *local);
+size_t gp_local_latents(const gp_local *local, const gp_local_targets *targets);
+gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets *targets,
+                             const int *row, double *value, double *gradient, double *scratch,
+                             int *place, double *partial);
+
+/* ---- predictions ---- */
+
+/* Points that are predicted, with neighbours and weights [n_near x n]. */
+typedef struct {
+  size_t n, n_near;
+  const int *near;
+  const double *weights;
+  int n_threads;
+} gp_voters;
+
+/* mean [n_targets x n] of dense targets [n_targets x n_points]. */
+void gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean);
+
+/* Of targets in slots the latents that neighbours have on, in the order in which they are met, and
+ * their means: latent (from 1, 0 is none) and affinity [capacity x n]. Returns how many the longest
+ * list has, and more than the capacity where one has no room; SIZE_MAX where a latent is none of
+ * the n_targets. `place` [n_targets x n_threads] as above. */
+size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, size_t capacity,
+                     int *latent, double *affinity, int *place);
+
+#endif

@@ -1,0 +1,228 @@
+/* .Call entries of regression by the nearest neighbours. y and other points are [n_dims x n];
+ * numbers of points and latents count from 1 here, and 0 is none. */
+#include "gp_neighbours.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "r_gp.h"
+
+static int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
+
+static int read_threads(SEXP n_threads) {
+  const int n = view_int(n_threads, "n_threads");
+  return n < 1 ? 1 : n;
+}
+
+/* Numbers of points from 1, at most `most`, as they are in C. */
+static int *read_numbers(SEXP x, size_t n, size_t most, const char *what) {
+  const int *given = view_ints(x, (R_xlen_t)n, what);
+  int *number = alloc_ints(n);
+  for (size_t i = 0; i < n; i++) {
+    if (given[i] < 0 || (size_t)given[i] > most)
+      raise_error("model", "`%s` names %d of %.0f.", what, given[i], (double)most);
+    number[i] = given[i] - 1;
+  }
+  return number;
+}
+
+/* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
+ * those of smaller number count -> numbers of the nearest [n_near x n]. */
+SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near,
+               SEXP n_threads) {
+  const size_t n_dims = (size_t)n_rows_of(y);
+  const gp_search search = {.n_dims = n_dims,
+                            .n_points = (size_t)n_cols_of(y),
+                            .x = view_matrix(y, -1, -1, "y"),
+                            .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
+                            .n_near = (size_t)view_int(n_near, "n_near"),
+                            .n_threads = read_threads(n_threads),
+                            .watch = begin_watch()};
+  const int n = n_cols_of(at);
+  const gp_queries queries = {
+      .n = (size_t)n,
+      .x = view_matrix(at, (R_xlen_t)n_dims, -1, "at"),
+      .own = Rf_isNull(own) ? NULL : read_numbers(own, (size_t)n, search.n_points, "own"),
+      .is_before = !Rf_isNull(own) && view_int(is_before, "is_before")};
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n));
+  const gps_status status = gp_search_near(&search, &queries, INTEGER(result),
+                                           alloc_doubles(gp_search_scratch(&search), 1));
+  end_watch();
+  if (status != GPS_OK) raise_status(status, "The search for neighbours", SIZE_MAX);
+  for (R_xlen_t i = 0; i < Rf_xlength(result); i++) INTEGER(result)[i]++;
+  UNPROTECT(1);
+  return result;
+}
+
+static gp_local view_local(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP at, SEXP near,
+                           SEXP jitter, SEXP n_threads) {
+  const R_xlen_t n_dims = (R_xlen_t)kernel->n_dims;
+  gp_local local = {.kernel = kernel,
+                    .theta = view_theta(theta, kernel),
+                    .jitter = view_number(jitter, "jitter"),
+                    .x = view_matrix(y, n_dims, -1, "y"),
+                    .n_near = (size_t)n_rows_of(near),
+                    .n_queries = (size_t)n_cols_of(at),
+                    .at = view_matrix(at, n_dims, -1, "at"),
+                    .n_threads = read_threads(n_threads),
+                    .watch = begin_watch()};
+  local.near = read_numbers(near, local.n_near * local.n_queries, (size_t)n_cols_of(y), "near");
+  return local;
+}
+
+/* list(weights [n_near x n], variance [n], jitter), with as much jitter as it takes. */
+SEXP r_gp_near_weights(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP near, SEXP jitter,
+                       SEXP is_function, SEXP n_threads) {
+  static const char *const names[] = {"weights", "variance", "jitter"};
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  gp_local local = view_local(&kernel, theta, y, at, near, jitter, n_threads);
+  const SEXP result = PROTECT(new_named_list(3, names));
+  double *weights = hang_matrix(result, 0, (int)local.n_near, (int)local.n_queries);
+  double *variance = hang_doubles(result, 1, (R_xlen_t)local.n_queries);
+  const gps_status status =
+      gp_local_weights(&local, 1, view_int(is_function, "is_function"), weights, variance,
+                       alloc_doubles(gp_local_scratch(&local), (size_t)local.n_threads));
+  end_watch();
+  if (status != GPS_OK) raise_status(status, "The kernel matrix of neighbours", SIZE_MAX);
+  hang_doubles(result, 2, 1)[0] = local.jitter;
+  UNPROTECT(1);
+  return result;
+}
+
+static int *alloc_places(size_t n_targets, size_t room, size_t n_threads) {
+  int *place = alloc_ints((n_targets + room) * n_threads);
+  memset(place, 0xff, (n_targets + room) * n_threads * sizeof *place);
+  return place;
+}
+
+static void view_slots(SEXP selected, SEXP prob_on, gp_local_targets *targets) {
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  targets->n_slots = (size_t)n_slots;
+  targets->selected = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
+  targets->prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+}
+
+/* Latents are looked up by their numbers. */
+static void check_slots(const gp_local_targets *targets, size_t n_points) {
+  for (size_t i = 0; i < targets->n_slots * n_points; i++) {
+    if (targets->selected[i] < 0 || (size_t)targets->selected[i] > targets->n_targets) {
+      raise_error("model", "`selected` names latent %d of %.0f.", targets->selected[i],
+                  (double)targets->n_targets);
+    }
+  }
+}
+
+/* list(root, n_targets), or list(selected, prob_on, n_targets). */
+static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
+  gp_local_targets targets = {
+      .n_targets = (size_t)view_int(list_need(goal, "n_targets"), "n_targets")};
+  const SEXP root = list_get(goal, "root");
+  if (root != R_NilValue) {
+    targets.rank = (size_t)n_rows_of(root);
+    targets.root = view_matrix(root, -1, (R_xlen_t)n_points, "root");
+    return targets;
+  }
+  view_slots(list_need(goal, "selected"), list_need(goal, "prob_on"), &targets);
+  check_slots(&targets, n_points);
+  return targets;
+}
+
+/* Points `row` of y and their neighbours [n_near x rows] -> list(value, gradient, jitter) as
+ * r_gp_evaluate(). */
+SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP goal, SEXP jitter,
+                        SEXP is_first, SEXP n_threads) {
+  static const char *const names[] = {"value", "gradient", "jitter"};
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const size_t n_dims = kernel.n_dims, n_rows = (size_t)Rf_xlength(row);
+  const size_t n_points = (size_t)n_cols_of(y);
+  const int *rows = read_numbers(row, n_rows, n_points, "row");
+  const SEXP at = PROTECT(Rf_allocMatrix(REALSXP, (int)n_dims, (int)n_rows));
+  const double *x = view_matrix(y, -1, -1, "y");
+  for (size_t q = 0; q < n_rows; q++) {
+    memcpy(REAL(at) + q * n_dims, x + (size_t)rows[q] * n_dims, n_dims * sizeof *x);
+  }
+  gp_local local = view_local(&kernel, theta, y, at, near, jitter, n_threads);
+  const gp_local_targets targets = view_local_goal(goal, n_points);
+  const size_t n_threads_used = (size_t)local.n_threads, most = gp_local_latents(&local, &targets);
+  const SEXP result = PROTECT(new_named_list(3, names));
+  double *value = hang_doubles(result, 0, 1);
+  double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
+  const gps_status status = gp_local_evaluate(
+      &local, view_int(is_first, "is_first"), &targets, rows, value, gradient,
+      alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
+      targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used),
+      alloc_doubles(gp_local_partial(&local), 1));
+  end_watch();
+  if (status != GPS_OK) raise_status(status, "The leave-one-out density", SIZE_MAX);
+  hang_doubles(result, 2, 1)[0] = local.jitter;
+  UNPROTECT(2);
+  return result;
+}
+
+static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_points,
+                             SEXP n_threads) {
+  const int n_near = n_rows_of(near), n_all = n_cols_of(near);
+  gp_voters voters = {.n = (size_t)Rf_xlength(column),
+                      .n_near = (size_t)n_near,
+                      .weights = view_matrix(weights, n_near, n_all, "weights"),
+                      .n_threads = read_threads(n_threads)};
+  const int *given = view_ints(column, (R_xlen_t)voters.n, "column");
+  const int *number = view_ints(near, (R_xlen_t)n_near * n_all, "near");
+  int *own = alloc_ints((size_t)n_near * voters.n);
+  double *weight = alloc_doubles((size_t)n_near, voters.n);
+  /* Only what is asked for is looked at. */
+  for (size_t i = 0; i < voters.n; i++) {
+    if (given[i] < 1 || given[i] > n_all) raise_error("model", "No point %d.", given[i]);
+    const size_t from = (size_t)(given[i] - 1) * (size_t)n_near;
+    for (size_t j = 0; j < (size_t)n_near; j++) {
+      const int point = number[from + j];
+      if (point < 0 || (size_t)point > n_points)
+        raise_error("model", "`near` names %d of %.0f.", point, (double)n_points);
+      own[i * (size_t)n_near + j] = point - 1;
+      weight[i * (size_t)n_near + j] = voters.weights[from + j];
+    }
+  }
+  voters.near = own;
+  voters.weights = weight;
+  return voters;
+}
+
+/* Neighbours and weights [n_near x any], the columns asked for, targets [n_targets x n_points] ->
+ * mean [n_targets x columns]. */
+SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_threads) {
+  const int n_targets = n_rows_of(targets);
+  const gp_voters voters =
+      view_voters(near, weights, column, (size_t)n_cols_of(targets), n_threads);
+  const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, n_targets, (int)voters.n));
+  gp_vote_dense(&voters, (size_t)n_targets, view_matrix(targets, -1, -1, "targets"), REAL(mean));
+  UNPROTECT(1);
+  return mean;
+}
+
+/* The same for targets in slots -> list(latent, affinity), both [longest list x columns]. `room`:
+ * how long lists are expected to be. */
+SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP selected, SEXP prob_on,
+                    SEXP n_latents, SEXP room, SEXP n_threads) {
+  static const char *const names[] = {"latent", "affinity"};
+  gp_local_targets targets = {.n_targets = (size_t)view_int(n_latents, "n_latents")};
+  view_slots(selected, prob_on, &targets);
+  const gp_voters voters =
+      view_voters(near, weights, column, (size_t)n_cols_of(selected), n_threads);
+  const size_t most = targets.n_slots * voters.n_near;
+  size_t capacity = (size_t)view_int(room, "room");
+  capacity = capacity < most ? capacity : most;
+  int *place = alloc_places(targets.n_targets, 0, (size_t)voters.n_threads);
+  const SEXP result = PROTECT(new_named_list(2, names));
+  for (;;) {
+    int *latent = hang_int_matrix(result, 0, (int)capacity, (int)voters.n);
+    double *affinity = hang_matrix(result, 1, (int)capacity, (int)voters.n);
+    const size_t longest = gp_vote_slots(&voters, &targets, capacity, latent, affinity, place);
+    if (longest == SIZE_MAX)
+      raise_error("model", "`selected` names a latent beyond %.0f.", (double)targets.n_targets);
+    if (longest <= capacity) break;
+    capacity = longest < most ? longest : most;
+  }
+  UNPROTECT(1);
+  return result;
+}
