@@ -131,7 +131,7 @@ describe_selector <- function(selector) {
 # "RBF + linear", and so on.
 kernel_label <- function(kernel) {
   paste(vapply(kernel$terms, function(term) {
-    paste0(kernel_types[[term$type]]$label, if (term$ard) " ARD")
+    gsub("[()]", "", term_label(term))
   }, ""), collapse = " + ")
 }
 

@@ -39,15 +39,13 @@ regression_tol <- function(engine, kernel, theta, y) {
 }
 
 varying_share <- function(kernel, theta, y) {
-  mean <- rowMeans(y)
-  parts <- vapply(kernel_with_theta(kernel, theta, nrow(y))$terms, function(term) {
-    switch(term$type,
-      white = c(0, 0), bias = c(0, term$variance),
-      linear = c(sum(term$variance * rowMeans((y - mean)^2)), sum(term$variance * rowMeans(y^2))),
-      c(term$variance, term$variance)
-    )
-  }, c(0, 0))
-  share <- sum(parts[1, ]) / sum(parts[2, ])
+  kernel <- kernel_with_theta(kernel, theta, nrow(y))
+  types <- term_types(kernel)
+  whole <- varying <- term_levels(kernel, y) * (types != "white")
+  varying[types == "bias"] <- 0
+  is_linear <- types == "linear"
+  varying[is_linear] <- term_levels(kernel, y, rowMeans((y - rowMeans(y))^2))[is_linear]
+  share <- sum(varying) / sum(whole)
   if (is.finite(share) && share > 0) max(share, 1e-10) else 1
 }
 

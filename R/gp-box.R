@@ -15,22 +15,40 @@ wide_reach <- list(noise = 1e-8, lengthscale = c(0.1, 1e4), wide = TRUE)
 gp_bounds <- function(kernel, y, targets, reach = narrow_reach, n_targets = nrow(targets),
                       scales = gp_scales(kernel, y, targets, n_targets, reach$wide)) {
   slope <- slope_units(y, scales, reach$wide)
-  ranges <- lapply(kernel$terms, function(term) {
-    variance <- switch(term$type,
-      linear = if (term$ard) slope$each else slope$one,
-      white = cbind(reach$noise * scales$spread, 1e3 * scales$level),
-      bias = cbind(1e-6 * scales$level, 1e3 * (scales$level + scales$spread * slope$origin)),
-      cbind(1e-6 * scales$level, 1e3 * scales$level)
-    )
-    if (!"lengthscale" %in% names(term)) return(variance)
-    kind <- if (term$ard) "each" else "one"
-    lengthscale <- scales$lengthscale[[kind]]
-    least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]][["close"]], 0.01) else 1
-    if (term$ard && !is.null(scales$groups)) least <- least * scales$groups
-    rbind(variance, cbind(lengthscale * least, lengthscale * reach$lengthscale[2]))
+  ranges <- lapply(kernel_slots(kernel, nrow(y)), function(slot) {
+    if (slot$part == "variance") return(variance_range(kernel, slot, scales, slope, reach))
+    if (slot$part %in% kernel_types[[slot$type]]$length) return(length_range(slot, scales, reach))
+    range <- free_ranges[[slot$part]]
+    if (slot$type == "custom") range <- get_part(kernel, slot) * c(1e-4, 1e4)
+    matrix(range, slot$n, 2, byrow = TRUE)
   })
   ranges <- log(do.call(rbind, ranges))
   list(lower = ranges[, 1], upper = ranges[, 2])
+}
+
+# Of a variance; one that holds those of linear factors is by as much in units of the columns.
+variance_range <- function(kernel, slot, scales, slope, reach) {
+  range <- switch(slot$type,
+    white = cbind(reach$noise * scales$spread, 1e3 * scales$level),
+    bias = cbind(1e-6 * scales$level, 1e3 * (scales$level + scales$spread * slope$origin)),
+    linear = if (slot$each) slope$each else slope$one,
+    cbind(1e-6 * scales$level, 1e3 * scales$level)
+  )
+  # Of a factor beside the one that has the level of the targets.
+  if (slot$factor > 1) range <- range / scales$level
+  n_linear <- length(linear_held(kernel, slot)) - (slot$type == "linear")
+  if (n_linear == 0) return(range)
+  unit <- slope$one / (scales$level * c(1e-6, 1e3))
+  cbind(range[, 1] * unit[1]^n_linear, range[, 2] * unit[2]^n_linear)
+}
+
+# Of a lengthscale or a period.
+length_range <- function(slot, scales, reach) {
+  kind <- if (slot$each) "each" else "one"
+  length <- scales$lengthscale[[kind]]
+  least <- reach$lengthscale[1] * if (reach$wide) min(scales$near[[kind]][["close"]], 0.01) else 1
+  if (slot$each && !is.null(scales$groups)) least <- least * scales$groups
+  cbind(length * least, length * reach$lengthscale[2])
 }
 
 # Limits of the variances of slopes, for `each` column and for `one` that all share, and how far in
@@ -91,27 +109,16 @@ shorten_names <- function(names, most = 8L) {
   if (length(names) > most) sprintf("%s and %d more", shown, length(names) - most) else shown
 }
 
-# How many parameters each scale of each term has.
-theta_counts <- function(kernel, n_dims) {
-  unlist(lapply(kernel$terms, function(term) {
-    lengths(Filter(Negate(is.null), term_scales(term, n_dims)))
-  }))
-}
-
 # Of each parameter its name without the number of a column.
 theta_groups <- function(kernel, n_dims) {
-  counts <- theta_counts(kernel, n_dims)
-  kernel$terms <- lapply(kernel$terms, function(term) replace(term, "ard", list(FALSE)))
-  rep(theta_names(kernel, n_dims), counts)
+  by_parameter(kernel_slots(kernel, n_dims), function(slot) paste0(slot$name, slot$suffix))
 }
 
-# Of each parameter the column whose lengthscale it is, or 0.
+# Of each parameter the column whose lengthscale or period it is, or 0.
 theta_columns <- function(kernel, n_dims) {
-  unlist(lapply(kernel$terms, function(term) {
-    scales <- term_scales(term, n_dims)
-    lengths <- seq_along(scales$lengthscale)
-    c(integer(length(scales$variance)), if (term$ard) lengths else 0L * lengths)
-  }))
+  by_parameter(kernel_slots(kernel, n_dims), function(slot) {
+    if (slot$each && slot$part != "variance") seq_len(n_dims) else 0L
+  })
 }
 
 # The box of gp_fit(): the data's, with what the kernel holds in it, or the user's `lower` and
@@ -198,7 +205,7 @@ warn_limits <- function(met, slope, box, kernel, n_dims) {
   at <- match(names(met), theta_names(kernel, n_dims))
   own <- box$given[cbind(at, match(met, c("lower", "upper")))]
   outward <- ifelse(met == "upper", slope[at], -slope[at])
-  is_noise <- startsWith(names(met), kernel_types$white$variance) & met == "lower"
+  is_noise <- startsWith(names(met), kernel_types$white$names) & met == "lower"
   is_idle <- theta_columns(kernel, n_dims)[at] > 0 & met == "upper"
   bad <- which(!own & !is_noise & !is_idle & outward >= 1)
   if (length(bad) == 0) return(invisible())

@@ -70,7 +70,7 @@ is_basis_sound <- function(basis, kernel, n_dims) {
              is_one_of(basis$objective, c("dtc", "vfe", "fitc")))
   }
   inherits(basis, "gps_basis_fourier") && is.list(basis$frequencies) &&
-    length(basis$frequencies) == sum(has_stationary(kernel)) &&
+    length(basis$frequencies) == length(spectral_freedom(kernel)) &&
     all(vapply(basis$frequencies, is_finite_matrix, NA, n_dims)) &&
     is.double(basis$centre) && length(basis$centre) == n_dims && all(is.finite(basis$centre))
 }

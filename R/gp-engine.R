@@ -102,8 +102,7 @@ new_goal <- function(targets, n_targets = nrow(targets)) {
 
 # Log parameters to start from; a lengthscale left open is the one that data suggest.
 gp_theta <- function(kernel, y) {
-  is_open <- vapply(kernel$terms, function(term) is.null(term$lengthscale), NA)
-  if (!any(has_stationary(kernel) & is_open)) return(kernel_theta(kernel, nrow(y)))
+  if (!has_open_length(kernel)) return(kernel_theta(kernel, nrow(y)))
   kernel_theta(kernel, nrow(y), open_lengthscales(kernel, y))
 }
 

@@ -26,23 +26,39 @@ engine_plan.gps_engine_exact <- function(engine, kernel, theta, y, n_threads = 1
     return(plan_linear(engine, kernel, theta, y, n_threads))
   }
   check_dense_size(ncol(y))
+  try_custom(custom_terms(kernel), y)
   hold_data(engine, kernel, theta, y, n_threads)
 }
 
 #' @export
 engine_share.gps_engine_exact <- function(engine, goal) {
   if (ncol(engine$y) <= max_kept_products) {
-    engine$shared <- .Call(C_gp_share, gp_kernel_code(engine$kernel), engine$theta, engine$y)
+    code <- gp_kernel_code(engine$kernel)
+    engine$shared <- .Call(C_gp_share, code, engine$theta, engine$y)
+    engine$shared$code <- code
   }
   engine
+}
+
+# The kernel's code with what R computes of it on all pairs of points, values and, for a gradient,
+# `slopes`.
+dense_code <- function(kernel, theta, y, slopes = FALSE, code = gp_kernel_code(kernel)) {
+  if (!"custom" %in% code$type) return(code)
+  terms <- custom_terms(kernel_with_theta(kernel, theta, nrow(y)))
+  code$given <- list(values = custom_values(terms, y, y),
+                     slopes = if (slopes) custom_slopes(terms, y) else list())
+  code
 }
 
 # In a search the jitter stays as it was where it began.
 #' @export
 engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL,
                                              inputs = FALSE) {
-  found <- .Call(C_gp_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, engine$shared,
-                 jitter, goal, least, engine$n_threads)
+  code <- engine$shared$code
+  if (is.null(code)) code <- gp_kernel_code(engine$kernel)
+  code <- dense_code(engine$kernel, theta, engine$y, slopes = TRUE, code)
+  found <- .Call(C_gp_evaluate, code, theta, engine$y, engine$shared, jitter, goal, least,
+                 engine$n_threads)
   names(found$gradient) <- names(theta)
   found
 }
@@ -51,7 +67,7 @@ engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, le
 #' @export
 engine_prepare.gps_engine_exact <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   engine$theta <- theta
-  found <- .Call(C_gp_factor, gp_kernel_code(engine$kernel), theta, engine$y, jitter,
+  found <- .Call(C_gp_factor, dense_code(engine$kernel, theta, engine$y), theta, engine$y, jitter,
                  engine$n_threads)
   engine[c("factor", "jitter")] <- found
   if (many) engine[c("factor", "inverse")] <- list(NULL, .Call(C_gp_inverse, found$factor))
@@ -84,9 +100,22 @@ engine_train.gps_engine_exact <- function(engine, targets) {
 
 #' @export
 engine_predict.gps_engine_exact <- function(engine, newdata, moments = FALSE) {
+  if (!has_custom(engine$kernel)) return(predict_dense(engine, newdata, moments))
+  terms <- custom_terms(kernel_with_theta(engine$kernel, engine$theta, nrow(newdata)))
+  # Values between all points and new ones are a matrix in R.
+  join_runs(ncol(newdata), function(run) {
+    z <- columns_of(newdata, run)
+    given <- list(values = custom_values(terms, engine$y, z), variance = custom_diagonal(terms, z))
+    predict_dense(engine, z, moments, given)
+  })
+}
+
+predict_dense <- function(engine, newdata, moments, given = NULL) {
   weights <- if (is.null(engine$targets)) engine$alpha else engine$inverse
-  found <- .Call(C_gp_predict, gp_kernel_code(engine$kernel), engine$theta, engine$y, weights,
-                 if (moments) engine$factor, newdata, engine$n_threads)
+  code <- gp_kernel_code(engine$kernel)
+  code$given_new <- given
+  found <- .Call(C_gp_predict, code, engine$theta, engine$y, weights, if (moments) engine$factor,
+                 newdata, engine$n_threads)
   if (!is.null(engine$targets)) {
     found$mean <- spread_targets(engine$targets, found$mean, n_threads = engine$n_threads)
   }

@@ -27,7 +27,9 @@
 #' at the kernel's own values, at lengthscales of 1, 0.3, 0.1, 0.03 and 0.01 times those that a
 #' kernel takes if they are left open (see [kernels]), and at five times the median distance to the
 #' nearest other point, with variances by the scales of the targets; with `ard`, where the values of
-#' a column lie in groups far apart, at lengthscales by the distances within its groups, too;
+#' a column lie in groups far apart, at lengthscales by the distances within its groups, too; where
+#' the kernel has periods, which count as lengthscales here, at those of the three highest peaks of
+#' the targets' periodogram in each column;
 #' it climbs a little from the kernel's own values and from the best of the others, `n_starts` in
 #' all, and goes on from the best. All this counts as evaluations; where `max_evals` leaves fewer
 #' than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values alone. No
@@ -37,7 +39,9 @@
 #' The parameters are sought within wide limits around the scales of the data: variances within
 #' 1e-6 to 1e3 of the mean square of the targets, noise at least 1e-8 of their variance about
 #' their means, lengthscales from a tenth of the distance of close neighbours (at most 1e-3 of those
-#' left open) to 1e4 of those left open; with `ard` each column has its
+#' left open) to 1e4 of those left open, likewise periods; `alpha` of a rational quadratic within
+#' 0.01 to 100, the lengthscale of a periodic term within 0.02 to 50, and parameters of
+#' [kernel_custom()] within a factor of 1e4; with `ard` each column has its
 #' own limits, so that its unit does not matter. The variance of a linear term is in units of the
 #' inputs, and that of a bias term reaches as far as a line's level where all inputs are 0. What the
 #' kernel holds is always within, with a factor of 10 to go. `lower` and `upper` set other limits,
@@ -72,7 +76,8 @@
 #'   points represent no others. \eqn{s\,k(x - z)}{s k(x - z)} is the mean of
 #'   \eqn{s\cos(\omega_m^\top (x - z)/l)}{s cos(w_m'(x - z) / l)} over `rank` / 2 frequencies from
 #'   the spectral density of a stationary term: normal for an RBF, Student's t with \eqn{2\nu}{2 nu}
-#'   degrees of freedom for a Matern kernel of smoothness \eqn{\nu}{nu}. Several stationary terms
+#'   degrees of freedom for a Matern kernel of smoothness \eqn{\nu}{nu}; others are refused (see
+#'   [kernels]). Several stationary terms
 #'   share them evenly; linear and bias terms are exact. The frequencies are always the same.
 #' * `"divide"`: exact Gaussian processes on blocks of at most `rank` points drawn at random, whose
 #'   predictions are averaged (Zhang, Duchi and Wainwright 2015). It needs no noise and suits short
@@ -96,8 +101,9 @@
 #'   and [gp_gradient()] are of this objective. `lml`, and `logLik()`, are Vecchia's likelihood
 #'   instead: each point given the nearest of those before it, in an order that is random and always
 #'   the same.
-#' * `"auto"`: `"exact"` up to 2000 points, for kernels that are linear in the data and for those
-#'   without noise, else `"ichol"`. What was chosen, and why, is printed.
+#' * `"auto"`: `"exact"` up to 2000 points, for kernels that are linear in the data, and for those
+#'   without noise or with a [kernel_custom()], else `"ichol"`. What was chosen, and why, is
+#'   printed.
 #'
 #' Leave-one-out predictions keep the basis as it is, that is pivots, inducing points and
 #' frequencies; they are exact for it.
@@ -271,10 +277,7 @@ quote_names <- function(names) {
 # The error of what follows from the inverse is about the machine's precision times the condition
 # number, which is at most the trace of K over its noise.
 warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
-  terms <- kernel_with_theta(kernel, theta, nrow(y))$terms
-  diagonal <- vapply(terms, function(term) {
-    if (term$type == "linear") sum(term$variance * rowMeans(y^2)) else term$variance
-  }, 0)
+  diagonal <- term_levels(kernel_with_theta(kernel, theta, nrow(y)), y)
   noise <- white_variance(kernel, theta, nrow(y)) + jitter
   if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
     cure <- if (has_white(kernel)) "" else " Noisy or repeated data need a kernel_white() term."
@@ -358,11 +361,18 @@ is_story_sound <- function(fit) {
 }
 
 is_kernel_sound <- function(kernel) {
-  is_scale <- function(x) is.double(x) && length(x) > 0 && !anyNA(x)
+  is_scale <- function(x) is.double(x) && !anyNA(x)
+  is_factor_sound <- function(factor) {
+    is.list(factor) && is_one_of(factor$type, names(kernel_types)) &&
+      (isTRUE(factor$ard) || isFALSE(factor$ard)) &&
+      all(vapply(factor[intersect(names(kernel_types[[factor$type]]$names), names(factor))],
+                 function(value) is.null(value) || is_scale(value) && length(value) > 0, NA)) &&
+      (factor$type != "custom" || is_scale(factor$parameters) && is.list(factor$functions) &&
+         is.function(factor$functions$value))
+  }
   is.list(kernel) && is.list(kernel$terms) && length(kernel$terms) > 0 &&
     all(vapply(kernel$terms, function(term) {
-      is.list(term) && is.character(term$type) && length(term$type) == 1 &&
-        term$type %in% names(kernel_types) && (isTRUE(term$ard) || isFALSE(term$ard)) &&
-        is_scale(term$variance) && (is.null(term$lengthscale) || is_scale(term$lengthscale))
+      is.list(term) && (!is_product(term) || is.list(term$factors) && length(term$factors) > 1) &&
+        all(vapply(term_factors(term), is_factor_sound, NA))
     }, NA))
 }

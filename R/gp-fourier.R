@@ -8,19 +8,38 @@ fourier_seed <- c(20061107L, 65537L)
 # smoothness nu Student's t of 2 nu degrees of freedom. Angles are measured from the data's mean.
 new_fourier <- function(kernel, y, rank) {
   check_fourier(kernel, rank)
-  types <- vapply(kernel$terms[has_stationary(kernel)], `[[`, "", "type")
+  freedom <- spectral_freedom(kernel)
   count <- rank %/% 2L
-  share <- count %/% length(types) + (seq_along(types) <= count %% length(types))
-  frequencies <- Map(function(type, count, number) {
-    with_seed(fourier_seed, number, draw_frequencies(type, nrow(y), count))
-  }, types, share, seq_along(types), USE.NAMES = FALSE)
+  share <- count %/% length(freedom) + (seq_along(freedom) <= count %% length(freedom))
+  frequencies <- Map(function(freedom, count, number) {
+    with_seed(fourier_seed, number, draw_frequencies(freedom, nrow(y), count))
+  }, freedom, share, seq_along(freedom), USE.NAMES = FALSE)
   structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
             class = c("gps_basis_fourier", "gps_basis"))
 }
 
+# Degrees of freedom of the spectral densities, one for each term that has one.
+spectral_freedom <- function(kernel) {
+  unlist(lapply(term_types(kernel), function(type) kernel_types[[type]]$freedom))
+}
+
+# Terms that have no features of this kind: why not.
+featureless <- c(
+  rq = "the spectral density of kernel_rq() changes with `alpha`",
+  periodic = "the spectrum of kernel_periodic() is one of lines that move with the period",
+  product = "the spectral density of a product is not known"
+)
+
 # Whether a kernel has features of this kind, and the rank enough of them.
 check_fourier <- function(kernel, rank) {
-  n_stationary <- sum(has_stationary(kernel))
+  odd <- intersect(term_types(kernel), names(featureless))
+  if (length(odd) > 0) {
+    gps_abort(sprintf(paste(
+      "Fourier features need frequencies that stay while parameters are learned: %s. What works:",
+      "\"ichol\", \"inducing\", \"divide\" or \"exact\"."
+    ), featureless[[odd[1]]]))
+  }
+  n_stationary <- length(spectral_freedom(kernel))
   if (n_stationary == 0) {
     gps_abort(paste(
       "Fourier features stand for stationary terms (RBF, Matern), and this kernel has none:",
@@ -41,10 +60,9 @@ check_even <- function(rank) {
   gps_abort(sprintf("`rank` must be even, as many cosines as sines, not %d.", rank))
 }
 
-draw_frequencies <- function(type, n_dims, count) {
+draw_frequencies <- function(freedom, n_dims, count) {
   standard <- matrix(stats::rnorm(n_dims * count), n_dims)
-  if (type == "rbf") return(standard)
-  freedom <- if (type == "matern32") 3 else 5
+  if (freedom == Inf) return(standard)
   standard / rep(sqrt(stats::rchisq(count, freedom) / freedom), each = n_dims)
 }
 

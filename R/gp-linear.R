@@ -3,7 +3,7 @@
 
 # Whether a kernel is one, with fewer features than points: then no matrix of all pairs is formed.
 uses_features <- function(kernel, n_dims, n_points) {
-  types <- vapply(kernel$terms, `[[`, "", "type")
+  types <- term_types(kernel)
   all(types %in% c("linear", "bias", "white")) && "white" %in% types && n_dims + 1 < n_points
 }
 

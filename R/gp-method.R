@@ -11,6 +11,9 @@ choose_method <- function(kernel, n_dims, n_points) {
   if (n_points <= max_auto_points) {
     return(list(method = "exact", why = sprintf("at most %d points", max_auto_points)))
   }
+  if (has_custom(kernel)) {
+    return(list(method = "exact", why = "other methods do without values of all pairs"))
+  }
   if (!has_white(kernel)) {
     return(list(method = "exact", why = "no other method does without white noise"))
   }
@@ -46,7 +49,8 @@ check_rank <- function(rank, method, n_points) {
 
 check_basis_kernel <- function(kernel, method) {
   if (engines[[method]]$kind != "basis") return(invisible())
-  types <- vapply(kernel$terms, `[[`, "", "type")
+  if (has_custom(kernel)) refuse_custom(method)
+  types <- term_types(kernel)
   if (!"white" %in% types) {
     gps_abort(sprintf(
       paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
@@ -58,6 +62,14 @@ check_basis_kernel <- function(kernel, method) {
     gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
                       dQuote(method, FALSE)))
   }
+}
+
+refuse_custom <- function(method) {
+  can <- names(engines)[vapply(engines, function(row) row$kind %in% c("exact", "divide"), NA)]
+  gps_abort(sprintf(
+    "`kernel` has a kernel_custom() term, which method = %s cannot compute; these can: %s.",
+    dQuote(method, FALSE), paste(dQuote(can, FALSE), collapse = ", ")
+  ))
 }
 
 # Which engine for data of this `size`, points in rows: list(engine, why, form).

@@ -212,11 +212,12 @@ describe_limits <- function(x) {
 
 # Columns across whose range no term changes by a share of 1e-4.
 idle_columns <- function(kernel, x) {
-  types <- vapply(kernel$terms, `[[`, "", "type")
-  terms <- kernel$terms[!types %in% c("bias", "white")]
-  ard <- vapply(terms, `[[`, NA, "ard")
-  if (!all(ard) || length(terms) == 0 || "linear" %in% types) return(integer())
-  lengths <- do.call(pmin, lapply(terms, `[[`, "lengthscale"))
+  factors <- Filter(function(factor) !factor$type %in% c("bias", "white"), kernel_factors(kernel))
+  is_each <- vapply(factors, function(factor) {
+    factor$ard && identical(length_part(factor), "lengthscale")
+  }, NA)
+  if (!all(is_each) || length(factors) == 0) return(integer())
+  lengths <- do.call(pmin, lapply(factors, `[[`, "lengthscale"))
   which(apply(x, 2, function(column) diff(range(column))) < 0.01 * lengths)
 }
 

@@ -77,8 +77,8 @@ column_scales <- function(y, max_points = 1000L) {
 # such that the median distance in these units is 1 and all columns have the same part in it. What
 # the kernel has no use for is NA.
 open_lengthscales <- function(kernel, y) {
-  has_length <- has_stationary(kernel)
-  is_ard <- vapply(kernel$terms, `[[`, NA, "ard")
+  has_length <- has_length(kernel)
+  is_ard <- is_ard(kernel)
   scales <- if (any(has_length & is_ard)) column_scales(y)
   list(
     one = if (any(has_length & !is_ard)) median_distance(y) else NA_real_,
@@ -125,8 +125,8 @@ group_shares <- function(y, lengthscale) {
 # All scales that the box and the starts of a search need. `level` and `spread`: of the targets,
 # their mean square and its part about their means; `square`, `spread2` (0 of a constant column),
 # `mean`: of each column of the data; if the search is `wide`, `near`: of neighbours, and `groups`:
-# the shares of columns' lengthscales. `n_targets` counts the targets that are 0 everywhere and not
-# given.
+# the shares of columns' lengthscales, and `periods`: of likely_periods(). `n_targets` counts the
+# targets that are 0 everywhere and not given.
 gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
   share <- nrow(targets) / n_targets
   level <- mean(targets^2) * share
@@ -147,5 +147,6 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   lengthscale <- open_lengthscales(kernel, y)
   list(level = level, spread = spread, lengthscale = lengthscale, mean = mean, square = square,
        spread2 = spread2, near = if (wide) near_distances(kernel, y, lengthscale),
-       groups = if (wide) group_shares(y, lengthscale$each))
+       groups = if (wide) group_shares(y, lengthscale$each),
+       periods = if (wide) likely_periods(kernel, y, targets, spaced_points(ncol(y), 500L)))
 }

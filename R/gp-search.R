@@ -15,7 +15,7 @@ start_noise <- 0.1
 # the scales of data and targets, within the box. Several terms with a lengthscale are given
 # different ones, in either order: equal terms would stay equal.
 search_starts <- function(kernel, theta, scales, box) {
-  count <- sum(has_stationary(kernel))
+  count <- sum(has_length(kernel))
   orders <- unique(list(seq_len(count), rev(seq_len(count))))
   ladder <- list()
   for (i in if (count > 0) seq_len(nrow(start_ladder)) else 1) {
@@ -25,7 +25,15 @@ search_starts <- function(kernel, theta, scales, box) {
       ladder[[length(ladder) + 1]] <- clamp_theta(at, box)
     }
   }
-  unique(c(list(clamp_theta(theta, box)), ladder, group_starts(kernel, theta, scales, box)))
+  unique(c(list(clamp_theta(theta, box)), ladder, group_starts(kernel, theta, scales, box),
+           period_starts(kernel, theta, scales, box)))
+}
+
+# Points to start from where the kernel has a period.
+period_starts <- function(kernel, theta, scales, box) {
+  if (is.null(scales$periods)) return(NULL)
+  at <- scaled_theta(kernel, theta, scales, rep(1, sum(has_length(kernel))))
+  lapply(theta_with_periods(kernel, at, scales$periods), clamp_theta, box)
 }
 
 # Points to start from where a column lies in groups far apart, and has a lengthscale of its own:
@@ -33,19 +41,41 @@ search_starts <- function(kernel, theta, scales, box) {
 group_starts <- function(kernel, theta, scales, box) {
   if (is.null(scales$groups) || all(scales$groups == 1)) return(NULL)
   scales$lengthscale$each <- scales$lengthscale$each * scales$groups
-  count <- sum(has_stationary(kernel))
+  count <- sum(has_length(kernel))
   lapply(c(1, 0.3), function(factor) {
     at <- scaled_theta(kernel, theta, scales, factor * 10^(1 - seq_len(count)))
     clamp_theta(at, box)
   })
 }
 
-# Log parameters by the scales of data and targets. `factors`: of the lengthscales, one for each
-# term that has one, below 0 of the distance of neighbours; `amplitude`: of these terms' variances.
-# A level is the bias' matter, if there is one; a line's lies at the origin. Lengthscales of columns
-# that are constant stay those of `theta`.
+# Log parameters by the scales of data and targets. `factors`: of the lengths, one for each factor
+# of the kernel that has one, below 0 of the distance of neighbours; `amplitude`: of these terms'
+# variances. A level is the bias' matter, if there is one; a line's lies at the origin. Lengthscales
+# of columns that are constant stay those of `theta`, and what has no unit stays the kernel's.
 scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
-  types <- vapply(kernel$terms, `[[`, "", "type")
+  variances <- start_variances(kernel, scales, amplitude)
+  n_dims <- length(scales$spread2)
+  at <- 0
+  for (slot in kernel_slots(kernel, n_dims)) {
+    if (slot$part == "variance") {
+      kernel <- set_part(kernel, slot, variances(slot))
+    } else if (slot$part %in% kernel_types[[slot$type]]$length) {
+      at <- at + 1
+      kind <- if (slot$each) "each" else "one"
+      factor <- factors[at]
+      if (factor < 0) factor <- -factor * scales$near[[kind]][["typical"]]
+      kernel <- set_part(kernel, slot, factor * scales$lengthscale[[kind]])
+    }
+  }
+  found <- kernel_theta(kernel, n_dims)
+  is_idle <- theta_columns(kernel, n_dims) %in% which(scales$spread2 == 0)
+  found[is_idle] <- theta[is_idle]
+  found
+}
+
+# The variance to start from, as a function of its slot.
+start_variances <- function(kernel, scales, amplitude) {
+  types <- term_types(kernel)
   n_signals <- max(1, sum(!types %in% c("bias", "white")))
   spread <- scales$spread
   signal <- if ("bias" %in% types) spread else scales$level
@@ -53,28 +83,17 @@ scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
   spread2 <- ifelse(scales$spread2 > 0, scales$spread2, ifelse(scales$square > 0, scales$square, 1))
   slopes <- signal / (length(spread2) * spread2)
   origin <- if ("linear" %in% types) spread * sum(scales$mean^2 / spread2) else 0
-  at <- 0
-  for (i in seq_along(kernel$terms)) {
-    term <- kernel$terms[[i]]
-    term$variance <- switch(term$type,
-      linear = if (term$ard) slopes else signal / sum(spread2),
+  function(slot) {
+    if (slot$factor > 1) return(slopes / signal)
+    n_linear <- length(linear_held(kernel, slot))
+    if (slot$each) return(slopes / sum(spread2)^(n_linear - 1))
+    if (n_linear > 0) return(signal / sum(spread2)^n_linear)
+    switch(slot$type,
       bias = max(scales$level - spread, spread) + origin,
       white = start_noise * spread / sum(types == "white"),
       amplitude * signal
     )
-    if ("lengthscale" %in% names(term)) {
-      at <- at + 1
-      kind <- if (term$ard) "each" else "one"
-      factor <- factors[at]
-      if (factor < 0) factor <- -factor * scales$near[[kind]][["typical"]]
-      term$lengthscale <- factor * scales$lengthscale[[kind]]
-    }
-    kernel$terms[[i]] <- term
   }
-  found <- kernel_theta(kernel, length(spread2))
-  is_idle <- theta_columns(kernel, length(spread2)) %in% which(scales$spread2 == 0)
-  found[is_idle] <- theta[is_idle]
-  found
 }
 
 # Fewest evaluations of a start's climb.

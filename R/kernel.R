@@ -1,18 +1,26 @@
-# Kernels: small plain lists of terms. The C core (src/kernel.c) evaluates them; here they are
-# built, added, printed, and turned into vectors of log parameters and back.
+# Kernels: small plain lists of terms (kernel-terms.R). The C core (src/kernel.c) evaluates them;
+# here they are built, added, multiplied and printed.
 
 #' Covariance functions
 #'
-#' Kernels of a Gaussian process, and their sums with `+` (products are an error). A kernel object
-#' holds starting values; [gp_fit()] and the learned selection maximise the marginal likelihood over
-#' the logarithms of all of them.
+#' Kernels of a Gaussian process, their sums with `+` and products with `*`. A kernel object holds
+#' starting values; [gp_fit()] and the learned selection maximise the marginal likelihood over the
+#' logarithms of all of them. [kernel_custom()] makes one of R functions.
 #'
 #' With \eqn{r^2 = \sum_d (x_d - z_d)^2 / l_d^2}{r^2 = sum_d (x_d - z_d)^2 / l_d^2}:
 #' * `kernel_rbf()`: \eqn{s\,\exp(-r^2/2)}{s exp(-r^2 / 2)};
-#' * `kernel_matern()`: \eqn{s\,(1+u)e^{-u}}{s (1 + u) exp(-u)} with
+#' * `kernel_matern()`: \eqn{s\,e^{-r}}{s exp(-r)} for `nu = 0.5`,
+#'   \eqn{s\,(1+u)e^{-u}}{s (1 + u) exp(-u)} with
 #'   \eqn{u=\sqrt3\,r}{u = sqrt(3) r} for `nu = 1.5`,
 #'   \eqn{s\,(1+u+u^2/3)e^{-u}}{s (1 + u + u^2 / 3) exp(-u)} with
 #'   \eqn{u=\sqrt5\,r}{u = sqrt(5) r} for `nu = 2.5`;
+#' * `kernel_rq()`, rational quadratic: \eqn{s\,(1 + r^2/(2\alpha))^{-\alpha}}{s (1 + r^2 / (2
+#'   alpha))^-alpha}, a mixture of RBF of many lengthscales, which tends to one RBF as
+#'   \eqn{\alpha}{alpha} grows;
+#' * `kernel_periodic()`: \eqn{s\,\exp(-2 \sum_d \sin^2(\pi (x_d - z_d)/p_d) / l_d^2)}{s exp(-2
+#'   sum_d sin^2(pi (x_d - z_d) / p_d) / l_d^2)}, an RBF of the points of the unit circles on which
+#'   the periods \eqn{p_d}{p_d} wind the columns. Its lengthscale is one on these circles and has no
+#'   unit; the period is in units of the columns;
 #' * `kernel_linear()`: \eqn{\sum_d v_d x_d z_d}{sum_d v_d x_d z_d}, of the data as they are, not
 #'   centred;
 #' * `kernel_bias()`: a constant;
@@ -22,6 +30,21 @@
 #' * `kernel_composition()`: RBF + linear + bias + white, the composition kernel of
 #'   section 4.1 of the paper.
 #'
+#' @section Products:
+#' The product of two kernels is the product of their values. A sum is multiplied term by term:
+#' `(a + b) * c` is `a * c + b * c`, with parameters of `c` for each. Only the product of the
+#' variances matters, so the first factor holds it and the others have none, except for those of
+#' `kernel_linear(ard = TRUE)`. A number, or `kernel_bias()`, scales the variance of each term.
+#' White noise is no function of where points are: it can be scaled by a number, and is added to a
+#' product of kernels, not multiplied by one, which is an error.
+#' `kernel_rbf() * kernel_periodic()` repeats itself nearly, `kernel_linear() * kernel_periodic()`
+#' grows.
+#' @section Which methods know which:
+#' All terms of this page work with all methods of [gp_fit()] and [selector_gp()], but `"fourier"`
+#' refuses `kernel_rq()`, `kernel_periodic()` and products, whose frequencies would change with the
+#' parameters. Periodic terms and products are computed pair by pair, and take a few times as long
+#' as others.
+#'
 #' @param variance Positive number: the value of the kernel at distance zero (linear: the factor of
 #'   the inner product; white: the noise variance). For `kernel_linear(ard = TRUE)` one number, or a
 #'   vector with one number per dimension.
@@ -30,18 +53,36 @@
 #'   rows if there are more), taken when the kernel meets data. With `ard = TRUE` it is one number
 #'   per dimension that does not depend on the others' units: the median distance of the column from
 #'   its median (of those points that differ from it, if most do not), times the median distance
-#'   between points whose columns have been divided by these.
-#' @param ard `TRUE` or `FALSE`: one lengthscale (linear: one variance) per dimension.
-#' @param nu 1.5 or 2.5: smoothness.
+#'   between points whose columns have been divided by these. Of `kernel_periodic()` positive
+#'   numbers.
+#' @param period Likewise, and `NULL` is the same; the search of [gp_fit()] begins also at the
+#'   periods where the periodogram of the targets in each column is highest.
+#' @param alpha Positive number: how much the lengthscales of the mixture differ, the less the
+#'   larger.
+#' @param ard `TRUE` or `FALSE`: one lengthscale (linear: one variance; periodic: one lengthscale
+#'   and one period) per dimension.
+#' @param nu 0.5, 1.5 or 2.5: smoothness.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return An object of class `gps_kernel`: a list with `terms`, a list of terms, each a list with
-#'   `type`, `ard`, `variance` and, where it has one, `lengthscale`. `coef()` gives the named vector
-#'   of log parameters, with `NA` for a lengthscale that waits for data.
-#' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapter 4.
+#'   `type`, `ard`, `variance` and, where it has them, `lengthscale`, `alpha`, `period`; a product
+#'   is one with `type` "product" and `factors`, such a list. At most 16 terms, factors counted one
+#'   by one. `coef()` gives the named vector of log parameters, with `NA` for a length that waits
+#'   for data.
+#' @references MacKay (1998) Introduction to Gaussian processes. In Bishop (ed.) *Neural Networks
+#'   and Machine Learning*, 133-165, for the periodic kernel.
+#'
+#'   Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapter 4: equations
+#'   4.9, 4.14, 4.17, 4.19 and 4.31; products in section 4.2.4.
 #' @examples
 #' kernel <- kernel_rbf(lengthscale = 2) + kernel_white(0.01)
 #' kernel
 #' coef(kernel)
+#' # A signal that repeats itself, and a slow trend.
+#' x <- seq(0, 10, length.out = 60)
+#' fit <- gp_fit(x, sin(2 * pi * x / 1.5) + 0.1 * x^2,
+#'               kernel_periodic() + kernel_rbf() + kernel_white(0.01))
+#' exp(coef(fit)["log_period"])
+#' kernel_linear() * kernel_periodic(period = 12)
 #' @name kernels
 NULL
 
@@ -49,37 +90,57 @@ NULL
 #' @export
 kernel_rbf <- function(variance = 1, lengthscale = NULL, ard = FALSE, ...) {
   refuse_unknown(list(...), names(formals(kernel_rbf)))
-  new_kernel(new_term("rbf", variance, lengthscale, ard))
+  new_kernel(new_term("rbf", ard, list(variance = variance, lengthscale = lengthscale)))
 }
+
+# Matern kernels by their smoothness.
+matern_types <- c("0.5" = "matern12", "1.5" = "matern32", "2.5" = "matern52")
 
 #' @rdname kernels
 #' @export
 kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALSE, ...) {
   refuse_unknown(list(...), names(formals(kernel_matern)))
   nu <- plain_numbers(nu)
-  if (!is_number(nu) || !nu %in% c(1.5, 2.5)) abort_value(nu, "nu", "1.5 or 2.5")
-  new_kernel(new_term(if (nu == 1.5) "matern32" else "matern52", variance, lengthscale, ard))
+  if (!is_number(nu) || !nu %in% c(0.5, 1.5, 2.5)) abort_value(nu, "nu", "0.5, 1.5 or 2.5")
+  new_kernel(new_term(matern_types[[as.character(nu)]], ard,
+                      list(variance = variance, lengthscale = lengthscale)))
+}
+
+#' @rdname kernels
+#' @export
+kernel_rq <- function(variance = 1, lengthscale = NULL, alpha = 1, ard = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(kernel_rq)))
+  new_kernel(new_term("rq", ard, list(variance = variance, lengthscale = lengthscale,
+                                      alpha = alpha)))
+}
+
+#' @rdname kernels
+#' @export
+kernel_periodic <- function(variance = 1, lengthscale = 1, period = NULL, ard = FALSE, ...) {
+  refuse_unknown(list(...), names(formals(kernel_periodic)))
+  new_kernel(new_term("periodic", ard, list(variance = variance, lengthscale = lengthscale,
+                                            period = period)))
 }
 
 #' @rdname kernels
 #' @export
 kernel_linear <- function(variance = 1, ard = FALSE, ...) {
   refuse_unknown(list(...), names(formals(kernel_linear)))
-  new_kernel(new_term("linear", variance, ard = ard, is_open = missing(variance)))
+  new_kernel(new_term("linear", ard, list(variance = variance), is_open = missing(variance)))
 }
 
 #' @rdname kernels
 #' @export
 kernel_bias <- function(variance = 1, ...) {
   refuse_unknown(list(...), names(formals(kernel_bias)))
-  new_kernel(new_term("bias", variance))
+  new_kernel(new_term("bias", FALSE, list(variance = variance)))
 }
 
 #' @rdname kernels
 #' @export
 kernel_white <- function(variance = 0.1, ...) {
   refuse_unknown(list(...), names(formals(kernel_white)))
-  new_kernel(new_term("white", variance))
+  new_kernel(new_term("white", FALSE, list(variance = variance)))
 }
 
 #' @rdname kernels
@@ -89,7 +150,57 @@ kernel_composition <- function(...) {
   kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
 }
 
-#' @param e1,e2 Kernels.
+#' A covariance function of your own, in R
+#'
+#' `kernel_custom()` makes a kernel term of R functions. It can be added to other terms, and used in
+#' [gp_fit()] and [selector_gp()] with the methods that ask for nothing but values at pairs of
+#' points, `"exact"` and `"divide"` (`"auto"` takes `"exact"`); the others refuse it.
+#'
+#' `value(x, z, parameters)` gets points as rows, `x` n x D and `z` m x D, and the parameters as a
+#' named vector, and returns the n x m matrix \eqn{k(x_i, z_j)}{k(x_i, z_j)}. It has to be a
+#' covariance function: symmetric and positive semidefinite, which is tested as far as symmetry on a
+#' few points. `gradient(x, z, parameters)` returns a list with the parameters' names of n x m
+#' matrices, the derivatives \eqn{\partial k(x_i, z_j) / \partial p}{dk(x_i, z_j) / dp} by the
+#' parameters themselves. Without it, central differences take two values a parameter.
+#'
+#' All parameters are positive, and their logarithms are learned, within a factor of 1e4 of where
+#' they start; `coef()` calls them `log_custom_` and their name. A parameter that may have either
+#' sign is the logarithm of one inside `value`.
+#'
+#' In [gp_fit()] the points are those of `x`, in their own units. A learned selection sees data in
+#' units of their size (divided by one number, for some models less a centre), so there a parameter
+#' that is a length starts best near 1.
+#' @section What is stored:
+#' The functions with the variables and helper functions that they use, as they are when the kernel
+#' is made, and with nothing else of where they were made; what packages define is found in them.
+#' @param value function of (x, z, parameters), see below.
+#' @param gradient function of (x, z, parameters), or NULL.
+#' @param parameters named positive numbers to start from, or NULL for a function without any.
+#' @param ... nothing; an unknown argument is an error that says which there are.
+#' @return A `gps_kernel`, see [kernels].
+#' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, section 4.2,
+#'   says which functions are covariance functions.
+#' @seealso [kernels] for the built-in ones.
+#' @examples
+#' # A random walk that begins at 0: k(x, z) = s min(x, z).
+#' walk <- kernel_custom(function(x, z, parameters) {
+#'   parameters[["variance"]] * outer(x[, 1], z[, 1], pmin)
+#' }, parameters = c(variance = 1))
+#' x <- 1:30
+#' set.seed(1)
+#' gp_fit(x, cumsum(rnorm(30)), walk + kernel_white(0.1))
+#' @export
+kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), ...) {
+  refuse_unknown(list(...), names(formals(kernel_custom)))
+  if (!is.function(value)) abort_value(value, "value", "a function of (x, z, parameters)")
+  if (!is.null(gradient) && !is.function(gradient)) {
+    abort_value(gradient, "gradient", "NULL or a function of (x, z, parameters)")
+  }
+  functions <- carry_functions(list(value = value, gradient = gradient))
+  new_kernel(new_custom(functions, parameters))
+}
+
+#' @param e1,e2 Kernels; of a product one may be a positive number.
 #' @rdname kernels
 #' @export
 `+.gps_kernel` <- function(e1, e2) {
@@ -99,158 +210,72 @@ kernel_composition <- function(...) {
   new_kernel(check_kernel(e1, "e1")$terms, check_kernel(e2, "e2")$terms)
 }
 
-# Products and the rest of arithmetic: not what a list makes of them.
+#' @rdname kernels
+#' @export
+`*.gps_kernel` <- function(e1, e2) {
+  sides <- list(e1 = e1, e2 = e2)
+  sides <- Map(function(side, arg) {
+    if (!inherits(side, "gps_kernel") && is.numeric(side)) {
+      return(kernel_bias(check_number(plain_numbers(side), arg, lower = 0, open = TRUE)))
+    }
+    check_class(side, arg, "gps_kernel", "a kernel or a positive number")
+    check_kernel(side, arg)
+  }, sides, names(sides))
+  new_kernel(unlist(lapply(sides$e1$terms, function(one) {
+    lapply(sides$e2$terms, multiply_terms, one = one)
+  }), recursive = FALSE))
+}
+
+# The product of two terms, whose variances go into one: that of its first factor.
+multiply_terms <- function(one, other) {
+  if (one$type == "bias") return(scale_term(other, one$variance))
+  if (other$type == "bias") return(scale_term(one, other$variance))
+  refuse_factor(one)
+  refuse_factor(other)
+  factors <- term_factors(other)
+  has_scales <- factors[[1]]$type == "linear" && factors[[1]]$ard
+  if (!has_scales) {
+    one <- scale_term(one, factors[[1]]$variance)
+    factors[[1]]$variance <- NULL
+  }
+  list(type = "product", factors = c(term_factors(one), factors))
+}
+
+scale_term <- function(term, by) {
+  if (is_product(term)) {
+    term$factors[[1]] <- scale_term(term$factors[[1]], by)
+    return(term)
+  }
+  refuse_scaled(term)
+  term$variance <- term$variance * by
+  term
+}
+
+refuse_factor <- function(term) {
+  if (term$type == "white") {
+    gps_abort(paste(
+      "kernel_white() cannot be multiplied by a kernel: it is noise of the data points, not a",
+      "function of where they are. Add it after the product:",
+      "kernel_rbf() * kernel_periodic() + kernel_white()."
+    ))
+  }
+  refuse_scaled(term, "A kernel_custom() cannot be multiplied by a kernel")
+}
+
+refuse_scaled <- function(term, what = "A kernel_custom() cannot be multiplied by a number") {
+  if (term$type == "custom") {
+    gps_abort(paste0(what, ": `value` can multiply, with the derivatives in `gradient`."))
+  }
+}
+
+# The rest of arithmetic: not what a list makes of it.
 #' @export
 Ops.gps_kernel <- function(e1, e2) {
-  if (.Generic == "*") {
-    gps_abort(paste(
-      "Kernels can be added, not multiplied. To scale one, give it a variance: 2 * kernel_rbf() is",
-      "kernel_rbf(variance = 2)."
-    ))
-  }
   cure <- if (.Generic %in% c("==", "!=")) " To compare two, use identical()." else ""
-  gps_abort(sprintf("`%s` is not defined for kernels: they can be added, as in %s.%s", .Generic,
-                    "kernel_rbf() + kernel_white()", cure))
-}
-
-# What each type of term is called in parameter names and in print, and which scales it has.
-kernel_types <- list(
-  rbf = list(label = "RBF", variance = "log_var_rbf", lengthscale = "log_len"),
-  matern32 = list(label = "Matern 3/2", variance = "log_var_m32", lengthscale = "log_len_m32"),
-  matern52 = list(label = "Matern 5/2", variance = "log_var_m52", lengthscale = "log_len_m52"),
-  linear = list(label = "linear", variance = "log_var_lin", lengthscale = NULL),
-  bias = list(label = "bias", variance = "log_var_bias", lengthscale = NULL),
-  white = list(label = "white", variance = "log_var_white", lengthscale = NULL)
-)
-
-max_kernel_terms <- 16L
-
-new_kernel <- function(...) {
-  terms <- c(...)
-  if (length(terms) > max_kernel_terms) {
-    gps_abort(sprintf(
-      "A kernel can have at most %d terms, not %d.", max_kernel_terms, length(terms)
-    ))
-  }
-  structure(list(terms = terms), class = "gps_kernel")
-}
-
-# `is_open`: nobody gave the variance of a linear term; a selector takes it in a unit of the data's.
-new_term <- function(type, variance, lengthscale = NULL, ard = FALSE, is_open = FALSE) {
-  ard <- check_flag(ard, "ard")
-  variance <- check_scales(variance, "variance", several = ard && type == "linear")
-  if (!is.null(lengthscale)) lengthscale <- check_scales(lengthscale, "lengthscale", several = ard)
-  term <- list(type = type, ard = ard, variance = variance)
-  if (!is.null(kernel_types[[type]]$lengthscale)) term["lengthscale"] <- list(lengthscale)
-  if (check_flag(is_open, "is_open") && type == "linear") term$is_open <- TRUE
-  list(term)
-}
-
-# One positive number, or several where a term has a scale per dimension.
-check_scales <- function(x, arg, several) {
-  x <- plain_numbers(x)
-  if (!several) return(check_number(x, arg, lower = 0, open = TRUE))
-  if (!is.numeric(x) || length(x) == 0 || !all(is.finite(x)) || any(x <= 0)) {
-    abort_value(x, arg, "one positive number, or one per dimension")
-  }
-  as.double(x)
-}
-
-# The kernel as the C core wants it.
-gp_kernel_code <- function(kernel) {
-  list(
-    type = vapply(kernel$terms, `[[`, "", "type"),
-    ard = vapply(kernel$terms, `[[`, NA, "ard")
-  )
-}
-
-# Which of a term's parameters have one value per dimension.
-term_scales <- function(term, n_dims) {
-  names <- kernel_types[[term$type]]
-  is_linear_ard <- term$ard && term$type == "linear"
-  list(
-    variance = if (is_linear_ard) paste0(names$variance, "_", seq_len(n_dims)) else names$variance,
-    lengthscale = if (is.null(names$lengthscale)) {
-      NULL
-    } else if (term$ard) {
-      paste0(names$lengthscale, "_", seq_len(n_dims))
-    } else {
-      names$lengthscale
-    }
-  )
-}
-
-# Names of the log parameters; the second term of a type gets the suffix _2, and so on.
-theta_names <- function(kernel, n_dims) {
-  types <- vapply(kernel$terms, `[[`, "", "type")
-  number <- stats::ave(seq_along(types), types, FUN = seq_along)
-  unlist(Map(function(term, k) {
-    scales <- term_scales(term, n_dims)
-    paste0(c(scales$variance, scales$lengthscale), if (k > 1) paste0("_", k) else "")
-  }, kernel$terms, number), use.names = FALSE)
-}
-
-# One value, or one per dimension, brought to length n.
-expand_scales <- function(x, n, arg) {
-  if (length(x) == 1) return(rep(x, n))
-  if (length(x) != n) {
-    gps_abort(sprintf(
-      "`%s` of the kernel has %d values, but the data have %d column%s.", arg, length(x), n,
-      if (n == 1) "" else "s"
-    ))
-  }
-  x
-}
-
-# Log parameters; `open` stands in for lengthscales that wait for data: list(one, each), for a term
-# with one of them and for one with one per dimension.
-kernel_theta <- function(kernel, n_dims, open = list(one = NA_real_, each = NA_real_)) {
-  values <- lapply(kernel$terms, function(term) {
-    scales <- term_scales(term, n_dims)
-    variance <- expand_scales(term$variance, length(scales$variance), "variance")
-    if (is.null(scales$lengthscale)) return(variance)
-    given <- term$lengthscale
-    if (is.null(given)) given <- if (term$ard) open$each else open$one
-    c(variance, expand_scales(given, length(scales$lengthscale), "lengthscale"))
-  })
-  stats::setNames(log(unlist(values)), theta_names(kernel, n_dims))
-}
-
-# The same kernel with these log parameters.
-kernel_with_theta <- function(kernel, theta, n_dims) {
-  at <- 0
-  for (i in seq_along(kernel$terms)) {
-    scales <- term_scales(kernel$terms[[i]], n_dims)
-    for (part in c("variance", if (!is.null(scales$lengthscale)) "lengthscale")) {
-      n <- length(scales[[part]])
-      kernel$terms[[i]][[part]] <- exp(unname(theta[at + seq_len(n)]))
-      at <- at + n
-    }
-    kernel$terms[[i]]$is_open <- NULL
-  }
-  kernel
-}
-
-# Log parameters when the data's columns are put into another order (NULL: as they are).
-permute_theta <- function(kernel, theta, place) {
-  if (is.null(place)) return(theta)
-  n_dims <- length(place)
-  kernel <- kernel_with_theta(kernel, theta, n_dims)
-  for (i in which(vapply(kernel$terms, `[[`, NA, "ard"))) {
-    for (part in c("variance", "lengthscale")) {
-      value <- kernel$terms[[i]][[part]]
-      if (length(value) == n_dims) kernel$terms[[i]][[part]] <- value[place]
-    }
-  }
-  kernel_theta(kernel, n_dims)
-}
-
-# Dimensions that the kernel's vectors imply; 1 where nothing does.
-kernel_dims <- function(kernel) {
-  lengths <- vapply(kernel$terms, function(term) {
-    max(length(term$lengthscale), if (term$type == "linear") length(term$variance) else 1L)
-  }, 0L)
-  max(lengths, 1L)
+  gps_abort(sprintf(
+    "`%s` is not defined for kernels: they can be added and multiplied, as in %s.%s", .Generic,
+    "kernel_rbf() * kernel_periodic() + kernel_white()", cure
+  ))
 }
 
 #' @param object,x A kernel.
@@ -267,21 +292,29 @@ coef.gps_kernel <- function(object, ...) {
 format.gps_kernel <- function(x, ...) {
   refuse_shown(list(...))
   x <- check_kernel(x, "x")
+  vapply(x$terms, function(term) {
+    parts <- unlist(lapply(term_factors(term), format_factor, is_alone = !is_product(term)))
+    sprintf("%s: %s", term_label(term), paste(parts, collapse = "; "))
+  }, "")
+}
+
+# "variance 1", "lengthscales 1, 2": a word and its values; in a product, whose they are.
+format_factor <- function(factor, is_alone) {
+  row <- kernel_types[[factor$type]]
   show <- function(value) {
     if (is.null(value)) return("median distance")
     shown <- format(utils::head(value, 4), digits = 3, trim = TRUE, decimal.mark = ".")
     if (length(value) > 4) shown <- c(shown, "...")
     paste(shown, collapse = ", ")
   }
-  vapply(x$terms, function(term) {
-    parts <- paste("variance", show(term$variance))
-    if ("lengthscale" %in% names(term)) {
-      name <- if (term$ard) "lengthscales" else "lengthscale"
-      parts <- c(parts, paste(name, show(term$lengthscale)))
-    }
-    label <- paste0(kernel_types[[term$type]]$label, if (term$ard) " (ARD)" else "")
-    sprintf("%s: %s", label, paste(parts, collapse = "; "))
-  }, "")
+  if (factor$type == "custom") {
+    return(sprintf("%s %s", names(factor$parameters), vapply(factor$parameters, show, "")))
+  }
+  vapply(intersect(names(row$names), names(factor)), function(part) {
+    is_several <- factor$ard && part %in% row$each && part != "variance"
+    owner <- if (!is_alone && part != "variance") paste0(row$label, " ") else ""
+    sprintf("%s%s%s %s", owner, part, if (is_several) "s" else "", show(factor[[part]]))
+  }, "", USE.NAMES = FALSE)
 }
 
 #' @rdname kernels
@@ -292,41 +325,4 @@ print.gps_kernel <- function(x, ...) {
   cat(if (length(lines) > 1) "Sum of kernels\n" else "Kernel\n")
   cat(paste0("  ", lines, "\n"), sep = "")
   invisible(x)
-}
-
-has_stationary <- function(kernel) {
-  vapply(kernel$terms, function(term) "lengthscale" %in% names(term), NA)
-}
-
-has_white <- function(kernel) "white" %in% vapply(kernel$terms, `[[`, "", "type")
-
-check_kernel <- function(kernel, arg) {
-  check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
-  terms <- named_parts(kernel, arg, "kernel_*")$terms
-  if (!identical(names(kernel), "terms") || !is.list(terms) || length(terms) == 0) {
-    abort_altered(arg, "kernel_*", "it is no list of `terms`")
-  }
-  made <- lapply(seq_along(terms), function(i) {
-    remake_term(terms[[i]], sprintf("%s$terms[[%d]]", arg, i))
-  })
-  new_kernel(unlist(made, recursive = FALSE))
-}
-
-remake_term <- function(term, arg) {
-  parts <- named_parts(term, arg, "kernel_*")
-  type <- parts$type
-  if (!is_one_of(type, names(kernel_types))) {
-    abort_altered(arg, "kernel_*", "its `type` is unknown")
-  }
-  made <- make_of(new_term, parts[intersect(names(parts), names(formals(new_term)))], arg,
-                  "kernel_*")
-  unknown <- setdiff(names(parts), names(made[[1]]))
-  if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
-  made
-}
-
-# Sum of the white-noise variances at these log parameters.
-white_variance <- function(kernel, theta, n_dims) {
-  fitted <- kernel_with_theta(kernel, theta, n_dims)
-  sum(vapply(fitted$terms, function(term) if (term$type == "white") term$variance else 0, 0))
 }

@@ -42,12 +42,13 @@ kernel_shares <- function(fit) {
   trace <- fit$kernel_trace
   kernel <- fit$selector$kernel
   theta <- as.matrix(trace[names(fit$kernel_theta)])
-  mean_squares <- rowMeans(in_units(y, fit$gp$units)^2)
+  y <- in_units(y, fit$gp$units)
+  mean_squares <- rowMeans(y^2)
   variance <- apply(theta, 1, function(theta) {
-    term_variances(kernel_with_theta(kernel, theta, nrow(y)), mean_squares)
+    term_levels(kernel_with_theta(kernel, theta, nrow(y)), y, mean_squares)
   })
   variance <- matrix(variance, length(kernel$terms),
-                     dimnames = list(make.unique(term_labels(kernel), " "), NULL))
+                     dimnames = list(make.unique(vapply(kernel$terms, term_label, ""), " "), NULL))
   main_begins <- 0L
   if (!is.null(fit$starts)) {
     main_begins <- sum(fit$trace$start == fit$starts$start[fit$starts$chosen])
@@ -57,13 +58,3 @@ kernel_shares <- function(fit) {
        last = main_begins + fit$n_iter)
 }
 
-# Mean of each term's variance over the data, from the mean squares of these.
-term_variances <- function(kernel, mean_squares) {
-  vapply(kernel$terms, function(term) {
-    if (term$type == "linear") sum(term$variance * mean_squares) else term$variance
-  }, 1)
-}
-
-term_labels <- function(kernel) {
-  vapply(kernel$terms, function(term) kernel_types[[term$type]]$label, "")
-}

@@ -218,9 +218,10 @@ start_theta <- function(selector, model, y, units = NULL) {
   theta <- gp_theta(kernel_in_units(selector$kernel, units), y)
   square <- mean(colSums(y^2))
   if (!is_placed(model) || !(square > 0)) return(theta)
-  is_linear <- startsWith(names(theta), kernel_types$linear$variance)
-  theta[is_linear] <- theta[is_linear] - log(square)
-  theta
+  n_linear <- by_parameter(kernel_slots(selector$kernel, nrow(y)), function(slot) {
+    length(linear_held(selector$kernel, slot))
+  })
+  theta - n_linear * log(square)
 }
 
 # The way of the log hyper-parameters over EM: one row where they began, one a refit.

@@ -30,12 +30,16 @@ free_units.gps_gaussian_mixture <- function(model) {
 find_units <- function(selector, model, y) {
   free <- free_units(model)
   centre <- if (free$is_centred) column_quantiles(y, 0.5)[, 1]
-  by_column <- free$by_column && !any(vapply(selector$kernel$terms, has_common_unit, NA))
+  by_column <- free$by_column && !any(vapply(kernel_factors(selector$kernel), has_common_unit, NA))
   list(centre = centre, scale = if (by_column) column_spreads(y) else common_size(y, centre))
 }
 
-has_common_unit <- function(term) {
-  !term$ard && (!is.null(term$lengthscale) || term$type == "linear" && !isTRUE(term$is_open))
+# Nor has a function of the user's a unit for each.
+has_common_unit <- function(factor) {
+  length <- length_part(factor)
+  has_length <- !is.null(length) && !is.null(factor[[length]])
+  has_slope <- factor$type == "linear" && !isTRUE(factor$is_open)
+  !factor$ard && (has_length || has_slope || factor$type == "custom")
 }
 
 # Those of a task's data, from as many rows as are enough.
@@ -82,12 +86,15 @@ permute_units <- function(units, place) {
 # The kernel of data in these units: what the user gave is in the data's, and converted.
 kernel_in_units <- function(kernel, units) {
   if (is.null(units)) return(kernel)
-  kernel$terms <- lapply(kernel$terms, function(term) {
-    if (!is.null(term$lengthscale)) term$lengthscale <- term$lengthscale / units$scale
-    is_given <- term$type == "linear" && !isTRUE(term$is_open)
-    if (is_given) term$variance <- term$variance * units$scale^2
-    term
-  })
+  for (slot in kernel_slots(kernel, length(units$scale))) {
+    value <- get_part(kernel, slot)
+    if (is.null(value)) next
+    if (slot$part %in% kernel_types[[slot$type]]$length) {
+      kernel <- set_part(kernel, slot, value / units$scale)
+    }
+    n_given <- sum(!vapply(linear_held(kernel, slot), function(x) isTRUE(x$is_open), NA))
+    if (n_given > 0) kernel <- set_part(kernel, slot, value * units$scale^(2 * n_given))
+  }
   kernel
 }
 

@@ -29,12 +29,15 @@ typedef struct {
   kernel_centre centre;
   const double
       *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
+  const double *given;         /* [n_points x n_points] values of given terms, or NULL */
+  const double **given_slopes; /* [n_given] of such matrices: by their log parameters, in order */
+  size_t n_given;
   int n_threads;
   const gps_watch *watch; /* or NULL */
-  double *scratch; /* [gp_dense_scratch()] */
+  double *scratch;        /* [gp_dense_scratch()] */
 } gp_dense;
 
-size_t gp_dense_scratch(size_t n_dims, size_t n_points);
+size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points);
 
 /* Inner products of the shared metric: they do not depend on theta. Only worth it for many
  * evaluations. */
@@ -59,10 +62,12 @@ void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, doub
 void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets);
 
 /* Mean [n_targets x n_new] at new points from weights = targets K^-1, and unless NULL the variance
- * of the function [n_new], for which the inverse factor l is needed. */
+ * of the function [n_new], for which the inverse factor l is needed. Of given terms, unless NULL,
+ * the values [n_points x n_new] and the variance [n_new]. */
 size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points);
 void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
-                      size_t n_new, const double *x_new, double *mean, double *variance,
+                      size_t n_new, const double *x_new, const double *given,
+                      const double *given_variance, double *mean, double *variance,
                       double *scratch);
 
 /* `weighted` = targets K^-1 becomes the leave-one-out means targets - weighted variance, with

@@ -43,7 +43,7 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
 
 /* gradient [n_hyper] += sum over pairs of weight [rows x cols] dk/d(log parameter), and unless NULL
  * inputs [n_dims x rows] += weight dk/d(row point), the column's point held fixed. */
-size_t gp_cross_contract_scratch(size_t n_dims, size_t n_rows, size_t n_cols);
+size_t gp_cross_contract_scratch(const gps_kernel *kernel, size_t n_rows, size_t n_cols);
 void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                        const double *weight, double *gradient, double *inputs, double *scratch);
 
@@ -163,7 +163,8 @@ typedef struct {
   double *scratch; /* [gp_inducing_evaluate_scratch()] */
 } gp_inducing_job;
 
-size_t gp_inducing_evaluate_scratch(size_t n_dims, size_t n_inducing, size_t n_points, size_t rank);
+size_t gp_inducing_evaluate_scratch(const gps_kernel *kernel, size_t n_inducing, size_t n_points,
+                                    size_t rank);
 
 /* The value, its gradient [n_hyper], and unless NULL its derivatives by z, inputs [n_dims x
  * n_inducing]. */

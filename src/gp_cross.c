@@ -72,18 +72,20 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
 }
 
 typedef struct {
-  double *gram, *partial, *product, *row_sums;
+  double *gram, *partial, *total, *product, *row_sums;
 } workspace;
 
-size_t gp_cross_contract_scratch(size_t n_dims, size_t n_rows, size_t n_cols) {
-  return n_rows * n_cols + KERNEL_N_SUMS * n_cols + (n_dims + 1) * n_rows;
+size_t gp_cross_contract_scratch(const gps_kernel *kernel, size_t n_rows, size_t n_cols) {
+  return n_rows * n_cols + kernel->n_hyper * (n_cols + 1) + (kernel->n_dims + 1) * n_rows;
 }
 
-static workspace split_scratch(size_t n_dims, size_t n_rows, size_t n_cols, double *scratch) {
+static workspace split_scratch(const gps_kernel *kernel, size_t n_rows, size_t n_cols,
+                               double *scratch) {
   workspace w = {.gram = scratch};
   w.partial = w.gram + n_rows * n_cols;
-  w.product = w.partial + KERNEL_N_SUMS * n_cols;
-  w.row_sums = w.product + n_dims * n_rows;
+  w.total = w.partial + kernel->n_hyper * n_cols;
+  w.product = w.total + kernel->n_hyper;
+  w.row_sums = w.product + kernel->n_dims * n_rows;
   return w;
 }
 
@@ -92,26 +94,20 @@ static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
                            const gp_points *rows, const gp_points *cols, const double *weight,
                            int has_slope, const workspace *w, double *gradient) {
   const int n_cols = (int)cols->n;
-  double total[KERNEL_N_SUMS] = {0};
+  const size_t n_hyper = cross->kernel->n_hyper;
 #pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
   for (int b = 0; b < n_cols; b++) {
     const kernel_pairs pairs = pairs_of(metric, rows, cols, w->gram, (size_t)b);
     const size_t at = (size_t)b * rows->n;
-    double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
-    memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
+    double *sums = w->partial + (size_t)b * n_hyper;
+    memset(sums, 0, n_hyper * sizeof *sums);
     kernel_contract_cross(metric, &pairs, weight + at, sums, has_slope ? w->gram + at : NULL);
   }
-  for (int b = 0; b < n_cols; b++) {
-    for (int s = 0; s < KERNEL_N_SUMS; s++) total[s] += w->partial[b * KERNEL_N_SUMS + s];
+  memset(w->total, 0, n_hyper * sizeof *w->total);
+  for (size_t b = 0; b < cols->n; b++) {
+    for (size_t h = 0; h < n_hyper; h++) w->total[h] += w->partial[b * n_hyper + h];
   }
-  for (int t = 0; t < metric->n_terms; t++) {
-    const kernel_term *term = &cross->kernel->term[metric->term[t]];
-    const int is_stationary = term->type->kind == KERNEL_STATIONARY;
-    if (!metric->is_ard || is_stationary) gradient[term->first] += total[2 * metric->term[t]];
-    if (!metric->is_ard && is_stationary) {
-      gradient[term->first + 1] += total[2 * metric->term[t] + 1];
-    }
-  }
+  for (size_t h = 0; h < n_hyper; h++) gradient[h] += w->total[h];
 }
 
 /* Inner products with a scale per dimension: sum of slope z_i z_j, by dimension. */
@@ -177,6 +173,10 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
   embed(cross, metric, cols);
   if (metric->needs_gram) inner_products(n_dims, rows, cols, w->gram);
   contract_pairs(cross, metric, rows, cols, weight, has_slope, w, gradient);
+  for (size_t b = 0; metric->is_product && inputs && b < cols->n; b++) {
+    const kernel_pairs pairs = pairs_of(metric, rows, cols, w->gram, b);
+    kernel_move_product(metric, &pairs, weight + b * rows->n, inputs);
+  }
   if (!has_slope) return;
   double *first = gradient + cross->kernel->term[metric->term[0]].first;
   if (has_distances && kernel_needs_differences(metric, *rows->largest + *cols->largest)) {
@@ -203,7 +203,7 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
 void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                        const double *weight, double *gradient, double *inputs, double *scratch) {
   const size_t n_dims = cross->kernel->n_dims;
-  const workspace w = split_scratch(n_dims, rows->n, cols->n, scratch);
+  const workspace w = split_scratch(cross->kernel, rows->n, cols->n, scratch);
   const int n_metrics = kernel_n_metrics(cross->kernel);
   int is_linear = 0;
   for (int which = 0; which < n_metrics; which++) {
@@ -212,8 +212,8 @@ void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_po
     contract_metric(cross, &metric, rows, cols, weight, &w, gradient, inputs);
   }
   if (inputs == NULL) return;
-  for (int t = 0; t < cross->kernel->n_terms; t++) {
-    is_linear |= cross->kernel->term[t].type->kind == KERNEL_DOT;
+  for (size_t d = 0; d < n_dims; d++) {
+    is_linear |= kernel_dot_variance(cross->kernel, cross->theta, d) > 0.0;
   }
   if (!is_linear) return;
   linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->x, n_dims, weight, rows->n, 0.0,

@@ -33,12 +33,13 @@ static workspace split_scratch(const gp_dense *gp) {
   w.panel = w.row_sums + n;
   w.product = w.panel + n * PANEL;
   w.partial = w.product + n_dims * PANEL;
-  w.scale = w.partial + KERNEL_N_SUMS * PANEL;
+  w.scale = w.partial + gp->kernel->n_hyper * PANEL;
   return w;
 }
 
-size_t gp_dense_scratch(size_t n_dims, size_t n_points) {
-  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + KERNEL_N_SUMS) + n_dims;
+size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points) {
+  const size_t n_dims = kernel->n_dims;
+  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + kernel->n_hyper) + n_dims;
 }
 
 double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
@@ -119,8 +120,12 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
 void gp_dense_kernel(const gp_dense *gp, double *k) {
   const int n_metrics = kernel_n_metrics(gp->kernel);
   for (int which = 0; which < n_metrics; which++) add_metric(gp, which, k);
+  const size_t n = gp->n_points;
+  for (size_t j = 0; gp->given && j < n; j++) {
+    for (size_t i = j; i < n; i++) k[i + j * n] += gp->given[i + j * n];
+  }
   const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
-  for (size_t j = 0; j < gp->n_points; j++) k[j * (gp->n_points + 1)] += noise;
+  for (size_t j = 0; j < n; j++) k[j * (n + 1)] += noise;
 }
 
 static double mean_diagonal(size_t n, const double *k) {
@@ -200,14 +205,14 @@ static void add_differences(size_t n_dims, size_t width, const workspace *w, dou
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
   const int is_dot = metric->is_raw, by_differences = has_far_points(metric, w);
-  const size_t n_dims = gp->kernel->n_dims;
+  const size_t n_dims = gp->kernel->n_dims, n_hyper = gp->kernel->n_hyper;
   const size_t n_pairs = (gp->n_points - from) * (size_t)width;
 #pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
   for (int b = 0; b < width; b++) {
     const kernel_pairs pairs = pairs_of(gp, metric, w, gram, ld, from, (size_t)b);
-    double *sums = w->partial + (size_t)b * KERNEL_N_SUMS;
+    double *sums = w->partial + (size_t)b * n_hyper;
     double *weights = w->panel + (size_t)b * ld;
-    memset(sums, 0, KERNEL_N_SUMS * sizeof *sums);
+    memset(sums, 0, n_hyper * sizeof *sums);
     kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->n_points + 1), sums, weights + b);
     if (!metric->is_ard) continue;
     if (by_differences) {
@@ -223,11 +228,10 @@ static void contract_panel(const gp_dense *gp, const kernel_metric *metric, cons
 static void contract_metric(const gp_dense *gp, int which, const double *a, double *gradient) {
   workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
-  const size_t n = gp->n_points, n_dims = gp->kernel->n_dims;
+  const size_t n = gp->n_points, n_dims = gp->kernel->n_dims, n_hyper = gp->kernel->n_hyper;
   const int is_cached = which == 0 && gp->gram != NULL, is_dot = metric.is_raw;
   const kernel_term *first = &gp->kernel->term[metric.n_terms > 0 ? metric.term[0] : 0];
   double *scales = gradient + first->first + !is_dot;
-  double total[KERNEL_N_SUMS] = {0};
   if (metric.n_terms == 0) return;
   embed_points(gp, &metric, &w);
   const int by_differences = has_far_points(&metric, &w);
@@ -239,7 +243,7 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
     contract_panel(gp, &metric, &w, gram, is_cached ? n : n - from, from, width, a);
     for (int b = 0; b < width; b++) {
-      for (int s = 0; s < KERNEL_N_SUMS; s++) total[s] += w.partial[b * KERNEL_N_SUMS + s];
+      for (size_t h = 0; h < n_hyper; h++) gradient[h] += w.partial[(size_t)b * n_hyper + h];
     }
     if (!metric.is_ard) continue;
     if (by_differences) {
@@ -248,17 +252,28 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
       contract_scales(gp, &w, is_dot, from, (size_t)width, scales);
     }
   }
-  for (int t = 0; t < metric.n_terms; t++) {
-    const kernel_term *term = &gp->kernel->term[metric.term[t]];
-    if (!(metric.is_ard && is_dot)) gradient[term->first] += total[2 * metric.term[t]];
-    if (term->type->kind == KERNEL_STATIONARY && !metric.is_ard) {
-      gradient[term->first + 1] += total[2 * metric.term[t] + 1];
-    }
-  }
   if (!metric.is_ard || is_dot || by_differences) return;
   for (size_t i = 0; i < n; i++) {
     for (size_t d = 0; d < n_dims; d++) {
       scales[d] += w.z[d + i * n_dims] * w.z[d + i * n_dims] * w.row_sums[i];
+    }
+  }
+}
+
+/* Sum of A dK/dtheta of matrices that are given, the next in order to each parameter of theirs. */
+static void contract_given(const gp_dense *gp, const double *a, double *gradient) {
+  const size_t n = gp->n_points;
+  size_t next = 0;
+  for (int t = 0; t < gp->kernel->n_terms; t++) {
+    const kernel_term *term = &gp->kernel->term[t];
+    for (size_t h = 0; h < term->n_own && next < gp->n_given; h++, next++) {
+      const double *slope = gp->given_slopes[next];
+      double sum = 0.0;
+      for (size_t j = 0; j < n; j++) {
+        const size_t at = j * (n + 1);
+        sum += 2.0 * dot_of(n - j, a + at, slope + at) - a[at] * slope[at];
+      }
+      gradient[term->first + h] = sum;
     }
   }
 }
@@ -270,6 +285,7 @@ static void contract_kernel(const gp_dense *gp, const double *a, double *gradien
   double trace = 0.0;
   for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
   for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
+  contract_given(gp, a, gradient);
   for (int t = 0; t < gp->kernel->n_terms; t++) {
     const kernel_term *term = &gp->kernel->term[t];
     if (term->type->kind == KERNEL_INDEX)
@@ -303,33 +319,6 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
     if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
   }
   return GPS_OK;
-}
-
-void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance) {
-  const int n = (int)n_points, is_small = n_points * n_points / 16 < GRAIN || n_threads < 1;
-#pragma omp parallel for num_threads(is_small ? 1 : n_threads) schedule(static, 64)
-  for (int j = 0; j < n; j++) {
-    const double *column = l + (size_t)j * (size_t)n;
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (int i = j; i < n; i++) sum += column[i] * column[i];
-    variance[j] = 1.0 / sum;
-  }
-}
-
-void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets) {
-  const size_t n = n_points;
-  linalg_trmm('R', 'T', n_targets, n, l, n, targets, n_targets);
-  linalg_trmm('R', 'N', n_targets, n, l, n, targets, n_targets);
-}
-
-void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
-                  double *weighted) {
-  for (size_t j = 0; j < n_points; j++) {
-    for (size_t h = j * n_targets; h < (j + 1) * n_targets; h++) {
-      weighted[h] = targets[h] - weighted[h] * variance[j];
-    }
-  }
 }
 
 size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {
@@ -375,15 +364,18 @@ static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, 
 }
 
 void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
-                      size_t n_new, const double *x_new, double *mean, double *variance,
+                      size_t n_new, const double *x_new, const double *given,
+                      const double *given_variance, double *mean, double *variance,
                       double *scratch) {
   const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
   double *k = scratch, *rest = scratch + n * PANEL;
   if (variance) kernel_diagonal(gp->kernel, gp->theta, n_new, x_new, variance);
+  for (size_t j = 0; variance && given && j < n_new; j++) variance[j] += given_variance[j];
   for (size_t from = 0; from < n_new; from += PANEL) {
     const size_t width = (size_t)min_int(PANEL, n_new - from);
     if (gps_must_stop(gp->watch)) return;
     cross_kernel(gp, width, x_new + from * n_dims, from == 0, k, rest);
+    for (size_t i = 0; given && i < n * width; i++) k[i] += given[i + from * n];
     linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
                 mean + from * n_targets, n_targets);
     if (variance == NULL) continue;

@@ -43,69 +43,6 @@ static size_t n_frequencies(const gp_fourier *gp) {
   return n;
 }
 
-/* ---- waves ---- */
-
-/* Beyond this the three parts of pi/2 below no longer reduce an angle to the last bit. */
-#define MAX_ANGLE 1e5
-
-/* Cosine and sine of a reduced angle, |r| <= pi/4: polynomials of fdlibm. */
-GPS_INLINE double sin_reduced(double r, double z) {
-  return r +
-         r * z *
-             (-1.66666666666666324348e-01 +
-              z * (8.33333333332248946124e-03 +
-                   z * (-1.98412698298579493134e-04 +
-                        z * (2.75573137070700676789e-06 +
-                             z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
-}
-
-GPS_INLINE double cos_reduced(double z) {
-  return 1.0 - 0.5 * z +
-         z * z *
-             (4.16666666666666019037e-02 +
-              z * (-1.38888888888741095749e-03 +
-                   z * (2.48015872894767294178e-05 +
-                        z * (-2.75573143513906633035e-07 +
-                             z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
-}
-
-/* angle [n] <- scale cos, sine [n] <- scale sin, for moderate angles. */
-GPS_CLONES static void small_waves(size_t n, double scale, double *angle, double *sine) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    /* Adding and taking away 1.5 * 2^52 rounds to a whole number of quarter turns. */
-    const double turns =
-        (angle[i] * 6.36619772367581382433e-01 + 6755399441055744.0) - 6755399441055744.0;
-    double r = angle[i] - turns * 1.57079632673412561417e+00;
-    r -= turns * 6.07710050630396597660e-11;
-    r -= turns * 2.02226624879595063154e-21;
-    const double z = r * r, s = sin_reduced(r, z), c = cos_reduced(z);
-    const int quarter = (int)turns;
-    const double up = quarter & 1 ? c : s, along = quarter & 1 ? s : c;
-    sine[i] = quarter & 2 ? -scale * up : scale * up;
-    angle[i] = (quarter + 1) & 2 ? -scale * along : scale * along;
-  }
-}
-
-GPS_CLONES static double largest(size_t n, const double *x) {
-  double most = 0.0;
-#pragma omp simd reduction(max : most)
-  for (size_t i = 0; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
-  return most;
-}
-
-static void make_waves(size_t n, double scale, double *angle, double *sine) {
-  if (largest(n, angle) < MAX_ANGLE) {
-    small_waves(n, scale, angle, sine);
-    return;
-  }
-  for (size_t i = 0; i < n; i++) {
-    const double at = angle[i];
-    angle[i] = scale * cos(at);
-    sine[i] = scale * sin(at);
-  }
-}
-
 /* ---- features ---- */
 
 /* scaled [n_dims x n_frequencies]: frequencies of all stationary terms over the lengthscales. */
@@ -139,7 +76,7 @@ static void finish_features(const gp_fourier *gp, const double *x, double *featu
     const double *log_variance = gp->theta + term->first;
     if (term->type->kind == KERNEL_STATIONARY) {
       const double scale = exp(0.5 * log_variance[0]) / sqrt((double)gp->count[t]);
-      make_waves(gp->count[t], scale, feature, feature + gp->count[t]);
+      wave_array(gp->count[t], scale, feature, feature + gp->count[t]);
     } else if (term->type->kind == KERNEL_DOT) {
       for (size_t d = 0; d < gp->kernel->n_dims; d++) {
         feature[d] = exp(0.5 * log_variance[term->is_ard ? d : 0]) * x[d];

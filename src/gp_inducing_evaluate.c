@@ -28,17 +28,18 @@ typedef struct {
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 /* A panel of points against z, or z against itself with a gradient of its own. */
-static size_t panel_scratch(size_t n_dims, size_t q) {
+static size_t panel_scratch(const gps_kernel *kernel, size_t q) {
+  const size_t n_dims = kernel->n_dims;
   const size_t points = gp_points_scratch(n_dims, GP_PANEL) + GP_PANEL * n_dims +
-                        gp_cross_contract_scratch(n_dims, q, GP_PANEL);
-  const size_t inducing = n_dims * q + gp_cross_contract_scratch(n_dims, q, q);
+                        gp_cross_contract_scratch(kernel, q, GP_PANEL);
+  const size_t inducing = n_dims * q + gp_cross_contract_scratch(kernel, q, q);
   return max_size(gp_inducing_scratch(n_dims, q), max_size(points, inducing));
 }
 
-size_t gp_inducing_evaluate_scratch(size_t n_dims, size_t n_inducing, size_t n_points,
+size_t gp_inducing_evaluate_scratch(const gps_kernel *kernel, size_t n_inducing, size_t n_points,
                                     size_t rank) {
   return n_points * (n_inducing + rank + 3) + n_inducing * (4 * n_inducing + rank + GP_PANEL) +
-         panel_scratch(n_dims, n_inducing);
+         panel_scratch(kernel, n_inducing);
 }
 
 static workspace split_scratch(const gp_inducing_job *job) {

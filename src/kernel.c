@@ -1,52 +1,13 @@
-/* Covariance functions: the table of terms, and their values and contracted derivatives on columns
- * of pairs. Called by the GP engines, from any thread. */
+/* Sums of covariance functions: their values and contracted derivatives on columns of pairs. Called
+ * by the GP engines, from any thread. */
 #include "kernel.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "vector_math.h"
 
-/* Pairs treated at a time: all intermediate arrays stay in the first-level cache. */
-#define CHUNK 256
-
-GPS_CLONES static void rbf_profile(size_t n, const double *r2, double *k, double *slope) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) k[i] = -0.5 * r2[i];
-  exp_array(k, n, 0.0);
-  if (slope) memcpy(slope, k, n * sizeof *k);
-}
-
-/* Matern: u = sqrt(2 nu) r, and k is a polynomial in u times exp(-u). No division by r, so r = 0
- * needs no care. */
-GPS_CLONES static void matern32_profile(size_t n, const double *r2, double *k, double *slope) {
-  double u[CHUNK];
-  for (size_t i = 0; i < n; i++) {
-    u[i] = sqrt(3.0 * r2[i]);
-    k[i] = -u[i];
-  }
-  exp_array(k, n, 0.0);
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    if (slope) slope[i] = 3.0 * k[i];
-    k[i] *= 1.0 + u[i];
-  }
-}
-
-GPS_CLONES static void matern52_profile(size_t n, const double *r2, double *k, double *slope) {
-  double u[CHUNK];
-  for (size_t i = 0; i < n; i++) {
-    u[i] = sqrt(5.0 * r2[i]);
-    k[i] = -u[i];
-  }
-  exp_array(k, n, 0.0);
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) {
-    if (slope) slope[i] = (5.0 / 3.0) * (1.0 + u[i]) * k[i];
-    k[i] *= 1.0 + u[i] + u[i] * u[i] * (1.0 / 3.0);
-  }
-}
+#define CHUNK KERNEL_CHUNK
 
 GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, const double *z) {
   double sum = 0.0;
@@ -55,30 +16,16 @@ GPS_CLONES static double triple_of(size_t n, const double *x, const double *y, c
   return sum;
 }
 
-static const kernel_type types[] = {
-    {"rbf", KERNEL_STATIONARY, rbf_profile},
-    {"matern32", KERNEL_STATIONARY, matern32_profile},
-    {"matern52", KERNEL_STATIONARY, matern52_profile},
-    {"linear", KERNEL_DOT, NULL},
-    {"bias", KERNEL_CONSTANT, NULL},
-    {"white", KERNEL_INDEX, NULL},
-};
-
-const kernel_type *kernel_find(const char *name) {
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    if (strcmp(types[i].name, name) == 0) return &types[i];
-  }
-  return NULL;
+/* How many terms the product that begins with term t has. */
+static int count_factors(const gps_kernel *kernel, int t) {
+  int n = 1;
+  while (t + n < kernel->n_terms && kernel->term[t + n].is_factor) n++;
+  return n;
 }
 
-int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard) {
-  if (kernel->n_terms == KERNEL_MAX_TERMS) return 0;
-  kernel->term[kernel->n_terms++] = (kernel_term){type, is_ard, kernel->n_hyper};
-  const size_t n_scales = is_ard ? kernel->n_dims : 1;
-  kernel->n_hyper += type->kind == KERNEL_STATIONARY ? 1 + n_scales
-                     : type->kind == KERNEL_DOT      ? n_scales
-                                                     : 1;
-  return 1;
+static int is_product(const gps_kernel *kernel, int t) {
+  const kernel_term *term = &kernel->term[t];
+  return term->is_factor || term->type->kind == KERNEL_PERIODIC || count_factors(kernel, t) > 1;
 }
 
 double kernel_noise(const gps_kernel *kernel, const double *theta) {
@@ -90,40 +37,67 @@ double kernel_noise(const gps_kernel *kernel, const double *theta) {
   return noise;
 }
 
-void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, const double *x,
-                     double *out) {
+/* The product that begins with term t. */
+static kernel_metric product_at(const gps_kernel *kernel, const double *theta, int t) {
+  kernel_metric metric = {.kernel = kernel, .theta = theta, .is_product = 1, .is_raw = 1};
+  const int n_factors = count_factors(kernel, t);
+  while (metric.n_terms < n_factors) metric.term[metric.n_terms++] = t++;
+  return metric;
+}
+
+static kernel_pairs pair_with_itself(const double *x) {
+  return (kernel_pairs){.n = 1, .x = x, .x_at = x, .same = 0};
+}
+
+/* out [n] += the inner product of each column with itself. */
+static void add_squares(const gps_kernel *kernel, const kernel_term *term, const double *theta,
+                        size_t n, const double *x, double *out) {
   const size_t n_dims = kernel->n_dims;
-  memset(out, 0, n * sizeof *out);
-  for (int t = 0; t < kernel->n_terms; t++) {
-    const kernel_term *term = &kernel->term[t];
-    const double *log_variance = theta + term->first;
-    if (term->type->kind == KERNEL_INDEX) continue;
-    if (term->type->kind != KERNEL_DOT) {
-      for (size_t j = 0; j < n; j++) out[j] += exp(log_variance[0]);
-      continue;
+  const double *log_variance = theta + term->first;
+  for (size_t from = 0; from < n_dims; from += CHUNK) {
+    const size_t width = n_dims - from < CHUNK ? n_dims - from : CHUNK;
+    double variance[CHUNK];
+    for (size_t d = 0; d < width; d++) {
+      variance[d] =
+          d > 0 && !term->is_ard ? variance[0] : exp(log_variance[term->is_ard ? from + d : 0]);
     }
-    for (size_t from = 0; from < n_dims; from += CHUNK) {
-      const size_t width = n_dims - from < CHUNK ? n_dims - from : CHUNK;
-      double variance[CHUNK];
-      for (size_t d = 0; d < width; d++) {
-        variance[d] =
-            d > 0 && !term->is_ard ? variance[0] : exp(log_variance[term->is_ard ? from + d : 0]);
-      }
-      for (size_t j = 0; j < n; j++) {
-        const double *point = x + from + j * n_dims;
-        out[j] += triple_of(width, variance, point, point);
-      }
+    for (size_t j = 0; j < n; j++) {
+      const double *point = x + from + j * n_dims;
+      out[j] += triple_of(width, variance, point, point);
     }
   }
 }
 
-static int has_own_metric(const kernel_term *term) {
+void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, const double *x,
+                     double *out) {
+  memset(out, 0, n * sizeof *out);
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    const kernel_kind kind = term->type->kind;
+    if (kind == KERNEL_INDEX || kind == KERNEL_GIVEN || term->is_factor) continue;
+    if (is_product(kernel, t)) {
+      const kernel_metric metric = product_at(kernel, theta, t);
+      for (size_t j = 0; j < n; j++) {
+        const kernel_pairs pairs = pair_with_itself(x + j * kernel->n_dims);
+        kernel_multiply(&metric, &pairs, 0, 1, out + j);
+      }
+    } else if (kind == KERNEL_DOT) {
+      add_squares(kernel, term, theta, n, x, out);
+    } else {
+      for (size_t j = 0; j < n; j++) out[j] += exp(theta[term->first]);
+    }
+  }
+}
+
+static int has_own_metric(const gps_kernel *kernel, int t) {
+  const kernel_term *term = &kernel->term[t];
+  if (is_product(kernel, t)) return !term->is_factor;
   return term->is_ard && (term->type->kind == KERNEL_STATIONARY || term->type->kind == KERNEL_DOT);
 }
 
 int kernel_n_metrics(const gps_kernel *kernel) {
   int n = 1;
-  for (int t = 0; t < kernel->n_terms; t++) n += has_own_metric(&kernel->term[t]);
+  for (int t = 0; t < kernel->n_terms; t++) n += has_own_metric(kernel, t);
   return n;
 }
 
@@ -132,7 +106,8 @@ static void add_shared_terms(kernel_metric *metric) {
   for (int t = 0; t < metric->kernel->n_terms; t++) {
     const kernel_term *term = &metric->kernel->term[t];
     const kernel_kind kind = term->type->kind;
-    if (has_own_metric(term) || kind == KERNEL_INDEX) continue;
+    if (is_product(metric->kernel, t) || has_own_metric(metric->kernel, t)) continue;
+    if (kind == KERNEL_INDEX || kind == KERNEL_GIVEN) continue;
     metric->term[metric->n_terms++] = t;
     if (kind == KERNEL_CONSTANT) metric->constant += exp(metric->theta[term->first]);
     metric->needs_gram |= kind != KERNEL_CONSTANT;
@@ -141,15 +116,15 @@ static void add_shared_terms(kernel_metric *metric) {
   metric->is_raw = n_stationary == 0;
 }
 
-static void add_own_term(kernel_metric *metric, int which) {
-  const gps_kernel *kernel = metric->kernel;
-  for (int t = 0; t < kernel->n_terms; t++) {
-    if (!has_own_metric(&kernel->term[t]) || --which > 0) continue;
-    metric->term[metric->n_terms++] = t;
-    metric->is_ard = metric->needs_gram = 1;
-    metric->is_raw = kernel->term[t].type->kind == KERNEL_DOT;
-    return;
-  }
+static kernel_metric own_metric(const gps_kernel *kernel, const double *theta, int which) {
+  kernel_metric metric = {.kernel = kernel, .theta = theta};
+  int t = 0;
+  while (!has_own_metric(kernel, t) || --which > 0) t++;
+  if (is_product(kernel, t)) return product_at(kernel, theta, t);
+  metric.term[metric.n_terms++] = t;
+  metric.is_ard = metric.needs_gram = 1;
+  metric.is_raw = kernel->term[t].type->kind == KERNEL_DOT;
+  return metric;
 }
 
 kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, int which) {
@@ -157,8 +132,9 @@ kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, in
   if (which == 0) {
     add_shared_terms(&metric);
   } else {
-    add_own_term(&metric, which);
+    metric = own_metric(kernel, theta, which);
   }
+  if (metric.is_product) return metric;
   for (int t = 0; t < metric.n_terms; t++) {
     const kernel_term *term = &kernel->term[metric.term[t]];
     const int is_stationary = term->type->kind == KERNEL_STATIONARY;
@@ -170,6 +146,7 @@ kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, in
     metric.inverse_l2[t] = is_divided ? fmin(exp(-2.0 * theta[term->first + 1]),
                                              KERNEL_LARGEST_SCALE * KERNEL_LARGEST_SCALE)
                                       : 1.0;
+    if (term->type->shaped) metric.log_shape[t] = theta[kernel_shape_at(kernel, term)];
   }
   return metric;
 }
@@ -187,6 +164,11 @@ GPS_CLONES static void add_constant(size_t n, double value, double *out) {
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out) {
   double r2[CHUNK], k[CHUNK];
   if (metric->constant != 0.0) add_constant(pairs->n, metric->constant, out);
+  for (size_t from = 0; metric->is_product && from < pairs->n; from += CHUNK) {
+    const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
+    kernel_multiply(metric, pairs, from, n, out + from);
+  }
+  if (metric->is_product) return;
   for (int t = 0; t < metric->n_terms; t++) {
     const kernel_term *term = &metric->kernel->term[metric->term[t]];
     if (term->type->kind == KERNEL_CONSTANT) continue;
@@ -197,7 +179,7 @@ void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, d
         kernel_products(metric, pairs, from, n, k);
       } else {
         kernel_distances(metric, t, pairs, from, n, r2);
-        term->type->profile(n, r2, k, NULL);
+        kernel_correlate(term->type, metric->log_shape[t], n, r2, k, NULL, NULL);
       }
       add_scaled(n, metric->variance[t], k, out + from);
     }
@@ -222,12 +204,15 @@ GPS_CLONES static void count_pairs(const kernel_pairs *pairs, size_t from, size_
 static void contract_stationary(const kernel_metric *metric, int t, const kernel_pairs *pairs,
                                 size_t from, size_t n, const double *a, double *sums,
                                 double *slope) {
-  double r2[CHUNK], k[CHUNK], w[CHUNK];
+  double r2[CHUNK], k[CHUNK], w[CHUNK], bend[CHUNK];
+  const kernel_term *term = &metric->kernel->term[metric->term[t]];
+  const int has_shape = term->type->shaped != NULL;
   const double variance = metric->variance[t], inverse_l2 = metric->inverse_l2[t];
   kernel_distances(metric, t, pairs, from, n, r2);
-  metric->kernel->term[metric->term[t]].type->profile(n, r2, k, w);
-  sums[0] += variance * dot_of(n, a, k);
-  if (!metric->is_ard) sums[1] += variance * triple_of(n, a, w, r2);
+  kernel_correlate(term->type, metric->log_shape[t], n, r2, k, w, has_shape ? bend : NULL);
+  sums[term->first] += variance * dot_of(n, a, k);
+  if (!metric->is_ard) sums[term->first + 1] += variance * triple_of(n, a, w, r2);
+  if (has_shape) sums[kernel_shape_at(metric->kernel, term)] += variance * dot_of(n, a, bend);
   if (slope) add_product(n, a, w, variance * inverse_l2, slope);
 }
 
@@ -239,20 +224,23 @@ static void contract_dot(const kernel_metric *metric, int t, const kernel_pairs 
     return;
   }
   kernel_products(metric, pairs, from, n, product);
-  sums[0] += metric->variance[t] * dot_of(n, a, product);
+  sums[metric->kernel->term[metric->term[t]].first] += metric->variance[t] * dot_of(n, a, product);
 }
 
 static void contract_chunk(const kernel_metric *metric, const kernel_pairs *pairs, size_t from,
                            size_t n, const double *a, double *sums, double *slope) {
+  if (metric->is_product) {
+    kernel_contract_product(metric, pairs, from, n, a, sums, NULL);
+    return;
+  }
   for (int t = 0; t < metric->n_terms; t++) {
-    const kernel_kind kind = metric->kernel->term[metric->term[t]].type->kind;
-    double *term_sums = sums + 2 * metric->term[t];
-    if (kind == KERNEL_STATIONARY) {
-      contract_stationary(metric, t, pairs, from, n, a, term_sums, slope);
-    } else if (kind == KERNEL_DOT) {
-      contract_dot(metric, t, pairs, from, n, a, term_sums, slope);
+    const kernel_term *term = &metric->kernel->term[metric->term[t]];
+    if (term->type->kind == KERNEL_STATIONARY) {
+      contract_stationary(metric, t, pairs, from, n, a, sums, slope);
+    } else if (term->type->kind == KERNEL_DOT) {
+      contract_dot(metric, t, pairs, from, n, a, sums, slope);
     } else {
-      term_sums[0] += metric->variance[t] * sum_of(n, a);
+      sums[term->first] += metric->variance[t] * sum_of(n, a);
     }
   }
 }
@@ -287,8 +275,17 @@ void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, siz
   const double total = sum_of(n, weight);
   for (int t = 0; t < kernel->n_terms; t++) {
     const kernel_term *term = &kernel->term[t];
-    if (term->type->kind == KERNEL_INDEX) continue;
-    if (term->type->kind != KERNEL_DOT) {
+    const kernel_kind kind = term->type->kind;
+    if (kind == KERNEL_INDEX || kind == KERNEL_GIVEN || term->is_factor) continue;
+    if (is_product(kernel, t)) {
+      const kernel_metric metric = product_at(kernel, theta, t);
+      for (size_t j = 0; j < n; j++) {
+        const kernel_pairs pairs = pair_with_itself(x + j * n_dims);
+        kernel_contract_product(&metric, &pairs, 0, 1, weight + j, gradient, NULL);
+      }
+      continue;
+    }
+    if (kind != KERNEL_DOT) {
       gradient[term->first] += exp(theta[term->first]) * total;
       continue;
     }
@@ -305,7 +302,7 @@ double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t
   double variance = 0.0;
   for (int t = 0; t < kernel->n_terms; t++) {
     const kernel_term *term = &kernel->term[t];
-    if (term->type->kind == KERNEL_DOT)
+    if (term->type->kind == KERNEL_DOT && !is_product(kernel, t))
       variance += exp(theta[term->first + (term->is_ard ? d : 0)]);
   }
   return variance;

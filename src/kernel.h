@@ -1,39 +1,55 @@
-/* Covariance functions as a table of terms and their sums. Everything is a function of inner
- * products, so a sum of kernels is evaluated metric by metric: terms that share one inner product
- * (all isotropic ones) share a metric, and a term with a scale per dimension has its own. Pure: any
- * thread, no allocation, no BLAS. */
+/* Covariance functions as a table of terms, and their sums. Most are functions of inner products,
+ * so a sum of kernels is evaluated metric by metric: terms that share one inner product (all
+ * isotropic ones) share a metric, and a term with a scale per dimension has its own. Periodic terms
+ * and products are evaluated pair by pair, each in a metric of its own (kernel_factors.c). Pure:
+ * any thread, no allocation, no BLAS. */
 #ifndef GPSELECT_KERNEL_H
 #define GPSELECT_KERNEL_H
 
 #include <stddef.h>
 
 #define KERNEL_MAX_TERMS 16
-/* Sums of a gradient column: variance and lengthscale of each term. */
-#define KERNEL_N_SUMS (2 * KERNEL_MAX_TERMS)
 
 /* Coordinates are multiplied by no more, so that they stay finite: a shorter lengthscale tells no
  * more points apart. */
 #define KERNEL_LARGEST_SCALE 1e150
 
-/* Function of the distance, of the inner product, of nothing, of the two points' indices. */
-typedef enum { KERNEL_STATIONARY, KERNEL_DOT, KERNEL_CONSTANT, KERNEL_INDEX } kernel_kind;
+/* Pairs treated at a time: all intermediate arrays stay in the first-level cache. */
+#define KERNEL_CHUNK 256
 
+/* Function of the distance, of the distance on circles, of the inner product, of nothing, of the
+ * two points' indices; values that the caller brings. */
+typedef enum {
+  KERNEL_STATIONARY,
+  KERNEL_PERIODIC,
+  KERNEL_DOT,
+  KERNEL_CONSTANT,
+  KERNEL_INDEX,
+  KERNEL_GIVEN
+} kernel_kind;
+
+/* A function of distances has one of two profiles. From squared scaled distances r2 [n] they make
+ * the correlation k [n], and unless NULL in `slope` [n] -2 dk/dr2, which times a squared scaled
+ * difference is dk/d(log lengthscale), and in `bend` [n] dk/d(log shape). */
 typedef struct {
   const char *name;
   kernel_kind kind;
-  /* Stationary only: from squared scaled distances r2 [n] the correlation k [n], and in `slope` [n]
-   * -2 dk/dr2, which times a squared scaled difference is dk/d(log lengthscale). */
+  const char *parts; /* the log parameters in their order, with a space between */
   void (*profile)(size_t n, const double *r2, double *k, double *slope);
+  void (*shaped)(size_t n, double shape, const double *r2, double *k, double *slope, double *bend);
+  int is_rough; /* dk/dr2 has no limit at 0: r2 must be good to all its digits there */
 } kernel_type;
 
 typedef struct {
   const kernel_type *type;
   int is_ard;
-  size_t first; /* of its log parameters: variance(s), then lengthscale(s) */
+  int is_factor; /* of the term before it, which has their common variance */
+  size_t n_own;  /* log parameters of a given term */
+  size_t first;  /* of its log parameters: variance(s), lengthscale(s), period(s), shape */
 } kernel_term;
 
 typedef struct {
-  int n_terms;
+  int n_terms; /* factors counted one by one */
   size_t n_dims, n_hyper;
   kernel_term term[KERNEL_MAX_TERMS];
 } gps_kernel;
@@ -41,8 +57,20 @@ typedef struct {
 /* The table's entry, or NULL. */
 const kernel_type *kernel_find(const char *name);
 
-/* Appends a term; 0 where the sum is full. */
+/* Appends a term, of which `first` is left to be found; 0 where the sum is full. */
+int kernel_append(gps_kernel *kernel, kernel_term term);
 int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard);
+
+/* How many variances a term has: inner products with a scale per dimension n_dims, other factors of
+ * the term before them none. The other parameters begin after them. */
+size_t kernel_n_variances(const gps_kernel *kernel, const kernel_term *term);
+
+/* Where theta has the shape of a function of distances. */
+size_t kernel_shape_at(const gps_kernel *kernel, const kernel_term *term);
+
+/* Correlations, and what a profile says besides; `log_shape` is looked at where there is one. */
+void kernel_correlate(const kernel_type *type, double log_shape, size_t n, const double *r2,
+                      double *k, double *slope, double *bend);
 
 /* Sum of the white-noise variances. */
 double kernel_noise(const gps_kernel *kernel, const double *theta);
@@ -69,9 +97,11 @@ typedef struct {
   int is_ard;      /* one term with a scale per dimension */
   int needs_gram;  /* 0: constants only */
   int is_raw;      /* inner products of raw points, not of shifted ones */
+  int is_product;  /* the terms are multiplied, pair by pair */
   double constant; /* sum of the bias variances */
   /* Of each term, [n_terms]; 1 where the scales are in the coordinates. */
   double variance[KERNEL_MAX_TERMS], inverse_l[KERNEL_MAX_TERMS], inverse_l2[KERNEL_MAX_TERMS];
+  double log_shape[KERNEL_MAX_TERMS];
 } kernel_metric;
 
 /* Metric 0 holds the isotropic terms and constants (perhaps none); one more for each other term. */
@@ -113,9 +143,9 @@ void kernel_products(const kernel_metric *metric, const kernel_pairs *pairs, siz
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out);
 
 /* Contraction with a column of a symmetric matrix A, of which `weight` [n] is the lower triangle:
- * pairs count twice, the point itself once. sums [KERNEL_N_SUMS] gets sum A k and sum A dk/d(log
- * lengthscale) of each term. A metric with a scale per dimension instead leaves in slope [n] (which
- * may be gram's storage) the weights of z_i's inner products or squared differences. */
+ * pairs count twice, the point itself once. To sums [n_hyper] is added sum A dk/d(log parameter) of
+ * the metric's terms, but for scales of a metric that has one per dimension: that leaves in slope
+ * [n] (which may be gram's storage) the weights of z_i's inner products or squared differences. */
 void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
                      double *sums, double *slope);
 
@@ -127,12 +157,23 @@ void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, con
 void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
                            const double *weight, double *sums, double *slope);
 
+/* One chunk of a metric that is a product: out [n] += its values; sums [n_hyper] += sum of weight
+ * dk/d(log parameter), and inputs [n_dims x n] += weight dk/d(the n points), each unless NULL. */
+void kernel_multiply(const kernel_metric *metric, const kernel_pairs *pairs, size_t from, size_t n,
+                     double *out);
+void kernel_contract_product(const kernel_metric *metric, const kernel_pairs *pairs, size_t from,
+                             size_t n, const double *weight, double *sums, double *inputs);
+
+/* inputs [n_dims x n] += weight [n] dk/d(the n points), of a metric that is a product. */
+void kernel_move_product(const kernel_metric *metric, const kernel_pairs *pairs,
+                         const double *weight, double *inputs);
+
 /* gradient [n_hyper] += sum over columns of x of weight dk(x, x)/d(log parameter), without noise.
  */
 void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, size_t n,
                               const double *x, const double *weight, double *gradient);
 
-/* Factor of x_d z_d in the kernel. */
+/* Factor of x_d z_d in the kernel, products apart. */
 double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t d);
 
 /* scale [n_dims]: what points are multiplied by when they are embedded in a metric. */

@@ -30,6 +30,7 @@ int kernel_needs_differences(const kernel_metric *metric, double largest_sum) {
   for (int t = 0; t < metric->n_terms; t++) {
     const kernel_term *term = &metric->kernel->term[metric->term[t]];
     if (term->type->kind != KERNEL_STATIONARY) continue;
+    if (term->type->is_rough) return 1;
     if (!(largest_sum * metric->inverse_l2[t] <= LIMIT)) return 1;
   }
   return 0;
@@ -59,14 +60,20 @@ GPS_CLONES static double scaled_difference(size_t n, const double *x, const doub
   return sum;
 }
 
-/* r2 where the cheap form of a squared distance has lost its digits. */
+static int is_rough(const kernel_metric *metric, int t) {
+  return metric->kernel->term[metric->term[t]].type->is_rough;
+}
+
+/* r2 where the cheap form of a squared distance has lost its digits. A rough profile turns an error
+ * of r2 into its root, so the limit holds for near pairs, too. */
 static void mend_distances(const kernel_metric *metric, int t, const kernel_pairs *pairs,
                            size_t from, size_t n, double *r2) {
   const size_t n_dims = metric->kernel->n_dims;
   const double inverse_l2 = metric->inverse_l2[t];
+  const int may_be_near = !is_rough(metric, t);
   for (size_t i = 0; i < n; i++) {
     const double sum = pairs->sq[from + i] + pairs->sq_at;
-    const int is_near = sum * inverse_l2 <= LIMIT;
+    const int is_near = may_be_near && sum * inverse_l2 <= LIMIT;
     if (!is_near && !(sum <= LIMIT * (sum - 2.0 * pairs->gram[from + i]))) {
       const double *x = pairs->x + (from + i) * n_dims;
       r2[i] = pairs->scale ? scaled_difference(n_dims, x, pairs->x_at, pairs->scale)
@@ -91,7 +98,7 @@ void kernel_distances(const kernel_metric *metric, int t, const kernel_pairs *pa
                       size_t n, double *r2) {
   const double inverse_l2 = metric->inverse_l2[t];
   cheap_distances(pairs, from, n, inverse_l2, r2);
-  if (!((pairs->largest + pairs->sq_at) * inverse_l2 <= LIMIT)) {
+  if (is_rough(metric, t) || !((pairs->largest + pairs->sq_at) * inverse_l2 <= LIMIT)) {
     mend_distances(metric, t, pairs, from, n, r2);
   }
   if (pairs->same >= from && pairs->same - from < n) r2[pairs->same - from] = 0.0;

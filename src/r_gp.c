@@ -12,19 +12,36 @@ double *alloc_doubles(size_t n_rows, size_t n_cols) {
   return (double *)R_alloc(n_rows * n_cols + 1, sizeof(double));
 }
 
-gps_kernel view_kernel(SEXP code, size_t n_dims) {
-  const SEXP type = list_need(code, "type"), ard = list_need(code, "ard");
-  gps_kernel kernel = {.n_dims = n_dims};
-  if (TYPEOF(type) != STRSXP || TYPEOF(ard) != LGLSXP || Rf_xlength(type) != Rf_xlength(ard) ||
-      Rf_xlength(type) == 0) {
-    raise_error("model", "The kernel's code must hold `type` and `ard` of the same length.");
+static const char *text_at(SEXP strings, int i) { return CHAR(STRING_ELT(strings, i)); }
+
+/* The names of a term's parameters are in R's table and in C's, and must be the same. */
+static const kernel_type *find_type(const char *name, const char *parts) {
+  const kernel_type *found = kernel_find(name);
+  if (found == NULL) raise_error("model", "There is no kernel \"%s\".", name);
+  if (strcmp(found->parts, parts) != 0) {
+    raise_error("model", "The kernel \"%s\" has the parameters \"%s\", not \"%s\".", name,
+                found->parts, parts);
   }
-  for (int t = 0; t < Rf_length(type); t++) {
-    const kernel_type *found = kernel_find(CHAR(STRING_ELT(type, t)));
-    if (found == NULL) {
-      raise_error("model", "There is no kernel \"%s\".", CHAR(STRING_ELT(type, t)));
-    }
-    if (!kernel_add_term(&kernel, found, LOGICAL(ard)[t] == TRUE)) {
+  return found;
+}
+
+gps_kernel view_kernel(SEXP code, size_t n_dims) {
+  const SEXP type = list_need(code, "type"), parts = list_need(code, "parts");
+  const SEXP ard = list_need(code, "ard"), factor = list_need(code, "factor");
+  const R_xlen_t n_terms = Rf_xlength(type);
+  const int *n_own = view_ints(list_need(code, "n_own"), n_terms, "n_own");
+  gps_kernel kernel = {.n_dims = n_dims};
+  if (TYPEOF(type) != STRSXP || TYPEOF(parts) != STRSXP || TYPEOF(ard) != LGLSXP ||
+      TYPEOF(factor) != LGLSXP || Rf_xlength(parts) != n_terms || Rf_xlength(ard) != n_terms ||
+      Rf_xlength(factor) != n_terms || n_terms == 0) {
+    raise_error("model", "The kernel's code must hold vectors of the same length.");
+  }
+  for (int t = 0; t < (int)n_terms; t++) {
+    const kernel_term term = {.type = find_type(text_at(type, t), text_at(parts, t)),
+                              .is_ard = LOGICAL(ard)[t] == TRUE,
+                              .is_factor = t > 0 && LOGICAL(factor)[t] == TRUE,
+                              .n_own = (size_t)(n_own[t] < 0 ? 0 : n_own[t])};
+    if (!kernel_append(&kernel, term)) {
       raise_error("argument", "A kernel can have at most %d terms.", KERNEL_MAX_TERMS);
     }
   }
@@ -35,8 +52,32 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel) {
   return view_doubles(theta, (R_xlen_t)kernel->n_hyper, "theta");
 }
 
+/* What R computes of the kernel: code$given, list(values, slopes), or NULL. */
+static void view_given(SEXP given, gp_dense *gp) {
+  const R_xlen_t n = (R_xlen_t)gp->n_points;
+  if (Rf_isNull(given)) return;
+  const SEXP slopes = list_need(given, "slopes");
+  const R_xlen_t n_slopes = Rf_xlength(slopes);
+  gp->given = view_matrix(list_need(given, "values"), n, n, "values");
+  gp->given_slopes =
+      (const double **)(void *)R_alloc((size_t)n_slopes + 1, sizeof *gp->given_slopes);
+  gp->n_given = (size_t)n_slopes;
+  for (R_xlen_t s = 0; s < n_slopes; s++) {
+    gp->given_slopes[s] = view_matrix(VECTOR_ELT(slopes, s), n, n, "slopes");
+  }
+}
+
+/* Values that R has forgotten to bring would be missing without a word. */
+static void need_given(const gps_kernel *kernel, int has_given) {
+  for (int t = 0; t < kernel->n_terms; t++) {
+    if (kernel->term[t].type->kind == KERNEL_GIVEN && !has_given) {
+      raise_error("model", "The kernel's code lacks the values of a custom term.");
+    }
+  }
+}
+
 /* The dense engine on y [n_dims x n_points], without its scratch. */
-static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter,
+static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP jitter,
                            SEXP n_threads) {
   const size_t n_dims = kernel->n_dims, n_points = (size_t)n_cols_of(y);
   double *shifted = alloc_doubles(n_dims, n_points);
@@ -53,28 +94,29 @@ static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP ji
   if (gp.n_threads < 1) gp.n_threads = 1;
   kernel_find_centre(n_points, gp.x, &gp.centre);
   kernel_shift(&gp.centre, n_points, gp.x, shifted);
+  view_given(list_get(code, "given"), &gp);
   return gp;
 }
 
-static gp_dense new_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP jitter,
+static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP jitter,
                           SEXP n_threads) {
-  gp_dense gp = view_dense(kernel, theta, y, jitter, n_threads);
-  gp.scratch = alloc_doubles(gp_dense_scratch(kernel->n_dims, gp.n_points), 1);
+  gp_dense gp = view_dense(kernel, code, theta, y, jitter, n_threads);
+  gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.n_points), 1);
   return gp;
 }
 
 gp_targets view_goal(SEXP goal, size_t n_points) {
   const SEXP root = list_need(goal, "root");
   return (gp_targets){(size_t)view_int(list_need(goal, "n_targets"), "n_targets"),
-                      (size_t)n_rows_of(root),
-                      view_matrix(root, -1, (R_xlen_t)n_points, "root")};
+                      (size_t)n_rows_of(root), view_matrix(root, -1, (R_xlen_t)n_points, "root")};
 }
 
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const int n = n_cols_of(y);
-  const gp_dense gp = new_dense(&kernel, theta, y, PROTECT(Rf_ScalarReal(0.0)), n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, PROTECT(Rf_ScalarReal(0.0)), n_threads);
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
+  need_given(&kernel, gp.given != NULL);
   gp_dense_kernel(&gp, REAL(k));
   end_watch();
   linalg_mirror((size_t)n, REAL(k), (size_t)n);
@@ -89,11 +131,11 @@ SEXP r_gp_share(SEXP code, SEXP theta, SEXP y) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const SEXP zero = PROTECT(Rf_ScalarReal(0.0)), one = PROTECT(Rf_ScalarInteger(1));
-  const gp_dense gp = new_dense(&kernel, theta, y, zero, one);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, zero, one);
   const size_t n = gp.n_points;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
-  hang_doubles(result, 1, (R_xlen_t)(n * n + gp_dense_scratch(kernel.n_dims, n)));
+  hang_doubles(result, 1, (R_xlen_t)(n * n + gp_dense_scratch(&kernel, n)));
   UNPROTECT(3);
   return result;
 }
@@ -104,22 +146,22 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = view_dense(&kernel, theta, y, jitter, n_threads);
+  gp_dense gp = view_dense(&kernel, code, theta, y, jitter, n_threads);
   const R_xlen_t n = (R_xlen_t)gp.n_points;
   const gp_targets targets = view_goal(goal, gp.n_points);
   const int is_first = Rf_isNull(least);
+  need_given(&kernel, gp.given != NULL);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
   double *k;
   if (Rf_isNull(shared)) {
     k = alloc_doubles(gp.n_points, gp.n_points);
-    gp.scratch = alloc_doubles(gp_dense_scratch(kernel.n_dims, gp.n_points), 1);
+    gp.scratch = alloc_doubles(gp_dense_scratch(&kernel, gp.n_points), 1);
   } else {
     gp.gram = view_matrix(list_need(shared, "products"), n, n, "products");
     k = (double *)view_doubles(list_need(shared, "scratch"),
-                               n * n + (R_xlen_t)gp_dense_scratch(kernel.n_dims, gp.n_points),
-                               "scratch");
+                               n * n + (R_xlen_t)gp_dense_scratch(&kernel, gp.n_points), "scratch");
     gp.scratch = k + n * n;
   }
   const gps_status status =
@@ -135,8 +177,9 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
 SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
   static const char *const names[] = {"factor", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, theta, y, jitter, n_threads);
+  gp_dense gp = new_dense(&kernel, code, theta, y, jitter, n_threads);
   const SEXP result = PROTECT(new_named_list(2, names));
+  need_given(&kernel, gp.given != NULL);
   double log_det, *factor = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
   const gps_status status = gp_dense_factor(&gp, 1, factor, &log_det);
   if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
@@ -212,16 +255,23 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
   static const char *const names[] = {"mean", "variance"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const SEXP no_jitter = PROTECT(Rf_ScalarReal(0.0));
-  const gp_dense gp = new_dense(&kernel, theta, y, no_jitter, n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, no_jitter, n_threads);
   const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(weights);
   const int n_new = n_cols_of(newdata), has_factor = !Rf_isNull(factor);
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
+  const SEXP given = list_get(code, "given_new");
+  const double *values = NULL, *own_variance = NULL;
+  need_given(&kernel, !Rf_isNull(given));
+  if (!Rf_isNull(given)) {
+    values = view_matrix(list_need(given, "values"), (R_xlen_t)n, n_new, "values");
+    own_variance = view_doubles(list_need(given, "variance"), n_new, "variance");
+  }
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, n_new);
   double *variance = has_factor ? hang_doubles(result, 1, n_new) : NULL;
   gp_dense_predict(&gp, n_targets, view_matrix(weights, -1, (R_xlen_t)n, "weights"), l,
-                   (size_t)n_new, x_new, mean, variance,
+                   (size_t)n_new, x_new, values, own_variance, mean, variance,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
   end_watch();
   UNPROTECT(2);

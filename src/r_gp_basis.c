@@ -252,7 +252,7 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal
       .n_points = n,
       .x = x,
       .targets = &targets,
-      .scratch = alloc_doubles(gp_inducing_evaluate_scratch(n_dims, q, n, targets.rank), 1)};
+      .scratch = alloc_doubles(gp_inducing_evaluate_scratch(&kernel, q, n, targets.rank), 1)};
   const SEXP result = PROTECT(new_named_list(4, names));
   double *by_z = Rf_asLogical(inputs) == TRUE ? hang_matrix(result, 3, (int)n_dims, (int)q) : NULL;
   const gps_status status = gp_inducing_evaluate(

@@ -1,4 +1,4 @@
-/* exp, log-sum-exp and sums over arrays, and the macro that compiles a hot loop for several
+/* exp, log-sum-exp, waves and sums over arrays, and the macro that compiles a hot loop for several
  * processors. Pure: any thread, no allocation, no BLAS. */
 #ifndef GPSELECT_VECTOR_MATH_H
 #define GPSELECT_VECTOR_MATH_H
@@ -33,6 +33,9 @@ void exp_array(double *x, size_t n, double shift);
 /* x[i] <- exp(x[i]) / sum, returns log(sum(exp(x))): stable for any finite x; -Inf entries give 0.
  * If all are -Inf the value is -Inf and x is set to 0. */
 double softmax(double *x, size_t n);
+
+/* angle [n] <- scale cos(angle), sine [n] <- scale sin(angle). */
+void wave_array(size_t n, double scale, double *angle, double *sine);
 
 /* Sum of x, and of the products x y. */
 double sum_of(size_t n, const double *x);

@@ -90,6 +90,8 @@ constructor_calls <- function() {
     call_of("kernel_rbf", variance = 1, lengthscale = 2, ard = FALSE),
     call_of("kernel_linear", variance = 1, ard = FALSE), call_of("kernel_bias", variance = 1),
     call_of("kernel_white", variance = 1),
+    call_of("kernel_rq", variance = 1, lengthscale = 2, alpha = 1, ard = FALSE),
+    call_of("kernel_periodic", variance = 1, lengthscale = 1, period = 2, ard = FALSE),
     call_of("kernel_matern", nu = 2.5, variance = 1, lengthscale = 1, ard = FALSE),
     call_of("selector_gp", kernel = kernel_rbf(), method = "inducing", rank = 5, refit_every = 2,
             refit_evals = 2, refit_rows = 10, explore = 0.1, smooth = 0, screen = FALSE,

@@ -52,7 +52,8 @@ wrap_matrix <- function(y) {
 
 random_kernel <- function() {
   pick(kernel_composition(), kernel_rbf(), kernel_linear(), kernel_white(),
-       kernel_rbf(ard = TRUE) + kernel_bias(), kernel_matern(pick(1.5, 2.5)),
+       kernel_rbf(ard = TRUE) + kernel_bias(), kernel_matern(pick(0.5, 1.5, 2.5)),
+       kernel_rq() * kernel_periodic() + kernel_white(), kernel_periodic(ard = TRUE),
        kernel_rbf(lengthscale = 10^stats::runif(1, -3, 3)) + kernel_white(1e-6))
 }
 

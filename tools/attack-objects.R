@@ -127,7 +127,8 @@ object_kinds <- list(
   ),
   kernels = list(
     rbf = function() kernel_rbf(), sum = function() kernel_composition(),
-    matern = function() kernel_matern(1.5, lengthscale = 2) + kernel_white(), uses = kernel_uses
+    matern = function() kernel_matern(1.5, lengthscale = 2) + kernel_white(),
+    product = function() kernel_rq() * kernel_periodic() + kernel_white(), uses = kernel_uses
   ),
   regressions = list(
     exact = function() regression(),

@@ -71,7 +71,7 @@ test_that("every door reads them, in vectors, tables and images", {
   expect_identical(check_limits(structure(wide(2), names = "log_len"), "lower"), c(log_len = 2))
   expect_identical(check_step(wide(1)), 1)
   expect_identical(check_background(wide(0:2)), c(0, 1, 2))
-  expect_gps_error(kernel_matern(wide(2)), "`nu` must be 1.5 or 2.5, not 2.")
+  expect_gps_error(kernel_matern(wide(2)), "`nu` must be 0.5, 1.5 or 2.5, not 2.")
 })
 
 test_that("dense matrices of package Matrix are taken as R's own", {

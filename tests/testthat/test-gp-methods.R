@@ -70,8 +70,6 @@ test_that("no method does as if an argument had not been given", {
     kernel_rbf(ls = 2)
     kernel_matern(smoothness = 1.5)
     kernel_composition(TRUE)
-    kernel_rbf() * kernel_rbf()
-    2 * kernel_rbf()
     -kernel_rbf()
     kernel_rbf() == kernel_rbf()
   })

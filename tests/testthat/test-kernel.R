@@ -147,6 +147,8 @@ test_that("kernels print", {
     kernel_composition()
     kernel_rbf(0.5, c(1, 2), ard = TRUE)
     kernel_matern(1.5, 2, 1:6, ard = TRUE) + kernel_linear(c(0.1, 0.2), ard = TRUE)
+    kernel_rq(2, 0.5) + kernel_periodic()
+    3 * kernel_rbf(0.5) * kernel_periodic(1, 2, c(3, 4), ard = TRUE) + kernel_white()
   })
 })
 
@@ -159,8 +161,16 @@ test_that("wrong arguments of kernels are named", {
     kernel_linear(variance = c(1, 2))
     kernel_white(0)
     kernel_bias("1")
-    kernel_matern(nu = 0.5)
+    kernel_matern(nu = 0.75)
     kernel_rbf() + 1
+    kernel_rq(alpha = 0)
+    kernel_periodic(period = c(1, 2))
+    kernel_periodic(lengthscale = NULL)
+    -1 * kernel_rbf()
+    kernel_rbf() * "2"
+    kernel_rbf() * kernel_white()
+    (kernel_rbf() + kernel_white()) * kernel_periodic()
+    kernel_rbf() / 2
   })
   expect_error(kernel_white(Inf), class = "gps_error_argument")
   expect_error(1 + kernel_rbf(), class = "gps_error_argument")

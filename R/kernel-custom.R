@@ -1,0 +1,102 @@
+# What R functions of a user say of a kernel: values and derivatives on points, rows of a matrix,
+# and what is asked of them.
+
+# A list of one term.
+new_custom <- function(functions, parameters) {
+  numbers <- plain_numbers(if (is.null(parameters)) numeric() else parameters)
+  names <- names(numbers)
+  is_named <- length(numbers) == 0 || !is.null(names) && all(is_text(names) & nzchar(names)) &&
+    anyDuplicated(names) == 0
+  if (!is.numeric(numbers) || !is.null(dim(numbers)) || !is_named || !all(is.finite(numbers)) ||
+        any(numbers <= 0)) {
+    abort_value(parameters, "parameters", "NULL or positive numbers with distinct names")
+  }
+  parameters <- stats::setNames(as.double(numbers), names)
+  list(list(type = "custom", ard = FALSE, parameters = parameters, functions = functions))
+}
+
+# Step of central differences by the logarithm of a parameter.
+own_step <- 1e-5
+
+# `value` on all pairs of rows of x and z.
+own_values <- function(term, x, z, parameters = term$parameters) {
+  k <- name_failure("value", term$functions$value(x, z, parameters))
+  check_own_matrix(k, "`value` must return", c(nrow(x), nrow(z)))
+}
+
+check_own_matrix <- function(k, what, size) {
+  k <- plain_numbers(k)
+  if (!is.numeric(k) || !identical(dim(k), as.integer(size))) {
+    gps_abort(sprintf("%s a matrix of %s numbers, not %s.", what, shown_dim(size),
+                      describe_value(k)), "model")
+  }
+  if (!all(is.finite(k))) gps_abort(sprintf("%s finite numbers.", what), "model")
+  array(as.double(k), size)
+}
+
+# Derivatives of `value` by the logarithm of each parameter.
+own_slopes <- function(term, x, z) {
+  parameters <- term$parameters
+  if (is.null(term$functions$gradient)) {
+    return(lapply(names(parameters), function(name) {
+      at <- function(step) {
+        own_values(term, x, z, replace(parameters, name, parameters[[name]] * exp(step)))
+      }
+      (at(own_step) - at(-own_step)) / (2 * own_step)
+    }))
+  }
+  slopes <- name_failure("gradient", term$functions$gradient(x, z, parameters))
+  if (!is.list(slopes) || !setequal(names(slopes), names(parameters)) ||
+        length(slopes) != length(parameters)) {
+    gps_abort(sprintf(
+      "`gradient` must return a list with a matrix for each parameter (%s), not %s.",
+      paste(names(parameters), collapse = ", "), describe_value(slopes)
+    ), "model")
+  }
+  lapply(names(parameters), function(name) {
+    what <- sprintf("`gradient` must return as `%s`", name)
+    parameters[[name]] * check_own_matrix(slopes[[name]], what, c(nrow(x), nrow(z)))
+  })
+}
+
+# Rows of which all pairs are asked for where the diagonal alone is wanted.
+diagonal_rows <- 32L
+
+# k(x, x) of the columns of y, n_dims x n.
+own_diagonal <- function(term, y) {
+  from <- seq(1, ncol(y), by = diagonal_rows)
+  unlist(lapply(from, function(from) {
+    x <- t(y[, from:min(ncol(y), from + diagonal_rows - 1), drop = FALSE])
+    diag(own_values(term, x, x))
+  }))
+}
+
+# Of the custom terms of a kernel together: values between the columns of y and of z, and the
+# variance at those of z.
+custom_values <- function(terms, y, z) {
+  Reduce(`+`, lapply(terms, own_values, t(y), t(z)))
+}
+
+custom_diagonal <- function(terms, z) Reduce(`+`, lapply(terms, own_diagonal, z))
+
+custom_slopes <- function(terms, y) {
+  unlist(lapply(terms, own_slopes, t(y), t(y)), recursive = FALSE)
+}
+
+# On a few points the functions give what they should.
+try_custom <- function(terms, y) {
+  x <- t(few_columns(y, 10))
+  for (term in terms) {
+    k <- own_values(term, x, x)
+    if (max(abs(k - t(k))) > 1e-8 * max(abs(k))) {
+      gps_abort("`value` must be symmetric: value(x, z) is the transpose of value(z, x).", "model")
+    }
+    if (any(diag(k) < 0)) gps_abort("`value` must not be below 0 at equal points.", "model")
+    own_slopes(term, x, x)
+  }
+}
+
+# Columns of y, evenly spaced.
+few_columns <- function(y, most = 100) {
+  y[, unique(round(seq(1, ncol(y), length.out = min(ncol(y), most)))), drop = FALSE]
+}

@@ -1,0 +1,33 @@
+/* Leave-one-out of the exact Gaussian process in closed form, from the inverse factor of its kernel
+ * matrix: Rasmussen and Williams (2006), eq. 5.12. Called by r_gp.c. */
+#include "gp.h"
+
+/* Waking a thread costs more than fewer numbers than this. */
+#define GRAIN ((size_t)1 << 17)
+
+void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance) {
+  const int n = (int)n_points, is_small = n_points * n_points / 16 < GRAIN || n_threads < 1;
+#pragma omp parallel for num_threads(is_small ? 1 : n_threads) schedule(static, 64)
+  for (int j = 0; j < n; j++) {
+    const double *column = l + (size_t)j * (size_t)n;
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = j; i < n; i++) sum += column[i] * column[i];
+    variance[j] = 1.0 / sum;
+  }
+}
+
+void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets) {
+  const size_t n = n_points;
+  linalg_trmm('R', 'T', n_targets, n, l, n, targets, n_targets);
+  linalg_trmm('R', 'N', n_targets, n, l, n, targets, n_targets);
+}
+
+void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
+                  double *weighted) {
+  for (size_t j = 0; j < n_points; j++) {
+    for (size_t h = j * n_targets; h < (j + 1) * n_targets; h++) {
+      weighted[h] = targets[h] - weighted[h] * variance[j];
+    }
+  }
+}
