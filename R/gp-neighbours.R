@@ -9,13 +9,22 @@ most_near_rows <- 2000L
 # this factor.
 near_moved <- log(1.25)
 
-# Which points are near depends on the terms that fall with distance. To second order they do so
-# with the sum of variance / lengthscale^2 of each column, whose root is its scale, 1 at most.
+# Factors that fall with distance, and so say which points are near: a periodic one does not.
+falling_factors <- function(kernel) {
+  Filter(function(factor) identical(length_part(factor), "lengthscale"), kernel_factors(kernel))
+}
+
+# Which points are near depends on the factors that fall with distance. To second order they do so
+# with the sum of variance / lengthscale^2 of each column, whose root is its scale, 1 at most. In a
+# product the variance is the common one, but that of slopes, which counts as 1.
 near_scales <- function(kernel, theta, n_dims) {
   steepness <- numeric(n_dims)
   for (term in kernel_with_theta(kernel, theta, n_dims)$terms) {
-    if (is.null(term$lengthscale)) next
-    steepness <- steepness + term$variance / term$lengthscale^2
+    first <- term_factors(term)[[1]]
+    variance <- if (first$type == "linear") 1 else first$variance
+    for (factor in falling_factors(list(terms = list(term)))) {
+      steepness <- steepness + variance / factor$lengthscale^2
+    }
   }
   scale <- sqrt(steepness / max(steepness))
   if (!all(is.finite(scale))) return(rep(1, n_dims))
@@ -26,12 +35,11 @@ near_scales <- function(kernel, theta, n_dims) {
 # more of each other than a point near by.
 check_near_kernel <- function(kernel, method) {
   if (method != "neighbours") return(invisible())
-  types <- vapply(kernel$terms, `[[`, "", "type")
-  if (!all(types %in% c("linear", "bias", "white"))) return(invisible())
+  if (length(falling_factors(kernel)) > 0) return(invisible())
   gps_abort(paste(
     "`kernel` must have a term that falls with distance, such as kernel_rbf(), with method",
-    "\"neighbours\". Kernels of linear, bias and white terms belong to the method \"exact\", whose",
-    "cost is linear in the number of points for them."
+    "\"neighbours\"; a periodic one does not. Kernels of linear, bias and white terms belong to",
+    "the method \"exact\", whose cost is linear in the number of points for them."
   ))
 }
 

@@ -42,8 +42,8 @@
 #' @section Which methods know which:
 #' All terms of this page work with all methods of [gp_fit()] and [selector_gp()], but `"fourier"`
 #' refuses `kernel_rq()`, `kernel_periodic()` and products, whose frequencies would change with the
-#' parameters. Periodic terms and products are computed pair by pair, and take a few times as long
-#' as others.
+#' parameters, and `"neighbours"` needs a term or factor that falls with distance. Periodic terms
+#' and products are computed pair by pair, and take a few times as long as others.
 #'
 #' @param variance Positive number: the value of the kernel at distance zero (linear: the factor of
 #'   the inner product; white: the noise variance). For `kernel_linear(ard = TRUE)` one number, or a

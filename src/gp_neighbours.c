@@ -14,7 +14,7 @@
 
 size_t gp_local_scratch(const gp_local *local) {
   const size_t n_dims = local->kernel->n_dims, n = local->n_near + 1;
-  return 3 * n_dims * n + 3 * n_dims + 4 * n + 3 * n * n;
+  return 3 * n_dims * n + 3 * n_dims + 4 * n + 3 * n * n + local->kernel->n_hyper;
 }
 
 gp_near gp_near_at(const gp_local *local, double *scratch) {
@@ -32,6 +32,7 @@ gp_near gp_near_at(const gp_local *local, double *scratch) {
   near.gram = near.u + n;
   near.k = near.gram + n * n;
   near.a = near.k + n * n;
+  near.sums = near.a + n * n;
   memset(near.zero, 0, n_dims * sizeof *near.zero);
   return near;
 }
@@ -179,24 +180,19 @@ static void contract_metric(const gp_local *local, const kernel_metric *metric, 
   const size_t n = near->n, n_dims = local->kernel->n_dims;
   const kernel_term *first = &local->kernel->term[metric->term[0]];
   const int is_dot = first->type->kind == KERNEL_DOT;
-  double sums[KERNEL_N_SUMS] = {0};
+  const size_t n_hyper = local->kernel->n_hyper;
+  memset(near->sums, 0, n_hyper * sizeof *near->sums);
   embed(local, metric, near);
   for (size_t b = 0; b < n; b++) {
     const kernel_pairs pairs = pairs_of(metric, near, b);
     /* The slopes take the place of the products that they are made from. */
     double *slope = near->gram + b + b * n;
-    kernel_contract(metric, &pairs, near->a + b + b * n, sums, slope);
+    kernel_contract(metric, &pairs, near->a + b + b * n, near->sums, slope);
     if (!metric->is_ard) continue;
     contract_scales(n_dims, n - b, is_dot, pairs.x, pairs.x_at, near->scale, slope,
                     gradient + first->first + !is_dot);
   }
-  for (int t = 0; t < metric->n_terms; t++) {
-    const kernel_term *term = &local->kernel->term[metric->term[t]];
-    if (!(metric->is_ard && is_dot)) gradient[term->first] += sums[2 * metric->term[t]];
-    if (term->type->kind == KERNEL_STATIONARY && !metric->is_ard) {
-      gradient[term->first + 1] += sums[2 * metric->term[t] + 1];
-    }
-  }
+  for (size_t h = 0; h < n_hyper; h++) gradient[h] += near->sums[h];
 }
 
 void gp_near_contract(const gp_local *local, gp_near *near, double *gradient) {

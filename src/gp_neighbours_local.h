@@ -14,6 +14,7 @@ typedef struct {
   double *k;             /* [n x n] kernel matrix with noise, then its Cholesky factor */
   double *a;             /* [n x n] weights of a gradient */
   double *w, *u;         /* [n] */
+  double *sums;          /* [n_hyper] of a metric */
   double *origin, *zero; /* [n_dims] */
   double own;            /* k of the point with itself, without noise */
 } gp_near;

@@ -117,7 +117,7 @@ test_that("a learned selection takes custom and periodic kernels", {
 test_that("methods that cannot compute a custom kernel say which can", {
   x <- 1:10
   kernel <- own_rbf(1, 1) + kernel_white()
-  for (method in c("ichol", "inducing", "fourier")) {
+  for (method in c("ichol", "inducing", "fourier", "neighbours")) {
     expect_error(gp_fit(x, sin(x), kernel, method), "these can: \"exact\", \"divide\"",
                  class = "gps_error_argument")
   }

@@ -157,15 +157,35 @@ test_that("gradients with inducing points, by parameters and by the points", {
   }
 })
 
+test_that("gradients of the neighbours' predictive density are those of its values", {
+  data <- smooth_toy(40)
+  y <- t(data$x)
+  goal <- new_goal(t(data$targets))
+  falling <- setdiff(names(new_terms()), c("periodic", "periodic_ard", "squared"))
+  for (kernel in new_terms()[falling]) {
+    kernel <- kernel + kernel_white(0.2)
+    theta <- gp_theta(kernel, y)
+    engine <- engine_plan(new_engine("neighbours", 8L), kernel, theta, y)
+    engine <- engine_share(engine, goal)
+    found <- engine_evaluate(engine, theta, goal)
+    expected <- numeric_gradient(function(theta) engine_evaluate(engine, theta, goal)$value, theta)
+    expect_near(unname(found$gradient), expected, 1e-6 * max(1, abs(expected)))
+  }
+  expect_error(gp_fit(data$x, data$targets, kernel_periodic() + kernel_white(), "neighbours"),
+               "a periodic one does not", class = "gps_error_argument")
+})
+
 test_that("divided and approximate fits follow the exact one where they must", {
   data <- smooth_toy(60, 3, 2)
   for (kernel in new_terms()) {
     kernel <- kernel + kernel_white(0.2)
     exact <- gp_fit(data$x, data$targets, kernel, optimise = FALSE)
     # All points are pivots, and one block holds all.
-    for (method in c("ichol", "inducing", "divide")) {
+    methods <- c("ichol", "inducing", "divide")
+    if (length(falling_factors(kernel)) > 0) methods <- c(methods, "neighbours")
+    for (method in methods) {
       fit <- gp_fit(data$x, data$targets, kernel, method, optimise = FALSE, rank = 60)
-      expect_near(fit$lml, exact$lml, 1e-3)
+      if (method != "neighbours") expect_near(fit$lml, exact$lml, 1e-3)
       expect_near(predict(fit, data$x + 0.1)$mean, predict(exact, data$x + 0.1)$mean, 1e-3)
       expect_near(predict(fit, data$x + 0.1)$variance, predict(exact, data$x + 0.1)$variance, 1e-3)
     }
