@@ -101,7 +101,7 @@ improve_slots <- function(task, state, block, affinity, selected, rounds) {
     part <- pick_points(task, state, block, going)
     state$iteration <- state$iteration + 1L
     state$selected <- selected[, going, drop = FALSE]
-    ranking <- if (!is.null(affinity)) affinity[, going, drop = FALSE]
+    ranking <- cut_answer(affinity, going)
     found <- select_ranked(part$task, state, part$block, part$inputs, ranking)
     n_gains <- n_gains + sum(attr(found, "n_gains"))
     at <- which(colSums(found != state$selected) > 0)

@@ -71,6 +71,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     memory = memory,
     sums = NULL,             # what the last pass adds up for it
     view = NULL,             # of a block, in expect_block() only
+    beside = NULL,           # which latents stand beside which: written by infer()
 
     # What the last pass gave.
     bound = -Inf, bound_error = 0, evaluations = 0,

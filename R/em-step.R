@@ -48,6 +48,7 @@ infer <- function(task, state) {
     state$kept_share <- kept_share(state$selected, result)
   }
   state[inferred] <- result[inferred]
+  state["beside"] <- list(learn_beside(task, state$beside, result$ranked))
   state$may_rest <- FALSE
   state$stats <- result$stats
   state["events"] <- list(NULL)
@@ -69,7 +70,8 @@ pass <- function(task, state, want = "stats") {
 # expectations add to the sums that a selector learns from.
 infer_latents <- function(task, state, block, inputs, selected, want) {
   evaluations <- attr(selected, "n_gains")
-  attr(selected, "n_gains") <- NULL
+  ranked <- attr(selected, "ranked")
+  attributes(selected) <- list(dim = dim(selected))
   is_choosy <- task$control$monotone || state$is_polishing
   if (is_choosy && !is.null(state$selected) && task$method == "exact") {
     selected <- keep_better(task, state, block, inputs, selected)
@@ -77,7 +79,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
                      beta = state$beta, iteration = state$iteration,
                      chain = block_chain(task, state, block, selected))
-  result <- c(list(selected = selected, evaluations = evaluations), estep)
+  result <- c(list(selected = selected, evaluations = evaluations, ranked = ranked), estep)
   result$sums <- block_sums(task, state, state$view, result)
   result
 }

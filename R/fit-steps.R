@@ -69,7 +69,9 @@ affinity_of_points <- function(selector, step, points) {
     step$state$view <- block_view(selector, task, step$state, block)
     inputs <- block_inputs(task$model, step$state$params, task$y, block)
     value <- block_affinity(selector, task, step$state, block, inputs)
-    if (!is.null(value)) affinity[block_columns(block), ] <- t(value)
+    if (!is.null(value)) {
+      affinity[block_columns(block), ] <- t(rank_answer(value, task$model$n_latents))
+    }
   }
   name_rows(affinity, step$row_names[points])
 }

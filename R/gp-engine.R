@@ -4,7 +4,8 @@
 
 # The methods that users name. `kind`: the class that does it; `rank`: the default, where there is
 # one; `own`: arguments that mean something to it; `most`: whether the rank is at most the number of
-# points; `sums`: whether it has engine_sums(); `tol`: see regression_tol(); `replans`: see
+# points; `sums`: whether it has engine_sums(); `few`: whether its answers to targets in slots are
+# candidates; `tol`: see regression_tol(); `replans`: see
 # climb_rounds().
 engines <- list(
   exact = list(kind = "exact"),
@@ -14,7 +15,8 @@ engines <- list(
                   most = TRUE, sums = TRUE, tol = 1e-8),
   fourier = list(kind = "basis", rank = 200L, own = "rank", sums = TRUE),
   divide = list(kind = "divide", rank = 500L, own = c("rank", "cross")),
-  neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, replans = TRUE)
+  neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, few = TRUE,
+                    replans = TRUE)
 )
 
 gp_methods <- append(names(engines), "auto", 1)

@@ -146,9 +146,6 @@ engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALS
        variance = if (moments) found$variance)
 }
 
-# How long lists of candidates are expected to be, in slots of one point.
-near_room <- 8L
-
 # Means of `points` from neighbours and weights, rank x any: a matrix, or of targets in slots
 # candidates, the latents that some neighbour has on.
 near_means <- function(near, weights, targets, points, n_threads) {
@@ -157,7 +154,7 @@ near_means <- function(near, weights, targets, points, n_threads) {
     return(.Call(C_gp_near_mean, near, weights, points, targets, n_threads))
   }
   found <- .Call(C_gp_near_vote, near, weights, points, targets$selected, targets$prob_on,
-                 targets$layout$n_latents, near_room * nrow(targets$selected), n_threads)
+                 targets$layout$n_latents, n_threads)
   new_candidates(found$latent, found$affinity)
 }
 

@@ -41,10 +41,36 @@ new_candidates <- function(latent, affinity) {
   structure(list(latent = latent, affinity = affinity), class = "gps_candidates")
 }
 
-# An answer as a ranking needs it, n_latents x points of a part of a block.
+# An answer of all latents, n_latents x points.
 rank_answer <- function(mean, n_latents) {
   if (!inherits(mean, "gps_candidates")) return(mean)
   dense_targets(list(selected = mean$latent, prob_on = mean$affinity), n_latents)
+}
+
+# Affinities of some points; of latents that are left, numbered as they stand there; and without
+# some that are out of the model. NULL ranks nothing.
+cut_answer <- function(mean, points) {
+  if (is.null(mean)) return(NULL)
+  if (!inherits(mean, "gps_candidates")) return(columns_of(mean, points))
+  new_candidates(columns_of(mean$latent, points), columns_of(mean$affinity, points))
+}
+
+keep_latents <- function(mean, left, n_latents) {
+  if (!inherits(mean, "gps_candidates")) return(mean[left, , drop = FALSE])
+  number <- integer(n_latents)
+  number[left] <- seq_along(left)
+  mean$latent[] <- c(0L, number)[mean$latent + 1L]
+  mean
+}
+
+bar_latents <- function(mean, out) {
+  if (is.null(mean) || length(out) == 0) return(mean)
+  if (inherits(mean, "gps_candidates")) {
+    mean$latent[mean$latent %in% out] <- 0L
+  } else {
+    mean[out, ] <- -Inf
+  }
+  mean
 }
 
 # Sums of targets in slots, n_latents x points, smoothed over the grid: of point n with the

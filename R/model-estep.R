@@ -161,7 +161,7 @@ join_parts <- function(parts) {
     joined$variance <- unlist(lapply(parts, `[[`, "variance"))
     sums <- lapply(parts, `[[`, "sums")
     if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
-    for (name in c("selected", "prob_on", "latent", "response", "prob", "value")) {
+    for (name in c("selected", "prob_on", "latent", "response", "prob", "value", "ranked")) {
       joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
     }
     draws <- lapply(parts, `[[`, "draws")

@@ -58,7 +58,22 @@
 #'   as soon as nothing changes. NULL: 2, and 0 for models on a grid.
 #' @param inserts number of other candidates that are tried in the state, each the better ranked of
 #'   two random ones; NULL: 2 for the models of sparse coding, else 0. None without `sweeps`.
+#' @param neighbours number of candidates that have stood beside the data point's best latent
+#'   elsewhere, 0 to 1000, of models whose latents have no places: each pass adds \eqn{1 / r}{1 / r}
+#'   to the weight of a latent beside another where it was the \eqn{r}-th best candidate of a data
+#'   point whose best one was the other, by the first step; weights are halved with each pass, and
+#'   the latents of largest weight beside the one that was most probable for the point last are its
+#'   candidates. NULL: 5 with selector_gp(method = "neighbours"), else 0. Hughes and Sudderth
+#'   (2016), Forster and Luecke (2018) and Exarchakis and others (2022) find clusters so that lie
+#'   beside each other.
 #' @param ... nothing; an unknown argument is an error that says which there are.
+#' @references Exarchakis, Oubari and Lenz (2022) A sampling-based approach for efficient clustering
+#'   in large datasets. *CVPR*.
+#'
+#'   Forster and Luecke (2018) Can clustering scale sublinearly with its clusters? *AISTATS* 21.
+#'
+#'   Hughes and Sudderth (2016) Fast learning of clusters and topics via sparse posteriors.
+#'   *arXiv:1609.07521*.
 #' @return a list of class `gps_screen` for the `screen` argument of a selector.
 #' @examples
 #' selector_handcrafted(screen = gps_screen(propose = 6))
@@ -66,7 +81,7 @@
 gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose = NULL,
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
                        conditional = NULL, temperature = NULL, guided = NULL, sweeps = NULL,
-                       inserts = NULL, ...) {
+                       inserts = NULL, neighbours = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_screen)))
   conditional <- check_early_late(conditional, "conditional")
   guided <- check_early_late(guided, "guided")
@@ -84,7 +99,10 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
          temperature = if (!is.null(temperature)) check_number(temperature, "temperature", 0),
          guided = guided,
          sweeps = if (!is.null(sweeps)) check_count(sweeps, "sweeps", 0, most_visits),
-         inserts = if (!is.null(inserts)) check_count(inserts, "inserts", 0, most_draws)),
+         inserts = if (!is.null(inserts)) check_count(inserts, "inserts", 0, most_draws),
+         neighbours = if (!is.null(neighbours)) {
+           check_count(neighbours, "neighbours", 0, most_neighbours)
+         }),
     class = "gps_screen"
   )
 }
@@ -103,6 +121,9 @@ most_moves <- 24L
 # Sweeps end by themselves where none of the latents is better taken back.
 most_visits <- 100L
 
+# Latents that are kept in mind for each latent are a few times as many.
+most_neighbours <- 1000L
+
 # Candidates of a kind that a data point may ask for.
 most_draws <- 1e6
 
@@ -119,7 +140,7 @@ resolve_screen <- function(screen, model, n_selected) {
   is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
   screen[names(defaults)[is_open]] <- defaults[is_open]
   # No more candidates of a kind than there are latents: draws beyond that only take time.
-  for (kind in c("propose", "explore", "guided", "conditional")) {
+  for (kind in c("propose", "explore", "guided", "conditional", "neighbours")) {
     screen[[kind]] <- pmin(screen[[kind]], model$n_latents)
   }
   screen
@@ -133,6 +154,12 @@ check_screened <- function(screen, model) {
   if (is.list(screen) && !can_screen(model)) {
     gps_abort(sprintf("`screen` must be NULL or FALSE for the model %s, whose %s.",
                       dQuote(model$name, FALSE), "log joint is an R function"))
+  }
+  if (is.list(screen) && isTRUE(screen$neighbours > 0) && is_placed(model)) {
+    gps_abort(sprintf(paste(
+      "`neighbours` must be 0 or NULL for the model %s, not %d: its latents have places, and moves",
+      "between these."
+    ), dQuote(model$name, FALSE), screen$neighbours))
   }
   if (!is.list(screen) || !isTRUE(screen$moves > 0) || is_placed(model)) {
     return(invisible(screen))

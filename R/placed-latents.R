@@ -84,14 +84,16 @@ screen_defaults <- function(model, n_selected, most_draws) {
     return(list(propose = max(few, wide), explore = c(4L, 1L), guided = c(0L, 0L),
                 random_slot = FALSE, moves = 0L,
                 pool = max(4L * n_selected, if (!is.null(wide)) model$n_latents),
-                conditional = c(0L, 0L), sweeps = 2L, inserts = if (is.null(wide)) 0L else 2L))
+                conditional = c(0L, 0L), sweeps = 2L, inserts = if (is.null(wide)) 0L else 2L,
+                neighbours = 0L))
   }
   share <- function(part) {
     as.integer(min(most_draws, max(n_selected, ceiling(part * model$n_latents))))
   }
   list(propose = 10L * n_selected, explore = c(share(0.02), share(0.001)),
        guided = c(0L, share(0.005)), random_slot = TRUE, moves = 4L, pool = 4L * n_selected,
-       conditional = c(0L, 3L * n_selected), sweeps = 0L, inserts = 0L)
+       conditional = c(0L, 3L * n_selected), sweeps = 0L, inserts = 0L,
+       neighbours = 0L)
 }
 
 # How latents are laid out for spread_targets(): on the model's grid, or on none.

@@ -115,8 +115,8 @@ regression_functions <- function(fit, y) {
   })
   grid <- rbind(rep(sides[[1]], grid_side), rep(sides[[2]], each = grid_side))
   task$y <- grid
-  list(x = sides[[1]], y = sides[[2]],
-       values = block_affinity(selector, task, NULL, new_block(0, ncol(grid)), NULL))
+  found <- block_affinity(selector, task, NULL, new_block(0, ncol(grid)), NULL)
+  list(x = sides[[1]], y = sides[[2]], values = rank_answer(found, fit$model$n_latents))
 }
 
 draw_functions <- function(fit) {

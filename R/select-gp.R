@@ -47,14 +47,14 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   trained <- if (is.null(selector$trained)) memory$trained else selector$trained
   if (!is.null(trained)) {
     newdata <- in_units(block_data(task$y, block), trained$units)
-    return(rank_answer(engine_predict(trained, newdata)$mean, task$model$n_latents))
+    return(engine_predict(trained, newdata)$mean)
   }
   if (is_by_sums(selector, task$model)) return(affinity_by_sums(memory, state$view, block))
   if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
   if (!is.null(memory$points)) points <- memory$points[points]
-  rank_answer(engine_loo(memory$prepared, memory$targets, points)$mean, task$model$n_latents)
+  engine_loo(memory$prepared, memory$targets, points)$mean
 }
 
 # Before the first E-step the expectations are what the initialisation labelled, else random

@@ -40,6 +40,12 @@ is_by_sums <- function(selector, model) {
     !is_placed(model)
 }
 
+# Whether latents are ranked by candidates: no array of latents x points is made.
+has_candidates <- function(task) {
+  inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few) &&
+    !is_placed(task$model)
+}
+
 # Numbers that the block inverses of all points, and the affinities, may take (1 GB each).
 most_divided <- 2^27
 

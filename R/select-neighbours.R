@@ -18,3 +18,31 @@ refit_near <- function(selector, task, memory, given) {
   engine["rows"] <- list(NULL)
   c(refit, list(prepare = function() engine_prepare(engine, refit$theta, many = TRUE)))
 }
+
+# ---- latents beside latents ----
+
+# Candidates beside the best latent of a point, where latents are ranked by candidates; for each of
+# them a pass tells two that were among the point's best, and four are kept in mind.
+beside_default <- 5L
+beside_ranked <- 2L
+beside_kept <- 4L
+
+count_ranked <- function(screen) {
+  if (screen$neighbours > 0) 1L + beside_ranked * screen$neighbours else 0L
+}
+
+# The `n` latents that most often stood beside each, n x H; NULL before anything is known.
+beside_of <- function(state, n) {
+  if (n == 0 || is.null(state$beside)) return(NULL)
+  state$beside$latent[seq_len(n), , drop = FALSE]
+}
+
+# The same after another pass, list(latent, affinity), from what screening has `ranked`. The more
+# often a latent is among the best of points whose best one is another, the more it is worth a try
+# for all of these points.
+learn_beside <- function(task, beside, ranked) {
+  screen <- task$selector$screen
+  if (is.null(ranked) || is.null(screen)) return(beside)
+  .Call(C_beside, beside, ranked, task$model$n_latents,
+        as.integer(min(beside_kept * screen$neighbours, task$model$n_latents)))
+}

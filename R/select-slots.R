@@ -17,7 +17,8 @@ select_latents <- function(task, state, block, inputs, rank = rank_latents(task,
 }
 
 # The ranking by the task's selector: a function of a part of a block, and of what the model has
-# prepared for it, that gives affinities [H x n]; NULL ranks nothing, so that all latents tie.
+# prepared for it, that gives affinities [H x n] or candidates; NULL ranks nothing, so that all
+# latents tie.
 rank_latents <- function(task, state) {
   function(part, inputs) block_affinity(task$selector, task, state, part, inputs)
 }
@@ -25,13 +26,15 @@ rank_latents <- function(task, state) {
 # What `select` selects, from parts of a block whose affinities are not too many.
 select_in_parts <- function(task, state, block, inputs, select) {
   n_points <- max(16L, as.integer(affinity_doubles / task$model$n_latents))
+  if (has_candidates(task)) n_points <- block$n_points
   if (n_points >= block$n_points) return(select(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
   parts <- lapply(offsets, function(offset) {
     part <- part_block(block, offset, min(n_points, block$n_points - offset))
     select(task, state, part, block_inputs(task$model, state$params, task$y, part))
   })
-  structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))))
+  structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))),
+            ranked = do.call(cbind, lapply(parts, attr, "ranked")))
 }
 
 # Numbers that the affinities of a part of a block may take: memory of this size (16 MB) is used
@@ -43,27 +46,38 @@ select_ranked <- function(task, state, block, inputs, affinity) {
   screen <- task$selector$screen
   emptied <- emptied_inputs(inputs)
   if (!is.null(screen)) {
-    if (!is.null(affinity)) affinity[emptied, ] <- -Inf
+    affinity <- bar_latents(affinity, emptied)
     screened <- screen_block(task, state, block, inputs, affinity, screen,
                              random_stream(task, state, block))
     return(if (length(emptied) > 0) leave_out(screened, emptied) else screened)
   }
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
   if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied))
-  .Call(C_select, affinity, task$n_selected, state$explore * task$n_selected, task$model$grid,
-        random_stream(task, state, block), block$first_row, task$n_threads)
+  select_best(task, state, block, affinity, task$n_selected, n_latents, task$model$grid)
+}
+
+# The best of affinities [H x n], or of candidates among n_latents, and explorers.
+select_best <- function(task, state, block, affinity, n_slots, n_latents, grid = NULL,
+                        share = state$explore * n_slots) {
+  stream <- random_stream(task, state, block)
+  if (inherits(affinity, "gps_candidates")) {
+    return(.Call(C_select_candidates, affinity, n_latents, n_slots, share, 1L, stream,
+                 block$first_row, task$n_threads))
+  }
+  .Call(C_select, affinity, n_slots, share, grid, stream, block$first_row, task$n_threads)
 }
 
 # The same among the latents that are left in the model; slots beyond their number are empty.
 select_left <- function(task, state, block, affinity, emptied) {
-  left <- setdiff(seq_len(nrow(affinity)), emptied)
+  n_latents <- task$model$n_latents
+  left <- setdiff(seq_len(n_latents), emptied)
   n_slots <- min(as.integer(task$n_selected), length(left))
   selected <- matrix(0L, task$n_selected, block$n_points)
   if (n_slots == 0) return(selected)
-  chosen <- .Call(C_select, affinity[left, , drop = FALSE], n_slots,
-                  state$explore * min(n_slots, length(left) - n_slots), NULL,
-                  random_stream(task, state, block), block$first_row, task$n_threads)
-  selected[seq_len(n_slots), ] <- left[chosen]
+  chosen <- select_best(task, state, block, keep_latents(affinity, left, n_latents), n_slots,
+                        length(left), share = state$explore * min(n_slots, length(left) - n_slots))
+  held <- chosen > 0
+  selected[seq_len(n_slots), ][held] <- left[chosen[held]]
   selected
 }
 
@@ -89,7 +103,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
     is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid,
-    seek = state$sought
+    seek = state$sought, n_beside = screen$neighbours, n_ranked = count_ranked(screen),
+    beside = beside_of(state, screen$neighbours)
   )
   if (is.null(affinity) && is.null(kept)) {
     settings$n_explore <- max(screen$propose, if (is_placed(task$model)) settings$n_explore)
@@ -99,7 +114,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
                   lengths = block_lengths(task$model, block))
   result <- .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept,
                   task$n_selected, settings, stream, task$n_threads)
-  structure(result$selected, n_gains = result$n_gains)
+  structure(result$selected, n_gains = result$n_gains, ranked = result$ranked)
 }
 
 # Iterations in one of which a data point is screened, each in its turn, once parameters change
@@ -120,6 +135,7 @@ screen_inputs <- function(task, state, block, inputs, temperature) {
 }
 
 refuse_nan <- function(affinity, block) {
+  if (inherits(affinity, "gps_candidates")) affinity <- affinity$affinity
   if (!anyNA(affinity)) return(invisible())
   point <- block$first_row + which(colSums(is.na(affinity)) > 0)[1]
   gps_abort(sprintf("Screening: a value is not finite at data point %.0f.", point), "numeric")

@@ -93,11 +93,22 @@ typedef struct {
 /* mean [n_targets x n] of dense targets [n_targets x n_points]. */
 void gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean);
 
+/* Lists of latents (from 1) and affinities, one behind the other with gaps: list i is the n[i]
+ * entries from first[i] on. Room for n_near n_slots entries of each. */
+typedef struct {
+  size_t *first, *n;
+  int *latent;
+  double *affinity;
+} gp_lists;
+
 /* Of targets in slots the latents that neighbours have on, in the order in which they are met, and
- * their means: latent (from 1, 0 is none) and affinity [capacity x n]. Returns how many the longest
- * list has, and more than the capacity where one has no room; SIZE_MAX where a latent is none of
- * the n_targets. `place` [n_targets x n_threads] as above. */
-size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, size_t capacity,
-                     int *latent, double *affinity, int *place);
+ * their means. Returns how many the longest list has; SIZE_MAX where a latent is none of the
+ * n_targets. `place` [n_targets x n_threads] as above. */
+size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets,
+                     const gp_lists *lists, int *place);
+
+/* The same in columns: latent and affinity [length x n_lists], 0 where a list has no more. */
+void gp_lay_lists(const gp_lists *lists, size_t n_lists, size_t length, int *latent,
+                  double *affinity);
 
 #endif

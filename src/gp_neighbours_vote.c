@@ -27,28 +27,23 @@ void gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targ
   }
 }
 
-/* One point's list; `place` says where a latent stands in it. */
+/* One point's list; `place` says where a latent stands in it. SIZE_MAX: a latent is none. */
 static size_t vote_point(const gp_voters *voters, const gp_local_targets *targets, size_t column,
-                         size_t capacity, int *latent, double *affinity, int *place) {
+                         int *latent, double *affinity, int *place) {
   const size_t n_near = count_near(voters, column), n_slots = targets->n_slots;
   const int *near = voters->near + column * voters->n_near;
   const double *weights = voters->weights + column * voters->n_near;
-  size_t n = 0, n_beyond = 0;
-  for (size_t j = 0; j < n_near; j++) {
+  size_t n = 0;
+  int is_sound = 1;
+  for (size_t j = 0; j < n_near && is_sound; j++) {
     const int *slot = targets->selected + (size_t)near[j] * n_slots;
     const double *prob = targets->prob + (size_t)near[j] * n_slots, weight = weights[j];
     for (size_t i = 0; i < n_slots; i++) {
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
-      if ((size_t)slot[i] > targets->n_targets) {
-        n_beyond = SIZE_MAX - n;
-        break;
-      }
+      is_sound = (size_t)slot[i] <= targets->n_targets;
+      if (!is_sound) break;
       int at = place[slot[i] - 1];
       if (at < 0) {
-        if (n == capacity) {
-          n_beyond += n_beyond < SIZE_MAX - n;
-          continue;
-        }
         at = place[slot[i] - 1] = (int)n;
         latent[n] = slot[i];
         affinity[n++] = 0.0;
@@ -57,24 +52,39 @@ static size_t vote_point(const gp_voters *voters, const gp_local_targets *target
     }
   }
   for (size_t k = 0; k < n; k++) place[latent[k] - 1] = -1;
-  memset(latent + n, 0, (capacity - n) * sizeof *latent);
-  memset(affinity + n, 0, (capacity - n) * sizeof *affinity);
-  return n + n_beyond;
+  return is_sound ? n : SIZE_MAX;
 }
 
-size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, size_t capacity,
-                     int *latent, double *affinity, int *place) {
+size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets,
+                     const gp_lists *lists, int *place) {
   const int n_threads = voters->n_threads;
+  const size_t most = targets->n_slots * voters->n_near;
   size_t longest = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(max : longest)
   for (int t = 0; t < n_threads; t++) {
+    const size_t from = voters->n * (size_t)t / (size_t)n_threads;
     const size_t end = voters->n * (size_t)(t + 1) / (size_t)n_threads;
-    for (size_t i = voters->n * (size_t)t / (size_t)n_threads; i < end; i++) {
-      const size_t n = vote_point(voters, targets, i, capacity,
-                                  latent + i * capacity, affinity + i * capacity,
+    size_t at = from * most;
+    for (size_t i = from; i < end; i++) {
+      const size_t n = vote_point(voters, targets, i, lists->latent + at, lists->affinity + at,
                                   place + targets->n_targets * (size_t)t);
       longest = n > longest ? n : longest;
+      if (n == SIZE_MAX) break;
+      lists->first[i] = at;
+      lists->n[i] = n;
+      at += n;
     }
   }
   return longest;
+}
+
+void gp_lay_lists(const gp_lists *lists, size_t n_lists, size_t length, int *latent,
+                  double *affinity) {
+  for (size_t i = 0; i < n_lists; i++) {
+    const size_t from = lists->first[i], n = lists->n[i], at = i * length;
+    memcpy(latent + at, lists->latent + from, n * sizeof *latent);
+    memcpy(affinity + at, lists->affinity + from, n * sizeof *affinity);
+    memset(latent + at + n, 0, (length - n) * sizeof *latent);
+    memset(affinity + at + n, 0, (length - n) * sizeof *affinity);
+  }
 }

@@ -200,29 +200,27 @@ SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_t
   return mean;
 }
 
-/* The same for targets in slots -> list(latent, affinity), both [longest list x columns]. `room`:
- * how long lists are expected to be. */
+/* The same for targets in slots -> list(latent, affinity), both [longest list x columns]. */
 SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP selected, SEXP prob_on,
-                    SEXP n_latents, SEXP room, SEXP n_threads) {
+                    SEXP n_latents, SEXP n_threads) {
   static const char *const names[] = {"latent", "affinity"};
   gp_local_targets targets = {.n_targets = (size_t)view_int(n_latents, "n_latents")};
   view_slots(selected, prob_on, &targets);
   const gp_voters voters =
       view_voters(near, weights, column, (size_t)n_cols_of(selected), n_threads);
-  const size_t most = targets.n_slots * voters.n_near;
-  size_t capacity = (size_t)view_int(room, "room");
-  capacity = capacity < most ? capacity : most;
+  /* Memory that is not written to costs nothing. */
+  const size_t most = targets.n_slots * voters.n_near * voters.n;
+  const gp_lists lists = {(size_t *)R_alloc(voters.n + 1, sizeof(size_t)),
+                          (size_t *)R_alloc(voters.n + 1, sizeof(size_t)), alloc_ints(most),
+                          alloc_doubles(most, 1)};
   int *place = alloc_places(targets.n_targets, 0, (size_t)voters.n_threads);
+  const size_t longest = gp_vote_slots(&voters, &targets, &lists, place);
+  if (longest == SIZE_MAX)
+    raise_error("model", "`selected` names a latent beyond %.0f.", (double)targets.n_targets);
   const SEXP result = PROTECT(new_named_list(2, names));
-  for (;;) {
-    int *latent = hang_int_matrix(result, 0, (int)capacity, (int)voters.n);
-    double *affinity = hang_matrix(result, 1, (int)capacity, (int)voters.n);
-    const size_t longest = gp_vote_slots(&voters, &targets, capacity, latent, affinity, place);
-    if (longest == SIZE_MAX)
-      raise_error("model", "`selected` names a latent beyond %.0f.", (double)targets.n_targets);
-    if (longest <= capacity) break;
-    capacity = longest < most ? longest : most;
-  }
+  int *latent = hang_int_matrix(result, 0, (int)longest, (int)voters.n);
+  double *affinity = hang_matrix(result, 1, (int)longest, (int)voters.n);
+  gp_lay_lists(&lists, voters.n, longest, latent, affinity);
   UNPROTECT(1);
   return result;
 }

@@ -55,6 +55,46 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
   return result;
 }
 
+/* list(latent, affinity), both [any x n]; latents from 1, 0 is none. */
+static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
+  const SEXP latent = list_need(list, "latent");
+  const int n = n_rows_of(latent);
+  const R_xlen_t n_all = (R_xlen_t)n * n_points;
+  const gps_candidates lists = {
+      (size_t)n, view_ints(latent, n_all, "latent"),
+      view_matrix(list_need(list, "affinity"), n, n_points, "affinity")};
+  for (R_xlen_t i = 0; i < n_all; i++) {
+    if (lists.latent[i] < 0 || lists.latent[i] > n_latents)
+      raise_error("model", "A candidate is latent %d of %d.", lists.latent[i], n_latents);
+  }
+  return lists;
+}
+
+/* The same from list(latent, affinity), among n_latents without a grid; whether slots without a
+ * candidate are filled. */
+SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP share, SEXP fill,
+                         SEXP stream, SEXP first_row, SEXP n_threads) {
+  const int n_points = n_cols_of(list_need(lists_list, "latent"));
+  const int n = view_int(n_latents, "n_latents"), n_slots = view_int(n_selected, "n_selected");
+  const int given = view_int(n_threads, "n_threads"), threads = given < 1 ? 1 : given;
+  if (n_slots < 1 || n_slots > n)
+    raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
+  const gps_candidates lists = read_candidates(lists_list, n_points, n);
+  const gps_source source = read_source(stream);
+  const size_t first = (size_t)view_number(first_row, "first_row");
+  double *scratch = (double *)R_alloc((size_t)n_slots * (size_t)threads, sizeof *scratch);
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
+  size_t bad_point = 0;
+  const gps_status status = select_candidates(
+      &lists, n, (size_t)n_points, n_slots, view_number(share, "explore"), view_int(fill, "fill"),
+      &source, first, read_streams(list_get(stream, "streams"), n_points), threads,
+      INTEGER(result), scratch, &bad_point);
+  if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
+  to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
+  UNPROTECT(1);
+  return result;
+}
+
 /* Most candidates of one kind for a data point. */
 #define MOST_CANDIDATES 1000000
 
@@ -79,6 +119,8 @@ static gps_screen read_screen(SEXP list) {
                              .n_explore = read_count(list, "n_explore"),
                              .n_guided = read_count(list, "n_guided"),
                              .n_moves = read_count(list, "n_moves"),
+                             .n_beside = read_count(list, "n_beside"),
+                             .n_ranked = read_count(list, "n_ranked"),
                              .n_pool = read_count(list, "n_pool"),
                              .n_conditional = read_count(list, "n_conditional"),
                              .is_greedy = read_count(list, "is_greedy"),
@@ -108,7 +150,7 @@ static gps_screen read_screen(SEXP list) {
 #define SLICE_WORK ((size_t)1 << 22)
 
 /* Screens slice by slice; the value is the number of gains. */
-static double run_slices(const screen_job *job, int n_threads, int *selected) {
+static double run_slices(const screen_job *job, int n_threads, int *selected, int *ranked) {
   const int capacity =
       screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
   const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
@@ -124,7 +166,8 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
     const double began = clock_seconds();
     step = slice * (size_t)n_threads;
     const size_t to = step < n_points - from ? from + step : n_points;
-    const screen_outcome outcome = screen_points(job, from, to, n_threads, selected, scratch, ints);
+    const screen_outcome outcome =
+        screen_points(job, from, to, n_threads, selected, ranked, scratch, ints);
     if (outcome.status != GPS_OK)
       raise_status(outcome.status, "Screening", job->problem->first_row + outcome.bad_point);
     n_gains += outcome.n_gains;
@@ -134,10 +177,54 @@ static double run_slices(const screen_job *job, int n_threads, int *selected) {
   return n_gains;
 }
 
-/* native, list(shape, inputs, lengths), y, block, affinity [H x n] or NULL, kept [n_slots x n] or
- * NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool, n_conditional, is_greedy,
- * n_sweeps, n_inserts, period, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid,
- * seek), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains). */
+/* Affinities [n_latents x n], candidates, or NULL. */
+static void read_ranking(SEXP ranking, int n_latents, int n_points, screen_job *job) {
+  if (ranking == R_NilValue) return;
+  if (TYPEOF(ranking) == VECSXP) {
+    job->lists = read_candidates(ranking, n_points, n_latents);
+  } else {
+    job->affinity = view_matrix(ranking, n_latents, n_points, "affinity");
+  }
+}
+
+/* Which latents stand beside which, list(latent, affinity) [n_kept x n_latents] or NULL, and the
+ * ranked latents [n_ranked x n] of the last pass, 0 = none -> the same a pass later. */
+SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept) {
+  static const char *const names[] = {"latent", "affinity"};
+  const int n_ranked = n_rows_of(ranked), n_points = n_cols_of(ranked);
+  const int h = view_int(n_latents, "n_latents"), k = view_int(n_kept, "n_kept");
+  const size_t n_all = (size_t)n_ranked * (size_t)n_points, n_entries = (size_t)h * (size_t)k;
+  const int *given = view_ints(ranked, (R_xlen_t)n_all, "ranked");
+  int *from_zero = (int *)R_alloc(n_all + 1, sizeof *from_zero);
+  int *ints = (int *)R_alloc(screen_beside_ints(h, (size_t)n_points), sizeof *ints);
+  double *scratch = (double *)R_alloc((size_t)h, sizeof *scratch);
+  for (size_t i = 0; i < n_all; i++) {
+    if (given[i] < 0 || given[i] > h)
+      raise_error("model", "`ranked` names latent %d of %d.", given[i], h);
+    from_zero[i] = given[i] - 1;
+  }
+  const SEXP result = PROTECT(new_named_list(2, names));
+  int *latent = hang_int_matrix(result, 0, k, h);
+  double *weight = hang_matrix(result, 1, k, h);
+  memset(latent, 0, n_entries * sizeof *latent);
+  memset(weight, 0, n_entries * sizeof *weight);
+  memset(scratch, 0, (size_t)h * sizeof *scratch);
+  if (beside != R_NilValue) {
+    const gps_candidates last = read_candidates(beside, h, h);
+    if (last.n != (size_t)k) raise_error("model", "`beside` has %.0f rows.", (double)last.n);
+    memcpy(latent, last.latent, n_entries * sizeof *latent);
+    memcpy(weight, last.affinity, n_entries * sizeof *weight);
+  }
+  screen_learn_beside(h, k, from_zero, n_ranked, (size_t)n_points, latent, weight, scratch, ints);
+  UNPROTECT(1);
+  return result;
+}
+
+/* native, list(shape, inputs, lengths), y, block, affinity [H x n] or candidates or NULL, kept
+ * [n_slots x n] or NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool,
+ * n_conditional, is_greedy, n_sweeps, n_inserts, period, n_beside, n_ranked, beside [n_beside x H]
+ * or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek), stream,
+ * n_threads -> list(selected [n_slots x n] 1-based, n_gains, ranked [n_ranked x n] or NULL). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
   const gps_model *model = find_model(native);
@@ -151,17 +238,18 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   read_sought(list_get(screen_list, "seek"), n_latents / (grid.height * grid.width), &screen);
   const gps_source source = read_source(stream);
   const SEXP prob_on = list_get(screen_list, "prob_on");
+  const SEXP beside = list_get(screen_list, "beside");
   const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
-  const screen_job job = {
+  screen_job job = {
       .model = model,
       .problem = &problem,
       .screen = &screen,
       .source = &source,
       .grid = grid,
       .y = block.y,
-      .affinity = affinity == R_NilValue
-                      ? NULL
-                      : view_matrix(affinity, n_latents, block.n_points, "affinity"),
+      .beside = beside == R_NilValue
+                    ? NULL
+                    : view_ints(beside, (R_xlen_t)screen.n_beside * n_latents, "beside"),
       .kept = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points),
       .prob_on = kept == R_NilValue || prob_on == R_NilValue
                      ? NULL
@@ -170,12 +258,15 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .max_active = read_count(screen_list, "max_active"),
       .is_one_hot = read_count(screen_list, "is_one_hot"),
       .model_scratch = model->scratch_size(&problem, &largest)};
-  const char *const names[] = {"selected", "n_gains"};
-  const SEXP result = PROTECT(new_named_list(2, names));
-  int *selected = hang_int_matrix(result, 0, n_slots, block.n_points);
-  const double n_gains = run_slices(&job, view_int(n_threads, "n_threads"), selected);
+  read_ranking(affinity, n_latents, block.n_points, &job);
+  const char *const names[] = {"selected", "n_gains", "ranked"};
+  const SEXP result = PROTECT(new_named_list(3, names));
+  int *selected = hang_int_matrix(result, 0, n_slots, block.n_points), *ranked = NULL;
+  if (screen.n_ranked > 0) ranked = hang_int_matrix(result, 2, screen.n_ranked, block.n_points);
+  const double n_gains = run_slices(&job, view_int(n_threads, "n_threads"), selected, ranked);
   *hang_doubles(result, 1, 1) = n_gains;
   to_one_based(selected, (size_t)n_slots * (size_t)block.n_points);
+  if (ranked) to_one_based(ranked, (size_t)screen.n_ranked * (size_t)block.n_points);
   UNPROTECT(1);
   return result;
 }

@@ -7,7 +7,7 @@
 #include "threads.h"
 
 int screen_capacity(const gps_screen *screen, int n_slots, int group_size) {
-  return screen->n_propose + screen->n_explore + screen->n_guided +
+  return screen->n_propose + screen->n_explore + screen->n_guided + screen->n_beside +
          n_slots * (1 + screen->n_moves) + screen->n_seek * group_size;
 }
 
@@ -33,44 +33,84 @@ static void add_sought(screen_work *work, int *table, int bits) {
   }
 }
 
+/* The best-ranked latents into work->order; of lists those of positive affinity. */
+static int rank_best(screen_work *work, size_t index) {
+  const screen_job *job = work->job;
+  const int n_propose = job->screen->n_propose, n_latents = job->problem->shape.n_latents;
+  if (n_propose == 0) return 0;
+  if (job->affinity) {
+    select_top(job->affinity + index * (size_t)n_latents, n_latents, n_propose, job->source,
+               work->row, work->order);
+    return n_propose;
+  }
+  const size_t n = job->lists.n;
+  if (n == 0) return 0;
+  const gps_candidates list = {n, job->lists.latent + index * n, job->lists.affinity + index * n};
+  return select_top_candidates(&list, n_propose, 0, job->source, work->row, work->order,
+                               work->gain);
+}
+
+/* What stood beside the latent that was the point's most probable one, or is ranked best. */
+static void add_beside(screen_work *work, size_t index, const int *kept, int *table, int bits) {
+  const screen_job *job = work->job;
+  const int n_beside = job->screen->n_beside;
+  const double *prob = job->prob_on ? job->prob_on + index * (size_t)job->n_slots : NULL;
+  int best = work->n > 0 ? work->candidate[0] : -1;
+  double highest = 0.0;
+  if (!job->beside) return;
+  for (int i = 0; kept && prob && i < job->n_slots; i++) {
+    if (kept[i] < 0 || !(prob[i] > highest)) continue;
+    highest = prob[i];
+    best = kept[i];
+  }
+  for (int k = 0; best >= 0 && k < n_beside; k++) {
+    const int latent = job->beside[k + (size_t)best * (size_t)n_beside] - 1;
+    if (latent >= 0 && candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
+  }
+}
+
+/* Draws of all latents, and neighbours on the grid. */
+static void add_draws(screen_work *work, const int *kept, int *table, int bits) {
+  const screen_job *job = work->job;
+  const gps_source *source = job->source;
+  gps_rng rng =
+      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, work->row);
+  for (int i = 0; i < job->screen->n_explore; i++) {
+    const int latent = gps_rng_index(&rng, job->problem->shape.n_latents);
+    if (candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
+  }
+  for (int i = 0; kept && i < job->n_slots; i++) {
+    for (int k = 0; kept[i] >= 0 && k < job->screen->n_moves; k++) {
+      const int latent = candidate_neighbour(kept[i], job->grid, &rng);
+      if (candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
+    }
+  }
+}
+
 /* Candidates of a point, each once. */
 static void gather_candidates(screen_work *work, size_t index, int *table) {
   const screen_job *job = work->job;
-  const gps_screen *screen = job->screen;
-  const int n_latents = job->problem->shape.n_latents;
+  const int n_latents = job->problem->shape.n_latents, n_propose = job->screen->n_propose;
   const int bits = candidate_table_bits(work->capacity);
   const int *kept = job->kept ? job->kept + index * (size_t)job->n_slots : NULL;
-  const gps_source *source = job->source;
-  int *candidate = work->candidate, n = 0;
   candidate_table_clear(table, bits);
-  if (screen->n_propose >= n_latents && screen->n_propose > 0) {
-    for (int h = 0; h < n_latents; h++) candidate[h] = h;
+  work->n = 0;
+  if (n_propose >= n_latents && n_propose > 0) {
+    for (int h = 0; h < n_latents; h++) work->candidate[h] = h;
     work->n = n_latents;
     return;
   }
-  if (job->affinity && screen->n_propose > 0) {
-    select_top(job->affinity + index * (size_t)n_latents, n_latents, screen->n_propose, source,
-               work->row, work->order);
-    for (int i = 0; i < screen->n_propose; i++) {
-      if (candidate_is_new(table, bits, work->order[i])) candidate[n++] = work->order[i];
-    }
+  const int n_best = rank_best(work, index);
+  for (int i = 0; i < n_best; i++) {
+    if (candidate_is_new(table, bits, work->order[i]))
+      work->candidate[work->n++] = work->order[i];
   }
   for (int i = 0; kept && i < job->n_slots; i++) {
-    if (kept[i] >= 0 && candidate_is_new(table, bits, kept[i])) candidate[n++] = kept[i];
+    if (kept[i] >= 0 && candidate_is_new(table, bits, kept[i]))
+      work->candidate[work->n++] = kept[i];
   }
-  gps_rng rng =
-      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, work->row);
-  for (int i = 0; i < screen->n_explore; i++) {
-    const int latent = gps_rng_index(&rng, n_latents);
-    if (candidate_is_new(table, bits, latent)) candidate[n++] = latent;
-  }
-  for (int i = 0; kept && i < job->n_slots; i++) {
-    for (int k = 0; kept[i] >= 0 && k < screen->n_moves; k++) {
-      const int latent = candidate_neighbour(kept[i], job->grid, &rng);
-      if (candidate_is_new(table, bits, latent)) candidate[n++] = latent;
-    }
-  }
-  work->n = n;
+  add_beside(work, index, kept, table, bits);
+  add_draws(work, kept, table, bits);
   add_sought(work, table, bits);
 }
 
@@ -256,7 +296,19 @@ static int is_at_rest(const screen_work *work, const int *kept) {
   return 1;
 }
 
-static gps_status choose(screen_work *work, size_t index, int *selected, int *n_filled) {
+/* Candidates by their single-cause states, best first. */
+static void tell_ranked(screen_work *work, int *ranked) {
+  const int n_ranked = work->job->screen->n_ranked, n = n_ranked < work->n ? n_ranked : work->n;
+  if (n_ranked == 0) return;
+  select_top(work->single, work->n, n, work->job->source, work->row, work->order);
+  for (int i = 0; i < n_ranked; i++) {
+    const int is_known = i < n && work->single[work->order[i]] > -HUGE_VAL;
+    ranked[i] = is_known ? work->candidate[work->order[i]] : -1;
+  }
+}
+
+static gps_status choose(screen_work *work, size_t index, int *selected, int *ranked,
+                         int *n_filled) {
   const screen_job *job = work->job;
   const size_t first = index * (size_t)job->n_slots;
   const int *kept = job->kept ? job->kept + first : NULL;
@@ -265,6 +317,7 @@ static gps_status choose(screen_work *work, size_t index, int *selected, int *n_
   if (is_at_rest(work, kept)) {
     memcpy(selected, kept, (size_t)job->n_slots * sizeof *selected);
     *n_filled = job->n_slots;
+    for (int i = 0; i < job->screen->n_ranked; i++) ranked[i] = -1;
     return GPS_OK;
   }
   if (job->model->gain && job->model->gain_begin)
@@ -272,12 +325,13 @@ static gps_status choose(screen_work *work, size_t index, int *selected, int *n_
   gather_candidates(work, index, work->table);
   if (status == GPS_OK) status = add_guided(work, index, work->table);
   if (status == GPS_OK) status = fill_pool(work, kept);
+  if (status == GPS_OK) tell_ranked(work, ranked);
   if (status == GPS_OK) status = screen_fill(work, kept, prob, selected, n_filled);
   return status;
 }
 
-static gps_status screen_point(const screen_job *job, size_t index, int *selected, double *scratch,
-                               int *ints, double *n_gains) {
+static gps_status screen_point(const screen_job *job, size_t index, int *selected, int *ranked,
+                               double *scratch, int *ints, double *n_gains) {
   const int n_slots = job->n_slots, group_size = job->grid.height * job->grid.width;
   const int capacity = screen_capacity(job->screen, n_slots, group_size);
   const gps_shape shape = job->problem->shape;
@@ -300,7 +354,7 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
                       .table = probe + 3 * (n_slots + 1),
                       .rest = scratch + 3 * capacity};
   int n_filled = 0;
-  const gps_status status = choose(&work, index, selected, &n_filled);
+  const gps_status status = choose(&work, index, selected, ranked, &n_filled);
   *n_gains = work.n_gains;
   if (status != GPS_OK) return status;
   if (n_filled == n_slots) {
@@ -313,7 +367,7 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
 }
 
 screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int n_threads,
-                             int *selected, double *scratch, int *ints) {
+                             int *selected, int *ranked, double *scratch, int *ints) {
   const int capacity =
       screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
   const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
@@ -326,8 +380,9 @@ screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int 
     const size_t thread = (size_t)thread_number();
     double n_gains = 0;
     const gps_status status =
-        screen_point(job, n, selected + n * (size_t)job->n_slots, scratch + n_doubles * thread,
-                     ints + n_ints * thread, &n_gains);
+        screen_point(job, n, selected + n * (size_t)job->n_slots,
+                     ranked ? ranked + n * (size_t)job->screen->n_ranked : NULL,
+                     scratch + n_doubles * thread, ints + n_ints * thread, &n_gains);
     total += n_gains;
     if (status == GPS_OK) continue;
 #pragma omp critical

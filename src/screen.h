@@ -19,6 +19,8 @@ typedef struct {
   int n_sweeps;    /* greedy: how often each latent that is on is taken back on trial, at most */
   int n_inserts; /* greedy: random candidates that are tried in the state in place of others */
   int period; /* with sweeps: a point is screened in one of so many iterations; 0: in each */
+  int n_beside; /* latents that have stood beside the point's best latent elsewhere */
+  int n_ranked; /* candidates that are told by their single-cause states, best first */
   int n_seek;      /* groups of which all latents are candidates */
   const int *seek; /* [n_seek] */
 } gps_screen;
@@ -43,7 +45,9 @@ typedef struct {
   const gps_source *source;
   gps_grid grid;
   const double *y;        /* [n_dims x n] */
-  const double *affinity; /* [n_latents x n], or NULL: no proposals */
+  const double *affinity; /* [n_latents x n]; NULL: `lists`, or if these have none no proposals */
+  gps_candidates lists;   /* of the block */
+  const int *beside;      /* [n_beside x n_latents] from 1, 0 = none; or NULL */
   const int *kept;        /* [n_slots x n] last selected latents, -1 = none; or NULL */
   const double *prob_on;  /* [n_slots x n] their last probabilities, or NULL */
   int n_slots, is_one_hot;
@@ -59,9 +63,18 @@ typedef struct {
 } screen_outcome;
 
 /* Points from .. to - 1 of the block. selected [n_slots x n], ascending latents; empty slots get -1
- * where there are too few candidates. scratch and ints hold screen_scratch() and
- * screen_scratch_ints() for each thread. */
+ * where there are too few candidates. ranked [n_ranked x n], -1 where there are no more, or
+ * NULL without n_ranked. scratch and ints hold screen_scratch() and screen_scratch_ints() for each
+ * thread. */
 screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int n_threads,
-                             int *selected, double *scratch, int *ints);
+                             int *selected, int *ranked, double *scratch, int *ints);
+
+/* Which latents stand beside which: for each latent the n_kept of largest weight, latent (from 1, 0
+ * = none) and weight [n_kept x n_latents]. The weights that there are, are halved; each data point
+ * adds 1 / rank of its ranked latents [n_ranked x n_points], from the second on, to those of its
+ * first one. scratch [n_latents] is 0 before and after; ints [screen_beside_ints()]. */
+size_t screen_beside_ints(int n_latents, size_t n_points);
+void screen_learn_beside(int n_latents, int n_kept, const int *ranked, int n_ranked,
+                         size_t n_points, int *latent, double *weight, double *scratch, int *ints);
 
 #endif

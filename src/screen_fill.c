@@ -237,16 +237,26 @@ static gps_status insert(screen_work *work, int at) {
   return status;
 }
 
+/* How a latent is ranked. */
+static double rank_of(const screen_job *job, size_t index, int latent) {
+  const size_t n = job->lists.n;
+  if (job->affinity) return job->affinity[index * (size_t)job->problem->shape.n_latents + latent];
+  for (size_t k = index * n; k < (index + 1) * n; k++) {
+    if (job->lists.latent[k] == latent + 1) return job->lists.affinity[k];
+  }
+  return 0.0;
+}
+
 /* One of the candidates that are off: the better ranked of two. */
 static int draw_off(const screen_work *work, gps_rng *rng) {
   const screen_job *job = work->job;
   const int n_off = work->n_pool - work->n_on;
   const int one = work->n_on + gps_rng_index(rng, n_off);
   const int two = work->n_on + gps_rng_index(rng, n_off);
-  if (!job->affinity) return one;
-  const size_t n_latents = (size_t)job->problem->shape.n_latents;
-  const double *rank = job->affinity + (size_t)work->point->index * n_latents;
-  return rank[work->candidate[two]] > rank[work->candidate[one]] ? two : one;
+  if (!job->affinity && job->lists.n == 0) return one;
+  const size_t index = (size_t)work->point->index;
+  const double rank = rank_of(job, index, work->candidate[one]);
+  return rank_of(job, index, work->candidate[two]) > rank ? two : one;
 }
 
 static gps_status insert_some(screen_work *work) {

@@ -178,30 +178,128 @@ static int holds_group(const int *slot, int n, int group_size, int latent) {
   return 0;
 }
 
+/* floor(share) explorers, and one more with the probability of the rest; at least n_least. */
+static int count_explorers(gps_rng *rng, double share, int n_least, int n_most) {
+  int n = (int)floor(share);
+  if (gps_rng_uniform(rng) < share - n) n++;
+  if (n < n_least) n = n_least;
+  if (n > n_most) n = n_most;
+  return n < GPS_MAX_EXPLORERS ? n : GPS_MAX_EXPLORERS;
+}
+
+/* drawn [n]: latents of groups that are neither in slot [n_held] nor among them twice. */
+static void draw_explorers(gps_rng *rng, const int *slot, int n_held, int n_latents, int group_size,
+                           int n, int *drawn) {
+  for (int i = 0; i < n;) {
+    const int latent = gps_rng_index(rng, n_latents);
+    if (holds_group(slot, n_held, group_size, latent) || holds_group(drawn, i, group_size, latent))
+      continue;
+    drawn[i++] = latent;
+  }
+}
+
+static gps_rng explorers_of(const gps_source *source, uint32_t row) {
+  return gps_rng_stream(source->seed, source->start, GPS_PURPOSE_EXPLORE, source->iteration, row);
+}
+
+static int min_int(int a, int b) { return a < b ? a : b; }
+
 void explore_slots(int *selected, int n_selected, int n_latents, int group_size, double share,
                    const gps_source *source, uint32_t row) {
   const int n_others = n_latents / group_size - n_selected;
   if (share <= 0 || n_others <= 0) return;
-  gps_rng rng =
-      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_EXPLORE, source->iteration, row);
-  int n_explorers = (int)floor(share);
-  if (gps_rng_uniform(&rng) < share - n_explorers) n_explorers++;
-  if (n_explorers > n_selected) n_explorers = n_selected;
-  if (n_explorers > n_others) n_explorers = n_others;
-  if (n_explorers > GPS_MAX_EXPLORERS) n_explorers = GPS_MAX_EXPLORERS;
+  gps_rng rng = explorers_of(source, row);
+  const int n = count_explorers(&rng, share, 0, min_int(n_selected, n_others));
   /* The slots that leave are overwritten after all explorers are drawn: a latent that leaves is no
    * candidate. */
-  int *leaving = selected + n_selected - n_explorers;
   int drawn[GPS_MAX_EXPLORERS];
-  for (int i = 0; i < n_explorers;) {
-    const int latent = gps_rng_index(&rng, n_latents);
-    if (holds_group(selected, n_selected, group_size, latent) ||
-        holds_group(drawn, i, group_size, latent)) {
-      continue;
+  draw_explorers(&rng, selected, n_selected, n_latents, group_size, n, drawn);
+  memcpy(selected + n_selected - n, drawn, (size_t)n * sizeof *drawn);
+}
+
+/* The same where only n_held of the slots hold something: the others are explored, too. Returns how
+ * many are filled, all unless there are too few latents. */
+static int explore_rest(int *selected, int n_held, int n_selected, int n_latents, double share,
+                        const gps_source *source, uint32_t row) {
+  const int n_others = n_latents - n_held, n_free = n_selected - n_held;
+  if ((share <= 0 && n_free == 0) || n_others <= 0) return n_held;
+  gps_rng rng = explorers_of(source, row);
+  const int n = count_explorers(&rng, share > 0 ? share : 0, n_free, min_int(n_selected, n_others));
+  const int n_filled = min_int(n_selected, n_held + n);
+  int drawn[GPS_MAX_EXPLORERS];
+  draw_explorers(&rng, selected, n_held, n_latents, 1, n, drawn);
+  memcpy(selected + n_filled - n, drawn, (size_t)n * sizeof *drawn);
+  return n_filled;
+}
+
+/* A candidate before another: by value, equal ones as is_better() has it. */
+static int comes_before(double value, int latent, double other_value, int other,
+                        const gps_source *source, uint32_t row) {
+  if (value != other_value) return value > other_value;
+  const uint32_t key = tie_key(source, row, latent), other_key = tie_key(source, row, other);
+  return key != other_key ? key > other_key : latent < other;
+}
+
+int select_top_candidates(const gps_candidates *list, int n_top, int with_rest,
+                          const gps_source *source, uint32_t row, int *top, double *value) {
+  int n = 0;
+  for (size_t k = 0; k < list->n; k++) {
+    const int latent = list->latent[k] - 1;
+    const double x = list->affinity[k];
+    if (latent < 0 || (!with_rest && !(x > 0.0))) continue;
+    int at = n;
+    if (n == n_top) {
+      if (n == 0 || !comes_before(x, latent, value[n - 1], top[n - 1], source, row)) continue;
+      at--;
+    } else {
+      n++;
     }
-    drawn[i++] = latent;
+    for (; at > 0 && comes_before(x, latent, value[at - 1], top[at - 1], source, row); at--) {
+      value[at] = value[at - 1];
+      top[at] = top[at - 1];
+    }
+    value[at] = x;
+    top[at] = latent;
   }
-  for (int i = 0; i < n_explorers; i++) leaving[i] = drawn[i];
+  return n;
+}
+
+static int has_nan(size_t n, const double *value) {
+  int n_bad = 0;
+  for (size_t i = 0; i < n; i++) n_bad += isnan(value[i]) != 0;
+  return n_bad > 0;
+}
+
+gps_status select_candidates(const gps_candidates *lists, int n_latents, size_t n_points,
+                             int n_selected, double share, int fill, const gps_source *source,
+                             size_t first_row, const int *streams, int n_threads, int *selected,
+                             double *scratch, size_t *bad_point) {
+  size_t first_bad = n_points;
+#pragma omp parallel for num_threads(n_threads) schedule(static) \
+    reduction(min \
+              : first_bad) if (n_threads > 1)
+  for (int t = 0; t < n_threads; t++) {
+    const size_t end = n_points * (size_t)(t + 1) / (size_t)n_threads;
+    double *value = scratch + (size_t)t * (size_t)n_selected;
+    for (size_t n = n_points * (size_t)t / (size_t)n_threads; n < end; n++) {
+      const gps_candidates list = {lists->n, lists->latent + n * lists->n,
+                                   lists->affinity + n * lists->n};
+      int *slots = selected + n * (size_t)n_selected;
+      if (has_nan(list.n, list.affinity)) {
+        if (n < first_bad) first_bad = n;
+        break;
+      }
+      const uint32_t row = streams ? (uint32_t)streams[n] : (uint32_t)(first_row + n);
+      int n_held =
+          select_top_candidates(&list, n_selected, share <= 0, source, row, slots, value);
+      if (fill || n_held == n_selected)
+        n_held = explore_rest(slots, n_held, n_selected, n_latents, share, source, row);
+      sort_slots(slots, n_held);
+      for (; n_held < n_selected; n_held++) slots[n_held] = -1;
+    }
+  }
+  *bad_point = first_bad;
+  return first_bad < n_points ? GPS_NOT_FINITE : GPS_OK;
 }
 
 gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
@@ -214,9 +312,7 @@ gps_status select_latents(const double *affinity, int n_latents, int group_size,
   for (size_t n = 0; n < n_points; n++) {
     const double *value = affinity + n * (size_t)n_latents;
     int *slots = selected + n * (size_t)n_selected;
-    int n_bad = 0;
-    for (int h = 0; h < n_latents; h++) n_bad += isnan(value[h]) != 0;
-    if (n_bad > 0) {
+    if (has_nan((size_t)n_latents, value)) {
       if (n < first_bad) first_bad = n;
       continue;
     }

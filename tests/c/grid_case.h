@@ -109,7 +109,8 @@ static inline screen_outcome screen_range(const gps_screen *screen, int is_notin
                           .kept = kept,
                           .n_slots = N_SLOTS,
                           .model_scratch = model_scratch};
-  const screen_outcome outcome = screen_points(&job, from, to, n_threads, selected, scratch, ints);
+  const screen_outcome outcome =
+      screen_points(&job, from, to, n_threads, selected, NULL, scratch, ints);
   free(scratch);
   free(ints);
   return outcome;

@@ -53,7 +53,8 @@ test_that("defaults depend on the number of slots, and on a grid on the number o
   small <- list(name = "E", n_latents = 300L, grid = c(10L, 10L))
   expect_identical(resolve_screen(gps_screen(), small, 5L)$explore, c(6L, 5L))
   asked <- gps_screen(propose = 7, explore = c(1, 0), random_slot = FALSE, moves = 0, pool = 3,
-                      conditional = c(2, 1), guided = c(3, 2), sweeps = 7, inserts = 5)
+                      conditional = c(2, 1), guided = c(3, 2), sweeps = 7, inserts = 5,
+                      neighbours = 3)
   screen <- resolve_screen(asked, large, 5L)
   expect_identical(screen[names(asked)], unclass(asked)[names(asked)])
   expect_identical(resolve_screen(gps_screen(propose = 1e6), small, 5L)$propose, 300L)

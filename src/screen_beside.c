@@ -1,0 +1,76 @@
+/* Which latents stand beside which: learned from what screening computes anyway. Called by
+ * r_select.c. */
+#include <string.h>
+
+#include "screen.h"
+
+size_t screen_beside_ints(int n_latents, size_t n_points) {
+  return 2 * (size_t)n_latents + 1 + n_points;
+}
+
+/* Points by their best latents: those of latent h are point[first[h]] .. before first[h + 1]. */
+static void sort_points(int n_latents, const int *ranked, int n_ranked, size_t n_points, int *first,
+                        int *point) {
+  memset(first, 0, ((size_t)n_latents + 1) * sizeof *first);
+  for (size_t n = 0; n < n_points; n++) {
+    if (ranked[n * (size_t)n_ranked] >= 0) first[ranked[n * (size_t)n_ranked] + 1]++;
+  }
+  for (int h = 0; h < n_latents; h++) first[h + 1] += first[h];
+  for (size_t n = 0; n < n_points; n++) {
+    const int best = ranked[n * (size_t)n_ranked];
+    if (best >= 0) point[first[best]++] = (int)n;
+  }
+  memmove(first + 1, first, (size_t)n_latents * sizeof *first);
+  first[0] = 0;
+}
+
+/* The sums of one latent, of which those of `met` [n] are not 0; the largest are kept, of equal
+ * ones those of smaller number. */
+static void keep_largest(const double *sum, const int *met, int n, int n_kept, int *latent,
+                         double *weight) {
+  int n_held = 0;
+  for (int i = 0; i < n; i++) {
+    const double x = sum[met[i]];
+    int at = n_held;
+    if (n_held == n_kept) {
+      if (x < weight[at - 1] || (x == weight[at - 1] && met[i] > latent[at - 1] - 1)) continue;
+      at--;
+    } else {
+      n_held++;
+    }
+    for (; at > 0 && (weight[at - 1] < x || (weight[at - 1] == x && latent[at - 1] - 1 > met[i]));
+         at--) {
+      weight[at] = weight[at - 1];
+      latent[at] = latent[at - 1];
+    }
+    weight[at] = x;
+    latent[at] = met[i] + 1;
+  }
+  for (; n_held < n_kept; n_held++) {
+    weight[n_held] = 0.0;
+    latent[n_held] = 0;
+  }
+}
+
+void screen_learn_beside(int n_latents, int n_kept, const int *ranked, int n_ranked,
+                         size_t n_points, int *latent, double *weight, double *scratch, int *ints) {
+  int *first = ints, *point = first + n_latents + 1, *met = point + n_points;
+  sort_points(n_latents, ranked, n_ranked, n_points, first, point);
+  for (int h = 0; h < n_latents; h++) {
+    int n = 0;
+    const size_t own = (size_t)h * (size_t)n_kept;
+    for (size_t k = own; k < own + (size_t)n_kept && latent[k] > 0; k++) {
+      scratch[latent[k] - 1] = 0.5 * weight[k];
+      if (scratch[latent[k] - 1] > 0.0) met[n++] = latent[k] - 1;
+    }
+    for (int i = first[h]; i < first[h + 1]; i++) {
+      const int *other = ranked + (size_t)point[i] * (size_t)n_ranked;
+      for (int r = 1; r < n_ranked && other[r] >= 0; r++) {
+        if (scratch[other[r]] == 0.0) met[n++] = other[r];
+        scratch[other[r]] += 1.0 / (r + 1);
+      }
+    }
+    keep_largest(scratch, met, n, n_kept, latent + own, weight + own);
+    for (int i = 0; i < n; i++) scratch[met[i]] = 0.0;
+  }
+}
