@@ -289,3 +289,31 @@ test_that("parameters go into products and come out again, columns in another or
     expect_equal(kernel_matrix(turned, x[, place]), kernel_matrix(fitted, x), tolerance = 1e-12)
   }
 })
+
+test_that("a search finds what was planted, and goes on with it beyond the data", {
+  set.seed(6)
+  x <- sort(runif(80, 0, 10))
+  new <- seq(10, 15, length.out = 40)
+  noise <- rnorm(80, sd = 0.1)
+  cycle <- function(x) sin(2 * pi * x / 1.3) + 0.5 * cos(4 * pi * x / 1.3)
+  worst_of <- function(kernel, f) {
+    fit <- gp_fit(x, f(x) + noise, kernel + kernel_white())
+    expect_equal(exp(coef(fit)[["log_period"]]), 1.3, tolerance = 0.01)
+    sqrt(mean((predict(fit, new)$mean - f(new))^2))
+  }
+  # An RBF alone knows nothing there, and errs by the size of the signal.
+  expect_lt(worst_of(kernel_periodic() + kernel_rbf(), cycle), 0.2)
+  expect_lt(worst_of(kernel_rbf() * kernel_periodic(), cycle), 0.2)
+  expect_lt(worst_of(kernel_linear() * kernel_periodic() + kernel_bias(),
+                     function(x) x / 5 * cycle(x)), 0.3)
+  # Draws of the rough and of the mixed kernel come back to within what so many points tell.
+  far <- matrix(sort(runif(250, 0, 40)))
+  for (kernel in list(kernel_matern(0.5, 1, 2), kernel_rq(1, 1, 0.5))) {
+    root <- chol(kernel_matrix(kernel, far) + diag(0.01, 250))
+    targets <- crossprod(root, matrix(rnorm(250 * 8), 250))
+    fit <- gp_fit(far, targets, kernel + kernel_white())
+    truth <- gp_fit(far, targets, kernel + kernel_white(0.01), optimise = FALSE)
+    expect_gt(fit$lml, truth$lml - 1e-6)
+    expect_near(unname(coef(fit)), unname(coef(truth)), 0.6)
+  }
+})

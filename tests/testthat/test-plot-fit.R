@@ -113,7 +113,7 @@ test_that("the kernel's figure shows each term's share of its variance at the da
     kernel_bias(0.3) + kernel_white(0.05)
   set.seed(32)
   y <- matrix(rnorm(60, 1), 3)
-  found <- term_variances(kernel, rowMeans(y^2))
+  found <- term_levels(kernel, y)
   all <- .Call(C_gp_kernel_matrix, gp_kernel_code(kernel), coef(kernel), y, 1L)
   expect_equal(sum(found), mean(diag(all)), tolerance = 1e-12)
   expect_equal(found[c(1, 3, 4)], c(0.7, 0.3, 0.05))
