@@ -16,7 +16,7 @@ SOURCES := DESCRIPTION NAMESPACE LICENSE $(shell find R src inst man data 2>/dev
   grep -v -E '\.(o|so|dll)$$')
 
 .PHONY: help setup setup-% demo install test test-full test-c layers check document lint format \
-  freeze freeze-check bench site clean
+  freeze freeze-check bench bench-peers site clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,10 @@ freeze-check: install ## hold these numbers, bit for bit on the machine that wro
 
 bench: install setup-bench ## measure speed beside other packages
 	@for script in bench/*.R; do echo "== $$script"; $(RSCRIPT) "$$script" || exit 1; done
+
+bench-peers: install ## fit mixtures with many clusters beside k-means and mixtures of others
+	@tools/setup.sh peers
+	@$(RSCRIPT) bench/peers/mixtures.R
 
 reproduce-%: bench/paper/%.R install ## run one experiment of the paper, bench/paper/%.R
 	@$(RSCRIPT) $<

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian machine, and nothing else: where nothing is, no package manager
 # is called. Levels: core (build, install, demo), test, full (sanitizers, valgrind), dev
-# (documentation, lint, format, site), bench (packages the benchmarks compare with).
+# (documentation, lint, format, site), bench (packages the benchmarks compare with), peers (k-means and
+# mixtures of others).
 set -euo pipefail
 
 level=${1:-core}
@@ -94,10 +95,18 @@ need_bench() {
   fi
 }
 
+need_peers() {
+  need_core
+  need_r mclust ClusterR
+  need_command python3 python3
+  need_package python3-sklearn
+  need_package python3-faiss
+}
+
 case $level in
-  core | test | full | dev | bench) "need_$level" ;;
+  core | test | full | dev | bench | peers) "need_$level" ;;
   *)
-    echo "usage: tools/setup.sh [core|test|full|dev|bench]" >&2
+    echo "usage: tools/setup.sh [core|test|full|dev|bench|peers]" >&2
     exit 2
     ;;
 esac

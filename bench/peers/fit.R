@@ -1,0 +1,79 @@
+# Fits one mixture or k-means of an R package: Rscript bench/peers/fit.R METHOD FOLDER N D C SEED.
+# Reads FOLDER/y.bin (row by row), writes FOLDER/centres.bin, and prints CPU seconds of the fit, peak
+# MB, and the log likelihood a point under the mixture that was fitted.
+
+given <- commandArgs(TRUE)
+method <- given[1]
+folder <- given[2]
+n <- as.integer(given[3])
+d <- as.integer(given[4])
+C <- as.integer(given[5])
+set.seed(as.integer(given[6]))
+y <- matrix(readBin(file.path(folder, "y.bin"), "double", n * d), n, byrow = TRUE)
+
+# log sum_c pi_c N(y; mu_c, sigma_c I), mean over the points; mu is D x C, sigma are variances.
+mixture_loglik <- function(y, mu, sigma, pi) {
+  blocks <- split(seq_len(nrow(y)), (seq_len(nrow(y)) - 1) %/% 2000)
+  sums <- vapply(blocks, function(rows) {
+    x <- y[rows, , drop = FALSE]
+    distance <- outer(rowSums(x^2), colSums(mu^2), "+") - 2 * x %*% mu
+    joint <- sweep(-distance / rep(2 * sigma, each = nrow(x)), 2,
+                   log(pi) - ncol(y) / 2 * log(2 * base::pi * sigma), "+")
+    top <- apply(joint, 1, max)
+    sum(top + log(rowSums(exp(joint - top))))
+  }, 0)
+  sum(sums) / nrow(y)
+}
+
+kmeans_of <- function(...) list(mu = t(suppressWarnings(kmeans(y, C, iter.max = 30, ...))$centers))
+
+by_gpselect <- function(selector, ...) {
+  fit <- gpselect::gps_fit(y, gpselect::model_gaussian_mixture(C, "spherical"), selector, ...,
+                           control = gpselect::gps_control(n_threads = 1, progress = FALSE))
+  print(fit)
+  params <- coef(fit)
+  list(mu = params$mu, sigma = params$sigma, pi = params$pi)
+}
+
+by_mclust <- function() {
+  library(mclust)
+  fit <- mclust::Mclust(y, C, "VII", verbose = FALSE)
+  params <- fit$parameters
+  list(mu = params$mean, sigma = params$variance$sigmasq, pi = params$pro)
+}
+
+by_clusterr <- function() {
+  fit <- ClusterR::GMM(y, C, "eucl_dist", "random_subset", km_iter = 10, em_iter = 30, seed = 1)
+  sigma <- rowMeans(fit$covariance_matrices)
+  list(mu = t(fit$centroids), sigma = sigma, pi = fit$weights)
+}
+
+methods <- list(
+  "R kmeans" = function() kmeans_of(),
+  "mclust" = by_mclust,
+  "ClusterR k-means" = function() {
+    fit <- ClusterR::KMeans_rcpp(y, C, num_init = 1, max_iters = 30, initializer = "kmeans++")
+    list(mu = t(fit$centroids))
+  },
+  "ClusterR mixture (diagonal)" = by_clusterr,
+  "gpselect, default" = function() by_gpselect(gpselect::selector_gp()),
+  "gpselect, neighbours" = function() {
+    by_gpselect(gpselect::selector_gp(method = "neighbours"))
+  },
+  "gpselect, hand-crafted" = function() by_gpselect(gpselect::selector_handcrafted()),
+  "gpselect, all clusters" = function() by_gpselect(gpselect::selector_full())
+)
+
+peak_mb <- function() {
+  line <- grep("^VmHWM", readLines("/proc/self/status"), value = TRUE)
+  as.numeric(gsub("[^0-9]", "", line)) / 1024
+}
+
+if (startsWith(method, "gpselect")) loadNamespace("gpselect")
+if (startsWith(method, "ClusterR")) loadNamespace("ClusterR")
+time <- system.time(fit <- methods[[method]]())
+seconds <- time[["user.self"]] + time[["sys.self"]]
+peak <- peak_mb()
+loglik <- if (is.null(fit$sigma)) NA else mixture_loglik(y, fit$mu, fit$sigma, fit$pi)
+writeBin(as.vector(fit$mu), file.path(folder, "centres.bin"))
+cat("result", seconds, peak, loglik, "\n")

@@ -1,0 +1,91 @@
+# Mixtures with many clusters beside what else there is: k-means of R, scikit-learn, faiss and
+# ClusterR, mini-batch k-means, mixtures of scikit-learn, mclust and ClusterR. All get the same data
+# and one thread, and each runs in a process of its own. Measured are the log likelihood a point
+# under all clusters (higher is better; k-means has none), the mean squared distance of a point from
+# the nearest centre (lower is better), CPU seconds of the fit, and the peak memory of the process.
+# Every fit is a row in bench/results/peers-mixtures.csv, gains and losses.
+#
+#   make bench-peers, or: Rscript bench/peers/mixtures.R [option=value ...]
+#
+#   data=grid_100,...      some of the data sets in bench/peers/data.R
+#   methods=...            some of the methods, by a regular expression
+#   seeds=1:3              medians of so many seeds
+#   limit=600              seconds after which a fit is stopped and its row is NA
+
+source("bench/common.R")
+library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
+source("bench/peers/data.R")
+
+options <- list(data = paste(names(peer_data), collapse = ","), methods = ".", seeds = "1",
+                limit = "600")
+for (argument in strsplit(commandArgs(TRUE), "=", fixed = TRUE)) {
+  stopifnot(length(argument) == 2, argument[1] %in% names(options))
+  options[[argument[1]]] <- argument[2]
+}
+seeds <- eval(str2lang(options$seeds))
+
+by_python <- c("scikit-learn k-means", "scikit-learn mini-batch k-means", "faiss k-means",
+               "scikit-learn mixture", "scikit-learn mixture, from k-means")
+by_r <- c("R kmeans", "mclust", "ClusterR k-means", "ClusterR mixture (diagonal)",
+          "gpselect, default", "gpselect, neighbours", "gpselect, hand-crafted",
+          "gpselect, all clusters")
+
+# mclust begins by hierarchical clustering, whose memory grows with N^2.
+is_possible <- function(method, data) method != "mclust" || nrow(data$y) <= 8000
+
+# Numbers that a fit in another process printed, and the mean squared distance to its centres.
+run_fit <- function(method, data, seed, folder) {
+  unlink(file.path(folder, "centres.bin"))
+  script <- if (method %in% by_python) c("/usr/bin/python3", "bench/peers/fit.py") else
+    c(file.path(R.home("bin"), "Rscript"), "bench/peers/fit.R")
+  said <- suppressWarnings(system2(
+    "timeout", c(options$limit, script, shQuote(method), folder, dim(data$y), data$C, seed),
+    stdout = TRUE, stderr = TRUE,
+    env = c("OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
+            paste0("R_LIBS=", paste(.libPaths(), collapse = ":")))
+  ))
+  line <- grep("^result ", said, value = TRUE)
+  if (length(line) != 1) {
+    message(method, ": no result. ", paste(utils::tail(said, 3), collapse = " / "))
+    return(c(loglik = NA, quantisation = NA, seconds = NA, peak_mb = NA))
+  }
+  numbers <- suppressWarnings(as.numeric(strsplit(line, " +")[[1]][2:4]))
+  c(loglik = numbers[3], quantisation = quantisation(data$y, read_centres(folder, data)),
+    seconds = numbers[1], peak_mb = numbers[2])
+}
+
+# Both languages write centre by centre.
+read_centres <- function(folder, data) {
+  d <- ncol(data$y)
+  matrix(readBin(file.path(folder, "centres.bin"), "double", d * data$C), d)
+}
+
+quantisation <- function(y, centres) {
+  blocks <- split(seq_len(nrow(y)), (seq_len(nrow(y)) - 1) %/% 2000)
+  sums <- vapply(blocks, function(rows) {
+    x <- y[rows, , drop = FALSE]
+    distance <- outer(rowSums(x^2), colSums(centres^2), "+") - 2 * x %*% centres
+    sum(pmax(0, apply(distance, 1, min)))
+  }, 0)
+  sum(sums) / nrow(y)
+}
+
+compare <- function(name) {
+  data <- peer_data[[name]]()
+  folder <- tempfile("peers")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  writeBin(as.vector(t(data$y)), file.path(folder, "y.bin"))
+  methods <- grep(options$methods, c(by_r, by_python), value = TRUE)
+  methods <- methods[vapply(methods, is_possible, NA, data = data)]
+  rows <- lapply(methods, function(method) {
+    runs <- vapply(seeds, function(seed) run_fit(method, data, seed, folder), numeric(4))
+    row <- data.frame(data = name, N = nrow(data$y), D = ncol(data$y), C = data$C, method = method,
+                      t(apply(runs, 1, stats::median)), seeds = length(seeds))
+    print(row, digits = 5, row.names = FALSE)
+    row
+  })
+  do.call(rbind, rows)
+}
+
+store_results(do.call(rbind, lapply(strsplit(options$data, ",")[[1]], compare)), "peers-mixtures")
