@@ -54,10 +54,11 @@ run_fit <- function(method, data, seed, folder) {
     seconds = numbers[1], peak_mb = numbers[2])
 }
 
-# Both languages write centre by centre.
+# Both languages write centre by centre; ClusterR has no numbers for a cluster that lost its points.
 read_centres <- function(folder, data) {
   d <- ncol(data$y)
-  matrix(readBin(file.path(folder, "centres.bin"), "double", d * data$C), d)
+  centres <- matrix(readBin(file.path(folder, "centres.bin"), "double", d * data$C), d)
+  centres[, is.finite(colSums(centres)), drop = FALSE]
 }
 
 quantisation <- function(y, centres) {
