@@ -61,7 +61,11 @@ peer_data <- list(
   letters = function() {
     list(y = in_one_unit(numbers_of(package_data("mlbench", "LetterRecognition"))), C = 200)
   },
-  shuttle = function() list(y = in_one_unit(numbers_of(package_data("mlbench", "Shuttle"))), C = 50),
-  digits = function() list(y = numbers_of(package_data("IMIFA", "USPSdigits")$train[, -1]), C = 200),
+  shuttle = function() {
+    list(y = in_one_unit(numbers_of(package_data("mlbench", "Shuttle"))), C = 50)
+  },
+  digits = function() {
+    list(y = numbers_of(package_data("IMIFA", "USPSdigits")$train[, -1]), C = 200)
+  },
   patches = function() list(y = photograph_patches(20000), C = 500)
 )

@@ -1,6 +1,6 @@
 # Fits one mixture or k-means of an R package: Rscript bench/peers/fit.R METHOD FOLDER N D C SEED.
-# Reads FOLDER/y.bin (row by row), writes FOLDER/centres.bin, and prints CPU seconds of the fit, peak
-# MB, and the log likelihood a point under the mixture that was fitted.
+# Reads FOLDER/y.bin (row by row), writes FOLDER/centres.bin, and prints CPU seconds of the fit,
+# peak MB, and the log likelihood a point under the mixture that was fitted.
 
 given <- commandArgs(TRUE)
 method <- given[1]
