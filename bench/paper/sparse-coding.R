@@ -192,6 +192,8 @@ read_runs <- function(is_timing) {
   files <- files[(basename(files) == "timing.csv") == is_timing]
   none <- data.frame(data = character(), selection = character(), seed = integer())
   runs <- do.call(rbind, c(list(none)[length(files) == 0], lapply(files, utils::read.csv)))
+  # Two processes that meet make the same run twice.
+  runs <- runs[!duplicated(runs[c("data", "selection", "seed")]), ]
   runs[order(match(runs$data, names(datasets)), match(runs$selection, names(selections)),
              runs$seed), ]
 }
