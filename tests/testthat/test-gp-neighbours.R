@@ -212,7 +212,7 @@ test_that("a fit learns its parameters, and is the same from a file", {
   exact <- gp_fit(data$x, data$targets, kernel_rbf() + kernel_white())
   expect_lt(max(abs(coef(fit) - coef(exact))), 0.7)
   expect_true(fit$converged)
-  file <- withr::local_tempfile()
+  file <- tempfile()
   saveRDS(fit, file)
   again <- readRDS(file)
   expect_identical(predict(again, data$x[1:5, ] + 0.1), predict(fit, data$x[1:5, ] + 0.1))

@@ -74,8 +74,8 @@ test_that("a fit with a custom kernel is saved without luggage, and predicts in 
   }
   x <- seq(0, 4, length.out = 20)
   fit <- gp_fit(x, sin(x), make() + kernel_white(0.01), max_evals = 20)
-  file <- withr::local_tempfile(fileext = ".rds")
-  out <- withr::local_tempfile(fileext = ".rds")
+  file <- tempfile(fileext = ".rds")
+  out <- tempfile(fileext = ".rds")
   saveRDS(fit, file)
   expect_lt(file.size(file), 1e5)
   code <- sprintf(".libPaths(%s); library(gpselect); saveRDS(predict(readRDS(%s), 1.5), %s)",
