@@ -5,16 +5,16 @@
 # The methods that users name. `kind`: the class that does it; `rank`: the default, where there is
 # one; `own`: arguments that mean something to it; `most`: whether the rank is at most the number of
 # points; `sums`: whether it has engine_sums(); `few`: whether its answers to targets in slots are
-# candidates; `tol`: see regression_tol(); `replans`: see
-# climb_rounds().
+# candidates; `pairs`: whether it asks a kernel for nothing but values and derivatives at pairs of
+# points, which custom ones have; `tol`: see regression_tol(); `replans`: see climb_rounds().
 engines <- list(
-  exact = list(kind = "exact"),
+  exact = list(kind = "exact", pairs = TRUE),
   ichol = list(kind = "basis", rank = 200L, own = "rank", most = TRUE, sums = TRUE, tol = 1e-6,
                replans = TRUE),
   inducing = list(kind = "basis", rank = 200L, own = c("rank", "objective", "learn_inputs"),
                   most = TRUE, sums = TRUE, tol = 1e-8),
   fourier = list(kind = "basis", rank = 200L, own = "rank", sums = TRUE),
-  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross")),
+  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"), pairs = TRUE),
   neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, few = TRUE,
                     replans = TRUE)
 )

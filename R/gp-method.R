@@ -48,7 +48,7 @@ check_rank <- function(rank, method, n_points) {
 }
 
 check_basis_kernel <- function(kernel, method) {
-  if (has_custom(kernel) && !engines[[method]]$kind %in% own_kinds) refuse_custom(method)
+  if (has_custom(kernel) && !isTRUE(engines[[method]]$pairs)) refuse_custom(method)
   if (engines[[method]]$kind != "basis") return(invisible())
   types <- term_types(kernel)
   if (!"white" %in% types) {
@@ -64,11 +64,8 @@ check_basis_kernel <- function(kernel, method) {
   }
 }
 
-# Kinds of engines that ask for nothing but values and derivatives at all pairs of points.
-own_kinds <- c("exact", "divide")
-
 refuse_custom <- function(method) {
-  can <- names(engines)[vapply(engines, function(row) row$kind %in% own_kinds, NA)]
+  can <- names(engines)[vapply(engines, function(row) isTRUE(row$pairs), NA)]
   gps_abort(sprintf(
     "`kernel` has a kernel_custom() term, which method = %s cannot compute; these can: %s.",
     dQuote(method, FALSE), paste(dQuote(can, FALSE), collapse = ", ")

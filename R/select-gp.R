@@ -16,7 +16,7 @@ max_kept_affinities <- 2^23
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
   if (is_placed(task$model)) return(TRUE)
-  if (selector$method == "neighbours") return(TRUE)
+  if (isTRUE(engines[[selector$method]]$few)) return(TRUE)
   if (selector$method == "divide") return(FALSE)
   n_points <- n_points(task$y)
   as.double(task$model$n_latents) * n_points > max_kept_affinities &&
@@ -156,8 +156,7 @@ train_engine <- function(selector, model, theta, y, units, state, n_threads,
                          is_sparse = has_sparse_targets(selector, list(y = y, model = model)),
                          prepared = NULL) {
   if (is.null(prepared)) {
-    many <- !selector$method %in% c("exact", "neighbours") ||
-      is_sparse && selector$method == "exact"
+    many <- if (selector$method == "exact") is_sparse else selector$method != "neighbours"
     prepared <- prepare_engine(selector, model, theta, in_units(y, units), n_threads, many)
   }
   targets <- if (is_sparse) {

@@ -212,13 +212,16 @@ void gp_near_contract(const gp_local *local, gp_near *near, double *gradient) {
 
 /* ---- weights of all points ---- */
 
-double gp_near_jitter(const gp_local *local, int step) {
+int gp_near_raise(gp_local *local, int step) {
   double largest = 0.0;
-  if (local->n_queries == 0) return -1.0;
+  if (local->n_queries == 0) return 0;
   /* By the first point: no jitter needs to be known to more than a power of ten. */
   kernel_diagonal(local->kernel, local->theta, 1, local->at, &largest);
-  return gp_jitter_step(step, local->n_near + 1,
-                        largest + kernel_noise(local->kernel, local->theta));
+  largest += kernel_noise(local->kernel, local->theta);
+  const double jitter = gp_jitter_step(step, local->n_near + 1, largest);
+  if (jitter < 0.0) return 0;
+  local->jitter = jitter > local->jitter ? jitter : local->jitter;
+  return 1;
 }
 
 /* Where the points of thread t end, of those between from and to. */
@@ -264,9 +267,7 @@ gps_status gp_local_weights(gp_local *local, int climb, int is_function, double 
       from = to;
       continue;
     }
-    const double jitter = gp_near_jitter(local, ++step);
-    if (!climb || jitter < 0.0) return GPS_NOT_POSDEF;
-    local->jitter = jitter > local->jitter ? jitter : local->jitter;
+    if (!climb || !gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
     from = 0;
   }
   return GPS_OK;

@@ -166,9 +166,7 @@ gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets 
   const int has_gradient = gradient != NULL;
   int step = 0;
   while (!evaluate_blocks(local, targets, row, has_gradient, scratch, place, partial)) {
-    const double jitter = gp_near_jitter(local, ++step);
-    if (!climb || jitter < 0.0) return GPS_NOT_POSDEF;
-    local->jitter = jitter > local->jitter ? jitter : local->jitter;
+    if (!climb || !gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
   }
   if (gps_must_stop(local->watch)) return GPS_INTERRUPTED;
   *value = 0.0;

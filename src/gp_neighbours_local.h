@@ -32,7 +32,7 @@ void gp_near_weigh(gp_near *near);
  * the lower triangle. Noise included. */
 void gp_near_contract(const gp_local *local, gp_near *near, double *gradient);
 
-/* The jitter to try next, negative where there is no more; `largest` n - 1. */
-double gp_near_jitter(const gp_local *local, int step);
+/* Raises the jitter to that of the next step; 0 where there is no more. */
+int gp_near_raise(gp_local *local, int step);
 
 #endif

@@ -56,17 +56,6 @@ GPS_CLONES static void scale_points(size_t n_dims, size_t n, const double *scale
   }
 }
 
-GPS_CLONES static double squared_distance(size_t n_dims, const double *x, const double *y,
-                                          const double *scale) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t d = 0; d < n_dims; d++) {
-    const double difference = (x[d] - y[d]) * scale[d];
-    sum += difference * difference;
-  }
-  return sum;
-}
-
 /* The first of the points from .. n - 1, in steps of SCAN, of which one may be near enough: what is
  * not a number may be, too. */
 GPS_CLONES static size_t skip_far(const double *gram, const double *half, size_t from, size_t n,
@@ -120,7 +109,7 @@ static void scan_points(const gp_search *search, const workspace *w, const gp_qu
     for (; i < end; i++) {
       if (gram[i] - w->half[from + i] < least || (int)(from + i) == own) continue;
       take_near(list, (int)(from + i),
-                squared_distance(n_dims, search->x + (from + i) * n_dims, x, search->scale));
+                scaled_distance(n_dims, search->x + (from + i) * n_dims, x, search->scale));
       if (list->n == list->n_near) least = kept - 0.5 * list->distance[list->n_near - 1];
     }
   }

@@ -36,25 +36,14 @@ int kernel_needs_differences(const kernel_metric *metric, double largest_sum) {
   return 0;
 }
 
-/* |(x - y) factor|^2, and with a factor for each dimension: points as given, since a shift and a
- * scale would round what tells them apart. */
-GPS_CLONES static double common_difference(size_t n, const double *x, const double *y,
-                                           double factor) {
+/* |(x - y) factor|^2 of points as given, since a shift and a scale would round what tells them
+ * apart; with a factor for each dimension it is scaled_distance(). */
+GPS_CLONES static double common_distance(size_t n, const double *x, const double *y,
+                                         double factor) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < n; i++) {
     const double difference = (x[i] - y[i]) * factor;
-    sum += difference * difference;
-  }
-  return sum;
-}
-
-GPS_CLONES static double scaled_difference(size_t n, const double *x, const double *y,
-                                           const double *factor) {
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) {
-    const double difference = (x[i] - y[i]) * factor[i];
     sum += difference * difference;
   }
   return sum;
@@ -76,8 +65,8 @@ static void mend_distances(const kernel_metric *metric, int t, const kernel_pair
     const int is_near = may_be_near && sum * inverse_l2 <= LIMIT;
     if (!is_near && !(sum <= LIMIT * (sum - 2.0 * pairs->gram[from + i]))) {
       const double *x = pairs->x + (from + i) * n_dims;
-      r2[i] = pairs->scale ? scaled_difference(n_dims, x, pairs->x_at, pairs->scale)
-                           : common_difference(n_dims, x, pairs->x_at, metric->inverse_l[t]);
+      r2[i] = pairs->scale ? scaled_distance(n_dims, x, pairs->x_at, pairs->scale)
+                           : common_distance(n_dims, x, pairs->x_at, metric->inverse_l[t]);
     }
     r2[i] = r2[i] > FAR ? FAR : r2[i];
   }

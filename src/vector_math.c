@@ -181,3 +181,14 @@ void wave_array(size_t n, double scale, double *angle, double *sine) {
     sine[i] = scale * sin(at);
   }
 }
+
+GPS_CLONES double scaled_distance(size_t n, const double *x, const double *y,
+                                  const double *factor) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    const double difference = (x[i] - y[i]) * factor[i];
+    sum += difference * difference;
+  }
+  return sum;
+}

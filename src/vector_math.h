@@ -41,4 +41,7 @@ void wave_array(size_t n, double scale, double *angle, double *sine);
 double sum_of(size_t n, const double *x);
 double dot_of(size_t n, const double *x, const double *y);
 
+/* |(x - y) factor|^2 with a factor for each element. */
+double scaled_distance(size_t n, const double *x, const double *y, const double *factor);
+
 #endif

@@ -2,6 +2,9 @@
 # Reads FOLDER/y.bin (row by row), writes FOLDER/centres.bin, and prints CPU seconds of the fit,
 # peak MB, and the log likelihood a point under the mixture that was fitted.
 
+source("bench/common.R")
+source("bench/peers/distances.R")
+
 given <- commandArgs(TRUE)
 method <- given[1]
 folder <- given[2]
@@ -13,16 +16,12 @@ y <- matrix(readBin(file.path(folder, "y.bin"), "double", n * d), n, byrow = TRU
 
 # log sum_c pi_c N(y; mu_c, sigma_c I), mean over the points; mu is D x C, sigma are variances.
 mixture_loglik <- function(y, mu, sigma, pi) {
-  blocks <- split(seq_len(nrow(y)), (seq_len(nrow(y)) - 1) %/% 2000)
-  sums <- vapply(blocks, function(rows) {
-    x <- y[rows, , drop = FALSE]
-    distance <- outer(rowSums(x^2), colSums(mu^2), "+") - 2 * x %*% mu
-    joint <- sweep(-distance / rep(2 * sigma, each = nrow(x)), 2,
+  mean_by_distance(y, mu, function(distance) {
+    joint <- sweep(-distance / rep(2 * sigma, each = nrow(distance)), 2,
                    log(pi) - ncol(y) / 2 * log(2 * base::pi * sigma), "+")
     top <- apply(joint, 1, max)
-    sum(top + log(rowSums(exp(joint - top))))
-  }, 0)
-  sum(sums) / nrow(y)
+    top + log(rowSums(exp(joint - top)))
+  })
 }
 
 kmeans_of <- function(...) list(mu = t(suppressWarnings(kmeans(y, C, iter.max = 30, ...))$centers))
@@ -71,8 +70,7 @@ peak_mb <- function() {
 
 if (startsWith(method, "gpselect")) loadNamespace("gpselect")
 if (startsWith(method, "ClusterR")) loadNamespace("ClusterR")
-time <- system.time(fit <- methods[[method]]())
-seconds <- time[["user.self"]] + time[["sys.self"]]
+seconds <- cpu_time_of(fit <- methods[[method]]())
 peak <- peak_mb()
 loglik <- if (is.null(fit$sigma)) NA else mixture_loglik(y, fit$mu, fit$sigma, fit$pi)
 writeBin(as.vector(fit$mu), file.path(folder, "centres.bin"))

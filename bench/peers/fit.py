@@ -18,11 +18,6 @@ def cpu():
     return used.ru_utime + used.ru_stime
 
 
-def fit_sklearn(model):
-    model.fit(y)
-    return model
-
-
 loglik = float("nan")
 if method == "faiss k-means":
     import faiss
@@ -48,7 +43,7 @@ else:
             c, covariance_type="spherical", random_state=seed),
     }
     began = cpu()
-    model = fit_sklearn(models[method]())
+    model = models[method]().fit(y)
     seconds = cpu() - began
     if "mixture" in method:
         centres = model.means_

@@ -15,6 +15,7 @@
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
 source("bench/peers/data.R")
+source("bench/peers/distances.R")
 
 options <- list(data = paste(names(peer_data), collapse = ","), methods = ".", seeds = "1",
                 limit = "600")
@@ -62,13 +63,7 @@ read_centres <- function(folder, data) {
 }
 
 quantisation <- function(y, centres) {
-  blocks <- split(seq_len(nrow(y)), (seq_len(nrow(y)) - 1) %/% 2000)
-  sums <- vapply(blocks, function(rows) {
-    x <- y[rows, , drop = FALSE]
-    distance <- outer(rowSums(x^2), colSums(centres^2), "+") - 2 * x %*% centres
-    sum(pmax(0, apply(distance, 1, min)))
-  }, 0)
-  sum(sums) / nrow(y)
+  mean_by_distance(y, centres, function(distance) pmax(0, apply(distance, 1, min)))
 }
 
 compare <- function(name) {
