@@ -75,6 +75,12 @@ carry_values <- function(last, value, selected) {
 # Slots after latents became known to be on: `labels` has data points and latents, each of which
 # takes an empty slot of its point, or the one that is least likely on.
 add_labels <- function(state, labels) {
+  is_open <- !anyDuplicated(labels$point) && all(state$selected[, labels$point] == 0)
+  if (is_open) {
+    state$selected[1, labels$point] <- as.integer(labels$latent)
+    state$prob_on[1, labels$point] <- 1
+    return(state)
+  }
   for (i in seq_len(nrow(labels))) {
     point <- labels$point[i]
     slots <- state$selected[, point]

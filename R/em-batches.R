@@ -81,7 +81,7 @@ begin_sums <- function(memory, n_total) {
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
-  blocks <- split_blocks(length(batch$rows), point_doubles(task$model))
+  blocks <- split_blocks(length(batch$rows), point_doubles(task$model, task$n_selected))
   task$blocks <- lapply(blocks, function(block) {
     block$first_row <- batch$first + block$offset
     block

@@ -128,7 +128,9 @@ saved_price <- function(task, state, other) {
 run_trial <- function(task, state, move) {
   state$params <- move$params
   if (!is.null(move$components)) return(run_placed_trial(task, state, move))
-  state <- if (is.null(move$emptied)) {
+  state <- if (!is.null(move$times)) {
+    if (is.null(move$slots)) em_step(task, state) else step_given(task, state, move$slots)
+  } else if (is.null(move$emptied)) {
     insert_step(task, state, move$latents)
   } else {
     leave_step(task, state, move$emptied)
@@ -215,6 +217,7 @@ find_moves <- function(task, state) UseMethod("find_moves", task$model)
 find_moves.default <- function(task, state) {
   model <- task$model
   if (model$n_latents < 2 || !can_move(model)) return(list())
+  if (moves_in_bulk(model)) return(bulk_moves(task, state))
   result <- pass(task, state, "response")
   on <- dense_targets(result, model$n_latents)
   latent <- list(selected = result$selected, prob_on = result$latent)
@@ -222,6 +225,11 @@ find_moves.default <- function(task, state) {
   leaver <- find_leaver(task, state, result, on)
   others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
   c(emptying_moves(task, state, leaver$costs, trial_moves), utils::head(others, trial_moves))
+}
+
+# Whether so many components may be missing that they are moved many at a time.
+moves_in_bulk <- function(model) {
+  inherits(model, "gps_gaussian_mixture") && model$n_latents > many_clusters
 }
 
 # The component that the fit could best do without: list(from, cost, params), with what the bound
@@ -263,68 +271,6 @@ split_moves <- function(task, result, on, leaver) {
          is_back = leaver$is_back, event = if (split$latent > 0) "split" else "renewed")
   })
 }
-
-# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
-# [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
-# direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that
-# the direction is that of the largest skewness.
-split_residual <- function(residual, latent) {
-  if (ncol(residual) < 4) return(NULL)
-  centre <- rowMeans(residual)
-  deviation <- residual - centre
-  direction <- leading_direction(deviation)
-  if (latent == 0) direction <- skewed_direction(deviation, direction)
-  score <- drop(crossprod(deviation, direction))
-  is_high <- score > 0
-  for (iteration in 1:10) {
-    if (!any(is_high) || all(is_high)) return(NULL)
-    is_high <- score > (mean(score[is_high]) + mean(score[!is_high])) / 2
-  }
-  size <- c(sum(is_high), sum(!is_high))
-  if (any(size == 0)) return(NULL)
-  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]),
-                   rowMeans(residual[, !is_high, drop = FALSE]))
-  list(latent = latent, centres = centres, size = size, along = sum(score^2),
-       total = sum(deviation^2),
-       between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
-}
-
-# Unit vector along which the columns of x [D x n] vary most, by power iteration.
-leading_direction <- function(x) {
-  direction <- x[, which.max(colSums(x^2))]
-  for (iteration in 1:20) {
-    direction <- drop(x %*% crossprod(x, unit_length(direction)))
-  }
-  unit_length(direction)
-}
-
-# Along the mean of columns far out on its side: of several directions in a mixture, iterating this
-# keeps one.
-skewed_direction <- function(x, direction) {
-  if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
-  for (iteration in 1:10) {
-    direction <- unit_length(drop(x %*% pmax(crossprod(x, direction), 0)^2))
-  }
-  direction
-}
-
-unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
-
-# Whether a model has the two methods below; without them it has no moves.
-can_move <- function(model) has_method(model, "move_gain")
-
-# Units of the dimensions, one each or one of all, in which residuals are split.
-residual_unit <- function(model) UseMethod("residual_unit")
-
-#' @export
-residual_unit.default <- function(model) 1
-
-# Roughly what the bound gains if a component is there for each half of a split.
-move_gain <- function(model, split, residual) UseMethod("move_gain")
-
-# Parameters with the component `from` moved to one half of a split, and the split latent to the
-# other.
-move_component <- function(model, params, from, split) UseMethod("move_component")
 
 # Further moves that make sense for this model alone: a list as split_moves() gives it, best first.
 # `value` [H x N] are the posterior means of latents that are more on than off, else 0.

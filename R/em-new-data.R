@@ -36,7 +36,8 @@ screen_new <- function(task, given) {
 select_new <- function(task, state, block, inputs) {
   if (task$n_selected == task$model$n_latents) return(select_latents(task, state, block, inputs))
   if (task$is_before_rounds) return(select_new_once(task, state, block, inputs))
-  select_in_parts(task, state, block, inputs, select_new_part)
+  selected <- select_in_parts(task, state, block, inputs, select_new_part)
+  structure(reach_points(task, state, block, selected), n_gains = attr(selected, "n_gains"))
 }
 
 select_new_part <- function(task, state, block, inputs) {
@@ -117,19 +118,6 @@ improve_slots <- function(task, state, block, affinity, selected, rounds) {
     idle[points[better]] <- 0L
   }
   structure(selected, n_gains = n_gains)
-}
-
-# Some points of an open block: list(task, block, inputs).
-pick_points <- function(task, state, block, points) {
-  if (length(points) == block$n_points) {
-    part <- block
-    part$offset <- 0
-  } else {
-    task$y <- block_data(task$y, block)[, points, drop = FALSE]
-    part <- new_block(0, length(points), block$first_row, streams = block$streams[points])
-  }
-  list(task = task, block = part,
-       inputs = block_inputs(task$model, state$params, task$y, part))
 }
 
 # The evidence of some points with these slots.

@@ -18,7 +18,7 @@ restrict_task <- function(task, rows) {
   if (!is.null(rows)) {
     task$is_part <- length(rows) < n_points(task$y)
     task$y <- rows_data(task$y, rows)
-    task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model))
+    task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, task$n_selected))
   }
   task["batches"] <- list(NULL)
   task$max_iter <- count_start_iterations(n_points(task$y))

@@ -120,14 +120,20 @@ default_screen <- function(selector, model) {
 check_n_selected <- function(n_selected, model) {
   n_choices <- count_choices(model)
   if (is.null(n_selected)) {
-    wanted <- if (model$rule$min_active == 1) max(2, ceiling(n_choices / 4)) else 6
-    return(as.integer(min(n_choices, wanted)))
+    return(as.integer(min(n_choices, if (model$rule$min_active == 1) {
+      if (n_choices > many_clusters) selected_of_many else max(2, ceiling(n_choices / 4))
+    } else {
+      6
+    })))
   }
   if (identical(n_selected, "auto")) {
     gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
   }
   check_count(n_selected, "n_selected", 1, n_choices)
 }
+
+# Of many clusters few are near a data point, however many there are.
+selected_of_many <- 5L
 
 # GPS_MAX_EXPLORERS of src/select.h.
 most_explorers <- 4096L
@@ -146,7 +152,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   parts <- list(
-    y = y, blocks = split_blocks(n_points(y), point_doubles(model)), n_whole = n_points(y),
+    y = y, blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
+    n_whole = n_points(y),
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
     first_rate = first_rate(model, lengths(batches)),

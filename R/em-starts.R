@@ -133,11 +133,21 @@ begin_state <- function(task, number, memory = NULL) {
   is_early <- task$explore > 0 || !is.null(task$noise)
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
                      is_early)
-  if (!is.null(labels)) state <- add_labels(empty_slots(task, state), labels)
+  if (!is.null(labels) && takes_labels(task)) {
+    state <- add_labels(empty_slots(task, state), labels)
+  }
   if (task$n_selected < task$model$n_latents && is.null(task$batches)) {
     state["memory"] <- list(begin_memory(task$selector, task, state))
   }
   state
+}
+
+# Labels are for who looks at what was selected last: with places, screening; else a selector that
+# regresses it.
+takes_labels <- function(task) {
+  is_learned <- inherits(task$selector, "gps_selector_gp") &&
+    task$n_selected < task$model$n_latents && is.null(task$batches)
+  is_placed(task$model) || is_learned
 }
 
 # A fit that grows begins on a few data points, at the first temperature and noise floor; the

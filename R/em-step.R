@@ -8,6 +8,7 @@ expect_block <- function(task, state, block, want) {
   inputs <- block_inputs(task$model, state$params, task$y, block)
   rank <- rank_latents(task, state)
   selected <- select_latents(task, state, block, inputs, rank)
+  if (state$is_last) selected <- reach_points(task, state, block, selected)
   infer_latents(task, state, block, inputs, selected, want)
 }
 
@@ -50,6 +51,8 @@ infer <- function(task, state) {
   state[inferred] <- result[inferred]
   state["beside"] <- list(learn_beside(task, state$beside, result$ranked))
   state$may_rest <- FALSE
+  # Bounds of few points that others have yet to join are no sign of rest.
+  if (result$n_unreached > 0) state$bounds <- numeric()
   state$stats <- result$stats
   state["events"] <- list(NULL)
   state$complete <- c(state[inferred], list(params = state$params, memory = state$memory))
@@ -73,15 +76,40 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
   ranked <- attr(selected, "ranked")
   attributes(selected) <- list(dim = dim(selected))
   is_choosy <- task$control$monotone || state$is_polishing
-  if (is_choosy && !is.null(state$selected) && task$method == "exact") {
+  is_whole <- task$n_selected == task$model$n_latents
+  if (is_choosy && !is.null(state$selected) && task$method == "exact" && !is_whole) {
     selected <- keep_better(task, state, block, inputs, selected)
   }
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
                      beta = state$beta, iteration = state$iteration,
                      chain = block_chain(task, state, block, selected))
   result <- c(list(selected = selected, evaluations = evaluations, ranked = ranked), estep)
+  if (is_thinned(task, state)) result[c("selected", "prob_on")] <- thin_slots(estep$prob_on)
   result$sums <- block_sums(task, state, state$view, result)
   result
+}
+
+# Where all of many clusters are selected, the slots of all points would be more than what else an
+# iteration needs: it keeps those of the most probable clusters. The last pass has all.
+is_thinned <- function(task, state) {
+  is_whole <- task$n_selected == task$model$n_latents && task$model$rule$min_active == 1
+  is_whole && !state$is_last && task$method == "exact" && is.null(task$batches) &&
+    is.null(task$batch_scale) && task$n_selected > thin_slots_kept &&
+    as.double(task$n_selected) * n_points(task$y) > max_whole_slots
+}
+
+max_whole_slots <- 2^22
+thin_slots_kept <- 10L
+
+# list(selected, prob_on) [kept x n] of the most probable of all latents, from prob_on [H x n].
+thin_slots <- function(prob_on) .Call(C_thin_slots, prob_on, thin_slots_kept)
+
+# A state whose slots are those of all clusters, from thin ones.
+widen_slots <- function(task, state) {
+  if (is.null(state$selected) || nrow(state$selected) == task$n_selected) return(state)
+  state$prob_on <- dense_targets(state, task$model$n_latents)
+  state$selected <- matrix(seq_len(task$n_selected), task$n_selected, n_points(task$y))
+  state
 }
 
 # Point by point the selection, last iteration's or the new one, that explains the point better: the

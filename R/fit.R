@@ -15,7 +15,8 @@
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
-#'   whichever is more. Beside [selector_full()], which selects all, another number is an error.
+#'   whichever is more, and 5 of more than 40. Beside [selector_full()], which selects all, another
+#'   number is an error.
 #' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
 #'   In a mixture it is 1.
 #'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
@@ -257,11 +258,11 @@ finish <- function(task, state) {
   complete <- complete_batches(state)
   if (!is.null(complete)) state$complete <- complete
   is_cut_short <- state$status %in% c("interrupted", "time_limit")
-  if (is_cut_short && !is.null(state$complete)) return(take_complete(state))
+  if (is_cut_short && !is.null(state$complete)) return(widen_slots(task, take_complete(state)))
   result <- try_last_pass(task, state)
   if (is_cut(result)) {
     state$status <- result$status
-    return(take_complete(state))
+    return(widen_slots(task, take_complete(state)))
   }
   state[inferred] <- result[inferred]
   # The sums of all points predict; what the batches have left of them was for the next update.

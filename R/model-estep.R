@@ -162,7 +162,7 @@ join_parts <- function(parts) {
     sums <- lapply(parts, `[[`, "sums")
     if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
     for (name in c("selected", "prob_on", "latent", "response", "prob", "value", "ranked")) {
-      joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
+      joined[[name]] <- join_columns(lapply(parts, `[[`, name))
     }
     draws <- lapply(parts, `[[`, "draws")
     if (!is.null(draws[[1]])) {
@@ -170,8 +170,24 @@ join_parts <- function(parts) {
     }
   }
   joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
-  joined$bound <- sum(joined$log_evidence)
+  joined$bound <- sum_evidence(joined$log_evidence)
+  joined$n_unreached <- sum(joined$log_evidence == -Inf)
   joined$bound_error <- sqrt(sum(joined$variance))
+  joined
+}
+
+# The bound: the sum over all points. Those that no latent has reached yet count like the others.
+sum_evidence <- function(log_evidence) {
+  is_reached <- log_evidence > -Inf
+  if (all(is_reached)) return(sum(log_evidence))
+  if (any(is_reached)) mean(log_evidence[is_reached]) * length(log_evidence) else -Inf
+}
+
+# Matrices side by side: cbind() reads element by element.
+join_columns <- function(parts) {
+  if (is.null(parts[[1]])) return(NULL)
+  joined <- unlist(parts, use.names = FALSE)
+  dim(joined) <- c(nrow(parts[[1]]), length(joined) %/% nrow(parts[[1]]))
   joined
 }
 
@@ -180,5 +196,18 @@ fold_stats <- function(parts) {
   if (inherits(parts[[1]], "gps_posterior")) join_posteriors(parts) else fold_parts(parts)
 }
 
-# The larger of what a point has of data and of affinities.
-point_doubles <- function(model) max(model$n_latents, model$n_dims)
+# The larger of what a point has of data and of affinities. Models that keep nothing of each latent
+# for each point have slots instead: few large blocks, since each has statistics of its own.
+point_doubles <- function(model, n_selected = model$n_latents) {
+  most <- max(model$n_latents, model$n_dims)
+  if (model$rule$min_active == 0 || has_point_inputs(model)) return(most)
+  min(most, max(n_selected, model$n_dims, least_point_doubles))
+}
+
+# A selector's features of a point may be as many.
+least_point_doubles <- 256L
+
+# Whether what a model prepares depends on the data.
+has_point_inputs <- function(model) {
+  !inherits(model, "gps_native_model") || "points" %in% unlist(model$prepared)
+}

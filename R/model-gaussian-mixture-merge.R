@@ -64,10 +64,15 @@ set_cluster <- function(params, pair, cluster) {
 merge_cost <- function(task, result, on, pair, cluster) {
   both <- colSums(on[pair, , drop = FALSE])
   points <- which(both > least_on)
+  pair_cost(task, result, points, both[points], cluster)
+}
+
+# The same from the points of a pair and its probabilities `both` there.
+pair_cost <- function(task, result, points, both, cluster) {
   alone <- list(mu = as.matrix(cluster$mu), pi = cluster$pi, sigma = as_only(cluster$sigma))
   y <- task$y[, points, drop = FALSE]
   ratio <- exp(drop(cluster_affinity(task$model, alone, y, 1L)) - result$log_evidence[points])
-  -sum(log(pmax(1 - both[points], 0) + pmax(ratio, 1e-300)))
+  -sum(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)))
 }
 
 # The covariance of one cluster as that of a mixture of one.

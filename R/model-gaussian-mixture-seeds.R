@@ -1,10 +1,25 @@
 # Where the clusters of a mixture begin: seeds far apart, and the spread of the points about them.
 
-# Data points that seeds are looked for among, for each cluster and at least.
-seed_rows <- c(10L, 2000L)
+# More clusters than this are many: a fit of them has one start, whose seeds are data points that
+# are labelled, and moves many at a time.
+many_clusters <- 40L
 
-# Candidates for each seed after the first.
-seed_trials <- function(n_clusters) 2L + floor(log(n_clusters))
+# Data points that seeds are looked for among, for each cluster and at least; of very many clusters
+# fewer, since each seed is compared with each point.
+seed_rows <- c(10L, 2000L)
+least_seed_rows <- 3
+most_distances <- 2^28
+
+count_seed_rows <- function(n_clusters) {
+  each <- min(seed_rows[1], max(least_seed_rows, most_distances / as.double(n_clusters)^2))
+  max(ceiling(each * n_clusters), seed_rows[2])
+}
+
+# Candidates for each seed after the first, as many as make no more than so many distances.
+seed_trials <- function(n_clusters, n_points) {
+  affordable <- most_distances / 2 / (as.double(n_clusters) * n_points)
+  max(1L, min(2L + floor(log(n_clusters)), floor(affordable)))
+}
 
 # Columns of x [D x n] that are seeds, by greedy k-means++ (Arthur and Vassilvitskii 2007,
 # k-means++: the advantages of careful seeding, *SODA*): candidates are drawn by their squared
@@ -14,7 +29,7 @@ draw_seeds <- function(x, n_seeds) {
   square <- colSums(x^2)
   seeds <- sample.int(n_points, 1)
   nearest <- square_distances(x, square, seeds)[, 1]
-  n_trials <- seed_trials(n_seeds)
+  n_trials <- seed_trials(n_seeds, n_points)
   while (length(seeds) < n_seeds) {
     nearest[seeds] <- 0
     total <- cumsum(nearest)
@@ -24,10 +39,9 @@ draw_seeds <- function(x, n_seeds) {
     }
     at <- stats::runif(n_trials) * total[n_points]
     trials <- unique(pmin(findInterval(at, total), n_points - 1L) + 1L)
-    distances <- pmin(square_distances(x, square, trials), nearest)
-    best <- which.min(colSums(distances))
-    seeds <- c(seeds, trials[best])
-    nearest <- distances[, best]
+    step <- .Call(C_seed_trials, x, square, nearest, as.integer(trials))
+    seeds <- c(seeds, trials[step$best])
+    nearest <- step$distances
   }
   seeds
 }
@@ -41,8 +55,10 @@ square_distances <- function(x, square, points) {
 # x [D x n], whose rows are about 0 with squares about 1, in coordinates in which to look for seeds:
 # as it is or, where clusters may lie along any direction, turned to the axes of its covariance and
 # stretched to the same spread along each; and either way every other time with random weights of
-# the axes, since nobody knows which ones tell the clusters apart.
-seed_space <- function(x, can_turn) {
+# the axes, since nobody knows which ones tell the clusters apart. Many clusters have one start,
+# which chance should not spoil.
+seed_space <- function(x, can_turn, n_clusters) {
+  if (n_clusters > many_clusters) return(x)
   kind <- stats::runif(2) < 0.5
   if (can_turn && kind[1]) x <- whiten_columns(x)
   if (kind[2]) x <- x * exp(stats::rnorm(nrow(x)))
@@ -65,11 +81,25 @@ shrink_covariance <- function(covariance, n_points) {
 
 # Each column of x [D x n]: which of the columns `seeds` is nearest.
 nearest_seed <- function(x, seeds) {
-  closeness <- crossprod(x, x[, seeds, drop = FALSE]) -
-    rep(colSums(x[, seeds, drop = FALSE]^2) / 2, each = ncol(x))
-  label <- max.col(closeness, ties.method = "first")
+  near <- x[, seeds, drop = FALSE]
+  size <- max(1, block_doubles %/% length(seeds))
+  parts <- split(seq_len(ncol(x)), (seq_len(ncol(x)) - 1) %/% size)
+  label <- unlist(lapply(parts, function(part) {
+    closeness <- crossprod(x[, part, drop = FALSE], near) -
+      rep(colSums(near^2) / 2, each = length(part))
+    max.col(closeness, ties.method = "first")
+  }), use.names = FALSE)
   label[seeds] <- seq_along(seeds)
   label
+}
+
+# Means [D x k] of the columns of x [D x n] with the same label, 1..k.
+label_means <- function(x, label, n_labels) {
+  if (n_labels <= many_clusters) {
+    means <- lapply(seq_len(n_labels), function(k) rowMeans(x[, label == k, drop = FALSE]))
+    return(matrix(unlist(means), nrow(x)))
+  }
+  t(rowsum(t(x), label) / tabulate(label, n_labels))
 }
 
 # Eigenvalues of a covariance, in units of the data's scale, are at least this: far below what a

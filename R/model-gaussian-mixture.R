@@ -31,8 +31,12 @@
 #' The means are data points far apart (greedy k-means++, Arthur and Vassilvitskii 2007, k-means++:
 #' the advantages of careful seeding, *SODA*), found in standardised columns or, if full, at random
 #' also in coordinates in which the covariance of the data is the identity; every other time with
-#' random weights of the axes. All clusters begin with one covariance, that of the points about the
-#' mean of those with the same nearest seed.
+#' random weights of the axes. More than 40 clusters are looked for in standardised columns alone.
+#' Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer than 10 of
+#' more than 5000 clusters), so that their cost does not grow with the number of data points. All
+#' clusters begin with one covariance, that of the points about the mean of those with the same
+#' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
+#' with each seed in its own cluster, and with nothing known of all other points.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -70,7 +74,8 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
     rule = state_rule(min_active = 1L, max_active = 1),
     settings = list(covariance = covariance),
     symbol = "gps_model_gaussian_mixture",
-    defaults = model_defaults(screen = gps_screen())
+    defaults = model_defaults(screen = gps_screen(),
+                              n_starts = if (n_components > many_clusters) 1 else 8)
   )
 }
 
@@ -115,15 +120,21 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
       "without `grow`."
     ), nrow(y), n_clusters))
   }
-  rows <- max(seed_rows[1] * n_clusters, seed_rows[2])
-  if (nrow(y) > rows) y <- y[sort(sample.int(nrow(y), rows)), , drop = FALSE]
+  rows <- seq_len(nrow(y))
+  n_rows <- count_seed_rows(n_clusters)
+  if (nrow(y) > n_rows) {
+    rows <- sort(sample.int(nrow(y), n_rows))
+    y <- y[rows, , drop = FALSE]
+  }
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
-  z <- seed_space(x, can_turn = model$settings$covariance == "full")
+  z <- seed_space(x, can_turn = model$settings$covariance == "full", n_clusters)
   seeds <- draw_seeds(z, n_clusters)
-  list(mu = t(y[seeds, , drop = FALSE]),
-       sigma = spread_within(model, x, nearest_seed(z, seeds)),
-       pi = rep(1 / n_clusters, n_clusters))
+  params <- list(mu = t(y[seeds, , drop = FALSE]),
+                 sigma = spread_within(model, x, nearest_seed(z, seeds)),
+                 pi = rep(1 / n_clusters, n_clusters))
+  if (n_clusters <= many_clusters) return(params)
+  structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))
 }
 
 # Rows of a start for each cluster, and where there are fewer than this many for each number that a
@@ -160,8 +171,8 @@ start_model.gps_gaussian_mixture <- function(model, n_rows) {
 spread_within <- function(model, x, label) {
   n_clusters <- model$n_latents
   scale <- model$options$scale
-  means <- vapply(seq_len(n_clusters), function(k) rowMeans(x[, label == k, drop = FALSE]), x[, 1])
-  deviation <- cbind(x - matrix(means, nrow(x))[, label], x - rowMeans(x))
+  means <- label_means(x, label, n_clusters)
+  deviation <- cbind(x - means[, label, drop = FALSE], x - rowMeans(x))
   weight <- rep(c(1, 1 / ncol(x)), each = ncol(x)) / (ncol(x) - n_clusters + 1)
   if (model$settings$covariance == "full") {
     sigma <- tcrossprod(deviation * rep(sqrt(weight), each = nrow(x)))
@@ -237,7 +248,9 @@ gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_gaussian_mixture <- function(model, inputs, y, block, n_threads = 1L) {
-  t(cluster_affinity(model, inputs, block_data(y, block)))
+  .Call(C_rank_alone, model$native, list(shape = model$shape, inputs = inputs,
+                                         lengths = block_lengths(model, block)),
+        y, block, n_threads)
 }
 
 # Affinities [n x C] of the columns of y [D x n]: log pi_c + log N(y; mu_c, Sigma_c), constants and

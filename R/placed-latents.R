@@ -49,11 +49,7 @@ scatter_choices <- function(selected, values, model) {
 }
 
 slot_usage <- function(model, selected, prob_on) {
-  held <- selected > 0
-  sums <- rowsum(prob_on[held], choice_of(model, selected[held]))
-  usage <- numeric(count_choices(model))
-  usage[as.integer(rownames(sums))] <- sums
-  usage
+  .Call(C_latent_sums, choice_of(model, selected), prob_on, count_choices(model))
 }
 
 describe_choices <- function(model) {

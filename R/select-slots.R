@@ -29,9 +29,11 @@ select_in_parts <- function(task, state, block, inputs, select) {
   if (has_candidates(task)) n_points <- block$n_points
   if (n_points >= block$n_points) return(select(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
+  has_own <- has_point_inputs(task$model)
   parts <- lapply(offsets, function(offset) {
     part <- part_block(block, offset, min(n_points, block$n_points - offset))
-    select(task, state, part, block_inputs(task$model, state$params, task$y, part))
+    if (has_own) inputs <- block_inputs(task$model, state$params, task$y, part)
+    select(task, state, part, inputs)
   })
   structure(do.call(cbind, parts), n_gains = sum(unlist(lapply(parts, attr, "n_gains"))),
             ranked = do.call(cbind, lapply(parts, attr, "ranked")))

@@ -53,4 +53,46 @@ gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const
                        size_t to, const gps_posterior *posterior, double *const *stats,
                        double *scratch, int *ints, size_t *bad_point);
 
+/* affinity [n_latents x n] of points [from, to): the log joint of the state in which a latent is
+ * on alone. latent [n_latents] are their numbers; scratch [scratch_length x n_threads]. Main
+ * thread. */
+gps_status infer_alone(const gps_model *model, const gps_problem *problem, const double *y,
+                       const int *latent, size_t from, size_t to, int n_threads, double *affinity,
+                       double *scratch, size_t scratch_length);
+
+/* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
+#define GPS_NEGLIGIBLE 1e-22
+
+/* The points of each latent, ascending, and their responsibilities: those of latent h are
+ * start[h] .. start[h + 1] - 1. */
+typedef struct {
+  size_t *start, *next; /* [n_latents + 1]; next begins as start, and is used up by sorting */
+  int *point;
+  double *weight;
+} gps_shares;
+
+/* How many there are in slots [n_slots x n_points], and where those of each latent begin. */
+size_t infer_count_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
+                          int n_latents, size_t *start);
+void infer_sort_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
+                       gps_shares *shares);
+
+/* Statistics that a model accumulates latent by latent. */
+typedef struct {
+  const gps_model *model;
+  const gps_problem *problem;
+  const double *y;
+  int n_stats;
+  const size_t *part_length; /* [n_stats] numbers that a latent has of each; 0: it has none */
+  size_t length;             /* their sum */
+  size_t model_scratch;
+  double *const *stats; /* [n_stats] whole arrays, the latent last */
+} gps_latent_sums;
+
+/* Latents [from, to) of them, from their shares. scratch [scratch_length x n_threads], part
+ * [n_stats x n_threads]. Main thread. */
+size_t infer_latents_scratch(const gps_latent_sums *sums, int n_points);
+gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, int from, int to,
+                         int n_threads, double *scratch, double **part, size_t scratch_length);
+
 #endif

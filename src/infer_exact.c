@@ -27,6 +27,28 @@ static double normalise(double *log_joint, int n_states, double beta) {
   return softmax(log_joint, (size_t)n_states);
 }
 
+/* Whether a data point has no state at all: each state is a slot that is on, and all are empty. */
+static int is_unreached(const gps_states *states, const int *latent) {
+  if (states->max_active != 1 || states->n_states != states->n_slots) return 0;
+  for (int i = 0; i < states->n_slots; i++) {
+    if (latent[i] >= 0) return 0;
+  }
+  return 1;
+}
+
+/* Its evidence is that of an empty sum, and nothing is known of it. */
+static void leave_unreached(const gps_states *states, const gps_posterior *posterior,
+                            size_t n_dims, size_t n) {
+  const size_t n_slots = (size_t)states->n_slots, size = n_slots * sizeof(double);
+  posterior->log_evidence[n] = -HUGE_VAL;
+  memset(posterior->prob_on + n * n_slots, 0, size);
+  if (posterior->prob) memset(posterior->prob + n * n_slots, 0, size);
+  if (posterior->latent) memset(posterior->latent + n * n_slots, 0, size);
+  if (posterior->response) {
+    memset(posterior->response + n * n_dims, 0, n_dims * sizeof(double));
+  }
+}
+
 gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states,
                        const double *y, const int *latent, size_t from, size_t to,
                        const gps_posterior *posterior, double *const *stats, double *scratch,
@@ -37,6 +59,10 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
   for (size_t n = from; n < to; n++) {
     const gps_point point = {(int)n, y + n * n_dims, NULL, latent + n * n_slots};
     *bad_point = n;
+    if (is_unreached(states, point.latent)) {
+      leave_unreached(states, posterior, n_dims, n);
+      continue;
+    }
     gps_status status = model->log_joint(problem, &point, states, prob, model_scratch);
     if (status != GPS_OK) return status;
     double log_evidence = normalise(prob, states->n_states, problem->beta);

@@ -179,41 +179,63 @@ GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t
   }
 }
 
+/* What a cluster has of the statistics: *on, first [D] and its part of the second moments. */
 GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, double weight,
-                                   size_t c, double *const *stats) {
+                                   double *on, double *first, double *second) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   const int kind = kind_of(problem);
-  stats[ON][c] += weight;
-  double *first = stats[FIRST] + c * n_dims;
+  *on += weight;
 #pragma omp simd
   for (size_t d = 0; d < n_dims; d++) first[d] += weight * x[d];
   if (kind == FULL) {
-    add_outer(stats[SECOND] + c * stride * n_dims, x, weight, n_dims, stride);
+    add_outer(second, x, weight, n_dims, stride);
   } else if (kind == DIAGONAL) {
-    double *second = stats[SECOND] + c * n_dims;
 #pragma omp simd
     for (size_t d = 0; d < n_dims; d++) second[d] += weight * x[d] * x[d];
   } else {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (size_t d = 0; d < n_dims; d++) sum += x[d] * x[d];
-    stats[SECOND][c] += weight * sum;
+    *second += weight * sum;
   }
+}
+
+/* x [stride] <- y about the centre, zeros beyond D. */
+static void centre_point(const gps_problem *problem, const double *y, double *x) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
+  for (size_t d = 0; d < n_dims; d++) x[d] = y[d] - problem->input[CENTRE][d];
+  for (size_t d = n_dims; d < stride; d++) x[d] = 0;
 }
 
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
+  const size_t size = kind_of(problem) == FULL       ? stride * n_dims
+                      : kind_of(problem) == DIAGONAL ? n_dims
+                                                     : 1;
   double *x = scratch + stride;
-  for (size_t d = 0; d < n_dims; d++) x[d] = point->y[d] - problem->input[CENTRE][d];
-  for (size_t d = n_dims; d < stride; d++) x[d] = 0;
-  stats[COUNT][0] += 1;
+  int has_cluster = 0;
+  centre_point(problem, point->y, x);
   for (int i = 0; i < states->n_slots; i++) {
-    if (point->latent[i] >= 0 && prob[i] > NEGLIGIBLE) {
-      add_moments(problem, x, prob[i], (size_t)point->latent[i], stats);
+    if (point->latent[i] < 0) continue;
+    const size_t c = (size_t)point->latent[i];
+    has_cluster = 1;
+    if (prob[i] > NEGLIGIBLE) {
+      add_moments(problem, x, prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
+                  stats[SECOND] + c * size);
     }
   }
+  stats[COUNT][0] += has_cluster;
+  return GPS_OK;
+}
+
+static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
+                                    double weight, double *const *part, double *scratch) {
+  double *x = scratch + stride_of((size_t)problem->shape.n_dims);
+  (void)latent;
+  centre_point(problem, point->y, x);
+  add_moments(problem, x, weight, part[ON], part[FIRST], part[SECOND]);
   return GPS_OK;
 }
 
@@ -258,6 +280,7 @@ const gps_model model_gaussian_mixture = {
     .scratch_size = scratch_size,
     .log_joint = log_joint,
     .accumulate = accumulate,
+    .accumulate_latent = accumulate_latent,
     .describe = describe,
     .shared_term = shared_term,
     .gain = gain,

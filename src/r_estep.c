@@ -5,6 +5,7 @@
 
 #include "blocks.h"
 #include "infer.h"
+#include "r_latents.h"
 #include "r_model.h"
 #include "threads.h"
 
@@ -130,6 +131,24 @@ static void run_blocks(wave_job *job, double *total) {
   fold_end(&fold, total);
 }
 
+/* Posteriors of all points, and their statistics into the arrays stat. Without statistics, or where
+ * they are gathered latent by latent, blocks have none. */
+static void infer_blocks(wave_job *job, const size_t *offset, double *const *stat) {
+  const int by_latent =
+      job->wants_stats && !job->chain &&
+      sums_by_latent(job->model, job->problem, job->states, job->stats_length);
+  if (by_latent || !job->wants_stats) job->wants_stats = job->n_stats = 0;
+  if (job->n_stats == 0) job->stats_length = 1;
+  double *total = (double *)R_alloc(job->stats_length, sizeof *total);
+  run_blocks(job, total);
+  for (int s = 0; s < job->n_stats; s++)
+    memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
+  if (by_latent) {
+    sum_latents(job->model, job->problem, job->states, job->y, job->latent, job->posterior->prob_on,
+                offset, stat, job->n_threads);
+  }
+}
+
 enum { PROB_ON, LOG_EVIDENCE, STATS, LATENT, RESPONSE, PROB, VALUE, VARIANCE, DRAWS, N_RESULTS };
 static const char *const result_names[] = {
     "prob_on", "log_evidence", "stats", "latent", "response", "prob", "value", "variance", "draws"};
@@ -246,10 +265,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
     job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
   }
   job.n_slice = points_in_slice(&job);
-  double *total = (double *)R_alloc(offset[n_stats], sizeof *total);
-  run_blocks(&job, total);
-  for (int s = 0; s < n_stats; s++)
-    memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
+  infer_blocks(&job, offset, stat);
   UNPROTECT(1);
   return result;
 }

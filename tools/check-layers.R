@@ -31,7 +31,7 @@ may_include <- list(
   normal = c("public", "vector_math"),
   max = c("public", "vector_math", "normal"),
   model = c("public", "vector_math", "linalg", "subsets", "normal", "max"),
-  infer = c("public", "vector_math", "blocks", "subsets")
+  infer = c("public", "vector_math", "blocks", "subsets", "threads")
 )
 
 # The family of a C file: its first word, or its name.

@@ -116,6 +116,14 @@ typedef struct gps_model {
   gps_status (*accumulate)(const gps_problem *, const gps_point *, const gps_states *,
                            const double *prob, double *const *stats, double *scratch);
 
+  /* Optional, any thread, for models with one latent on in each state, whose statistics all have
+   * shapes that end in "latents", or the shape "one": the same of a data point with this latent on,
+   * `weight` times. part [n stats] are the latent's own parts of the arrays; those of the shape
+   * "one" are NULL, and count the data points that have a latent in a slot. Many latents are
+   * gathered so at a cost that does not grow with their number. */
+  gps_status (*accumulate_latent)(const gps_problem *, const gps_point *, int latent, double weight,
+                                  double *const *part, double *scratch);
+
   /* Optional: posterior means of a data point's latents and of its signal. */
   gps_status (*describe)(const gps_problem *, const gps_point *, const gps_states *,
                          const double *prob, double *latent, /* [n_slots] posterior means */

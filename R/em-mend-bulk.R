@@ -1,0 +1,161 @@
+# Moves of a mixture with many clusters. Most of what a start has missed are pairs of true clusters
+# with one cluster, and single ones with two, far from each other: all of these are mended in one
+# trial, by what the slots say, at a cost that does not grow with the number of clusters.
+
+# At most this share of the clusters leaves in one trial, and of what a move costs it has to promise
+# so many times.
+bulk_share <- 0.25
+bulk_promise <- 2
+
+# The moves of one round: all that promise enough, a quarter of them, and the best alone.
+bulk_moves <- function(task, state) {
+  result <- pass(task, state, "response")
+  held <- held_slots(result)
+  leavers <- rank_leavers(task, state, result, held)
+  splits <- rank_splits(task, result, held)
+  pairs <- pair_moves(leavers, splits, task$model$n_latents)
+  sizes <- unique(ceiling(length(pairs) * c(1, 0.25, 1e-9)))
+  lapply(sizes[sizes > 0], function(size) join_pairs(task, state, result, pairs[seq_len(size)]))
+}
+
+# Data points in which each cluster is more than hardly on: list(latent, point, prob), by cluster.
+held_slots <- function(result) {
+  at <- which(result$prob_on > least_on & result$selected > 0)
+  latent <- result$selected[at]
+  ordered <- order(latent)
+  at <- at[ordered]
+  list(latent = latent[ordered], point = (at - 1L) %/% nrow(result$prob_on) + 1L,
+       prob = result$prob_on[at])
+}
+
+# Points and probabilities of each cluster, a list of the indices into held slots.
+split_held <- function(held, n_latents) {
+  split(seq_along(held$latent), factor(held$latent, seq_len(n_latents)))
+}
+
+# Each cluster with the one that it shares most points with: data frame of latent, taker, shared.
+find_partners <- function(held, n_latents) {
+  ordered <- order(held$point)
+  point <- held$point[ordered]
+  rank <- sequence(rle(point)$lengths)
+  pairs <- list()
+  for (step in seq_len(max(1L, min(max(rank), most_shared)) - 1L)) {
+    first <- seq_len(length(point) - step)
+    first <- first[point[first] == point[first + step]]
+    a <- ordered[first]
+    b <- ordered[first + step]
+    pairs[[step]] <- data.frame(one = held$latent[a], other = held$latent[b],
+                                shared = held$prob[a] * held$prob[b])
+  }
+  pairs <- do.call(rbind, pairs)
+  if (is.null(pairs)) return(data.frame(one = integer(), other = integer(), shared = numeric()))
+  key <- pmin(pairs$one, pairs$other) + (n_latents + 1) * pmax(pairs$one, pairs$other)
+  shared <- rowsum(pairs$shared, key)
+  key <- as.numeric(rownames(shared))
+  found <- data.frame(one = key %% (n_latents + 1), other = key %/% (n_latents + 1),
+                      shared = shared[, 1])
+  found <- found[found$shared > least_shared, ]
+  found <- found[order(-found$shared), ]
+  found[!duplicated(found$one) | !duplicated(found$other), ]
+}
+
+# Clusters of a point that are looked at as sharing it.
+most_shared <- 6L
+
+# What leaves at which cost: a cluster without which its points lose little, or one of two that are
+# merged. A data frame of from, taker (0: none) and cost, cheapest first.
+rank_leavers <- function(task, state, result, held) {
+  n_latents <- task$model$n_latents
+  lost <- numeric(n_latents)
+  sums <- rowsum(-log1p(-pmin(held$prob, 1 - 1e-15)), held$latent)
+  lost[as.integer(rownames(sums))] <- sums
+  pairs <- find_partners(held, n_latents)
+  of <- split_held(held, n_latents)
+  cost <- vapply(seq_len(nrow(pairs)), function(i) {
+    pair <- as.integer(c(pairs$one[i], pairs$other[i]))
+    own <- unlist(of[pair], use.names = FALSE)
+    both <- rowsum(held$prob[own], held$point[own])
+    pair_cost(task, result, as.integer(rownames(both)), both[, 1],
+              merged_cluster(state$params, pair))
+  }, 1)
+  found <- rbind(data.frame(from = seq_len(n_latents), taker = 0L, cost = lost),
+                 data.frame(from = as.integer(pairs$one), taker = as.integer(pairs$other),
+                            cost = cost))
+  found[order(found$cost), ]
+}
+
+# What splitting each cluster promises, best first: list of splits with `gain`.
+rank_splits <- function(task, result, held) {
+  model <- task$model
+  unit <- residual_unit(model)
+  is_on <- held$prob > 0.5
+  of <- split(held$point[is_on], held$latent[is_on])
+  splits <- lapply(names(of), function(name) {
+    points <- of[[name]]
+    residual <- (task$y[, points, drop = FALSE] - result$response[, points, drop = FALSE]) / unit
+    split <- split_residual(residual, as.integer(name))
+    if (is.null(split)) return(NULL)
+    split$gain <- move_gain(model, split, residual)
+    split$centres <- split$centres * unit
+    split
+  })
+  splits <- splits[!vapply(splits, is.null, NA)]
+  splits[order(-vapply(splits, `[[`, 1, "gain"))]
+}
+
+# The best splits with the cheapest leavers, each cluster in one move only.
+pair_moves <- function(leavers, splits, n_latents) {
+  used <- logical(n_latents)
+  pairs <- list()
+  at <- 1L
+  for (split in splits) {
+    if (length(pairs) >= bulk_share * n_latents) break
+    if (used[split$latent]) next
+    is_free <- function(row) {
+      !any(c(used[leavers$from[row]], used[leavers$taker[row]],
+             c(leavers$from[row], leavers$taker[row]) == split$latent))
+    }
+    while (at <= nrow(leavers) && !is_free(at)) at <- at + 1L
+    if (at > nrow(leavers) || split$gain < bulk_promise * leavers$cost[at]) break
+    pair <- list(from = leavers$from[at], taker = leavers$taker[at], split = split)
+    used[c(pair$from, pair$taker, split$latent)] <- TRUE
+    pairs <- c(pairs, list(pair))
+  }
+  pairs
+}
+
+# One move of several: parameters, and slots in which those that take over stand where those that
+# leave stood, and both halves of a split where it was on.
+join_pairs <- function(task, state, result, pairs) {
+  params <- state$params
+  for (pair in pairs) {
+    if (pair$taker > 0) {
+      both <- c(pair$from, pair$taker)
+      params <- set_cluster(params, both, merged_cluster(params, both))
+    }
+    params <- move_component(task$model, params, pair$from, pair$split)
+  }
+  from <- vapply(pairs, `[[`, 1L, "from")
+  list(params = params, slots = move_slots(task, result, pairs),
+       latents = from, times = length(pairs), event = "split")
+}
+
+# Slots [slots x n] after the moves: NULL where all clusters are in slots anyway.
+move_slots <- function(task, result, pairs) {
+  n_latents <- task$model$n_latents
+  if (task$n_selected == n_latents) return(NULL)
+  relabel <- seq_len(n_latents)
+  joins <- integer(n_latents)
+  for (pair in pairs) {
+    relabel[pair$from] <- pair$taker
+    joins[pair$split$latent] <- pair$from
+  }
+  moved <- relabel_slots(result[c("selected", "prob_on")], relabel)
+  for (slot in seq_len(nrow(moved$selected))) {
+    joined <- c(0L, joins)[moved$selected[slot, ] + 1L]
+    points <- which(joined > 0 & moved$prob_on[slot, ] > least_on)
+    if (length(points) == 0) next
+    moved <- add_labels(moved, data.frame(point = points, latent = joined[points]))
+  }
+  moved$selected
+}

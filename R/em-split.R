@@ -1,0 +1,64 @@
+# Splitting a component in two: halves of the residuals of its points, and what a model makes of
+# them.
+
+# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
+# [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
+# direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that
+# the direction is that of the largest skewness.
+split_residual <- function(residual, latent) {
+  if (ncol(residual) < 4) return(NULL)
+  centre <- rowMeans(residual)
+  deviation <- residual - centre
+  direction <- leading_direction(deviation)
+  if (latent == 0) direction <- skewed_direction(deviation, direction)
+  score <- drop(crossprod(deviation, direction))
+  is_high <- score > 0
+  for (iteration in 1:10) {
+    if (!any(is_high) || all(is_high)) return(NULL)
+    is_high <- score > (mean(score[is_high]) + mean(score[!is_high])) / 2
+  }
+  size <- c(sum(is_high), sum(!is_high))
+  if (any(size == 0)) return(NULL)
+  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]),
+                   rowMeans(residual[, !is_high, drop = FALSE]))
+  list(latent = latent, centres = centres, size = size, along = sum(score^2),
+       total = sum(deviation^2),
+       between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
+}
+
+# Unit vector along which the columns of x [D x n] vary most, by power iteration.
+leading_direction <- function(x) {
+  direction <- x[, which.max(colSums(x^2))]
+  for (iteration in 1:20) {
+    direction <- drop(x %*% crossprod(x, unit_length(direction)))
+  }
+  unit_length(direction)
+}
+
+# Along the mean of columns far out on its side: of several directions in a mixture, iterating this
+# keeps one.
+skewed_direction <- function(x, direction) {
+  if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
+  for (iteration in 1:10) {
+    direction <- unit_length(drop(x %*% pmax(crossprod(x, direction), 0)^2))
+  }
+  direction
+}
+
+unit_length <- function(x) x / max(sqrt(sum(x^2)), .Machine$double.xmin)
+
+# Whether a model has the two methods below; without them it has no moves.
+can_move <- function(model) has_method(model, "move_gain")
+
+# Units of the dimensions, one each or one of all, in which residuals are split.
+residual_unit <- function(model) UseMethod("residual_unit")
+
+#' @export
+residual_unit.default <- function(model) 1
+
+# Roughly what the bound gains if a component is there for each half of a split.
+move_gain <- function(model, split, residual) UseMethod("move_gain")
+
+# Parameters with the component `from` moved to one half of a split, and the split latent to the
+# other.
+move_component <- function(model, params, from, split) UseMethod("move_component")

@@ -1,0 +1,127 @@
+/* Statistics of the states in which one latent is on, gathered latent by latent: what a latent has
+ * of them is touched by its own points alone, so that many latents cost no more than their slots.
+ * The sums are those of the tree over blocks of data points (blocks.h), to the last bit: a block
+ * without a point of the latent would add 0. Called by r_latents.c. */
+#include <string.h>
+
+#include "blocks.h"
+#include "infer.h"
+#include "threads.h"
+
+/* Numbers that are added between two questions whether to stop. */
+#define QUESTION_WORK ((size_t)1 << 14)
+
+size_t infer_count_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
+                          int n_latents, size_t *start) {
+  const size_t n = (size_t)n_slots * (size_t)n_points;
+  memset(start, 0, ((size_t)n_latents + 1) * sizeof *start);
+  for (size_t i = 0; i < n; i++) {
+    if (latent[i] >= 0 && prob_on[i] > GPS_NEGLIGIBLE) start[latent[i] + 1]++;
+  }
+  for (int h = 0; h < n_latents; h++) start[h + 1] += start[h];
+  return start[n_latents];
+}
+
+void infer_sort_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
+                       gps_shares *shares) {
+  size_t i = 0;
+  for (int n = 0; n < n_points; n++) {
+    for (int slot = 0; slot < n_slots; slot++, i++) {
+      if (latent[i] < 0 || !(prob_on[i] > GPS_NEGLIGIBLE)) continue;
+      const size_t at = shares->next[latent[i]]++;
+      shares->point[at] = n;
+      shares->weight[at] = prob_on[i];
+    }
+  }
+}
+
+/* Levels of a tree in which the blocks a and b first meet: bits of what they differ in. */
+static int meeting_level(size_t a, size_t b) {
+  int level = 0;
+  for (size_t differ = a ^ b; differ; differ >>= 1) level++;
+  return level;
+}
+
+/* Partial sums of a latent, leftmost first: each with the last of its blocks. */
+typedef struct {
+  int n;
+  size_t last[GPS_MAX_LEVELS + 1];
+} sum_stack;
+
+/* The two rightmost sums become one. storage [length] each. */
+static void join_top(sum_stack *stack, double *storage, size_t length) {
+  double *left = storage + (size_t)(stack->n - 2) * length, *right = left + length;
+  for (size_t i = 0; i < length; i++) left[i] += right[i];
+  stack->last[stack->n - 2] = stack->last[stack->n - 1];
+  stack->n--;
+}
+
+/* A sum of zeros on top for the block that comes next, after those that meet before it have been
+ * joined. */
+static void push_block(sum_stack *stack, double *storage, size_t length, size_t block) {
+  while (stack->n > 1 && meeting_level(stack->last[stack->n - 2], stack->last[stack->n - 1]) <
+                             meeting_level(stack->last[stack->n - 1], block))
+    join_top(stack, storage, length);
+  memset(storage + (size_t)stack->n * length, 0, length * sizeof *storage);
+  stack->last[stack->n++] = block;
+}
+
+size_t infer_latents_scratch(const gps_latent_sums *sums, int n_points) {
+  const size_t n_blocks = ((size_t)n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
+  return ((size_t)fold_levels(n_blocks) + 2) * sums->length + sums->model_scratch;
+}
+
+/* All of one latent, into the storage's beginning. */
+static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shares, int latent,
+                             double *storage, double **part, double *scratch) {
+  const size_t n_dims = (size_t)sums->problem->shape.n_dims, length = sums->length;
+  const size_t every = QUESTION_WORK / length + 1;
+  sum_stack stack = {0, {0}};
+  size_t n_calls = 0;
+  memset(storage, 0, length * sizeof *storage);
+  for (size_t i = shares->start[latent]; i < shares->start[latent + 1]; i++) {
+    const size_t n = (size_t)shares->point[i], block = n / GPS_BLOCK_POINTS;
+    if (gps_must_stop_each(sums->problem->watch, every, &n_calls)) return GPS_INTERRUPTED;
+    if (stack.n == 0 || stack.last[stack.n - 1] != block) {
+      push_block(&stack, storage, length, block);
+      double *at = storage + (size_t)(stack.n - 1) * length;
+      for (int s = 0; s < sums->n_stats; s++) {
+        part[s] = sums->part_length[s] > 0 ? at : NULL;
+        at += sums->part_length[s];
+      }
+    }
+    const gps_point point = {(int)n, sums->y + n * n_dims, NULL, NULL};
+    const gps_status status = sums->model->accumulate_latent(sums->problem, &point, latent,
+                                                             shares->weight[i], part, scratch);
+    if (status != GPS_OK) return status;
+  }
+  while (stack.n > 1) join_top(&stack, storage, length);
+  return GPS_OK;
+}
+
+static void take_latent(const gps_latent_sums *sums, int latent, const double *from) {
+  for (int s = 0; s < sums->n_stats; s++) {
+    const size_t n = sums->part_length[s];
+    memcpy(sums->stats[s] + n * (size_t)latent, from, n * sizeof *from);
+    from += n;
+  }
+}
+
+gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, int from, int to,
+                         int n_threads, double *scratch, double **part, size_t scratch_length) {
+  gps_status worst = GPS_OK;
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 4) if (n_threads > 1)
+  for (int h = from; h < to; h++) {
+    const size_t thread = (size_t)thread_number();
+    double *own = scratch + thread * scratch_length, *storage = own + sums->model_scratch;
+    const gps_status status =
+        sum_latent(sums, shares, h, storage, part + thread * (size_t)sums->n_stats, own);
+    if (status == GPS_OK) {
+      take_latent(sums, h, storage);
+    } else {
+#pragma omp atomic write
+      worst = status;
+    }
+  }
+  return worst;
+}

@@ -1,0 +1,87 @@
+/* Statistics latent by latent, for r_estep.c: how much of each array is a latent's own, and room
+ * for the shares. The sums are in infer_latents.c. */
+#include "r_latents.h"
+
+#include <string.h>
+
+/* Statistics smaller than this stay in cache, and are as cheap in one go with the E-step. */
+#define FEW_NUMBERS ((size_t)1 << 14)
+
+/* Whether the last word of a shape, or of each of its alternatives, is "latents". */
+static int ends_in_latents(const char *shape) {
+  const char word[] = "latents";
+  const size_t n = sizeof word - 1;
+  for (const char *end = shape;; end++) {
+    if (*end != '|' && *end != '\0') continue;
+    const size_t length = (size_t)(end - shape);
+    if (length < n || strncmp(end - n, word, n) != 0) return 0;
+    if (length > n && end[-1 - (int)n] != ' ' && end[-1 - (int)n] != '|') return 0;
+    if (*end == '\0') return 1;
+  }
+}
+
+int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps_states *states,
+                   size_t stats_length) {
+  if (!model->accumulate_latent || states->max_active != 1) return 0;
+  if (states->n_states != states->n_slots || stats_length < FEW_NUMBERS) return 0;
+  for (int s = 0; s < count_arrays(model->stats); s++) {
+    const char *shape = model->stats[s].shape;
+    if (shape == NULL || (!ends_in_latents(shape) && strcmp(shape, "one") != 0)) return 0;
+  }
+  /* Few latents have many points each, and work is shared out by latents. */
+  return problem->shape.n_latents >= 16;
+}
+
+/* Points that have a latent in a slot. */
+static double count_reached(const int *latent, int n_slots, int n_points) {
+  double n_reached = 0;
+  for (int n = 0; n < n_points; n++) {
+    int has_latent = 0;
+    for (int i = 0; i < n_slots; i++) has_latent |= latent[(size_t)n * (size_t)n_slots + i] >= 0;
+    n_reached += has_latent;
+  }
+  return n_reached;
+}
+
+static gps_shares sort_shares(const gps_problem *problem, int n_slots, const int *latent,
+                              const double *prob_on) {
+  const int n_points = problem->n_points, n_latents = problem->shape.n_latents;
+  const size_t n_starts = (size_t)n_latents + 1;
+  gps_shares shares = {.start = (size_t *)R_alloc(n_starts, sizeof(size_t)),
+                       .next = (size_t *)R_alloc(n_starts, sizeof(size_t))};
+  const size_t n =
+      infer_count_shares(prob_on, latent, n_slots, n_points, n_latents, shares.start);
+  memcpy(shares.next, shares.start, n_starts * sizeof *shares.next);
+  shares.point = (int *)R_alloc(n, sizeof(int));
+  shares.weight = (double *)R_alloc(n, sizeof(double));
+  infer_sort_shares(prob_on, latent, n_slots, n_points, &shares);
+  return shares;
+}
+
+void sum_latents(const gps_model *model, const gps_problem *problem, const gps_states *states,
+                 const double *y, const int *latent, const double *prob_on, const size_t *offset,
+                 double *const *stat, int n_threads) {
+  const int n_stats = count_arrays(model->stats), n_latents = problem->shape.n_latents;
+  size_t *part_length = (size_t *)R_alloc((size_t)n_stats, sizeof *part_length);
+  gps_latent_sums sums = {.model = model,
+                          .problem = problem,
+                          .y = y,
+                          .n_stats = n_stats,
+                          .part_length = part_length,
+                          .model_scratch = model->scratch_size(problem, states),
+                          .stats = stat};
+  for (int s = 0; s < n_stats; s++) {
+    const int is_own = ends_in_latents(model->stats[s].shape);
+    part_length[s] = is_own ? (offset[s + 1] - offset[s]) / (size_t)n_latents : 0;
+    sums.length += part_length[s];
+    if (!is_own) *stat[s] = count_reached(latent, states->n_slots, problem->n_points);
+  }
+  const gps_shares shares = sort_shares(problem, states->n_slots, latent, prob_on);
+  const size_t length = infer_latents_scratch(&sums, problem->n_points);
+  const size_t threads = (size_t)n_threads;
+  double *scratch = (double *)R_alloc(length * threads, sizeof *scratch);
+  double **part = (double **)R_alloc((size_t)n_stats * threads, sizeof *part);
+  const gps_status status =
+      infer_latents(&sums, &shares, 0, n_latents, n_threads, scratch, part, length);
+  if (status != GPS_OK) raise_status(status, "Gathering statistics", (size_t)-1);
+}

@@ -1,0 +1,100 @@
+/* Rankings for R that need no learning, and sums over slots. */
+#include <string.h>
+
+#include "infer.h"
+#include "r_model.h"
+
+/* Gains of all points of a block in the first slice: far below a tenth of a second. */
+#define FIRST_SLICE ((size_t)1 << 18)
+
+/* native, list(shape, inputs, lengths), y, block, n_threads -> affinity [n_latents x n]: log joint
+ * of the state in which a latent is on alone, shared term and all. */
+SEXP r_rank_alone(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP n_threads) {
+  const gps_model *model = find_model(native);
+  const SEXP shape = list_need(problem_list, "shape");
+  const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
+  const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
+                                           list_need(problem_list, "lengths"), block, 1);
+  if (model->gain == NULL) raise_error("model", "The model has no `gain`, by which it would rank.");
+  const size_t n_latents = (size_t)problem.shape.n_latents, n_points = (size_t)block.n_points;
+  const int threads = view_int(n_threads, "n_threads");
+  const gps_states one = {.n_slots = 1, .max_active = 1, .n_states = 1};
+  const size_t length = model->scratch_size(&problem, &one);
+  double *scratch = (double *)R_alloc(length * (size_t)threads, sizeof *scratch);
+  int *latent = (int *)R_alloc(n_latents, sizeof *latent);
+  for (size_t h = 0; h < n_latents; h++) latent[h] = (int)h;
+  const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, problem.shape.n_latents, block.n_points));
+  size_t slice = FIRST_SLICE / n_latents + 1;
+  for (size_t from = 0; from < n_points;) {
+    const double began = clock_seconds();
+    const size_t to = slice < n_points - from ? from + slice : n_points;
+    const gps_status status = infer_alone(model, &problem, block.y, latent, from, to, threads,
+                                          REAL(result), scratch, length);
+    if (status != GPS_OK) raise_status(status, "Ranking", block.first_row + from);
+    ask_watch();
+    slice = adapt_slice(slice, clock_seconds() - began);
+    from = to;
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* latent [n] 1-based (0 = none), value [n], n_latents -> sums [n_latents] of the values of each. */
+SEXP r_latent_sums(SEXP latent, SEXP value, SEXP n_latents) {
+  const R_xlen_t n = Rf_xlength(latent);
+  const int n_sums = view_int(n_latents, "n_latents"), *at = view_ints(latent, n, "latent");
+  const double *x = view_doubles(value, n, "value");
+  const SEXP result = PROTECT(Rf_allocVector(REALSXP, n_sums));
+  double *sum = REAL(result);
+  memset(sum, 0, (size_t)n_sums * sizeof *sum);
+  for (R_xlen_t i = 0; i < n; i++) {
+    if (at[i] < 0 || at[i] > n_sums) raise_error("model", "Latent %d of %d.", at[i], n_sums);
+    if (at[i] > 0) sum[at[i] - 1] += x[i];
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* The n_kept most probable latents of one point, ascending; those of hardly any probability leave
+ * slots empty. prob_on [n_latents]. */
+static void thin_point(const double *prob_on, int n_latents, int n_kept, int *selected,
+                       double *kept) {
+  double bar = GPS_NEGLIGIBLE;
+  int n = 0;
+  for (int h = 0; h < n_latents; h++) {
+    if (!(prob_on[h] > bar)) continue;
+    if (n == n_kept) {
+      int least = 0;
+      for (int i = 1; i < n; i++) least = kept[i] < kept[least] ? i : least;
+      n--;
+      memmove(kept + least, kept + least + 1, (size_t)(n - least) * sizeof *kept);
+      memmove(selected + least, selected + least + 1, (size_t)(n - least) * sizeof *selected);
+    }
+    selected[n] = h + 1;
+    kept[n++] = prob_on[h];
+    if (n < n_kept) continue;
+    bar = kept[0];
+    for (int i = 1; i < n; i++) bar = kept[i] < bar ? kept[i] : bar;
+  }
+  for (; n < n_kept; n++) {
+    selected[n] = 0;
+    kept[n] = 0;
+  }
+}
+
+/* prob_on [n_latents x n], n_kept -> list(selected [n_kept x n] 1-based, prob_on [n_kept x n]). */
+SEXP r_thin_slots(SEXP prob_on, SEXP n_kept) {
+  const int n_latents = n_rows_of(prob_on), n_points = n_cols_of(prob_on);
+  const int n = view_int(n_kept, "n_kept");
+  const double *prob = view_matrix(prob_on, n_latents, n_points, "prob_on");
+  const char *const names[] = {"selected", "prob_on"};
+  const SEXP result = PROTECT(new_named_list(2, names));
+  int *selected = hang_int_matrix(result, 0, n, n_points);
+  double *kept = hang_matrix(result, 1, n, n_points);
+  for (size_t p = 0; p < (size_t)n_points; p++) {
+    thin_point(prob + p * (size_t)n_latents, n_latents, n, selected + p * (size_t)n,
+               kept + p * (size_t)n);
+  }
+  UNPROTECT(1);
+  return result;
+}

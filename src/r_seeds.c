@@ -1,0 +1,46 @@
+/* One step of greedy k-means++ for R: what each of a few candidates would leave of the squared
+ * distances to the nearest seed. */
+#include "linalg.h"
+#include "r_shell.h"
+
+/* x [D x n], its columns' squares [n], nearest [n] (distances to the seeds so far), trials [m]
+ * (1-based columns) -> list(best, distances): which trial leaves least, and distances with it. */
+SEXP r_seed_trials(SEXP x, SEXP square, SEXP nearest, SEXP trials) {
+  const int n_dims = n_rows_of(x), n_points = n_cols_of(x), n_trials = (int)Rf_xlength(trials);
+  const size_t d = (size_t)n_dims, n = (size_t)n_points, m = (size_t)n_trials;
+  const double *data = view_matrix(x, n_dims, n_points, "x");
+  const double *squares = view_doubles(square, n_points, "square");
+  const double *old = view_doubles(nearest, n_points, "nearest");
+  const int *trial = view_ints(trials, n_trials, "trials");
+  double *chosen = (double *)R_alloc(d * m, sizeof *chosen);
+  double *distance = (double *)R_alloc(n * m, sizeof *distance);
+  for (size_t j = 0; j < m; j++) {
+    if (trial[j] < 1 || trial[j] > n_points) raise_error("model", "No column %d.", trial[j]);
+    for (size_t i = 0; i < d; i++) chosen[i + j * d] = data[i + ((size_t)trial[j] - 1) * d];
+  }
+  linalg_gemm('T', 'N', n, m, d, 1, data, d, chosen, d, 0, distance, n);
+  size_t best = 0;
+  long double least = -1;
+  for (size_t j = 0; j < m; j++) {
+    double *own = distance + j * n;
+    const double own_square = squares[trial[j] - 1];
+    long double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+      double value = (squares[i] - 2 * own[i]) + own_square;
+      if (value < 0) value = 0;
+      if (value > old[i]) value = old[i];
+      own[i] = value;
+      sum += value;
+    }
+    if (least >= 0 && sum >= least) continue;
+    least = sum;
+    best = j;
+  }
+  const char *const names[] = {"best", "distances"};
+  const SEXP result = PROTECT(new_named_list(2, names));
+  SET_VECTOR_ELT(result, 0, Rf_ScalarInteger((int)best + 1));
+  double *kept = hang_doubles(result, 1, n_points);
+  for (size_t i = 0; i < n; i++) kept[i] = distance[best * n + i];
+  UNPROTECT(1);
+  return result;
+}
