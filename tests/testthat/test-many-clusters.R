@@ -1,0 +1,257 @@
+# Mixtures of many clusters: statistics and rankings by latent, seeds that are labels, points that
+# no label has reached, and moves many at a time.
+
+# Data, a bound model, parameters and slots of so many clusters. Statistics are many enough numbers
+# to be gathered latent by latent.
+many_case <- function(covariance = "full", n_points = 1600, n_clusters = 50, n_dims = 20,
+                      n_slots = 4) {
+  set.seed(4)
+  mu <- matrix(rnorm(n_dims * n_clusters), n_dims)
+  cluster <- sample.int(n_clusters, n_points, TRUE)
+  y <- t(mu[, cluster]) + matrix(rnorm(n_points * n_dims), n_points)
+  sigma <- switch(covariance, full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)),
+                  diagonal = matrix(1, n_dims, n_clusters), spherical = rep(1, n_clusters))
+  selected <- t(replicate(n_points, sort(sample.int(n_clusters, n_slots))))
+  list(y = y, cluster = cluster, selected = selected,
+       model = gps_bind(model_gaussian_mixture(n_clusters, covariance), y),
+       params = list(mu = mu, sigma = sigma, pi = rep(1 / n_clusters, n_clusters)))
+}
+
+step_of <- function(case, rows = seq_len(nrow(case$y)), selected = case$selected, ...) {
+  gps_estep(case$model, case$params, case$y[rows, , drop = FALSE], selected[rows, , drop = FALSE],
+            ...)
+}
+
+# The sums of the definition.
+dense_stats <- function(case, step) {
+  prob <- matrix(0, nrow(case$y), case$model$n_latents)
+  held <- case$selected > 0
+  prob[cbind(row(case$selected)[held], case$selected[held])] <- step$prob_on[held]
+  x <- case$y - rep(case$model$options$centre, each = nrow(case$y))
+  second <- vapply(seq_len(ncol(prob)), function(k) crossprod(x, prob[, k] * x),
+                   diag(ncol(x)))
+  list(count = sum(rowSums(prob) > 0), on = colSums(prob), first = crossprod(x, prob),
+       second = second)
+}
+
+test_that("statistics by latent are those of the definition", {
+  case <- many_case()
+  expect_gt(length(case$model$stats_dims), 0)
+  step <- step_of(case)
+  wanted <- dense_stats(case, step)
+  for (name in c("on", "first")) expect_near(c(step$stats[[name]]), c(wanted[[name]]), 1e-12)
+  expect_near(step$stats$second[1:20, , ], wanted$second, 1e-12)
+  expect_identical(c(step$stats$count), 1600)
+})
+
+test_that("statistics by latent are sums of blocks by one tree, for any number of threads", {
+  case <- many_case()
+  whole <- step_of(case)$stats
+  parts <- lapply(split(1:1600, (0:1599) %/% 512), function(rows) step_of(case, rows)$stats)
+  expect_identical(fold_parts(unname(parts)), whole)
+  for (n_threads in 2:3) expect_identical(step_of(case, n_threads = n_threads)$stats, whole)
+  # Few numbers are summed with the E-step, by the same tree.
+  few <- many_case("spherical")
+  expect_lt(sum(few$model$stats_lengths), 2^14)
+  full <- step_of(many_case())
+  expect_near(step_of(few)$stats$first, full$stats$first, 1e-12)
+})
+
+test_that("statistics and M-step follow permuted rows and clusters", {
+  case <- many_case()
+  whole <- step_of(case)$stats
+  rows <- sample.int(1600)
+  for (name in names(whole)) {
+    expect_near(step_of(case, rows)$stats[[name]], whole[[name]], 1e-11)
+  }
+  place <- sample.int(50)
+  turned <- case
+  turned$params <- list(mu = case$params$mu[, place], sigma = case$params$sigma[, , place],
+                        pi = case$params$pi[place])
+  turned$selected <- t(apply(array(match(case$selected, place), dim(case$selected)), 1, sort))
+  found <- gps_mstep(turned$model, turned$params, step_of(turned)$stats)$params
+  plain <- gps_mstep(case$model, case$params, whole)$params
+  expect_near(found$mu, plain$mu[, place], 1e-10)
+  expect_near(found$sigma, plain$sigma[, , place], 1e-10)
+})
+
+test_that("a point without a latent in a slot takes no part and is no error", {
+  for (case in list(many_case(), many_case("spherical", n_points = 60))) {
+    out <- c(3, 20, 21, 55)
+    case$selected[out, ] <- 0
+    step <- step_of(case)
+    expect_identical(step$log_evidence[out], rep(-Inf, 4))
+    expect_true(all(is.finite(step$log_evidence[-out])))
+    expect_identical(sum(step$prob_on[out, ]), 0)
+    rows <- setdiff(seq_len(nrow(case$y)), out)
+    others <- step_of(case, rows)$stats
+    for (name in names(others)) expect_near(step$stats[[name]], others[[name]], 1e-11)
+    expect_identical(c(step$stats$count), as.double(length(rows)))
+    mean <- mean(step$log_evidence[-out])
+    expect_near(sum_evidence(step$log_evidence), mean * nrow(case$y), 1e-12)
+  }
+  expect_identical(sum_evidence(c(-Inf, -Inf)), -Inf)
+  latent <- step_of(case, want = c("latent", "response", "prob"))
+  expect_identical(sum(abs(latent$response[out, ])), 0)
+})
+
+test_that("the ranking in C is the log joint of the help page", {
+  for (covariance in c("full", "diagonal", "spherical")) {
+    case <- many_case(covariance, n_points = 70, n_dims = 3)
+    y <- t(case$y)
+    block <- new_block(0, 70)
+    inputs <- block_inputs(case$model, case$params, y, block)
+    found <- block_handcrafted(case$model, inputs, y, block, 1L)
+    wanted <- t(gps_handcrafted(case$model, case$params, case$y))
+    expect_near(found, wanted, 1e-12)
+    expect_identical(apply(found, 2, order), apply(wanted, 2, order))
+    expect_identical(block_handcrafted(case$model, inputs, y, block, 3L), found)
+    part <- new_block(30, 20)
+    expect_identical(block_handcrafted(case$model, inputs, y, part, 1L), found[, 31:50])
+  }
+})
+
+test_that("seeds of many clusters are the labels of their points", {
+  case <- many_case("diagonal")
+  set.seed(1)
+  params <- gps_init(case$model, case$y)
+  labels <- attr(params, "labels")
+  expect_identical(labels$latent, 1:50)
+  expect_identical(anyDuplicated(labels$point), 0L)
+  expect_identical(params$mu, t(case$y[labels$point, ]))
+  few <- gps_bind(model_gaussian_mixture(40), case$y)
+  expect_null(attr(gps_init(few, case$y), "labels"))
+  # Sampled rows are named by their numbers among all.
+  rows <- count_seed_rows(50) + 1:400
+  y <- rbind(case$y, case$y + 9)
+  labels <- attr(gps_init(gps_bind(model_gaussian_mixture(50), y), y), "labels")
+  expect_gt(max(labels$point), 2000)
+})
+
+test_that("a learned selection begins with labels, and nothing is known of other points", {
+  case <- many_case("spherical", n_points = 300)
+  start <- function(selector, n_selected = 4) {
+    task <- new_task(t(case$y), model_gaussian_mixture(50, "spherical"), selector, n_selected, NULL,
+                     gps_control(n_threads = 1, progress = FALSE))
+    begin_state(task, 1)
+  }
+  state <- start(selector_gp(method = "exact"))
+  held <- which(colSums(state$selected > 0) > 0)
+  expect_length(held, 50)
+  expect_identical(sort(state$selected[1, held]), 1:50)
+  expect_true(all(state$prob_on[1, held] == 1))
+  expect_identical(sum(state$selected[-1, ]), 0L)
+  expect_identical(state$params$mu[, state$selected[1, held]], t(case$y[held, ]))
+  expect_null(start(selector_handcrafted())$selected)
+  expect_null(start(selector_full(), NULL)$selected)
+})
+
+test_that("bounds begin anew while points are unreached, and the last pass reaches all", {
+  case <- many_case("spherical", n_points = 300)
+  task <- new_task(t(case$y), model_gaussian_mixture(50, "spherical"), selector_gp(), 4, NULL,
+                   gps_control(n_threads = 1, progress = FALSE))
+  state <- new_state(case$params, 0L, 0)
+  slots <- t(case$selected)
+  slots[, 11:200] <- 0L
+  state$given <- slots
+  state$bounds <- c(-5, -4)
+  stepped <- infer(task, state)
+  expect_length(stepped$bounds, 0)
+  expect_identical(c(stepped$stats$count), 110)
+  expect_true(is.finite(stepped$bound))
+  state$is_last <- TRUE
+  last <- pass(task, state, character())
+  expect_true(all(is.finite(last$log_evidence)))
+  ranked <- gps_handcrafted(task$model, case$params, case$y)[11:200, ]
+  expect_identical(last$selected[, 11:200],
+                   unname(apply(ranked, 1, function(a) sort(order(-a)[1:4]))))
+  expect_identical(last$selected[, -(11:200)], slots[, -(11:200)])
+})
+
+test_that("many clusters have one start and five slots, few what they had", {
+  selected_of <- function(n) check_n_selected(NULL, model_gaussian_mixture(n))
+  expect_identical(vapply(c(1, 3, 20, 40, 41, 5000), selected_of, 1L),
+                   c(1L, 2L, 5L, 10L, 5L, 5L))
+  starts_of <- function(n) {
+    resolve_control(gps_control(), nominal_model(model_gaussian_mixture(n), diag(2)))$n_starts
+  }
+  expect_identical(vapply(c(2, 40, 41), starts_of, 1L), c(8L, 8L, 1L))
+})
+
+test_that("seeds are those of greedy k-means++ by its definition", {
+  set.seed(8)
+  x <- matrix(rnorm(400), 4)
+  square <- colSums(x^2)
+  nearest <- square_distances(x, square, 3)[, 1]
+  trials <- c(7L, 90L, 15L)
+  step <- .Call(C_seed_trials, x, square, nearest, trials)
+  distances <- pmin(square_distances(x, square, trials), nearest)
+  best <- which.min(colSums(distances))
+  expect_identical(step, list(best = best, distances = distances[, best]))
+  expect_identical(count_seed_rows(c(10)), 2000)
+  expect_identical(vapply(c(800, 5000, 1e4, 1e5), count_seed_rows, 1) / c(800, 5000, 1e4, 1e5),
+                   c(10, 10, ceiling(2^28 / 1e4) / 1e4, 3))
+  expect_identical(c(seed_trials(30, 2000), seed_trials(5000, 50000)), c(5, 1))
+})
+
+test_that("slots of all of many clusters are thin between passes, and whole at the end", {
+  prob <- matrix(rexp(60 * 7)^3, 60)
+  prob <- prob / rep(colSums(prob), each = 60)
+  thin <- thin_slots(prob)
+  for (n in 1:7) {
+    best <- sort(order(-prob[, n])[1:10])
+    expect_identical(thin$selected[, n], best)
+    expect_identical(thin$prob_on[, n], prob[best, n])
+  }
+  few <- matrix(c(0, 0.25, 0, 0.75), 4, 2)
+  expect_identical(thin_slots(few)$selected[1:3, 2], c(2L, 4L, 0L))
+  case <- many_case("spherical", n_points = 300)
+  task <- new_task(t(case$y), model_gaussian_mixture(50, "spherical"), selector_full(), NULL, NULL,
+                   gps_control(n_threads = 1, progress = FALSE))
+  state <- new_state(case$params, 0L, 0)
+  expect_false(is_thinned(task, state))
+  thin <- c(thin_slots(pass(task, state)$prob_on), list(params = case$params))
+  wide <- widen_slots(task, thin)
+  expect_identical(dim(wide$prob_on), c(50L, 300L))
+  expect_identical(wide$selected[, 1], 1:50)
+  expect_near(colSums(wide$prob_on), rep(1, 300), 1e-6)
+})
+
+test_that("many clusters that a start has missed are found by moves of many", {
+  set.seed(5)
+  n <- 3000
+  mu <- matrix(rnorm(60 * 6, sd = 6), 6)
+  y <- t(mu[, sample.int(60, n, TRUE)]) + matrix(rnorm(n * 6), n)
+  found <- function(fit) {
+    sum(apply(mu, 2, function(m) min(colSums((coef(fit)$mu - m)^2))) < 1)
+  }
+  bounds <- vapply(c("full", "handcrafted"), function(kind) {
+    fits <- lapply(c(FALSE, TRUE), function(mends) {
+      set.seed(1)
+      selector <- if (kind == "full") selector_full() else selector_handcrafted()
+      gps_fit(y, model_gaussian_mixture(60, "spherical"), selector,
+              control = gps_control(max_iter = 40, mend = mends, progress = FALSE, n_threads = 1))
+    })
+    expect_lt(found(fits[[1]]), 58)
+    expect_gte(found(fits[[2]]), 59)
+    expect_gt(fits[[2]]$bound, fits[[1]]$bound)
+    expect_match(paste(fits[[2]]$trace$events, collapse = ", "), "split [2-9]|split [1-9][0-9]")
+    fits[[2]]$bound
+  }, 1)
+  expect_near(bounds[[1]] / n, bounds[[2]] / n, 1e-3)
+})
+
+test_that("pairs of a bulk move are disjoint, cheapest with best", {
+  leavers <- data.frame(from = c(3L, 1L, 5L, 2L), taker = c(4L, 0L, 3L, 0L), cost = c(1, 2, 3, 50))
+  splits <- list(list(latent = 1L, gain = 90), list(latent = 6L, gain = 80),
+                 list(latent = 7L, gain = 60))
+  pairs <- pair_moves(leavers, splits, 40)
+  expect_identical(lapply(pairs, `[[`, "from"), list(3L))
+  expect_identical(pairs[[1]]$split$latent, 1L)
+  splits[[1]]$latent <- 8L
+  pairs <- pair_moves(leavers, splits, 40)
+  expect_identical(vapply(pairs, `[[`, 1L, "from"), c(3L, 1L))
+  held <- list(latent = c(1L, 2L, 2L, 1L), point = c(1L, 1L, 2L, 2L), prob = c(0.5, 0.5, 0.9, 0.8))
+  partners <- find_partners(held, 5)
+  expect_near(c(partners$one, partners$other, partners$shared), c(1, 2, 0.25 + 0.72), 1e-12)
+})
