@@ -15,7 +15,9 @@ bulk_moves <- function(task, state) {
   splits <- rank_splits(task, result, held)
   pairs <- pair_moves(leavers, splits, task$model$n_latents)
   sizes <- unique(ceiling(length(pairs) * c(1, 0.25, 1e-9)))
-  lapply(sizes[sizes > 0], function(size) join_pairs(task, state, result, pairs[seq_len(size)]))
+  lapply(sizes[sizes > 0], function(size) {
+    join_pairs(task$model, state$params, pairs[seq_len(size)])
+  })
 }
 
 # Data points in which each cluster is more than hardly on: list(latent, point, prob), by cluster.
@@ -124,33 +126,34 @@ pair_moves <- function(leavers, splits, n_latents) {
   pairs
 }
 
-# One move of several: parameters, and slots in which those that take over stand where those that
-# leave stood, and both halves of a split where it was on.
-join_pairs <- function(task, state, result, pairs) {
-  params <- state$params
+# One move of several: parameters, and what move_slots() needs.
+join_pairs <- function(model, params, pairs) {
   for (pair in pairs) {
     if (pair$taker > 0) {
       both <- c(pair$from, pair$taker)
       params <- set_cluster(params, both, merged_cluster(params, both))
     }
-    params <- move_component(task$model, params, pair$from, pair$split)
+    params <- move_component(model, params, pair$from, pair$split)
   }
-  from <- vapply(pairs, `[[`, 1L, "from")
-  list(params = params, slots = move_slots(task, result, pairs),
-       latents = from, times = length(pairs), event = "split")
+  list(params = params, pairs = pairs, times = length(pairs), event = "split")
 }
 
-# Slots [slots x n] after the moves: NULL where all clusters are in slots anyway.
-move_slots <- function(task, result, pairs) {
-  n_latents <- task$model$n_latents
-  if (task$n_selected == n_latents) return(NULL)
+# The first iteration after the moves of a trial.
+bulk_step <- function(task, state, pairs) {
+  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  step_given(task, state, move_slots(state[c("selected", "prob_on")], pairs, task$model$n_latents))
+}
+
+# Slots [slots x n] in which those that take over stand where those that leave stood, and both
+# halves of a split where it was on.
+move_slots <- function(slots, pairs, n_latents) {
   relabel <- seq_len(n_latents)
   joins <- integer(n_latents)
   for (pair in pairs) {
     relabel[pair$from] <- pair$taker
     joins[pair$split$latent] <- pair$from
   }
-  moved <- relabel_slots(result[c("selected", "prob_on")], relabel)
+  moved <- relabel_slots(slots, relabel)
   for (slot in seq_len(nrow(moved$selected))) {
     joined <- c(0L, joins)[moved$selected[slot, ] + 1L]
     points <- which(joined > 0 & moved$prob_on[slot, ] > least_on)

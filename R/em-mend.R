@@ -128,8 +128,8 @@ saved_price <- function(task, state, other) {
 run_trial <- function(task, state, move) {
   state$params <- move$params
   if (!is.null(move$components)) return(run_placed_trial(task, state, move))
-  state <- if (!is.null(move$times)) {
-    if (is.null(move$slots)) em_step(task, state) else step_given(task, state, move$slots)
+  state <- if (!is.null(move$pairs)) {
+    bulk_step(task, state, move$pairs)
   } else if (is.null(move$emptied)) {
     insert_step(task, state, move$latents)
   } else {

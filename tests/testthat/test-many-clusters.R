@@ -173,9 +173,9 @@ test_that("many clusters have one start and five slots, few what they had", {
   expect_identical(vapply(c(1, 3, 20, 40, 41, 5000), selected_of, 1L),
                    c(1L, 2L, 5L, 10L, 5L, 5L))
   starts_of <- function(n) {
-    resolve_control(gps_control(), nominal_model(model_gaussian_mixture(n), diag(2)))$n_starts
+    resolve_control(gps_control(), nominal_model(model_gaussian_mixture(n), diag(n)))$n_starts
   }
-  expect_identical(vapply(c(2, 40, 41), starts_of, 1L), c(8L, 8L, 1L))
+  expect_equal(vapply(c(2, 40, 41), starts_of, 1), c(8, 8, 1))
 })
 
 test_that("seeds are those of greedy k-means++ by its definition", {
@@ -190,7 +190,7 @@ test_that("seeds are those of greedy k-means++ by its definition", {
   expect_identical(step, list(best = best, distances = distances[, best]))
   expect_identical(count_seed_rows(c(10)), 2000)
   expect_identical(vapply(c(800, 5000, 1e4, 1e5), count_seed_rows, 1) / c(800, 5000, 1e4, 1e5),
-                   c(10, 10, ceiling(2^28 / 1e4) / 1e4, 3))
+                   c(10, 10, 3, 3))
   expect_identical(c(seed_trials(30, 2000), seed_trials(5000, 50000)), c(5, 1))
 })
 
@@ -210,35 +210,41 @@ test_that("slots of all of many clusters are thin between passes, and whole at t
                    gps_control(n_threads = 1, progress = FALSE))
   state <- new_state(case$params, 0L, 0)
   expect_false(is_thinned(task, state))
-  thin <- c(thin_slots(pass(task, state)$prob_on), list(params = case$params))
-  wide <- widen_slots(task, thin)
-  expect_identical(dim(wide$prob_on), c(50L, 300L))
-  expect_identical(wide$selected[, 1], 1:50)
-  expect_near(colSums(wide$prob_on), rep(1, 300), 1e-6)
+  whole <- pass(task, state)$prob_on
+  thin <- thin_slots(whole)
+  wide <- widen_slots(task, c(thin, list(params = case$params)))
+  expect_identical(wide$selected, matrix(1:50, 50, 300))
+  is_kept <- wide$prob_on > 0
+  expect_identical(wide$prob_on[is_kept], whole[is_kept])
+  expect_near(colSums(wide$prob_on), colSums(thin$prob_on), 1e-15)
 })
 
 test_that("many clusters that a start has missed are found by moves of many", {
   set.seed(5)
-  n <- 3000
-  mu <- matrix(rnorm(60 * 6, sd = 6), 6)
-  y <- t(mu[, sample.int(60, n, TRUE)]) + matrix(rnorm(n * 6), n)
+  n <- 4000
+  mu <- matrix(rnorm(100 * 6, sd = 6), 6)
+  y <- t(mu[, sample.int(100, n, TRUE)]) + matrix(rnorm(n * 6), n)
   found <- function(fit) {
     sum(apply(mu, 2, function(m) min(colSums((coef(fit)$mu - m)^2))) < 1)
   }
-  bounds <- vapply(c("full", "handcrafted"), function(kind) {
+  bounds <- vapply(c("full", "handcrafted", "neighbours"), function(kind) {
     fits <- lapply(c(FALSE, TRUE), function(mends) {
       set.seed(1)
-      selector <- if (kind == "full") selector_full() else selector_handcrafted()
-      gps_fit(y, model_gaussian_mixture(60, "spherical"), selector,
-              control = gps_control(max_iter = 40, mend = mends, progress = FALSE, n_threads = 1))
+      selector <- switch(kind, full = selector_full(), handcrafted = selector_handcrafted(),
+                         neighbours = selector_gp(method = "neighbours", rank = 20))
+      # Without moves a cluster may end with two points, which is warned of.
+      suppressWarnings(gps_fit(
+        y, model_gaussian_mixture(100, "spherical"), selector,
+        control = gps_control(max_iter = 40, mend = mends, progress = FALSE, n_threads = 1)
+      ))
     })
-    expect_lt(found(fits[[1]]), 58)
-    expect_gte(found(fits[[2]]), 59)
+    expect_lt(found(fits[[1]]), 95)
+    expect_identical(found(fits[[2]]), 100L)
     expect_gt(fits[[2]]$bound, fits[[1]]$bound)
     expect_match(paste(fits[[2]]$trace$events, collapse = ", "), "split [2-9]|split [1-9][0-9]")
     fits[[2]]$bound
   }, 1)
-  expect_near(bounds[[1]] / n, bounds[[2]] / n, 1e-3)
+  expect_near(bounds / n, rep(bounds[[1]] / n, 3), 1e-3)
 })
 
 test_that("pairs of a bulk move are disjoint, cheapest with best", {
