@@ -79,16 +79,12 @@ check_explore <- function(selector, n_selected) {
 check_learner <- function(selector, model, y) {
   if (!inherits(selector, "gps_selector_gp")) return(invisible(selector))
   kernel_theta(selector$kernel, n_dims(y), list(one = 1, each = 1))
-  switch(selector$method,
-         exact = if (is_small_source(y) && needs_kernel_matrix(selector$kernel, y)) {
-           check_dense_size(n_points(y))
-         },
-         fourier = check_fourier(selector$kernel, selector$rank),
-         divide = check_divided(selector, model, n_points(y)))
+  if (is_small_source(y) || is.null(needs_whole(selector))) {
+    engine_check_size(selector_engine(selector), selector$kernel, n_dims(y), n_points(y),
+                      model$n_latents)
+  }
   invisible(selector)
 }
-
-needs_kernel_matrix <- function(kernel, y) !uses_features(kernel, n_dims(y), n_points(y))
 
 refuse_monotone <- function() {
   gps_abort(paste("`monotone` = TRUE excludes Gibbs sampling:",
@@ -112,8 +108,8 @@ resolve_selector <- function(selector, model) {
 # An approximate ranking misses a latent here and there, which costs more than screening does.
 default_screen <- function(selector, model) {
   if (!can_screen(model)) return(NULL)
-  is_approximate <- inherits(selector, "gps_selector_gp") &&
-    !selector$method %in% c("exact", "auto") && is.null(model$grid)
+  is_approximate <- inherits(selector, "gps_selector_gp") && is.null(model$grid) &&
+    !selector$method %in% c(methods_that("exact"), "auto")
   if (is_approximate) gps_screen() else model$defaults$screen
 }
 

@@ -254,7 +254,7 @@ check_fit_kernel_trace <- function(parts) {
 check_fit_gp <- function(parts) {
   gp <- parts$gp
   is_engine <- is.list(gp) && is_one_of(gp$method, setdiff(gp_methods, "auto")) &&
-    (is.null(gp$rank) && gp$method == "exact" || is_count(gp$rank)) &&
+    (is.null(gp$rank) && is.null(engines[[gp$method]]$rank) || is_count(gp$rank)) &&
     (isTRUE(gp$is_auto) || isFALSE(gp$is_auto))
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),

@@ -9,6 +9,9 @@
 # numbers k(x, x) - f'f of the unscaled features).
 basis_features <- function(basis, kernel, theta, y, n_threads = 1L) UseMethod("basis_features")
 
+# The basis of a planned engine; `tol`: see engine_plan().
+engine_basis <- function(engine, kernel, theta, y, tol, n_threads = 1L) UseMethod("engine_basis")
+
 # As engine_evaluate() and engine_share(), which keeps its value as `shared`.
 basis_evaluate <- function(basis, engine, theta, goal, inputs = FALSE) UseMethod("basis_evaluate")
 basis_share <- function(basis, engine, goal) UseMethod("basis_share")
@@ -18,14 +21,11 @@ basis_share.default <- function(basis, engine, goal) NULL
 
 # ---- the engine ----
 
-# `method`: "ichol", pivots of an incomplete Cholesky factorisation with the mean of what it leaves
-# added to the noise; "inducing", points that start at the pivots, with an `objective`; "fourier".
 #' @export
 engine_plan.gps_engine_basis <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
                                          dense = FALSE) {
   if (is.null(tol)) tol <- regression_tol(engine, kernel, theta, y)
-  engine$basis <- new_basis(engine$method, kernel, theta, y, engine$rank, engine$objective, tol,
-                            n_threads)
+  engine$basis <- engine_basis(engine, kernel, theta, y, tol, n_threads)
   hold_data(engine, kernel, theta, y, n_threads)
 }
 
@@ -47,19 +47,6 @@ varying_share <- function(kernel, theta, y) {
   varying[is_linear] <- term_levels(kernel, y, rowMeans((y - rowMeans(y))^2))[is_linear]
   share <- sum(varying) / sum(whole)
   if (is.finite(share) && share > 0) max(share, 1e-10) else 1
-}
-
-new_basis <- function(method, kernel, theta, y, rank, objective = "vfe", tol = 1e-3,
-                      n_threads = 1L) {
-  if (method == "fourier") return(new_fourier(kernel, y, rank))
-  found <- choose_pivots(kernel, theta, y, rank, tol, n_threads)
-  is_ichol <- method == "ichol"
-  new_inducing(
-    y[, found$pivots, drop = FALSE],
-    objective = if (is_ichol) "dtc" else objective,
-    extra = if (is_ichol) found$trace[length(found$trace)] / ncol(y) else 0,
-    pivots = found$pivots
-  )
 }
 
 #' @export
@@ -221,4 +208,58 @@ basis_rank <- function(basis, kernel, n_dims) {
     switch(term$type, linear = as.double(n_dims), bias = 1, 0)
   }, 0)
   2 * sum(vapply(basis$frequencies, ncol, 0L)) + sum(exact)
+}
+
+# ---- what the engine refuses, says and keeps ----
+
+#' @export
+engine_check_kernel.gps_engine_basis <- function(engine, kernel) {
+  types <- term_types(kernel)
+  if (!"white" %in% types) {
+    gps_abort(sprintf(
+      paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
+            "functions explain: add kernel_white()."),
+      dQuote(engine$method, FALSE)
+    ))
+  }
+  if (all(types == "white")) {
+    gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
+                      dQuote(engine$method, FALSE)))
+  }
+}
+
+#' @export
+engine_keep.gps_engine_basis <- function(engine, targets) {
+  list(basis = engine$basis, sums = basis_sums(engine, targets))
+}
+
+#' @export
+engine_again.gps_engine_basis <- function(engine, fit, y, n_threads) {
+  engine$basis <- fit$basis
+  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
+}
+
+#' @export
+is_engine_kept.gps_engine_basis <- function(engine, fit, points) {
+  is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit)
+}
+
+is_basis_sound <- function(basis, kernel, n_dims) {
+  if (!is.list(basis) || !is_number(basis$extra)) return(FALSE)
+  if (basis$extra < 0 || !is.finite(basis$extra)) return(FALSE)
+  if (inherits(basis, "gps_basis_inducing")) {
+    return(is_finite_matrix(basis$z, n_dims) && ncol(basis$z) > 0 &&
+             is_one_of(basis$objective, c("dtc", "vfe", "fitc")))
+  }
+  inherits(basis, "gps_basis_fourier") && is.list(basis$frequencies) &&
+    length(basis$frequencies) == length(spectral_freedom(kernel)) &&
+    all(vapply(basis$frequencies, is_finite_matrix, NA, n_dims)) &&
+    is.double(basis$centre) && length(basis$centre) == n_dims && all(is.finite(basis$centre))
+}
+
+is_sums_sound <- function(fit) {
+  n_features <- basis_rank(fit$basis, fit$kernel, ncol(fit$x))
+  is.list(fit$sums) && is_finite_matrix(fit$sums$gram, n_features, n_features) &&
+    is_finite_matrix(fit$sums$cross, n_features, ncol(fit$targets)) &&
+    is_number(fit$sums$n_points) && fit$sums$n_points == nrow(fit$x)
 }

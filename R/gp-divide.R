@@ -99,3 +99,58 @@ engine_predict.gps_engine_divide <- function(engine, newdata, moments = FALSE) {
   }
   list(mean = mean / n_blocks, variance = if (moments) variance / n_blocks)
 }
+
+# ---- what it refuses, says and keeps ----
+
+# Numbers that the block inverses of all points, and the affinities, may take (1 GB each).
+most_divided <- 2^27
+
+#' @export
+engine_check_size.gps_engine_divide <- function(engine, kernel, n_dims, n_points,
+                                                n_targets = NULL) {
+  n_numbers <- as.double(n_points) * max(engine$rank, n_targets)
+  if (is.null(n_targets) || n_numbers <= most_divided) return(invisible(engine))
+  gps_abort(sprintf(
+    paste("`method` = \"divide\" keeps %.3g numbers for %.0f data points; the limit is %.3g:",
+          "use \"ichol\", \"inducing\" or \"fourier\"."), n_numbers, n_points, most_divided
+  ))
+}
+
+#' @export
+engine_check_grid.gps_engine_divide <- function(engine) refuse_grid("`method` = \"divide\"")
+
+#' @export
+engine_words.gps_engine_divide <- function(engine) {
+  paste0("blocks", if (!is.null(engine$rank)) sprintf(" of %d points", engine$rank),
+         if (engine$cross) ", crossed")
+}
+
+#' @export
+engine_story.gps_engine_divide <- function(engine, fit, number) {
+  rows <- fit$divide$rows
+  what <- sprintf("%s of at most %s, %s", plural(length(rows), "block"),
+                  plural(max(lengths(rows)), "point"),
+                  if (fit$divide$cross) "crossed" else "not crossed")
+  list(what = what, of = " (sum over blocks)")
+}
+
+#' @export
+engine_keep.gps_engine_divide <- function(engine, targets) {
+  list(divide = engine[c("rows", "cross")])
+}
+
+#' @export
+engine_again.gps_engine_divide <- function(engine, fit, y, n_threads) {
+  engine[names(fit$divide)] <- fit$divide
+  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
+}
+
+#' @export
+is_engine_kept.gps_engine_divide <- function(engine, fit, points) {
+  divide <- fit$divide
+  n_points <- nrow(fit$x)
+  is.list(divide) && (isTRUE(divide$cross) || isFALSE(divide$cross)) && is.list(divide$rows) &&
+    all(vapply(divide$rows, is.numeric, NA)) && sum(lengths(divide$rows)) == n_points &&
+    (!points ||
+       identical(sort(as.double(unlist(divide$rows))), as.double(seq_len(n_points))))
+}

@@ -1,26 +1,92 @@
-# What a gp_fit keeps of its engine, and the engine that it is again. y is n_dims x n_points, the
-# targets are n_targets x n_points.
+# What an engine refuses, says of itself and leaves in a gp_fit: verbs that all have an answer where
+# an engine has none of its own. y is n_dims x n_points.
 
-# A basis with the sums over the data that predictions need, so that none takes a pass over these;
-# blocks; nothing of the exact engine, whatever the kernel; else the engine as it was planned.
-engine_parts <- function(engine, theta, targets) {
-  engine$theta <- theta
-  switch(engines[[engine$method]]$kind,
-    exact = NULL,
-    divide = list(divide = engine[c("rows", "cross")]),
-    basis = list(basis = engine$basis, sums = basis_sums(engine, targets)),
-    list(engine = replace(engine, "y", list(NULL)))
-  )
+# ---- what it refuses ----
+
+# A kernel that it cannot compute.
+engine_check_kernel <- function(engine, kernel) UseMethod("engine_check_kernel")
+
+#' @export
+engine_check_kernel.default <- function(engine, kernel) invisible(engine)
+
+# Data that are too many for it. A selection keeps what is prepared for all its `n_targets`.
+engine_check_size <- function(engine, kernel, n_dims, n_points, n_targets = NULL) {
+  UseMethod("engine_check_size")
 }
 
-# The engine of a fit as it was planned; without its data where it is to predict from sums.
+#' @export
+engine_check_size.default <- function(engine, kernel, n_dims, n_points, n_targets = NULL) {
+  invisible(engine)
+}
+
+# Latents on a grid, whose predictions are smoothed.
+engine_check_grid <- function(engine) UseMethod("engine_check_grid")
+
+#' @export
+engine_check_grid.default <- function(engine) invisible(engine)
+
+refuse_grid <- function(what) {
+  gps_abort(sprintf(
+    "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".", what
+  ))
+}
+
+# ---- what it says of itself ----
+
+# Method and rank in words; the rank may be open.
+engine_words <- function(engine) UseMethod("engine_words")
+
+#' @export
+engine_words.default <- function(engine) trimws(paste(engine$method, rank_words(engine)))
+
+# "20 ", or nothing.
+rank_words <- function(engine) if (is.null(engine$rank)) "" else sprintf("%d ", engine$rank)
+
+# What an approximation stands on in a fit, and what its marginal likelihood is one of: list(what,
+# of). number() formats.
+engine_story <- function(engine, fit, number) UseMethod("engine_story")
+
+#' @export
+engine_story.default <- function(engine, fit, number) {
+  list(what = NULL, of = " (of the approximation)")
+}
+
+# ---- what a fit keeps of it ----
+
+# Fields of the fit, by which engine_again() makes the engine anew without a plan.
+engine_keep <- function(engine, targets) UseMethod("engine_keep")
+
+#' @export
+engine_keep.default <- function(engine, targets) list(engine = replace(engine, "y", list(NULL)))
+
+# The engine of a fit as it was planned: it has what new_engine() and engine_keep() gave.
+engine_again <- function(engine, fit, y, n_threads) UseMethod("engine_again")
+
+#' @export
+engine_again.default <- function(engine, fit, y, n_threads) {
+  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
+}
+
+# Whether a fit, which may come from a file, has what the engine kept. The cost does not grow with
+# the number of points unless their values are to be looked at (`points`).
+is_engine_kept <- function(engine, fit, points) UseMethod("is_engine_kept")
+
+#' @export
+is_engine_kept.default <- function(engine, fit, points) {
+  inherits(fit$engine, class(engine)[1]) && is_count(fit$engine$rank)
+}
+
+# ---- the engine of a fit ----
+
+engine_parts <- function(engine, theta, targets) {
+  engine$theta <- theta
+  engine_keep(engine, targets)
+}
+
+# Without its data where it is to predict from sums.
 fit_engine <- function(fit, n_threads, has_data = TRUE) {
   engine <- if (is.null(fit$engine)) new_engine(fit$method) else fit$engine
-  y <- if (has_data || is.null(fit$sums)) t(fit$x)
-  if (fit$method == "exact") return(engine_plan(engine, fit$kernel, fit$theta, y, n_threads))
-  engine$basis <- fit$basis
-  engine[names(fit$divide)] <- fit$divide
-  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
+  engine_again(engine, fit, if (has_data || is.null(fit$sums)) t(fit$x), n_threads)
 }
 
 fit_gradient <- function(fit, n_threads) {
@@ -37,47 +103,11 @@ trained_engine <- function(fit, n_threads, has_data = TRUE) {
   engine
 }
 
-# Whether a fit holds what its engine needs: it may come from a file.
 is_engine_sound <- function(fit, points) {
-  if (!is.character(fit$method) || length(fit$method) != 1) return(FALSE)
-  kind <- engines[[fit$method]]$kind
-  if (is.null(kind)) return(FALSE)
-  switch(kind,
-    exact = TRUE,
-    divide = is_divide_sound(fit$divide, nrow(fit$x), points),
-    basis = is_basis_sound(fit$basis, fit$kernel, ncol(fit$x)) && is_sums_sound(fit),
-    inherits(fit$engine, paste0("gps_engine_", kind)) &&
-      is_count(fit$engine$rank)
-  )
-}
-
-is_divide_sound <- function(divide, n_points, points) {
-  is.list(divide) && (isTRUE(divide$cross) || isFALSE(divide$cross)) && is.list(divide$rows) &&
-    all(vapply(divide$rows, is.numeric, NA)) && sum(lengths(divide$rows)) == n_points &&
-    (!points ||
-       identical(sort(as.double(unlist(divide$rows))), as.double(seq_len(n_points))))
+  is.character(fit$method) && length(fit$method) == 1 && !is.null(engines[[fit$method]]) &&
+    is_engine_kept(new_engine(fit$method), fit, points)
 }
 
 is_finite_matrix <- function(x, n_rows, n_cols = ncol(x)) {
   is.matrix(x) && is.double(x) && all(is.finite(x)) && nrow(x) == n_rows && ncol(x) == n_cols
-}
-
-is_basis_sound <- function(basis, kernel, n_dims) {
-  if (!is.list(basis) || !is_number(basis$extra)) return(FALSE)
-  if (basis$extra < 0 || !is.finite(basis$extra)) return(FALSE)
-  if (inherits(basis, "gps_basis_inducing")) {
-    return(is_finite_matrix(basis$z, n_dims) && ncol(basis$z) > 0 &&
-             is_one_of(basis$objective, c("dtc", "vfe", "fitc")))
-  }
-  inherits(basis, "gps_basis_fourier") && is.list(basis$frequencies) &&
-    length(basis$frequencies) == length(spectral_freedom(kernel)) &&
-    all(vapply(basis$frequencies, is_finite_matrix, NA, n_dims)) &&
-    is.double(basis$centre) && length(basis$centre) == n_dims && all(is.finite(basis$centre))
-}
-
-is_sums_sound <- function(fit) {
-  n_features <- basis_rank(fit$basis, fit$kernel, ncol(fit$x))
-  is.list(fit$sums) && is_finite_matrix(fit$sums$gram, n_features, n_features) &&
-    is_finite_matrix(fit$sums$cross, n_features, ncol(fit$targets)) &&
-    is_number(fit$sums$n_points) && fit$sums$n_points == nrow(fit$x)
 }

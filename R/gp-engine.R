@@ -1,32 +1,44 @@
 # Engines: ways to regress targets on data by a Gaussian process. y is n_dims x n_points, targets
 # are n_targets x n_points or in slots (gp-targets.R). gp_fit() and the learned selection ask an
-# engine by the verbs on this page alone; a new one is a file of methods and a line in `engines`.
+# engine by the verbs on this page, which it must have, and by those in gp-engine-use.R, which it
+# may have; a new one is a file of methods and a line in `engines`.
 
 # The methods that users name. `kind`: the class that does it; `rank`: the default, where there is
 # one; `own`: arguments that mean something to it; `most`: whether the rank is at most the number of
-# points; `sums`: whether it has engine_sums(); `few`: whether its answers to targets in slots are
-# candidates; `pairs`: whether it asks a kernel for nothing but values and derivatives at pairs of
-# points, which custom ones have; `tol`: see regression_tol(); `replans`: see climb_rounds().
+# points; `even`: whether it is even; `square`: whether there are matrices of rank x rank; `exact`:
+# whether nothing is approximated; `sums`: whether it has engine_sums(); `dense`: whether targets in
+# slots are beyond it; `few`: whether its answers to targets in slots are candidates; `among`:
+# whether a refit judges the rows that `rows` of the engine names by all other points, else rows
+# without the others; `pairs`: whether it asks a kernel for nothing but values and derivatives at
+# pairs of points, which custom ones have; `tol`: see regression_tol(); `replans`: see
+# climb_rounds().
 engines <- list(
-  exact = list(kind = "exact", pairs = TRUE),
-  ichol = list(kind = "basis", rank = 200L, own = "rank", most = TRUE, sums = TRUE, tol = 1e-6,
-               replans = TRUE),
+  exact = list(kind = "exact", exact = TRUE, pairs = TRUE),
+  ichol = list(kind = "basis", rank = 200L, own = "rank", most = TRUE, square = TRUE, sums = TRUE,
+               tol = 1e-6, replans = TRUE),
   inducing = list(kind = "basis", rank = 200L, own = c("rank", "objective", "learn_inputs"),
-                  most = TRUE, sums = TRUE, tol = 1e-8),
-  fourier = list(kind = "basis", rank = 200L, own = "rank", sums = TRUE),
-  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"), pairs = TRUE),
+                  most = TRUE, square = TRUE, sums = TRUE, tol = 1e-8),
+  fourier = list(kind = "basis", rank = 200L, own = "rank", even = TRUE, square = TRUE,
+                 sums = TRUE),
+  divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"), dense = TRUE, pairs = TRUE),
   neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, few = TRUE,
-                    replans = TRUE)
+                    among = TRUE, replans = TRUE)
 )
 
 gp_methods <- append(names(engines), "auto", 1)
 
-# `rank`: basis functions, points in a block, or neighbours.
+# Names of the methods of which a field of the table is TRUE.
+methods_that <- function(field) {
+  names(engines)[vapply(engines, function(row) isTRUE(row[[field]]), NA)]
+}
+
+# `rank`: basis functions, points in a block, or neighbours. Verbs are sought for the method first,
+# then for its kind.
 new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE) {
   structure(
     list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
          cross = cross),
-    class = c(paste0("gps_engine_", engines[[method]]$kind), "gps_engine")
+    class = c(paste0("gps_engine_", unique(c(method, engines[[method]]$kind))), "gps_engine")
   )
 }
 
@@ -59,6 +71,13 @@ engine_evaluate <- function(engine, theta, goal, jitter = 0, least = NULL, input
 engine_prepare <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   UseMethod("engine_prepare")
 }
+
+# As engine_prepare(), for predictions of many targets at new points alone; `in_slots`: whether the
+# targets are.
+engine_ready <- function(engine, theta, in_slots) UseMethod("engine_ready")
+
+#' @export
+engine_ready.default <- function(engine, theta, in_slots) engine_prepare(engine, theta, many = TRUE)
 
 # Leave-one-out of a prepared engine, list(mean = n_targets x points, variance): of the observations
 # of all points, or of `points`. `mean` may be candidates (gp-targets.R).

@@ -31,6 +31,30 @@ engine_plan.gps_engine_exact <- function(engine, kernel, theta, y, n_threads = 1
 }
 
 #' @export
+engine_check_size.gps_engine_exact <- function(engine, kernel, n_dims, n_points,
+                                               n_targets = NULL) {
+  if (!uses_features(kernel, n_dims, n_points)) check_dense_size(n_points)
+}
+
+#' @export
+engine_words.gps_engine_exact <- function(engine) "exact"
+
+#' @export
+engine_story.gps_engine_exact <- function(engine, fit, number) list(what = NULL, of = "")
+
+# Whatever the kernel, a fit keeps nothing: the plan costs nothing.
+#' @export
+engine_keep.gps_engine_exact <- function(engine, targets) NULL
+
+#' @export
+engine_again.gps_engine_exact <- function(engine, fit, y, n_threads) {
+  engine_plan(engine, fit$kernel, fit$theta, y, n_threads)
+}
+
+#' @export
+is_engine_kept.gps_engine_exact <- function(engine, fit, points) TRUE
+
+#' @export
 engine_share.gps_engine_exact <- function(engine, goal) {
   if (ncol(engine$y) <= max_kept_products) {
     code <- gp_kernel_code(engine$kernel)
@@ -72,6 +96,12 @@ engine_prepare.gps_engine_exact <- function(engine, theta, jitter = 0, many = FA
   engine[c("factor", "jitter")] <- found
   if (many) engine[c("factor", "inverse")] <- list(NULL, .Call(C_gp_inverse, found$factor))
   engine
+}
+
+# Without slots the weights are made by a factor, which is nearer to the truth than by the inverse.
+#' @export
+engine_ready.gps_engine_exact <- function(engine, theta, in_slots) {
+  engine_prepare(engine, theta, many = in_slots)
 }
 
 # Equation 5 of the paper: targets - K^-1 targets / diag(K^-1).

@@ -18,6 +18,11 @@ new_fourier <- function(kernel, y, rank) {
             class = c("gps_basis_fourier", "gps_basis"))
 }
 
+#' @export
+engine_basis.gps_engine_fourier <- function(engine, kernel, theta, y, tol, n_threads = 1L) {
+  new_fourier(kernel, y, engine$rank)
+}
+
 # Degrees of freedom of the spectral densities, one for each term that has one.
 spectral_freedom <- function(kernel) {
   unlist(lapply(term_types(kernel), function(type) kernel_types[[type]]$freedom))
@@ -76,4 +81,23 @@ basis_features.gps_basis_fourier <- function(basis, kernel, theta, y, n_threads 
 basis_evaluate.gps_basis_fourier <- function(basis, engine, theta, goal, inputs = FALSE) {
   .Call(C_gp_fourier_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal,
         engine$n_threads)
+}
+
+# ---- what the engine refuses and says ----
+
+#' @export
+engine_check_size.gps_engine_fourier <- function(engine, kernel, n_dims, n_points,
+                                                 n_targets = NULL) {
+  check_fourier(kernel, engine$rank)
+}
+
+#' @export
+engine_words.gps_engine_fourier <- function(engine) {
+  paste0(rank_words(engine), "random Fourier features")
+}
+
+#' @export
+engine_story.gps_engine_fourier <- function(engine, fit, number) {
+  n_each <- sum(vapply(fit$basis$frequencies, ncol, 0L))
+  list(what = sprintf("%d cosines and sines", 2L * n_each), of = " (of the approximation)")
 }

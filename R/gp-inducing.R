@@ -17,6 +17,21 @@ choose_pivots <- function(kernel, theta, y, rank, tol = 1e-3, n_threads = 1L, fa
   found
 }
 
+# Pivots, with the mean of what they leave added to the noise.
+#' @export
+engine_basis.gps_engine_ichol <- function(engine, kernel, theta, y, tol, n_threads = 1L) {
+  found <- choose_pivots(kernel, theta, y, engine$rank, tol, n_threads)
+  new_inducing(columns_of(y, found$pivots), "dtc", found$trace[length(found$trace)] / ncol(y),
+               found$pivots)
+}
+
+# Points that start at the pivots.
+#' @export
+engine_basis.gps_engine_inducing <- function(engine, kernel, theta, y, tol, n_threads = 1L) {
+  found <- choose_pivots(kernel, theta, y, engine$rank, tol, n_threads)
+  new_inducing(columns_of(y, found$pivots), engine$objective, pivots = found$pivots)
+}
+
 # Whether features are divided by each point's own noise.
 is_scaled <- function(basis) identical(basis$objective, "fitc")
 
@@ -36,4 +51,42 @@ basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads
 basis_evaluate.gps_basis_inducing <- function(basis, engine, theta, goal, inputs = FALSE) {
   .Call(C_gp_inducing_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal, inputs,
         engine$n_threads)
+}
+
+# ---- what the engines refuse and say ----
+
+#' @export
+engine_check_grid.gps_engine_inducing <- function(engine) {
+  if (engine$objective == "fitc") refuse_grid("`objective` = \"fitc\"")
+}
+
+#' @export
+engine_words.gps_engine_ichol <- function(engine) {
+  paste0("incomplete Cholesky", if (!is.null(engine$rank)) sprintf(" of rank %d", engine$rank))
+}
+
+#' @export
+engine_words.gps_engine_inducing <- function(engine) {
+  sprintf("%sinducing inputs (%s)", rank_words(engine), toupper(engine$objective))
+}
+
+#' @export
+engine_story.gps_engine_ichol <- function(engine, fit, number) {
+  what <- sprintf("%s; what they leave adds %s to the noise", plural(ncol(fit$basis$z), "pivot"),
+                  number(fit$basis$extra))
+  list(what = what, of = " (of the approximation)")
+}
+
+#' @export
+engine_story.gps_engine_inducing <- function(engine, fit, number) {
+  basis <- fit$basis
+  what <- sprintf("%s (%s), %s", plural(ncol(basis$z), "inducing point"), toupper(basis$objective),
+                  if (has_learned_inputs(fit)) "learned" else "fixed")
+  list(what = what,
+       of = if (basis$objective == "vfe") " (lower bound)" else " (of the approximation)")
+}
+
+# Inducing points that were learned are no longer pivots.
+has_learned_inputs <- function(fit) {
+  inherits(fit$basis, "gps_basis_inducing") && is.null(fit$basis$pivots)
 }

@@ -10,9 +10,12 @@ uses_features <- function(kernel, n_dims, n_points) {
 plan_linear <- function(engine, kernel, theta, y, n_threads) {
   engine$basis <- structure(list(n_dims = nrow(y), extra = 0),
                             class = c("gps_basis_linear", "gps_basis"))
-  class(engine) <- c("gps_engine_basis", "gps_engine")
+  class(engine) <- c("gps_engine_linear", "gps_engine_basis", "gps_engine")
   hold_data(engine, kernel, theta, y, n_threads)
 }
+
+#' @export
+engine_keep.gps_engine_linear <- function(engine, targets) NULL
 
 # Of each log parameter the features of whose variances it is a part, by number; none of that of the
 # noise.

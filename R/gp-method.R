@@ -38,7 +38,7 @@ check_rank <- function(rank, method, n_points) {
   if (is.null(row$rank)) return(NULL)
   rank <- if (is.null(rank)) row$rank else check_count(rank, "rank")
   if (isTRUE(row$most)) rank <- as.integer(min(rank, n_points))
-  if (row$kind == "basis" && rank > max_dense_points) {
+  if (isTRUE(row$square) && rank > max_dense_points) {
     gps_abort(sprintf(
       "`rank` = %d needs matrices of %.1f GB each; the limit is %d (%.1f GB).", rank,
       8e-9 * rank^2, max_dense_points, 8e-9 * max_dense_points^2
@@ -47,29 +47,14 @@ check_rank <- function(rank, method, n_points) {
   rank
 }
 
-check_basis_kernel <- function(kernel, method) {
-  if (has_custom(kernel) && !isTRUE(engines[[method]]$pairs)) refuse_custom(method)
-  if (engines[[method]]$kind != "basis") return(invisible())
-  types <- term_types(kernel)
-  if (!"white" %in% types) {
+check_engine_kernel <- function(engine, kernel) {
+  if (has_custom(kernel) && !engine$method %in% methods_that("pairs")) {
     gps_abort(sprintf(
-      paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
-            "functions explain: add kernel_white()."),
-      dQuote(method, FALSE)
+      "`kernel` has a kernel_custom() term, which method = %s cannot compute; these can: %s.",
+      dQuote(engine$method, FALSE), paste(dQuote(methods_that("pairs"), FALSE), collapse = ", ")
     ))
   }
-  if (all(types == "white")) {
-    gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
-                      dQuote(method, FALSE)))
-  }
-}
-
-refuse_custom <- function(method) {
-  can <- names(engines)[vapply(engines, function(row) isTRUE(row$pairs), NA)]
-  gps_abort(sprintf(
-    "`kernel` has a kernel_custom() term, which method = %s cannot compute; these can: %s.",
-    dQuote(method, FALSE), paste(dQuote(can, FALSE), collapse = ", ")
-  ))
+  engine_check_kernel(engine, kernel)
 }
 
 # Which engine for data of this `size`, points in rows: list(engine, why, form).
@@ -82,12 +67,12 @@ choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, c
   cross <- check_flag(cross, "cross")
   check_engine_arguments(method, c(given, learn_inputs = learn_inputs, cross = !cross))
   chosen <- if (method == "auto") choose_method(kernel, size[2], size[1]) else list(method = method)
-  rank <- check_rank(rank, chosen$method, size[1])
-  check_basis_kernel(kernel, chosen$method)
-  has_features <- uses_features(kernel, size[2], size[1])
-  if (chosen$method == "exact" && !has_features) check_dense_size(size[1])
-  check_near_kernel(kernel, chosen$method)
-  kind <- engines[[chosen$method]]$kind
-  list(engine = new_engine(chosen$method, rank, objective, learn_inputs, cross), why = chosen$why,
-       form = if (kind != "exact") kind else if (has_features) "features" else "dense")
+  row <- engines[[chosen$method]]
+  engine <- new_engine(chosen$method, check_rank(rank, chosen$method, size[1]), objective,
+                       learn_inputs, cross)
+  check_engine_kernel(engine, kernel)
+  engine_check_size(engine, kernel, size[2], size[1])
+  has_features <- isTRUE(row$exact) && uses_features(kernel, size[2], size[1])
+  form <- if (has_features) "features" else if (isTRUE(row$exact)) "dense" else row$kind
+  list(engine = engine, why = chosen$why, form = form)
 }

@@ -145,35 +145,6 @@ nobs.gp_fit <- function(object, ...) {
   nrow(object$x)
 }
 
-has_learned_inputs <- function(fit) fit$method == "inducing" && is.null(fit$basis$pivots)
-
-# What an approximation stands on, and what its marginal likelihood is one of.
-describe_engine <- function(x, number) {
-  basis <- x$basis
-  what <- switch(x$method,
-    exact = return(list(what = NULL, of = "")),
-    ichol = sprintf("%s; what they leave adds %s to the noise", plural(ncol(basis$z), "pivot"),
-                    number(basis$extra)),
-    inducing = sprintf("%s (%s), %s", plural(ncol(basis$z), "inducing point"),
-                       toupper(basis$objective), if (has_learned_inputs(x)) "learned" else "fixed"),
-    fourier = sprintf("%d cosines and sines", 2L * sum(vapply(basis$frequencies, ncol, 0L))),
-    divide = sprintf("%s of at most %s, %s", plural(length(x$divide$rows), "block"),
-                     plural(max(lengths(x$divide$rows)), "point"),
-                     if (x$divide$cross) "crossed" else "not crossed"),
-    neighbours = plural(x$engine$rank, "nearest neighbour")
-  )
-  of <- if (x$method == "divide") {
-    " (sum over blocks)"
-  } else if (x$method == "neighbours") {
-    " (Vecchia's)"
-  } else if (identical(basis$objective, "vfe")) {
-    " (lower bound)"
-  } else {
-    " (of the approximation)"
-  }
-  list(what = what, of = of)
-}
-
 describe_gp_fit <- function(x, digits) {
   number <- function(value) format(value, digits = digits, decimal.mark = ".")
   cat(sprintf(
@@ -181,7 +152,7 @@ describe_gp_fit <- function(x, digits) {
     plural(ncol(x$x), "dimension"), plural(ncol(x$targets), "target")
   ))
   if (!is.null(x$why)) cat(sprintf("Method %s was chosen: %s.\n", x$method, x$why))
-  engine <- describe_engine(x, number)
+  engine <- engine_story(new_engine(x$method), x, number)
   if (!is.null(engine$what)) cat(engine$what, "\n", sep = "")
   cat(paste0("  ", format(x$kernel), "\n"), sep = "")
   cat(sprintf("Log marginal likelihood%s: %s\n", engine$of, number(x$lml)))

@@ -33,9 +33,9 @@ near_scales <- function(kernel, theta, n_dims) {
 
 # A kernel that is linear in the data has no neighbours: two points far out on the same side tell
 # more of each other than a point near by.
-check_near_kernel <- function(kernel, method) {
-  if (method != "neighbours") return(invisible())
-  if (length(falling_factors(kernel)) > 0) return(invisible())
+#' @export
+engine_check_kernel.gps_engine_neighbours <- function(engine, kernel) {
+  if (length(falling_factors(kernel)) > 0) return(invisible(engine))
   gps_abort(paste(
     "`kernel` must have a term that falls with distance, such as kernel_rbf(), with method",
     "\"neighbours\"; a periodic one does not. Kernels of linear, bias and white terms belong to",
@@ -44,9 +44,24 @@ check_near_kernel <- function(kernel, method) {
 }
 
 #' @export
+engine_check_grid.gps_engine_neighbours <- function(engine) {
+  refuse_grid("`method` = \"neighbours\"")
+}
+
+#' @export
+engine_words.gps_engine_neighbours <- function(engine) {
+  paste0(rank_words(engine), "nearest neighbours")
+}
+
+#' @export
+engine_story.gps_engine_neighbours <- function(engine, fit, number) {
+  list(what = plural(fit$engine$rank, "nearest neighbour"), of = " (Vecchia's)")
+}
+
+#' @export
 engine_plan.gps_engine_neighbours <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
                                               dense = FALSE) {
-  check_near_kernel(kernel, engine$method)
+  engine_check_kernel(engine, kernel)
   hold_data(engine, kernel, theta, y, n_threads)
 }
 
@@ -102,6 +117,12 @@ engine_prepare.gps_engine_neighbours <- function(engine, theta, jitter = 0, many
                                                  sums = NULL) {
   engine[c("theta", "jitter")] <- list(theta, jitter)
   if (many) weigh_near(engine) else engine
+}
+
+# Predictions have no use for the neighbours of all points.
+#' @export
+engine_ready.gps_engine_neighbours <- function(engine, theta, in_slots) {
+  engine_prepare(engine, theta)
 }
 
 weigh_near <- function(engine) {

@@ -16,8 +16,9 @@ max_kept_affinities <- 2^23
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
   if (is_placed(task$model)) return(TRUE)
-  if (isTRUE(engines[[selector$method]]$few)) return(TRUE)
-  if (selector$method == "divide") return(FALSE)
+  row <- engines[[selector$method]]
+  if (isTRUE(row$few)) return(TRUE)
+  if (isTRUE(row$dense)) return(FALSE)
   n_points <- n_points(task$y)
   as.double(task$model$n_latents) * n_points > max_kept_affinities &&
     !uses_features(selector$kernel, n_dims(task$y), n_points)
@@ -142,22 +143,24 @@ regress_targets <- function(selector, task, memory, targets) {
 
 # What regression at fixed hyper-parameters needs, whatever the targets. Coefficients of each point
 # over all others are cheap once there is an inverse.
-prepare_engine <- function(selector, model, theta, y, n_threads, many = TRUE) {
+prepare_engine <- function(selector, model, theta, y, n_threads) {
+  engine_prepare(plan_selection(selector, model, theta, y, n_threads), theta, many = TRUE)
+}
+
+plan_selection <- function(selector, model, theta, y, n_threads) {
   is_sparse <- has_sparse_targets(selector, list(y = y, model = model))
-  engine <- engine_plan(selector_engine(selector), selector$kernel, theta, y, n_threads,
-                        selection_tol, dense = is_sparse && ncol(y) <= max_dense_points)
-  engine_prepare(engine, theta, many = many)
+  engine_plan(selector_engine(selector), selector$kernel, theta, y, n_threads, selection_tol,
+              dense = is_sparse && ncol(y) <= max_dense_points)
 }
 
 # An engine that predicts at new points, in these `units`, from the expectations of a state or a fit
-# at the points y; `prepared` for these, if one is. Without slots the exact one has its weights by a
-# factor, which is nearer to the truth than by the inverse.
+# at the points y; `prepared` for these, if one is.
 train_engine <- function(selector, model, theta, y, units, state, n_threads,
                          is_sparse = has_sparse_targets(selector, list(y = y, model = model)),
                          prepared = NULL) {
   if (is.null(prepared)) {
-    many <- if (selector$method == "exact") is_sparse else selector$method != "neighbours"
-    prepared <- prepare_engine(selector, model, theta, in_units(y, units), n_threads, many)
+    planned <- plan_selection(selector, model, theta, in_units(y, units), n_threads)
+    prepared <- engine_ready(planned, theta, is_sparse)
   }
   targets <- if (is_sparse) {
     slot_targets(state, model, smooth_of(selector, model))
@@ -272,8 +275,8 @@ refit_memory <- function(selector, task, memory, targets, state) {
   rows <- sampled_rows(task, selector$refit_rows, 1000 * state$start + state$iteration)
   used <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
-  refit <- if (selector$method == "neighbours") {
-    refit_near(selector, task, memory, list(all = targets, rows = rows, y = y, used = used))
+  refit <- if (isTRUE(engines[[selector$method]]$among)) {
+    refit_among(selector, task, memory, list(all = targets, rows = rows, y = y, used = used))
   } else {
     refit_kernel(selector, task, memory, y, used)
   }

@@ -15,15 +15,14 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
       choose_method(selector$kernel, n_dims(y), n_points)$method
     }
   }
-  check_basis_kernel(selector$kernel, selector$method)
-  check_near_kernel(selector$kernel, selector$method)
-  if (selector$method != "exact") {
+  check_engine_kernel(selector_engine(selector), selector$kernel)
+  if (!is.null(engines[[selector$method]]$rank)) {
     selector$rank <- check_rank(selector$rank, selector$method, n_points)
   }
   if (is_batched && !is_by_sums(selector, model)) {
     refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
   }
-  if (is_placed(model)) check_grid_method(selector)
+  if (is_placed(model)) engine_check_grid(selector_engine(selector))
   selector
 }
 
@@ -46,18 +45,6 @@ has_candidates <- function(task) {
     !is_placed(task$model)
 }
 
-# Numbers that the block inverses of all points, and the affinities, may take (1 GB each).
-most_divided <- 2^27
-
-check_divided <- function(selector, model, n_points) {
-  n_numbers <- as.double(n_points) * max(selector$rank, model$n_latents)
-  if (n_numbers <= most_divided) return(invisible(n_points))
-  gps_abort(sprintf(
-    paste("`method` = \"divide\" keeps %.3g numbers for %.0f data points; the limit is %.3g:",
-          "use \"ichol\", \"inducing\" or \"fourier\"."), n_numbers, n_points, most_divided
-  ))
-}
-
 refuse_batches <- function(which) {
   gps_abort(sprintf(
     paste("Minibatches need a selector that learns from sums over data points, and %s needs",
@@ -77,29 +64,9 @@ refuse_grid_batches <- function(model) {
   ))
 }
 
-check_grid_method <- function(selector) {
-  is_fitc <- selector$method == "inducing" && selector$objective == "fitc"
-  if (!selector$method %in% c("divide", "neighbours") && !is_fitc) return(selector)
-  gps_abort(sprintf(
-    "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".",
-    if (is_fitc) "`objective` = \"fitc\"" else sprintf("`method` = \"%s\"", selector$method)
-  ))
-}
-
 # Method and rank in words.
-engine_words <- function(selector) {
-  size <- if (is.null(selector$rank)) "" else sprintf(" %d", selector$rank)
-  words <- switch(
-    selector$method,
-    exact = "exact", ichol = paste0("incomplete Cholesky of rank", size),
-    inducing = sprintf("%s inducing inputs (%s)", size, toupper(selector$objective)),
-    fourier = sprintf("%s random Fourier features", size),
-    divide = sprintf("blocks of%s points%s", size, if (selector$cross) ", crossed" else ""),
-    neighbours = sprintf("%s nearest neighbours", size),
-    paste0(selector$method, size)
-  )
-  if (is.null(selector$rank)) words <- sub(" of( rank| points)", "", words)
-  words <- trimws(words)
+selector_words <- function(selector) {
+  words <- engine_words(selector_engine(selector))
   if (isTRUE(selector$is_auto)) paste(words, "(chosen by the number of points)") else words
 }
 

@@ -1,9 +1,9 @@
 # The learned selection by neighbours: its refits, whose rows keep the neighbours that they have
 # among all points.
 
-# A refit by what neighbours say of some rows. `given`: all targets, the rows, their data and the
+# A refit by what all points say of some rows. `given`: all targets, the rows, their data and the
 # targets in use there. What prepare() makes keeps the neighbours that are known.
-refit_near <- function(selector, task, memory, given) {
+refit_among <- function(selector, task, memory, given) {
   engine <- memory$prepared
   if (is.null(engine)) {
     y <- in_units(task$y, memory$units)

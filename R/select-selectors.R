@@ -121,7 +121,7 @@ selector_gp <- function(kernel = kernel_composition(),
   check_engine_arguments(method, c(rank = !is.null(rank), objective = objective != "vfe",
                                    learn_inputs = learn_inputs, cross = !cross))
   if (!is.null(rank)) rank <- check_count(rank, "rank")
-  if (method == "fourier" && !is.null(rank)) check_even(rank)
+  if (!is.null(rank) && isTRUE(engines[[method]]$even)) check_even(rank)
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
@@ -192,7 +192,7 @@ format_selector <- function(selector) {
   details <- c(
     if (length(settings) > 0) paste(names(settings), "=", vapply(settings, format, "")),
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
-    if (!is.null(selector$method) && selector$method != "auto") engine_words(selector),
+    if (!is.null(selector$method) && selector$method != "auto") selector_words(selector),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
     if (isTRUE(selector$smooth > 0)) {
       sprintf("smoothed over %g cell%s", selector$smooth, if (selector$smooth == 1) "" else "s")

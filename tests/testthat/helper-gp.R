@@ -51,6 +51,10 @@ exact_engine <- function(kernel, theta, y, n_threads = 1L, dense = FALSE) {
   engine_plan(new_engine("exact"), kernel, theta, y, n_threads, dense = dense)
 }
 
+new_basis <- function(method, kernel, theta, y, rank, objective = "vfe", tol = 1e-3) {
+  engine_basis(new_engine(method, rank, objective), kernel, theta, y, tol)
+}
+
 engine_of <- function(basis, kernel, theta, y, n_threads = 1L, learn_inputs = FALSE) {
   engine <- new_engine("inducing", learn_inputs = learn_inputs)
   engine$basis <- basis

@@ -230,5 +230,6 @@ test_that("latents on a grid are ranked by few basis functions too", {
 test_that("blocks that would not fit are refused before anything is made", {
   selector <- resolve_engine(selector_gp(method = "divide"), list(grid = NULL, n_latents = 10L),
                              matrix(0, 2, 1e6))
-  expect_gps_error(check_divided(selector, list(n_latents = 10L), 1e6), "\"divide\" keeps")
+  expect_gps_error(engine_check_size(selector_engine(selector), selector$kernel, 2, 1e6, 10L),
+                   "\"divide\" keeps")
 })
