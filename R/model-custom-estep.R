@@ -100,17 +100,21 @@ spread_states <- function(on, latents, n_latents) {
   at <- which(on > 0, arr.ind = TRUE)
   place <- outer(n_latents * (at[, 2] - 1), n_latents * ncol(on) * (seq_len(ncol(latents)) - 1),
                  `+`)
-  states[place + latents[at[, 1], ]] <- 1
+  # As a vector: an index of three columns, those of three points, would be one of rows.
+  states[c(place + latents[at[, 1], ])] <- 1
   states
 }
 
-call_log_joint <- function(model, params, part) {
-  takes_latents <- takes_own(model$functions$log_joint, "latents", 4)
-  value <- if (takes_latents) {
-    call_own(model, "log_joint", params, part$y, part$states, part$latents)
-  } else {
-    call_own(model, "log_joint", params, part$y, part$states)
+# What `log_joint` returns, whatever it is.
+ask_log_joint <- function(model, params, part) {
+  if (!takes_own(model$functions$log_joint, "latents", 4)) {
+    return(call_own(model, "log_joint", params, part$y, part$states))
   }
+  call_own(model, "log_joint", params, part$y, part$states, part$latents)
+}
+
+call_log_joint <- function(model, params, part) {
+  value <- ask_log_joint(model, params, part)
   n_states <- dim(part$states)[2]
   n <- n_states * length(part$points)
   is_shaped <- !model$settings$vectorised || identical(dim(value), c(n_states, length(part$points)))

@@ -126,6 +126,13 @@ limit_of <- function(model, side, name, value) {
 #' @export
 gps_bind.gps_custom_model <- function(model, y) {
   params <- keep_stream(read_own_params(call_own(model, "init", y), "init"))
+  model <- size_own_model(model, params, y)
+  try_functions(model, params, t(y[seq_len(min(2, nrow(y))), , drop = FALSE]))
+  model
+}
+
+# The model with the sizes of these parameters and data, n x D.
+size_own_model <- function(model, params, y) {
   sizes <- lapply(params, function(x) if (is.null(dim(x))) length(x) else dim(x))
   words <- lapply(stats::setNames(nm = names(sizes)), function(name) {
     paste0(name, ".", seq_along(sizes[[name]]))
@@ -143,7 +150,6 @@ gps_bind.gps_custom_model <- function(model, y) {
     }
     for (name in names(params)) limit_of(model, side, name, params[[name]])
   }
-  try_functions(model, params, t(y[seq_len(min(2, nrow(y))), , drop = FALSE]))
   model
 }
 

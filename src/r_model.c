@@ -78,6 +78,17 @@ static SEXP describe_arrays(const gps_array *arrays) {
   return shapes;
 }
 
+/* Which of the optional members a table has. */
+static SEXP describe_members(const gps_model *model) {
+  const char *const names[] = {"prepare", "mstep", "describe", "gain", "propose", "conditional"};
+  const int has[] = {model->prepare != NULL, model->mstep != NULL,   model->describe != NULL,
+                     model->gain != NULL,    model->propose != NULL, model->conditional != NULL};
+  const SEXP result = PROTECT(new_named_list(6, names));
+  for (int i = 0; i < 6; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
+  UNPROTECT(1);
+  return result;
+}
+
 /* native -> list(params, options, prepared, stats, events, has): what a model's table says of
  * itself. */
 SEXP r_model_table(SEXP native) {
@@ -92,11 +103,7 @@ SEXP r_model_table(SEXP native) {
   SET_VECTOR_ELT(result, 4, Rf_allocVector(STRSXP, n_events));
   for (int i = 0; i < n_events; i++)
     SET_STRING_ELT(VECTOR_ELT(result, 4), i, Rf_mkChar(model->events[i]));
-  const char *const members[] = {"prepare", "mstep"};
-  const SEXP has = new_named_list(2, members);
-  SET_VECTOR_ELT(result, 5, has);
-  SET_VECTOR_ELT(has, 0, Rf_ScalarLogical(model->prepare != NULL));
-  SET_VECTOR_ELT(has, 1, Rf_ScalarLogical(model->mstep != NULL));
+  SET_VECTOR_ELT(result, 5, describe_members(model));
   UNPROTECT(1);
   return result;
 }

@@ -139,6 +139,7 @@ step_calls <- function() {
     call_of("gps_init", model = model, y = bars_y()),
     call_of("gps_draw", model = model, params = params, n = 3),
     call_of("gps_handcrafted", model = model, params = params, y = bars_y()),
+    call_of("check_gps_model", model = model_binary_sparse(4), y = bars_y(), session = FALSE),
     call_of("gps_estep", model = model, params = params, y = bars_y(), selected = slots_of(),
             max_active = 2, want = "stats", beta = 1, n_threads = 1, method = "gibbs",
             sweeps = c(1, 2), value = NULL),

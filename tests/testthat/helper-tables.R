@@ -1,26 +1,29 @@
-# Models in C of another package: tables.c, compiled once a session.
+# Models in C of another package: native/tables.c and others, compiled once a session.
 
 compiled_tables <- new.env()
 
-skip_without_tables <- function() {
+# Skips the test, or returns the library.
+skip_without_tables <- function(name = "tables") {
   skip_on_os("windows")
-  if (is.null(compiled_tables$dll)) compiled_tables$dll <- load_tables()
-  if (is.character(compiled_tables$dll)) skip(compiled_tables$dll)
+  if (is.null(compiled_tables[[name]])) compiled_tables[[name]] <- load_tables(name)
+  if (is.character(compiled_tables[[name]])) skip(compiled_tables[[name]])
+  invisible(compiled_tables[[name]])
 }
 
 # The library, or a text that says why there is none.
-load_tables <- function() {
-  folder <- tempfile("tables")
+load_tables <- function(name) {
+  folder <- tempfile(name)
   dir.create(folder)
-  file.copy(test_path("native", "tables.c"), folder)
+  source <- paste0(name, ".c")
+  file.copy(test_path("native", source), folder)
   include <- system.file("include", package = "gpselect")
   if (!nzchar(Sys.which("make")) || include == "") return("There is no compiler.")
   old <- Sys.getenv("PKG_CPPFLAGS")
   Sys.setenv(PKG_CPPFLAGS = paste0("-I", shQuote(include)))
   on.exit(Sys.setenv(PKG_CPPFLAGS = old))
-  library <- file.path(folder, paste0("tables", .Platform$dynlib.ext))
+  library <- file.path(folder, paste0(name, .Platform$dynlib.ext))
   status <- suppressWarnings(system2(
-    file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", library, file.path(folder, "tables.c")),
+    file.path(R.home("bin"), "R"), c("CMD", "SHLIB", "-o", library, file.path(folder, source)),
     stdout = FALSE, stderr = FALSE, timeout = 120
   ))
   if (status != 0 || !file.exists(library)) return("The compiler failed.")

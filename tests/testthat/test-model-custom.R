@@ -43,6 +43,13 @@ test_that("a model of R functions gives the numbers of the model in C", {
   }
 })
 
+test_that("three data points at once are no index of rows", {
+  case <- custom_case(3)
+  model <- gps_bind(custom_sparse(5, TRUE), case$y)
+  near(gps_estep(model, case$params, case$y, case$selected)$log_evidence,
+       gps_estep(case$native, case$params, case$y, case$selected)$log_evidence)
+})
+
 test_that("what an M-step gets are moments of the posterior, by brute force", {
   case <- custom_case(12)
   model <- gps_bind(custom_sparse(5), case$y)
