@@ -147,7 +147,7 @@ near_weights <- function(engine, at, near, is_function = FALSE) {
 engine_loo.gps_engine_neighbours <- function(engine, targets, points = NULL) {
   if (is.null(engine$weights)) engine <- weigh_near(engine)
   if (is.null(points)) points <- seq_len(ncol(engine$y))
-  list(mean = near_means(engine$near, engine$weights, targets, points, engine$n_threads),
+  list(mean = near_means(engine, engine$near, engine$weights, targets, points),
        variance = engine$variance[points])
 }
 
@@ -162,20 +162,21 @@ engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALS
   scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
   near <- find_near(engine, scale, newdata)
   found <- near_weights(engine, newdata, near, is_function = TRUE)
-  list(mean = near_means(near, found$weights, engine$targets, seq_len(ncol(newdata)),
-                         engine$n_threads),
+  list(mean = near_means(engine, near, found$weights, engine$targets, seq_len(ncol(newdata))),
        variance = if (moments) found$variance)
 }
 
 # Means of `points` from neighbours and weights, rank x any: a matrix, or of targets in slots
-# candidates, the latents that some neighbour has on.
-near_means <- function(near, weights, targets, points, n_threads) {
+# candidates, the latents that some neighbour has on; the `n_best` of an engine that has this number.
+near_means <- function(engine, near, weights, targets, points) {
   points <- as.integer(points)
   if (is.matrix(targets)) {
-    return(.Call(C_gp_near_mean, near, weights, points, targets, n_threads))
+    return(.Call(C_gp_near_mean, near, weights, points, targets, engine$n_threads))
   }
+  n_latents <- targets$layout$n_latents
+  n_most <- min(n_latents, length(targets$selected) / ncol(targets$selected) * nrow(near))
   found <- .Call(C_gp_near_vote, near, weights, points, targets$selected, targets$prob_on,
-                 targets$layout$n_latents, n_threads)
+                 n_latents, as.integer(min(n_most, engine$n_best)), engine$n_threads)
   new_candidates(found$latent, found$affinity)
 }
 

@@ -21,29 +21,34 @@ seed_trials <- function(n_clusters, n_points) {
   max(1L, min(2L + floor(log(n_clusters)), floor(affordable)))
 }
 
-# Columns of x [D x n] that are seeds, by greedy k-means++ (Arthur and Vassilvitskii 2007,
-# k-means++: the advantages of careful seeding, *SODA*): candidates are drawn by their squared
-# distances to the seeds so far, and the one that leaves the least of these is the next seed.
+# list(seeds, label): columns of x [D x n] that are seeds, and of each column the number of the
+# nearest one. By greedy k-means++ (Arthur and Vassilvitskii 2007, k-means++: the advantages of
+# careful seeding, *SODA*): candidates are drawn by their squared distances to the seeds so far, and
+# the one that leaves the least of these is the next seed.
 draw_seeds <- function(x, n_seeds) {
   n_points <- ncol(x)
   square <- colSums(x^2)
   seeds <- sample.int(n_points, 1)
   nearest <- square_distances(x, square, seeds)[, 1]
+  label <- rep(1L, n_points)
   n_trials <- seed_trials(n_seeds, n_points)
   while (length(seeds) < n_seeds) {
     nearest[seeds] <- 0
     total <- cumsum(nearest)
     if (!(total[n_points] > 0)) {
       rest <- setdiff(seq_len(n_points), seeds)
-      return(c(seeds, rest[sample.int(length(rest), n_seeds - length(seeds))]))
+      seeds <- c(seeds, rest[sample.int(length(rest), n_seeds - length(seeds))])
+      break
     }
     at <- stats::runif(n_trials) * total[n_points]
     trials <- unique(pmin(findInterval(at, total), n_points - 1L) + 1L)
     step <- .Call(C_seed_trials, x, square, nearest, as.integer(trials))
     seeds <- c(seeds, trials[step$best])
     nearest <- step$distances
+    label[step$nearer] <- length(seeds)
   }
-  seeds
+  label[seeds] <- seq_along(seeds)
+  list(seeds = seeds, label = label)
 }
 
 # Squared distances [n x m] of the columns of x, whose squares are given, to m of them.
@@ -77,20 +82,6 @@ shrink_covariance <- function(covariance, n_points) {
   covariance <- (1 - share) * covariance
   diag(covariance) <- pmax(spread, cluster_floor)
   covariance
-}
-
-# Each column of x [D x n]: which of the columns `seeds` is nearest.
-nearest_seed <- function(x, seeds) {
-  near <- x[, seeds, drop = FALSE]
-  size <- max(1, block_doubles %/% length(seeds))
-  parts <- split(seq_len(ncol(x)), (seq_len(ncol(x)) - 1) %/% size)
-  label <- unlist(lapply(parts, function(part) {
-    closeness <- crossprod(x[, part, drop = FALSE], near) -
-      rep(colSums(near^2) / 2, each = length(part))
-    max.col(closeness, ties.method = "first")
-  }), use.names = FALSE)
-  label[seeds] <- seq_along(seeds)
-  label
 }
 
 # Means [D x k] of the columns of x [D x n] with the same label, 1..k.

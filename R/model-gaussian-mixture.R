@@ -129,9 +129,10 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
   z <- seed_space(x, can_turn = model$settings$covariance == "full", n_clusters)
-  seeds <- draw_seeds(z, n_clusters)
+  drawn <- draw_seeds(z, n_clusters)
+  seeds <- drawn$seeds
   params <- list(mu = t(y[seeds, , drop = FALSE]),
-                 sigma = spread_within(model, x, nearest_seed(z, seeds)),
+                 sigma = spread_within(model, x, drawn$label),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
   structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))

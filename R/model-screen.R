@@ -22,8 +22,9 @@
 #' A change stays where the log joint is higher. The slots hold the state, and what is left of them
 #' the latents of the best other states that were looked at (without `sweeps`, those that gain most
 #' beside the state). Of each kind there are at most as many candidates as latents. Where all
-#' latents are candidates and an iteration raises the bound by less than 0.1 nats a data point, each
-#' point is screened with sweeps in every third iteration only, and keeps its slots between.
+#' latents are candidates of a screen with sweeps, or those that a point's neighbours have
+#' (`method = "neighbours"`), and an iteration raises the bound by less than 0.1 nats a data point,
+#' each point is screened in every third iteration only, and keeps its slots between.
 #'
 #' @param rank_by "greedy": as described; "singleton": by the first step alone.
 #' @param keep TRUE: the latents that were selected for the point in the last iteration are

@@ -47,6 +47,7 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   memory <- state$memory
   trained <- if (is.null(selector$trained)) memory$trained else selector$trained
   if (!is.null(trained)) {
+    trained["n_best"] <- list(count_asked(task))
     newdata <- in_units(block_data(task$y, block), trained$units)
     return(engine_predict(trained, newdata)$mean)
   }
@@ -55,7 +56,20 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
   if (!is.null(memory$points)) points <- memory$points[points]
+  # Points that keep their slots need no candidates.
+  if (has_candidates(task) && !is.null(block$resting)) points[block$resting] <- 0L
+  memory$prepared["n_best"] <- list(count_asked(task))
   engine_loo(memory$prepared, memory$targets, points)$mean
+}
+
+# How many candidates selection or screening looks at for each point; NULL: all affinities are
+# wanted.
+count_asked <- function(task) {
+  screen <- task$selector$screen
+  if (!has_candidates(task) || is.null(task$n_selected)) return(NULL)
+  n_selected <- as.integer(task$n_selected)
+  if (!is.list(screen)) return(n_selected)
+  max(n_selected, resolve_screen(screen, task$model, n_selected)$propose)
 }
 
 # Before the first E-step the expectations are what the initialisation labelled, else random

@@ -12,8 +12,23 @@ select_latents <- function(task, state, block, inputs, rank = rank_latents(task,
   }
   if (!is.null(state$given)) return(block_slots(state$given, block))
   select_in_parts(task, state, block, inputs, function(task, state, part, inputs) {
+    part["resting"] <- list(resting_points(task, state, part))
     select_ranked(task, state, part, inputs, rank(part, inputs))
   })
+}
+
+# Of the points of a block that keep their slots in this iteration TRUE, or NULL if there are none:
+# it is not their turn, and they have what they were given when all latents were candidates, or
+# those that neighbours have. Of locations there are never all, and draws of others at every turn.
+resting_points <- function(task, state, block) {
+  screen <- task$selector$screen
+  if (!isTRUE(state$may_rest) || is.null(state$selected) || !is.list(screen)) return(NULL)
+  screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
+  is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
+  if (!screen$keep || !(is_placed(task$model) || is_complete || has_candidates(task))) return(NULL)
+  row <- if (is.null(block$streams)) block$first_row + seq_len(block$n_points) - 1 else block$streams
+  last <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block))
+  (row + state$iteration) %% rest_period != 0 & last > 0
 }
 
 # The ranking by the task's selector: a function of a part of a block, and of what the model has
@@ -100,7 +115,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     n_guided = screen$guided[phase], n_moves = screen$moves,
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"), n_sweeps = screen$sweeps,
-    n_inserts = screen$inserts, period = if (isTRUE(state$may_rest)) rest_period else 1L,
+    n_inserts = screen$inserts,
+    resting = if (!is.null(kept) && !is.null(block$resting)) as.integer(block$resting),
     max_active = as.integer(min(task$max_active, task$n_selected)),
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,

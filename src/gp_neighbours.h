@@ -82,33 +82,32 @@ gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets 
 
 /* ---- predictions ---- */
 
-/* Points that are predicted, with neighbours and weights [n_near x n]. */
+/* Points that are predicted: the columns [n] (from 1; 0: of this one nothing is asked) of neighbours
+ * and weights [n_near x any], neighbours from 1 as well, 0 for none, among n_points. */
 typedef struct {
-  size_t n, n_near;
+  size_t n, n_near, n_points;
+  const int *column;
   const int *near;
   const double *weights;
   int n_threads;
 } gp_voters;
 
-/* mean [n_targets x n] of dense targets [n_targets x n_points]. */
-void gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean);
+/* mean [n_targets x n] of dense targets [n_targets x n_points]; 0 where a neighbour is none of the
+ * points. */
+int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean);
 
-/* Lists of latents (from 1) and affinities, one behind the other with gaps: list i is the n[i]
- * entries from first[i] on. Room for n_near n_slots entries of each. */
+/* Lists of candidates, latents (from 1, 0 = none) and affinities [length x n]. */
 typedef struct {
-  size_t *first, *n;
+  size_t length;
   int *latent;
   double *affinity;
 } gp_lists;
 
-/* Of targets in slots the latents that neighbours have on, in the order in which they are met, and
- * their means. Returns how many the longest list has; SIZE_MAX where a latent is none of the
- * n_targets. `place` [n_targets x n_threads] as above. */
-size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets,
-                     const gp_lists *lists, int *place);
-
-/* The same in columns: latent and affinity [length x n_lists], 0 where a list has no more. */
-void gp_lay_lists(const gp_lists *lists, size_t n_lists, size_t length, int *latent,
-                  double *affinity);
+/* Of targets in slots the latents that neighbours have on, and their means: those of largest mean
+ * where there are more than a list can hold, of equal ones those that are met first. Returns 0 where
+ * a latent is none of the n_targets, or a neighbour none of the points. Each thread has n_near
+ * n_slots ints and doubles of room, and `place` [n_targets] as above. */
+int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, const gp_lists *lists,
+                  int *room, double *value, int *place);
 
 #endif

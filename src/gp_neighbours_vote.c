@@ -5,39 +5,57 @@
 
 #include "gp_neighbours.h"
 
-static size_t count_near(const gp_voters *voters, size_t column) {
-  const int *near = voters->near + column * voters->n_near;
-  size_t n = 0;
-  while (n < voters->n_near && near[n] >= 0) n++;
-  return n;
+/* Neighbours of one point: none where nothing is asked of it. */
+typedef struct {
+  size_t n;
+  const int *near;
+  const double *weight;
+} voter_list;
+
+/* 0 where one of them is no point. */
+static int list_voters(const gp_voters *voters, size_t i, voter_list *list) {
+  list->n = 0;
+  if (voters->column[i] == 0) return 1;
+  const size_t first = (size_t)(voters->column[i] - 1) * voters->n_near;
+  list->near = voters->near + first;
+  list->weight = voters->weights + first;
+  for (; list->n < voters->n_near && list->near[list->n] != 0; list->n++) {
+    const int point = list->near[list->n];
+    if (point < 0 || (size_t)point > voters->n_points) return 0;
+  }
+  return 1;
 }
 
-void gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean) {
-#pragma omp parallel for num_threads(voters->n_threads) schedule(static)
+int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean) {
+  int n_failed = 0;
+#pragma omp parallel for num_threads(voters->n_threads) schedule(static) reduction(+ : n_failed)
   for (int i = 0; i < (int)voters->n; i++) {
-    const size_t column = (size_t)i, n = count_near(voters, column);
-    const int *near = voters->near + column * voters->n_near;
-    const double *weights = voters->weights + column * voters->n_near;
+    voter_list list;
     double *out = mean + (size_t)i * n_targets;
     memset(out, 0, n_targets * sizeof *out);
-    for (size_t j = 0; j < n; j++) {
-      const double *target = targets + (size_t)near[j] * n_targets;
-      for (size_t h = 0; h < n_targets; h++) out[h] += weights[j] * target[h];
+    if (!list_voters(voters, (size_t)i, &list)) {
+      n_failed++;
+      continue;
+    }
+    for (size_t j = 0; j < list.n; j++) {
+      const double *target = targets + (size_t)(list.near[j] - 1) * n_targets;
+      for (size_t h = 0; h < n_targets; h++) out[h] += list.weight[j] * target[h];
     }
   }
+  return n_failed == 0;
 }
 
 /* One point's list; `place` says where a latent stands in it. SIZE_MAX: a latent is none. */
-static size_t vote_point(const gp_voters *voters, const gp_local_targets *targets, size_t column,
+static size_t vote_point(const gp_voters *voters, const gp_local_targets *targets, size_t i_point,
                          int *latent, double *affinity, int *place) {
-  const size_t n_near = count_near(voters, column), n_slots = targets->n_slots;
-  const int *near = voters->near + column * voters->n_near;
-  const double *weights = voters->weights + column * voters->n_near;
+  const size_t n_slots = targets->n_slots;
+  voter_list list;
   size_t n = 0;
-  int is_sound = 1;
-  for (size_t j = 0; j < n_near && is_sound; j++) {
-    const int *slot = targets->selected + (size_t)near[j] * n_slots;
-    const double *prob = targets->prob + (size_t)near[j] * n_slots, weight = weights[j];
+  int is_sound = list_voters(voters, i_point, &list);
+  for (size_t j = 0; j < list.n && is_sound; j++) {
+    const size_t first = (size_t)(list.near[j] - 1) * n_slots;
+    const int *slot = targets->selected + first;
+    const double *prob = targets->prob + first, weight = list.weight[j];
     for (size_t i = 0; i < n_slots; i++) {
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
       is_sound = (size_t)slot[i] <= targets->n_targets;
@@ -55,36 +73,53 @@ static size_t vote_point(const gp_voters *voters, const gp_local_targets *target
   return is_sound ? n : SIZE_MAX;
 }
 
-size_t gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets,
-                     const gp_lists *lists, int *place) {
+/* The last of the smallest. */
+static size_t least_of(size_t n, const double *value) {
+  size_t least = 0;
+  for (size_t i = 1; i < n; i++) least = value[i] <= value[least] ? i : least;
+  return least;
+}
+
+/* The best of n candidates, as many as a list holds, in the order in which they were met. */
+static void keep_best(size_t length, size_t n, const int *latent, const double *affinity,
+                      int *best, double *value) {
+  size_t n_held = n < length ? n : length, least = 0;
+  memcpy(best, latent, n_held * sizeof *best);
+  memcpy(value, affinity, n_held * sizeof *value);
+  for (size_t k = n_held; k < n; k++) {
+    if (k == n_held) least = least_of(length, value);
+    if (!(affinity[k] > value[least])) continue;
+    memmove(best + least, best + least + 1, (length - least - 1) * sizeof *best);
+    memmove(value + least, value + least + 1, (length - least - 1) * sizeof *value);
+    best[length - 1] = latent[k];
+    value[length - 1] = affinity[k];
+    least = least_of(length, value);
+  }
+  memset(best + n_held, 0, (length - n_held) * sizeof *best);
+  memset(value + n_held, 0, (length - n_held) * sizeof *value);
+}
+
+int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, const gp_lists *lists,
+                  int *room, double *value, int *place) {
   const int n_threads = voters->n_threads;
-  const size_t most = targets->n_slots * voters->n_near;
-  size_t longest = 0;
-#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(max : longest)
+  const size_t most = targets->n_slots * voters->n_near, length = lists->length;
+  int n_failed = 0;
+#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(+ : n_failed)
   for (int t = 0; t < n_threads; t++) {
     const size_t from = voters->n * (size_t)t / (size_t)n_threads;
     const size_t end = voters->n * (size_t)(t + 1) / (size_t)n_threads;
-    size_t at = from * most;
-    for (size_t i = from; i < end; i++) {
-      const size_t n = vote_point(voters, targets, i, lists->latent + at, lists->affinity + at,
+    int *latent = room + most * (size_t)t;
+    double *affinity = value + most * (size_t)t;
+    for (size_t i = from; i < end && n_failed == 0; i++) {
+      const size_t n = vote_point(voters, targets, i, latent, affinity,
                                   place + targets->n_targets * (size_t)t);
-      longest = n > longest ? n : longest;
-      if (n == SIZE_MAX) break;
-      lists->first[i] = at;
-      lists->n[i] = n;
-      at += n;
+      if (n == SIZE_MAX) {
+        n_failed++;
+        break;
+      }
+      keep_best(length, n, latent, affinity, lists->latent + i * length,
+                lists->affinity + i * length);
     }
   }
-  return longest;
-}
-
-void gp_lay_lists(const gp_lists *lists, size_t n_lists, size_t length, int *latent,
-                  double *affinity) {
-  for (size_t i = 0; i < n_lists; i++) {
-    const size_t from = lists->first[i], n = lists->n[i], at = i * length;
-    memcpy(latent + at, lists->latent + from, n * sizeof *latent);
-    memcpy(affinity + at, lists->affinity + from, n * sizeof *affinity);
-    memset(latent + at + n, 0, (length - n) * sizeof *latent);
-    memset(affinity + at + n, 0, (length - n) * sizeof *affinity);
-  }
+  return n_failed == 0;
 }

@@ -163,64 +163,52 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
 static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_points,
                              SEXP n_threads) {
   const int n_near = n_rows_of(near), n_all = n_cols_of(near);
-  gp_voters voters = {.n = (size_t)Rf_xlength(column),
-                      .n_near = (size_t)n_near,
-                      .weights = view_matrix(weights, n_near, n_all, "weights"),
-                      .n_threads = read_threads(n_threads)};
-  const int *given = view_ints(column, (R_xlen_t)voters.n, "column");
-  const int *number = view_ints(near, (R_xlen_t)n_near * n_all, "near");
-  int *own = alloc_ints((size_t)n_near * voters.n);
-  double *weight = alloc_doubles((size_t)n_near, voters.n);
-  /* Only what is asked for is looked at. */
+  const gp_voters voters = {.n = (size_t)Rf_xlength(column),
+                            .n_near = (size_t)n_near,
+                            .n_points = n_points,
+                            .column = view_ints(column, Rf_xlength(column), "column"),
+                            .near = view_ints(near, (R_xlen_t)n_near * n_all, "near"),
+                            .weights = view_matrix(weights, n_near, n_all, "weights"),
+                            .n_threads = read_threads(n_threads)};
   for (size_t i = 0; i < voters.n; i++) {
-    if (given[i] < 1 || given[i] > n_all) raise_error("model", "No point %d.", given[i]);
-    const size_t from = (size_t)(given[i] - 1) * (size_t)n_near;
-    for (size_t j = 0; j < (size_t)n_near; j++) {
-      const int point = number[from + j];
-      if (point < 0 || (size_t)point > n_points)
-        raise_error("model", "`near` names %d of %.0f.", point, (double)n_points);
-      own[i * (size_t)n_near + j] = point - 1;
-      weight[i * (size_t)n_near + j] = voters.weights[from + j];
-    }
+    if (voters.column[i] < 0 || voters.column[i] > n_all)
+      raise_error("model", "No point %d.", voters.column[i]);
   }
-  voters.near = own;
-  voters.weights = weight;
   return voters;
 }
 
-/* Neighbours and weights [n_near x any], the columns asked for, targets [n_targets x n_points] ->
- * mean [n_targets x columns]. */
+/* Neighbours and weights [n_near x any], the columns asked for (0: none), targets [n_targets x
+ * n_points] -> mean [n_targets x columns]. */
 SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_threads) {
   const int n_targets = n_rows_of(targets);
   const gp_voters voters =
       view_voters(near, weights, column, (size_t)n_cols_of(targets), n_threads);
   const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, n_targets, (int)voters.n));
-  gp_vote_dense(&voters, (size_t)n_targets, view_matrix(targets, -1, -1, "targets"), REAL(mean));
+  if (!gp_vote_dense(&voters, (size_t)n_targets, view_matrix(targets, -1, -1, "targets"),
+                     REAL(mean)))
+    raise_error("model", "`near` names a point beyond %d.", n_cols_of(targets));
   UNPROTECT(1);
   return mean;
 }
 
-/* The same for targets in slots -> list(latent, affinity), both [longest list x columns]. */
+/* The same for targets in slots -> list(latent, affinity), both [length x columns], of the best
+ * candidates. */
 SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP selected, SEXP prob_on,
-                    SEXP n_latents, SEXP n_threads) {
+                    SEXP n_latents, SEXP length, SEXP n_threads) {
   static const char *const names[] = {"latent", "affinity"};
   gp_local_targets targets = {.n_targets = (size_t)view_int(n_latents, "n_latents")};
   view_slots(selected, prob_on, &targets);
   const gp_voters voters =
       view_voters(near, weights, column, (size_t)n_cols_of(selected), n_threads);
-  /* Memory that is not written to costs nothing. */
-  const size_t most = targets.n_slots * voters.n_near * voters.n;
-  const gp_lists lists = {(size_t *)R_alloc(voters.n + 1, sizeof(size_t)),
-                          (size_t *)R_alloc(voters.n + 1, sizeof(size_t)), alloc_ints(most),
-                          alloc_doubles(most, 1)};
-  int *place = alloc_places(targets.n_targets, 0, (size_t)voters.n_threads);
-  const size_t longest = gp_vote_slots(&voters, &targets, &lists, place);
-  if (longest == SIZE_MAX)
-    raise_error("model", "`selected` names a latent beyond %.0f.", (double)targets.n_targets);
+  const size_t most = targets.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
+  const int n_best = view_int(length, "length");
   const SEXP result = PROTECT(new_named_list(2, names));
-  int *latent = hang_int_matrix(result, 0, (int)longest, (int)voters.n);
-  double *affinity = hang_matrix(result, 1, (int)longest, (int)voters.n);
-  gp_lay_lists(&lists, voters.n, longest, latent, affinity);
+  const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
+                          hang_matrix(result, 1, n_best, (int)voters.n)};
+  if (!gp_vote_slots(&voters, &targets, &lists, alloc_ints(most * threads),
+                     alloc_doubles(most, threads), alloc_places(targets.n_targets, 0, threads)))
+    raise_error("model", "`selected` names a latent beyond %.0f, or `near` a point beyond %d.",
+                (double)targets.n_targets, n_cols_of(selected));
   UNPROTECT(1);
   return result;
 }

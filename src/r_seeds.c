@@ -4,7 +4,8 @@
 #include "r_shell.h"
 
 /* x [D x n], its columns' squares [n], nearest [n] (distances to the seeds so far), trials [m]
- * (1-based columns) -> list(best, distances): which trial leaves least, and distances with it. */
+ * (1-based columns) -> list(best, distances, nearer): which trial leaves least, distances with
+ * it, and the columns [any] to which it is nearer than the seeds so far. */
 SEXP r_seed_trials(SEXP x, SEXP square, SEXP nearest, SEXP trials) {
   const int n_dims = n_rows_of(x), n_points = n_cols_of(x), n_trials = (int)Rf_xlength(trials);
   const size_t d = (size_t)n_dims, n = (size_t)n_points, m = (size_t)n_trials;
@@ -36,11 +37,20 @@ SEXP r_seed_trials(SEXP x, SEXP square, SEXP nearest, SEXP trials) {
     least = sum;
     best = j;
   }
-  const char *const names[] = {"best", "distances"};
-  const SEXP result = PROTECT(new_named_list(2, names));
+  const char *const names[] = {"best", "distances", "nearer"};
+  const SEXP result = PROTECT(new_named_list(3, names));
   SET_VECTOR_ELT(result, 0, Rf_ScalarInteger((int)best + 1));
   double *kept = hang_doubles(result, 1, n_points);
-  for (size_t i = 0; i < n; i++) kept[i] = distance[best * n + i];
+  int n_nearer = 0;
+  for (size_t i = 0; i < n; i++) {
+    kept[i] = distance[best * n + i];
+    n_nearer += kept[i] < old[i];
+  }
+  SET_VECTOR_ELT(result, 2, Rf_allocVector(INTSXP, n_nearer));
+  int *nearer = INTEGER(VECTOR_ELT(result, 2));
+  for (size_t i = 0; i < n; i++) {
+    if (kept[i] < old[i]) *nearer++ = (int)i + 1;
+  }
   UNPROTECT(1);
   return result;
 }

@@ -126,7 +126,6 @@ static gps_screen read_screen(SEXP list) {
                              .is_greedy = read_count(list, "is_greedy"),
                              .n_sweeps = read_count(list, "n_sweeps"),
                              .n_inserts = read_count(list, "n_inserts"),
-                             .period = read_count(list, "period"),
                              .share = view_number(list_need(list, "share"), "share")};
   if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
       screen.n_explore > MOST_CANDIDATES || screen.n_guided < 0 ||
@@ -222,8 +221,8 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept) {
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or candidates or NULL, kept
  * [n_slots x n] or NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool,
- * n_conditional, is_greedy, n_sweeps, n_inserts, period, n_beside, n_ranked, beside [n_beside x H]
- * or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek), stream,
+ * n_conditional, is_greedy, n_sweeps, n_inserts, n_beside, n_ranked, beside [n_beside x H] or
+ * NULL, resting [n] or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek), stream,
  * n_threads -> list(selected [n_slots x n] 1-based, n_gains, ranked [n_ranked x n] or NULL). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
@@ -239,6 +238,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const gps_source source = read_source(stream);
   const SEXP prob_on = list_get(screen_list, "prob_on");
   const SEXP beside = list_get(screen_list, "beside");
+  const SEXP resting = list_get(screen_list, "resting");
   const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
   screen_job job = {
       .model = model,
@@ -254,6 +254,8 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .prob_on = kept == R_NilValue || prob_on == R_NilValue
                      ? NULL
                      : view_matrix(prob_on, n_slots, block.n_points, "prob_on"),
+      .resting =
+          resting == R_NilValue ? NULL : view_ints(resting, block.n_points, "resting"),
       .n_slots = n_slots,
       .max_active = read_count(screen_list, "max_active"),
       .is_one_hot = read_count(screen_list, "is_one_hot"),

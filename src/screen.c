@@ -281,21 +281,6 @@ static gps_status fill_pool(screen_work *work, const int *kept) {
   return add_conditional(work, kept, &work->n_pool);
 }
 
-/* Whether a point keeps its slots in this iteration: it is not its turn, and it has what it was
- * given when all latents were candidates. Of locations there are never all, and draws of others at
- * every turn. */
-static int is_at_rest(const screen_work *work, const int *kept) {
-  const gps_screen *screen = work->job->screen;
-  const int is_complete = screen->n_propose >= work->job->problem->shape.n_latents;
-  if (screen->period < 2 || !kept) return 0;
-  if (work->group_size == 1 && (screen->n_sweeps == 0 || !is_complete)) return 0;
-  if ((work->job->source->iteration + work->row) % (uint32_t)screen->period == 0) return 0;
-  for (int i = 0; i < work->job->n_slots; i++) {
-    if (kept[i] < 0) return 0;
-  }
-  return 1;
-}
-
 /* Candidates by their single-cause states, best first. */
 static void tell_ranked(screen_work *work, int *ranked) {
   const int n_ranked = work->job->screen->n_ranked, n = n_ranked < work->n ? n_ranked : work->n;
@@ -314,7 +299,7 @@ static gps_status choose(screen_work *work, size_t index, int *selected, int *ra
   const int *kept = job->kept ? job->kept + first : NULL;
   const double *prob = job->prob_on ? job->prob_on + first : NULL;
   gps_status status = GPS_OK;
-  if (is_at_rest(work, kept)) {
+  if (kept && job->resting && job->resting[index]) {
     memcpy(selected, kept, (size_t)job->n_slots * sizeof *selected);
     *n_filled = job->n_slots;
     for (int i = 0; i < job->screen->n_ranked; i++) ranked[i] = -1;

@@ -18,7 +18,6 @@ typedef struct {
   double share;    /* slots replaced by explorers afterwards, in expectation */
   int n_sweeps;    /* greedy: how often each latent that is on is taken back on trial, at most */
   int n_inserts; /* greedy: random candidates that are tried in the state in place of others */
-  int period; /* with sweeps: a point is screened in one of so many iterations; 0: in each */
   int n_beside; /* latents that have stood beside the point's best latent elsewhere */
   int n_ranked; /* candidates that are told by their single-cause states, best first */
   int n_seek;      /* groups of which all latents are candidates */
@@ -50,6 +49,7 @@ typedef struct {
   const int *beside;      /* [n_beside x n_latents] from 1, 0 = none; or NULL */
   const int *kept;        /* [n_slots x n] last selected latents, -1 = none; or NULL */
   const double *prob_on;  /* [n_slots x n] their last probabilities, or NULL */
+  const int *resting;     /* [n] whether a point keeps what it has, or NULL: none does */
   int n_slots, is_one_hot;
   int max_active; /* latents that may be on at once; 0: all slots */
   size_t model_scratch;

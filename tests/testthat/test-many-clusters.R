@@ -187,7 +187,15 @@ test_that("seeds are those of greedy k-means++ by its definition", {
   step <- .Call(C_seed_trials, x, square, nearest, trials)
   distances <- pmin(square_distances(x, square, trials), nearest)
   best <- which.min(colSums(distances))
-  expect_identical(step, list(best = best, distances = distances[, best]))
+  expect_identical(step, list(best = best, distances = distances[, best],
+                              nearer = which(distances[, best] < nearest)))
+  drawn <- draw_seeds(x, 12)
+  expect_identical(anyDuplicated(drawn$seeds), 0L)
+  expect_identical(drawn$label, max.col(-square_distances(x, square, drawn$seeds), "first"))
+  # Of two places only two seeds are drawn by distance, the rest anyhow.
+  drawn <- draw_seeds(x[, rep(1:2, 10)], 6)
+  expect_identical(anyDuplicated(drawn$seeds), 0L)
+  expect_identical(drawn$label[drawn$seeds], 1:6)
   expect_identical(count_seed_rows(c(10)), 2000)
   expect_identical(vapply(c(800, 5000, 1e4, 1e5), count_seed_rows, 1) / c(800, 5000, 1e4, 1e5),
                    c(10, 10, 3, 3))

@@ -17,11 +17,14 @@ grid_case <- function(n = 80) {
 # Selections of a block, slots x n, with the attribute n_gains.
 screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept = NULL,
                           n_threads = 2L, explore = 0, ...) {
-  task <- list(y = case$y, model = case$model, n_selected = n_selected, n_threads = n_threads)
+  task <- list(y = case$y, model = case$model, n_selected = n_selected, n_threads = n_threads,
+               selector = list(screen = screen))
   state <- new_state(case$params, 0L, explore)
+  state$iteration <- 1L
   state$selected <- kept
   state[names(list(...))] <- list(...)
   block <- new_block(0, ncol(case$y))
+  block["resting"] <- list(resting_points(task, state, block))
   inputs <- block_inputs(case$model, case$params, case$y, block)
   stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
   screen_block(task, state, block, inputs, affinity, screen, stream)

@@ -200,3 +200,38 @@ test_that("what neighbours cannot do is refused before data are read", {
   expect_error(gps_fit(array(0, c(20, 4, 4)), model_occlusive(2, c(3, 3)), near), "on a grid",
                class = "gps_error_argument")
 })
+
+test_that("points rest where their neighbours rank, and are asked nothing then", {
+  set.seed(4)
+  mu <- matrix(rnorm(3 * 30, sd = 6), 3)
+  y <- mu[, sample.int(30, 300, replace = TRUE)] + rnorm(900)
+  task <- new_task(y, model_gaussian_mixture(30, "spherical"),
+                   selector_gp(method = "neighbours", rank = 7), 4, NULL,
+                   gps_control(n_starts = 1, n_threads = 1, progress = FALSE))
+  state <- infer(task, begin_state(task, 1))
+  state$selected[, 1:3] <- c(1:3, 0L)
+  block <- new_block(0, 300)
+  expect_null(resting_points(task, state, block))
+  state$may_rest <- TRUE
+  state <- c(state[names(state) != "memory"], list(memory = learn(task, state)$memory))
+  rests <- resting_points(task, state, block)
+  expect_identical(rests, (0:299 + state$iteration) %% 3 != 0 & state$selected[4, ] > 0)
+  expect_false(any(rests[1:3]))
+  block$resting <- rests
+  few <- block_affinity(task$selector, task, state, block)
+  expect_identical(colSums(few$latent > 0) > 0, !rests)
+  all <- block_affinity(task$selector, task, state, new_block(0, 300))
+  expect_identical(few$latent[, !rests], all$latent[, !rests])
+  expect_identical(nrow(all$latent), max(4L, resolve_screen(task$selector$screen, task$model,
+                                                            4L)$propose))
+  kept <- select_latents(task, state, new_block(0, 300),
+                         block_inputs(task$model, state$params, y, block))
+  expect_identical(kept[, rests], state$selected[, rests])
+  # Whole lists hold the best of them at the top.
+  task["n_selected"] <- list(NULL)
+  whole <- block_affinity(task$selector, task, state, new_block(0, 300))
+  for (n in c(5, 200)) {
+    best <- sort(whole$affinity[, n], decreasing = TRUE)[seq_len(nrow(all$affinity))]
+    expect_identical(sort(all$affinity[, n], decreasing = TRUE), best)
+  }
+})
