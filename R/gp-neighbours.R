@@ -167,7 +167,8 @@ engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALS
 }
 
 # Means of `points` from neighbours and weights, rank x any: a matrix, or of targets in slots
-# candidates, the latents that some neighbour has on; the `n_best` of an engine that has this number.
+# candidates, the latents that some neighbour has on; the `n_best` of an engine that has this
+# number.
 near_means <- function(engine, near, weights, targets, points) {
   points <- as.integer(points)
   if (is.matrix(targets)) {

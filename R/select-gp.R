@@ -252,10 +252,11 @@ trace_kernel <- function(memory) {
              do.call(rbind, lapply(rows, `[[`, "theta")))
 }
 
-# In minibatches iterations are updates, and a refit begins the regression anew: each comes after
-# twice as many as the last.
+# In minibatches iterations are updates, and a refit begins the regression anew; and what ranks by
+# candidates depends little on the kernel: each comes after twice as many as the last.
 is_gap_over <- function(selector, memory, iteration, is_batch) {
-  gap <- selector$refit_every * if (is_batch) 2^length(memory$refits) else 1
+  is_rare <- is_batch || isTRUE(engines[[selector$method]]$few)
+  gap <- selector$refit_every * if (is_rare) 2^length(memory$refits) else 1
   iteration - memory$last_refit >= gap
 }
 

@@ -27,7 +27,8 @@
 #'   "ichol" and "inducing" (at most the number of points), of random features of "fourier" (even),
 #'   of data points of a block of "divide", of neighbours of a data point of "neighbours". NULL:
 #'   200, 500 for "divide" and 20 for "neighbours".
-#' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1.
+#' @param refit_every EM iterations between refits, T* in the paper, a whole number of at least 1;
+#'   with "neighbours", whose ranking depends little on the kernel, twice as many after each.
 #' @param refit_evals most evaluations of the marginal likelihood a refit, a whole number of at
 #'   least 1.
 #' @param refit_rows most data points for a refit, sampled anew each time; at least 10. Predictions

@@ -26,7 +26,8 @@ resting_points <- function(task, state, block) {
   screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
   if (!screen$keep || !(is_placed(task$model) || is_complete || has_candidates(task))) return(NULL)
-  row <- if (is.null(block$streams)) block$first_row + seq_len(block$n_points) - 1 else block$streams
+  row <- block$streams
+  if (is.null(row)) row <- block$first_row + seq_len(block$n_points) - 1
   last <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block))
   (row + state$iteration) %% rest_period != 0 & last > 0
 }

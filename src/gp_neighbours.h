@@ -82,8 +82,8 @@ gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets 
 
 /* ---- predictions ---- */
 
-/* Points that are predicted: the columns [n] (from 1; 0: of this one nothing is asked) of neighbours
- * and weights [n_near x any], neighbours from 1 as well, 0 for none, among n_points. */
+/* Points that are predicted: the columns [n] (from 1; 0: of this one nothing is asked) of
+ * neighbours and weights [n_near x any], neighbours from 1 as well, 0 for none, among n_points. */
 typedef struct {
   size_t n, n_near, n_points;
   const int *column;
@@ -104,9 +104,9 @@ typedef struct {
 } gp_lists;
 
 /* Of targets in slots the latents that neighbours have on, and their means: those of largest mean
- * where there are more than a list can hold, of equal ones those that are met first. Returns 0 where
- * a latent is none of the n_targets, or a neighbour none of the points. Each thread has n_near
- * n_slots ints and doubles of room, and `place` [n_targets] as above. */
+ * where there are more than a list can hold, of equal ones those that are met first. Returns 0
+ * where a latent is none of the n_targets, or a neighbour none of the points. Each thread has
+ * n_near n_slots ints and doubles of room, and `place` [n_targets] as above. */
 int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, const gp_lists *lists,
                   int *room, double *value, int *place);
 

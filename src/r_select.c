@@ -222,8 +222,9 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept) {
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or candidates or NULL, kept
  * [n_slots x n] or NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool,
  * n_conditional, is_greedy, n_sweeps, n_inserts, n_beside, n_ranked, beside [n_beside x H] or
- * NULL, resting [n] or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid, seek), stream,
- * n_threads -> list(selected [n_slots x n] 1-based, n_gains, ranked [n_ranked x n] or NULL). */
+ * NULL, resting [n] or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid,
+ * seek), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains, ranked [n_ranked x n]
+ * or NULL). */
 SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affinity, SEXP kept,
               SEXP n_selected, SEXP screen_list, SEXP stream, SEXP n_threads) {
   const gps_model *model = find_model(native);
