@@ -304,19 +304,19 @@ train_selector <- function(fit, task) {
 }
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
-read_newdata <- function(fit, newdata) {
+read_newdata <- function(fit, newdata, arg = "newdata") {
   newdata <- as_rows(plain_numbers(newdata), fit)
-  newdata <- pick_columns(newdata, fit$col_names, "newdata", "the fit's data")
-  data <- read_data(newdata, "newdata")
+  newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
+  data <- read_data(newdata, arg)
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
   if (has_images && !identical(data$image_dim, fit$image_dim)) {
-    gps_abort(sprintf("`newdata` must have images of %s, not %s.", shown_dim(fit$image_dim),
+    gps_abort(sprintf("`%s` must have images of %s, not %s.", arg, shown_dim(fit$image_dim),
                       shown_dim(data$image_dim)))
   }
   if (n_dims(data$y) != n_dims) {
     gps_abort(sprintf(
-      "`newdata` must have %d column%s, not %d. Data points are rows: is it transposed?", n_dims,
+      "`%s` must have %d column%s, not %d. Data points are rows: is it transposed?", arg, n_dims,
       if (n_dims == 1) "" else "s", n_dims(data$y)
     ))
   }

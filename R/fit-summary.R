@@ -4,6 +4,8 @@
 #' Summary of a fit
 #'
 #' @param object a fit, as made by [gps_fit()].
+#' @param audit NULL, or an audit of this fit by [gps_audit()], which the summary then shows in a
+#'   line.
 #' @param x its summary.
 #' @param digits number of significant digits to print.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -22,6 +24,7 @@
 #'   in the trace: `event`, `iterations` (how many), `last` (iteration of the main run);
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
 #'   selector's kernel, named, or NULL;
+#' * `audit`: NULL, or the audit in one line;
 #' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
 #' @examples
 #' set.seed(1)
@@ -29,9 +32,10 @@
 #' summary(gps_fit(clusters$y, model_gaussian_mixture(3), selector_full(),
 #'                 control = gps_control(n_starts = 2)))
 #' @export
-summary.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+summary.gps_fit <- function(object, audit = NULL, ...) {
+  refuse_unknown(list(...), "audit")
   object <- check_fit(object)
+  if (!is.null(audit)) check_audit(audit, object)
   bound <- stats::logLik(object)
   usage <- component_usage(object)
   emptied <- emptied_latents(object$model, object$params)
@@ -44,9 +48,19 @@ summary.gps_fit <- function(object, ...) {
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
          nobs = object$n_points, aic = stats::AIC(bound),
          bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points,
-         by_prior = is.null(object$selected)),
+         by_prior = is.null(object$selected), audit = audit$line),
     class = "summary.gps_fit"
   )
+}
+
+# An audit whose fit this is.
+check_audit <- function(audit, fit) {
+  check_class(audit, "audit", "gps_audit", "NULL or an audit from gps_audit()")
+  is_sound <- is.character(audit$line) && length(audit$line) == 1 && is_text(audit$line)
+  need_made(is_sound, "audit", "gps_audit()")
+  is_own <- identical(audit$bound, fit$bound) && identical(audit$n_selected, fit$n_selected) &&
+    identical(audit$n_points, fit$n_points)
+  if (!is_own) gps_abort("`audit` is not of this fit: gps_audit(fit) makes it.")
 }
 
 # Expected number of data points in which each latent (wherever it is) is on, from the slots; by
@@ -160,6 +174,7 @@ is_summary_sound <- function(x) {
     (is.null(x$starts) || is_table(x$starts)) && is.numeric(x$usage) && is.numeric(x$dead) &&
     is.numeric(x$duplicates) && ncol(x$duplicates) == 2 &&
     (is.null(x$kernel) || is.numeric(x$kernel)) &&
+    (is.null(x$audit) || is.character(x$audit)) &&
     (is.null(x$degenerate) || is.character(x$degenerate))
 }
 
@@ -172,6 +187,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
   cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),
               show(x$aic), show(x$bic)))
+  if (!is.null(x$audit)) cat(sprintf("  %-10s %s\n", "Audit", x$audit))
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
   cat(sprintf("\nExpected number of points in which each component is on (%s a point%s)\n",

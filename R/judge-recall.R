@@ -50,8 +50,13 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   ones <- which(latents == 1, arr.ind = TRUE)
   if (nrow(ones) == 0) return(NA_real_)
   wanted <- number[ones[, 2]]
-  found <- colSums(fit$selected[, ones[, 1], drop = FALSE] == rep(wanted, each = fit$n_selected))
-  mean(!is.na(wanted) & found > 0)
+  mean(is_in_slots(fit$selected, ones[, 1], wanted))
+}
+
+# Whether each latent is in a slot of its point, from slots x n; a latent may be NA.
+is_in_slots <- function(selected, points, latents) {
+  found <- colSums(selected[, points, drop = FALSE] == rep(latents, each = nrow(selected)))
+  !is.na(latents) & found > 0
 }
 
 # True latents with rows as the fit's data and columns as the true components where both have

@@ -164,9 +164,6 @@ probe_slots <- function(model, n_slots, n) {
   matrix(slots, n_slots)
 }
 
-# A number in a finding.
-show_number <- function(x) format(x, digits = 6, decimal.mark = ".")
-
 # Relative differences that are rounding.
 probe_tolerance <- 1e-9
 
@@ -186,7 +183,7 @@ worst_pair <- function(found, wanted) {
   gap[is.na(gap)] <- Inf
   at <- which(gap == max(gap))[1]
   at <- if (is.infinite(gap[at])) which(is.infinite(gap) & found != wanted)[1] else at
-  sprintf("%s and %s.", show_number(found[at]), show_number(wanted[at]))
+  sprintf("%s and %s.", plain_number(found[at]), plain_number(wanted[at]))
 }
 
 # Relative falls of the expected log joint that are rounding.

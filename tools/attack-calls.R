@@ -170,6 +170,8 @@ fit_calls <- function() {
     call_of("expectations", fit = fit), call_of("posterior_states", fit = fit, n = 1, top = 2),
     call_of("posterior_sample", fit = fit, n_draws = 2, points = 1:2, seed = 1),
     call_of("match_components", found = coef(fit)$W, truth = coef(fit)$W, threshold = 0.9),
+    call_of("gps_audit", fit = fit_of("handcrafted"), y = NULL, n = 5, probable = 0.1,
+            n_threads = 1),
     call_of("selection_recall", fit = fit, latents = matrix(1, 30, 4), within = 0, truth = NULL,
             all_objects = FALSE),
     call_of("gp_fit", x = bars_y()[, 1:2], targets = bars_y()[, 3], kernel = kernel_composition(),

@@ -1,0 +1,52 @@
+# The figure of an audit.
+
+#' @rdname gps_audit
+#' @export
+plot.gps_audit <- function(x, ...) {
+  refuse_unknown(list(...), "x")
+  need_made(is_audit_sound(x), "x", "gps_audit()")
+  n_panels <- if (is.null(x$curve)) 1 else 2
+  with_par(list(mfrow = c(1, n_panels), mar = panel_margins), {
+    draw_mass(x)
+    if (n_panels == 2) draw_recall(x)
+  })
+  invisible(x)
+}
+
+verdict_ink <- function(verdict) unname(c(green = ink[["green"]], amber = ink[["amber"]],
+                                          red = ink[["orange"]])[verdict])
+
+# The captured mass of all points in ascending order, on the levels of the verdict.
+draw_mass <- function(audit) {
+  mass <- sort(audit$points$mass)
+  share <- (seq_along(mass) - 0.5) / length(mass)
+  open_panel(c(0, 1), c(0, 1), "share of the points", "captured posterior mass",
+             sprintf("Mass: %s (%s)", plain_number(audit$mass, 3), audit$verdict))
+  graphics::abline(h = audit_levels$mass, col = verdict_ink(audit_levels$verdict), lty = 2)
+  graphics::lines(c(0, share, 1), c(mass[1], mass, utils::tail(mass, 1)), col = ink["blue"],
+                  lwd = 2)
+  graphics::points(mean(mass <= audit$mass), audit$mass, pch = 21, bg = verdict_ink(audit$verdict),
+                   cex = 1.4)
+  top_legend(c("points", "mean", "green from", "red below"),
+             col = c(ink["blue"], "black", verdict_ink(c("green", "red"))), lwd = c(2, NA, 1, 1),
+             lty = c(1, 0, 2, 2), pch = c(NA, 21, NA, NA), pt.bg = verdict_ink(audit$verdict))
+}
+
+# What the best latents by affinity would have of the truly probable ones, and what was selected.
+draw_recall <- function(audit) {
+  curve <- audit$curve
+  # Up to where nearly all are found.
+  most <- min(nrow(curve), max(2 * audit$n_selected, sum(curve$recall < 0.995) + 1))
+  open_panel(c(1, most), c(0, 1), "latents selected by affinity", "recall of probable latents",
+             if (is.na(audit$recall)) "Recall" else
+               sprintf("Recall: %s", plain_number(audit$recall, 3)))
+  graphics::abline(h = audit_levels$recall, col = verdict_ink(audit_levels$verdict), lty = 2)
+  graphics::abline(v = audit$n_selected, col = "grey50", lty = 3)
+  graphics::lines(curve$n_selected[seq_len(most)], curve$recall[seq_len(most)], col = ink["blue"],
+                  lwd = 2, type = if (most <= 40) "o" else "l", pch = 16)
+  graphics::points(audit$n_selected, audit$recall, pch = 21, bg = verdict_ink(audit$verdict),
+                   cex = 1.4)
+  top_legend(c("best by affinity", "selected", "n_selected"),
+             col = c(ink["blue"], "black", "grey50"), lwd = c(2, NA, 1), lty = c(1, 0, 3),
+             pch = c(NA, 21, NA), pt.bg = verdict_ink(audit$verdict))
+}

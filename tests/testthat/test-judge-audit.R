@@ -1,0 +1,202 @@
+# gps_audit(): its numbers by their definition over all states, its verdict, and what it refuses.
+
+# Recall, mass and gap of selections by the definition: `joint(y, state)` of states over H latents.
+audit_by_hand <- function(y, selected, n_latents, max_active, joint, one_hot = FALSE,
+                          probable = 0.1) {
+  states <- if (one_hot) diag(n_latents) else t(as.matrix(expand.grid(rep(list(0:1), n_latents))))
+  rows <- lapply(seq_len(nrow(y)), function(n) {
+    value <- apply(states, 2, function(state) joint(y[n, ], state))
+    prob <- exp(value - max(value))
+    prob <- prob / sum(prob)
+    held <- seq_len(n_latents) %in% selected[n, ]
+    inside <- colSums(states[!held, , drop = FALSE]) == 0 & colSums(states) <= max_active
+    on <- drop(states %*% prob)
+    list(mass = sum(prob[inside]), on = on, found = sum(on >= probable & held),
+         n = sum(on >= probable))
+  })
+  part <- function(name) vapply(rows, `[[`, 1, name)
+  list(mass = part("mass"), gap = -log(part("mass")), recall = sum(part("found")) / sum(part("n")),
+       n_probable = part("n"), on = vapply(rows, `[[`, numeric(n_latents), "on"))
+}
+
+audit_fit <- function(y, model, n_selected, selector = selector_handcrafted(screen = FALSE), ...) {
+  quiet_degenerate(gps_fit(y, model, selector, n_selected, control = short_control(max_iter = 3),
+                           ...))
+}
+
+expect_audit <- function(audit, fit, by_hand) {
+  expect_near(audit$points$mass, by_hand$mass, 1e-8)
+  # Gaps of next to nothing are differences of large numbers.
+  expect_near(audit$points$gap, by_hand$gap, 1e-8)
+  expect_near(audit$mass, mean(by_hand$mass), 1e-8)
+  expect_near(audit$gap, mean(by_hand$gap), 1e-8)
+  expect_identical(audit$recall, by_hand$recall)
+  expect_equal(audit$points$n_probable, by_hand$n_probable)
+  expect_true(audit$is_exact)
+}
+
+test_that("mass, gap and recall are those of all states, models A, B and D", {
+  for (row in MODELS) {
+    case <- draw_case(row, 30)
+    is_one_hot <- row$is_one_hot
+    fit <- audit_fit(case$y, row$model(), 2L)
+    audit <- gps_audit(fit)
+    joint <- function(y, state) row$joint(fit$params, y, state)
+    by_hand <- audit_by_hand(case$y, t(fit$selected), row$n_latents, fit$max_active, joint,
+                             is_one_hot)
+    expect_audit(audit, fit, by_hand)
+    affinity <- gps_affinity(fit$selector, fit, case$y)
+    wanted <- vapply(1:30, function(n) cor(affinity[n, ], by_hand$on[, n], method = "spearman"), 1)
+    expect_near(audit$points$correlation, wanted, 1e-6)
+  }
+})
+
+test_that("they are for twelve latents, and where fewer may be on", {
+  set.seed(2)
+  y <- simulate_bars(12, size = 6, prob = 0.15)$y
+  fit <- audit_fit(y, model_binary_sparse(12), 4L, max_active = 2)
+  joint <- function(y, state) joint_binary_sparse(fit$params, y, state)
+  expect_audit(gps_audit(fit), fit, audit_by_hand(y, t(fit$selected), 12, 2, joint))
+})
+
+test_that("they are for components with places, and for models of R functions", {
+  case <- occlusive_case(7, image = c(2, 3), size = c(2, 2), n_components = 2, n = 6)
+  fit <- audit_fit(case$y, model_occlusive(2, c(2, 2), c(2, 3)), 1L)
+  joint <- function(y, state) joint_occlusive(fit$model, fit$params, y, which(state == 1))
+  expect_audit(gps_audit(fit), fit, audit_by_hand(case$y, t(fit$selected), 12, 1, joint))
+  y <- simulate_bars(20, size = 3)$y
+  model <- custom_sparse(5, TRUE)
+  fit <- audit_fit(y, model, 2L, selector_random())
+  joint <- function(y, state) joint_binary_sparse(fit$params, y, state)
+  audit <- gps_audit(fit)
+  expect_audit(audit, fit, audit_by_hand(y, t(fit$selected), 5, 2, joint))
+  expect_true(is.na(audit$rank_correlation))
+  expect_null(audit$curve)
+})
+
+test_that("a full selection is green, and one of a latent where many are on is red", {
+  set.seed(1)
+  bars <- simulate_bars(80, size = 4, prob = 0.4)
+  full <- gps_audit(audit_fit(bars$y, model_binary_sparse(8), 8L))
+  expect_identical(full$verdict, "green")
+  expect_identical(full$mass, 1)
+  expect_identical(full$recall, 1)
+  few <- audit_fit(bars$y, model_binary_sparse(8), 1L, start = list(W = bars$W, pi = 0.4,
+                                                                      sigma2 = 2))
+  audit <- gps_audit(few, n = 50)
+  expect_identical(audit$verdict, "red")
+  expect_identical(nrow(audit$points), 50L)
+  expect_identical(gps_audit(few, n = 50), audit)
+  verdicts <- mapply(audit_verdict, c(0.95, 0.949, 0.95, 0.799, 1, 1),
+                     c(0.98, 1, 0.979, 1, 0.899, NA))
+  expect_identical(verdicts, c("green", "amber", "amber", "red", "red", "green"))
+})
+
+test_that("a wider E-step finds what all states tell, and a sampled one about", {
+  set.seed(3)
+  bars <- simulate_bars(60, size = 5, prob = 0.25)
+  fit <- audit_fit(bars$y, model_binary_sparse(10), 3L, start = list(W = bars$W, pi = 0.25))
+  exact <- gps_audit(fit)
+  task <- new_prediction_task(fit, fit$y, "prob", 1L, is_new = FALSE)
+  refer <- function(plan) refer_points(task, fit$params, plan, fit$y, fit$selected)
+  wide <- refer(list(kind = "wide", n_more = 5L,
+                     states = enumerate_states(fit$model$rule, 8L, 8L)))
+  expect_lte(max(abs(wide$mass - exact$points$mass)), 0.02)
+  expect_true(all(wide$mass >= exact$points$mass - 1e-12))
+  sampled <- refer(list(kind = "sampled", n_more = 7L, states = new_states(10L, 10L, list())))
+  expect_lte(abs(mean(sampled$mass) - exact$mass), 0.02)
+  # Which latents are added is the model's word alone.
+  expect_identical(sort(unique(c(wide$slots[, 1]))), sort(wide$slots[, 1]))
+  many <- audit_fit(bars$y, model_binary_sparse(40), 3L)
+  audit <- gps_audit(many)
+  expect_match(audit$reference, "wider, 13 of 40 latents")
+  expect_false(audit$is_exact)
+  set.seed(4)
+  maxima <- audit_fit(simulate_bars(20, "max_spike_slab", size = 3)$y, model_max_spike_slab(6), 4L)
+  audit <- gps_audit(maxima)
+  expect_match(audit$reference, "sampled, 6 of 6")
+  expect_true(audit$mass > 0 && audit$mass <= 1)
+})
+
+test_that("models of R functions have wider E-steps, whatever they rank by", {
+  set.seed(5)
+  y <- simulate_bars(6, size = 4)$y
+  fit <- suppressWarnings(audit_fit(y, custom_sparse(16, TRUE, TRUE), 3L, selector_random()))
+  audit <- gps_audit(fit, n = 4)
+  expect_match(audit$reference, "wider, 13 of 16")
+  # The model in C has the same gains.
+  native <- gps_bind(model_binary_sparse(16), y)
+  own <- gains_beside(fit$model, fit$params, t(y), matrix(c(3L, 0L), 2, 6))
+  gains <- gains_beside(native, fit$params, t(y), matrix(c(3L, 0L), 2, 6))
+  # Where the latent itself is given, there is none to gain.
+  relative <- function(gain) apply(gain[-3, ], 2, function(x) x - x[1])
+  expect_near(relative(own), relative(gains), 1e-9)
+})
+
+test_that("a learned selection has its regression judged, and new points are selected for", {
+  set.seed(6)
+  clusters <- simulate_clusters(150)
+  fit <- gps_fit(clusters$y[1:100, ], model_gaussian_mixture(3), selector_gp(), n_selected = 2,
+                 control = gps_control(max_iter = 10, n_starts = 1, progress = FALSE))
+  audit <- gps_audit(fit)
+  targets <- predict(fit)
+  affinity <- gps_affinity(fit$selector, fit, clusters$y[1:100, ])
+  centred <- sweep(targets, 2, colMeans(targets))
+  expect_near(audit$loo_r2, 1 - sum((targets - affinity)^2) / sum(centred^2), 1e-10)
+  new <- gps_audit(fit, clusters$y[101:150, ])
+  expect_true(new$is_new)
+  expect_identical(nrow(new$points), 50L)
+  expect_true(is.na(new$loo_r2))
+  selected <- predict(fit, clusters$y[101:150, ], type = "selected")
+  joint <- function(y, state) joint_mixture(fit$params, y, state)
+  by_hand <- audit_by_hand(clusters$y[101:150, ], selected, 3, 1, joint, TRUE)
+  expect_near(new$points$mass, by_hand$mass, 1e-8)
+  expect_identical(audit$curve$recall[3], 1)
+  expect_false(is.unsorted(audit$curve$recall))
+  expect_identical(audit$never, integer())
+})
+
+test_that("latents that are selected nowhere are named", {
+  set.seed(7)
+  y <- simulate_bars(40, size = 3)$y
+  fit <- audit_fit(y, model_binary_sparse(6), 2L)
+  fit$selected[] <- 1:2
+  expect_identical(gps_audit(fit)$never, 3:6)
+})
+
+test_that("an audit is printed, drawn and stands in a summary", {
+  set.seed(8)
+  y <- simulate_bars(60, size = 3)$y
+  fit <- audit_fit(y, model_binary_sparse(6), 3L)
+  audit <- gps_audit(fit, n = 40)
+  expect_output(print(audit), "Verdict +(green|amber|red)\n +Points +40 data points of 60")
+  expect_output(print(gps_audit(fit)), "all 60 data points\n +Reference +exact, all 64 states")
+  pdf(NULL)
+  old <- par(no.readonly = TRUE)[c("mfrow", "mar")]
+  expect_invisible(plot(audit))
+  expect_identical(par(no.readonly = TRUE)[c("mfrow", "mar")], old)
+  plot(gps_audit(audit_fit(y, model_binary_sparse(6), 3L, selector_random())))
+  dev.off()
+  expect_output(print(summary(fit, audit = audit)), "Audit +(green|amber|red): .*40 points; exact")
+  expect_output(print(summary(fit)), "Criteria")
+  expect_gps_error(summary(fit, audit = 1), "`audit` must be NULL or an audit from gps_audit()")
+  other <- audit_fit(y, model_binary_sparse(6), 2L)
+  expect_gps_error(summary(other, audit = audit), "`audit` is not of this fit")
+  expect_gps_error(print(structure(list(), class = "gps_audit")), "`x` is not as gps_audit()")
+})
+
+test_that("arguments of gps_audit() are checked", {
+  set.seed(9)
+  y <- simulate_bars(30, size = 3)$y
+  fit <- audit_fit(y, model_binary_sparse(6), 3L)
+  expect_gps_error(gps_audit(1), "`fit` must be a fit")
+  expect_gps_error(gps_audit(fit, n = 0), "`n` must be")
+  expect_gps_error(gps_audit(fit, probable = 2), "`probable` must be")
+  expect_gps_error(gps_audit(fit, y[, 1:3]), "`y` must have 9 columns, not 3")
+  expect_gps_error(gps_audit(fit, what = 1), "Unknown argument `what`")
+  lean <- audit_fit(y, model_binary_sparse(6), 3L)
+  lean["y"] <- list(NULL)
+  lean["selected"] <- lean["prob_on"] <- list(NULL)
+  lean$control$keep_slots <- FALSE
+  expect_error(gps_audit(lean), class = "gps_error_argument")
+})
