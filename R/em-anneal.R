@@ -21,10 +21,12 @@ annealing_of <- function(model, control, n_updates = 1L) {
 # number).
 batch_tol <- 4e-5
 
-# Control with the defaults of a bound model for what was left NULL: its `tol` is in nats a
-# number of the data, since a bound is a sum over dimensions too. A monotone fit does not anneal.
-resolve_control <- function(control, model) {
+# Control with the defaults of a bound model, and so many data points, for what was left NULL: its
+# `tol` is in nats a number of the data, since a bound is a sum over dimensions too. A monotone fit
+# does not anneal.
+resolve_control <- function(control, model, n_points) {
   defaults <- model$defaults
+  defaults$n_starts <- count_starts(model, n_points)
   if (control$monotone) defaults[c("anneal", "hold")] <- list(1, 0L)
   if (!is.null(control$batch_size)) defaults$tol <- max(defaults$tol, batch_tol)
   defaults$tol <- defaults$tol * model$n_dims

@@ -4,7 +4,7 @@
 # list(selector, control, n_selected, max_active, method), all resolved for the model.
 plan_task <- function(y, model, selector, n_selected, max_active, control) {
   model <- nominal_model(model, y)
-  control <- resolve_control(control, model)
+  control <- resolve_control(control, model, n_points(y))
   is_batched <- !is.null(control$batch_size)
   if (is_batched) {
     check_batches(model)

@@ -21,9 +21,10 @@
 #'   then ranks for all data by what it has learned there. The cheapest beginning for models with
 #'   very many latents.
 #' @param n_starts number of short starts, of which the one with the best bound goes on; a whole
-#'   number of at least 1. NULL: 8, and 1 for [model_occlusive()] and for mixtures of more than 40
-#'   clusters, whose starts would cost more than the fit. 1, with `mend = FALSE`, is the paper's
-#'   algorithm. See the section below.
+#'   number of at least 1. NULL: 8; 1 for [model_occlusive()] and for mixtures of more than 40
+#'   clusters, whose starts would cost more than the fit; 32 for [model_spike_slab()] with fewer
+#'   than ten data points for each latent, and fewer than 500. 1, with `mend = FALSE`, is the
+#'   paper's algorithm. See the section below.
 #' @param monotone TRUE: each point keeps last iteration's selection where that explains it better,
 #'   so that the bound never falls; not together with annealing or Gibbs sampling.
 #' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random

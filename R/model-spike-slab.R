@@ -142,6 +142,17 @@ gps_init.gps_spike_slab <- function(model, y) {
     linear[setdiff(names(linear), c("W", "pi"))])
 }
 
+# With few data points for each latent there are many local optima, and starts are cheap: below so
+# many for each, and so many in all, more starts are made.
+few_points <- c(latent = 10, all = 500)
+many_starts <- 32L
+
+#' @export
+count_starts.gps_spike_slab <- function(model, n_points) {
+  has_few <- n_points < min(few_points[["latent"]] * model$n_latents, few_points[["all"]])
+  if (has_few) many_starts else NextMethod()
+}
+
 # With values all the same, what they vary by is noise, which lets components form before values
 # explain all that there is.
 #' @export

@@ -17,6 +17,12 @@ start_model <- function(model, n_rows) UseMethod("start_model")
 #' @export
 start_model.default <- function(model, n_rows) model
 
+# Short starts of a fit to so many data points, where the user does not say.
+count_starts <- function(model, n_points) UseMethod("count_starts")
+
+#' @export
+count_starts.default <- function(model, n_points) model$defaults$n_starts
+
 # Rows of a start, a model's own number.
 count_start_rows <- function(model) UseMethod("count_start_rows")
 

@@ -224,6 +224,34 @@ test_that("two starts of three begin as binary sparse coding, and are judged by 
   expect_null(simple_model(model_binary_sparse(2)))
 })
 
+test_that("spike-and-slab has more starts where there are few data points for each latent", {
+  starts_of <- function(model, n, ...) {
+    y <- matrix(as.numeric(seq_len(10 * n) %% 7), ncol = n)
+    plan_task(y, model, selector_handcrafted(), 2, NULL, gps_control(...))$control$n_starts
+  }
+  for (model in list(model_spike_slab(6), model_spike_slab(6, "full", FALSE))) {
+    expect_identical(vapply(c(59, 60, 2000), starts_of, 1L, model = model), c(32L, 8L, 8L))
+    expect_identical(starts_of(model, 59, n_starts = 3), 3L)
+  }
+  # Latents in plenty do not make many data points few.
+  expect_identical(vapply(c(499, 500), starts_of, 1L, model = model_spike_slab(90)), c(32L, 8L))
+  for (model in list(model_binary_sparse(6), model_max_spike_slab(6), model_gaussian_mixture(6))) {
+    expect_equal(starts_of(model, 50), 8)
+  }
+})
+
+test_that("few data points do not hide the components of spike-and-slab", {
+  # With eight starts both fits miss components, 5 of 20.
+  found <- vapply(c(4, 10), function(seed) {
+    set.seed(seed)
+    bars <- simulate_bars(60, "spike_slab")
+    set.seed(seed)
+    fit <- gps_fit(bars$y, model_spike_slab(10), control = gps_control(progress = FALSE))
+    sum(match_components(fit, bars)$matched)
+  }, 1)
+  expect_gte(sum(found), 18)
+})
+
 test_that("what the simpler model hands on has the model's shapes, in any unit of the data", {
   set.seed(32)
   y <- simulate_bars(60, size = 3, value = 5)$y

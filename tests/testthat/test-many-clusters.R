@@ -173,7 +173,7 @@ test_that("many clusters have one start and five slots, few what they had", {
   expect_identical(vapply(c(1, 3, 20, 40, 41, 5000), selected_of, 1L),
                    c(1L, 2L, 5L, 10L, 5L, 5L))
   starts_of <- function(n) {
-    resolve_control(gps_control(), nominal_model(model_gaussian_mixture(n), diag(n)))$n_starts
+    resolve_control(gps_control(), nominal_model(model_gaussian_mixture(n), diag(n)), n)$n_starts
   }
   expect_equal(vapply(c(2, 40, 41), starts_of, 1), c(8, 8, 1))
 })
