@@ -15,6 +15,8 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   selector <- resolve_selector(selector, model)
   check_learner(selector, model, y)
   if (inherits(selector, "gps_selector_full")) n_selected <- check_all_selected(n_selected, model)
+  if (!is.null(n_selected)) selector["all"] <- list(NULL)
+  if (!is.null(selector$all)) n_selected <- count_choices(model)
   n_selected <- check_n_selected(n_selected, model)
   max_active <- check_max_active(max_active, model, n_selected)
   method <- resolve_method(control$method, model, n_selected, max_active)

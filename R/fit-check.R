@@ -255,7 +255,9 @@ check_fit_gp <- function(parts) {
   gp <- parts$gp
   is_engine <- is.list(gp) && is_one_of(gp$method, setdiff(gp_methods, "auto")) &&
     (is.null(gp$rank) && is.null(engines[[gp$method]]$rank) || is_count(gp$rank)) &&
-    (isTRUE(gp$is_auto) || isFALSE(gp$is_auto))
+    (isTRUE(gp$is_auto) || isFALSE(gp$is_auto)) &&
+    (is.null(gp$why) || is.character(gp$why) && length(gp$why) == 1) &&
+    (is.null(gp$all) || isTRUE(gp$all))
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),
            "`gp$units` are not the units of its columns")

@@ -75,7 +75,11 @@ describe_fit <- function(fit) {
     Model = format_model(model),
     Data = paste0(plural(fit$n_points, "point"), " of ", plural(model$n_dims, "dimension"), images,
                   kept),
-    Selector = describe_selector(fitted_selector(fit)),
+    Selector = if (isTRUE(fit$gp$all)) {
+      "all latents, which take less time than learning to select"
+    } else {
+      describe_selector(fitted_selector(fit))
+    },
     Selected = sprintf("%d of %s, at most %d on: %s a point%s", fit$n_selected,
                        describe_choices(model), fit$max_active, describe_states(fit),
                        if (is.null(fit$selected)) ", not kept" else ""),
@@ -116,7 +120,7 @@ describe_error <- function(fit) {
 # The selector with what the fit has chosen for it.
 fitted_selector <- function(fit) {
   selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
-  selector$is_auto <- fit$gp$is_auto
+  selector[c("is_auto", "why")] <- fit$gp[c("is_auto", "why")]
   selector
 }
 

@@ -129,6 +129,7 @@ read_step <- function(selector, state, y) {
 # What a single step needs of a fit's task.
 step_task <- function(selector, model, y, seed, n_threads) {
   selector <- resolve_selector(resolve_engine(selector, model, y), model)
+  selector["all"] <- list(NULL)
   make_task(list(
     y = selector_data(y, selector, model), model = model, selector = selector,
     seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads

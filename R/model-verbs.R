@@ -29,6 +29,13 @@ count_start_rows <- function(model) UseMethod("count_start_rows")
 #' @export
 count_start_rows.default <- function(model) max(start_rows, model$n_latents)
 
+# Nanoseconds that a latent takes for each data point in an iteration, about, where all are selected
+# and one is on in a state; NULL where a state may have more.
+gain_cost <- function(model) UseMethod("gain_cost")
+
+#' @export
+gain_cost.default <- function(model) NULL
+
 # Rows of a trial in mending.
 count_trial_rows <- function(model) UseMethod("count_trial_rows")
 

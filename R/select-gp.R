@@ -125,6 +125,8 @@ state_targets <- function(selector, task, state) {
 
 #' @export
 learn_selector.gps_selector_gp <- function(selector, task, state) {
+  # Where all latents are selected for they cost less, there is nothing to rank.
+  if (isTRUE(selector$all)) return(NULL)
   if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)
   targets <- state_targets(selector, task, state)
   memory <- learn_memory(selector, task, state$memory, targets, state, function(memory) {

@@ -9,11 +9,8 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   if (is_batched && is_placed(model)) refuse_grid_batches(model)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
-    selector$method <- if (is_batched || !is_small_source(y)) {
-      "ichol"
-    } else {
-      choose_method(selector$kernel, n_dims(y), n_points)$method
-    }
+    selector[c("method", "why", "all")] <- choose_auto(selector, model, y,
+                                                       is_batched)[c("method", "why", "all")]
   }
   check_engine_kernel(selector_engine(selector), selector$kernel)
   if (!is.null(engines[[selector$method]]$rank)) {
@@ -67,7 +64,9 @@ refuse_grid_batches <- function(model) {
 # Method and rank in words.
 selector_words <- function(selector) {
   words <- engine_words(selector_engine(selector))
-  if (isTRUE(selector$is_auto)) paste(words, "(chosen by the number of points)") else words
+  if (!isTRUE(selector$is_auto)) return(words)
+  sprintf("%s (chosen %s)", words,
+          if (is.null(selector$why)) "by the number of points" else selector$why)
 }
 
 # What a fit keeps of its Gaussian process: the method, and of one that is fed by sums all that
@@ -78,6 +77,7 @@ kept_gp <- function(task, state) {
   memory <- state$memory
   gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto),
              units = memory$units)
+  gp[c("why", "all")] <- selector[c("why", "all")]
   if (!is_by_sums(selector, task$model) || is.null(memory$prepared)) return(gp)
   parts <- c("basis", "kernel", "theta", "transform", "noise", "jitter")
   cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
