@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "gp_neighbours_local.h"
+#include "threads.h"
 #include "vector_math.h"
+
+#define SMALL_CHOL_SIMD _Pragma("omp simd")
+#include "gpselect/small_chol.h"
 
 /* Points that are worked on before the watch is asked. */
 #define SLICE 4096
@@ -105,57 +109,24 @@ static void fill_kernel(const gp_local *local, gp_near *near) {
   for (size_t b = 0; b < n; b++) near->k[b * (n + 1)] += noise;
 }
 
-/* A -> L, lower triangles; 0 where a pivot is not positive. */
-GPS_CLONES static int factorise(size_t n, double *a) {
-  for (size_t j = 0; j < n; j++) {
-    double *column = a + j * n;
-    if (!(column[j] > 0.0)) return 0;
-    const double root = sqrt(column[j]);
-    column[j] = root;
-    for (size_t i = j + 1; i < n; i++) column[i] /= root;
-    for (size_t c = j + 1; c < n; c++) {
-      const double factor = column[c];
-      double *other = a + c * n;
-#pragma omp simd
-      for (size_t i = c; i < n; i++) other[i] -= factor * column[i];
-    }
-  }
+/* The factor of near->k in its place, and from its last row the weights; 0 where it has none. */
+GPS_CLONES static int solve_last(gp_near *near) {
+  const size_t n = near->n;
+  if (small_cholesky(n, near->k, 0) != 0) return 0;
+  for (size_t j = 0; j + 1 < n; j++) near->w[j] = near->k[n - 1 + j * n];
+  small_backward_in(n - 1, n, near->k, near->w);
   return 1;
-}
-
-/* b <- L'^-1 b of the leading n x n. */
-GPS_CLONES static void solve_back(size_t n, size_t ld, const double *l, double *b) {
-  for (size_t j = n; j-- > 0;) {
-    const double *column = l + j * ld;
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = j + 1; i < n; i++) sum += column[i] * b[i];
-    b[j] = (b[j] - sum) / column[j];
-  }
-}
-
-GPS_CLONES static void solve_forward(size_t n, size_t ld, const double *l, double *b) {
-  for (size_t j = 0; j < n; j++) {
-    const double *column = l + j * ld, value = b[j] / column[j];
-    b[j] = value;
-#pragma omp simd
-    for (size_t i = j + 1; i < n; i++) b[i] -= column[i] * value;
-  }
 }
 
 int gp_near_solve(const gp_local *local, size_t q, gp_near *near) {
   gather(local, q, near);
   fill_kernel(local, near);
-  const size_t n = near->n;
-  if (!factorise(n, near->k)) return 0;
-  for (size_t j = 0; j + 1 < n; j++) near->w[j] = near->k[n - 1 + j * n];
-  solve_back(n - 1, n, near->k, near->w);
-  return 1;
+  return solve_last(near);
 }
 
-void gp_near_weigh(gp_near *near) {
-  solve_forward(near->n - 1, near->n, near->k, near->u);
-  solve_back(near->n - 1, near->n, near->k, near->u);
+GPS_CLONES void gp_near_weigh(gp_near *near) {
+  small_forward_in(near->n - 1, near->n, near->k, near->u);
+  small_backward_in(near->n - 1, near->n, near->k, near->u);
 }
 
 /* ---- gradient ---- */
@@ -224,19 +195,14 @@ int gp_near_raise(gp_local *local, int step) {
   return 1;
 }
 
-/* Where the points of thread t end, of those between from and to. */
-static size_t share_of(size_t from, size_t to, int t, int n_threads) {
-  return from + (to - from) * (size_t)t / (size_t)n_threads;
-}
-
 static int weigh_points(const gp_local *local, size_t from, size_t to, int is_function,
                         double *weights, double *variance, double *scratch) {
   const size_t room = gp_local_scratch(local), m = local->n_near;
   int n_failed = 0;
 #pragma omp parallel for num_threads(local->n_threads) schedule(static) reduction(+ : n_failed)
   for (int t = 0; t < local->n_threads; t++) {
-    const size_t end = share_of(from, to, t + 1, local->n_threads);
-    for (size_t q = share_of(from, to, t, local->n_threads); q < end; q++) {
+    const size_t end = from + share_start(to - from, t + 1, local->n_threads);
+    for (size_t q = from + share_start(to - from, t, local->n_threads); q < end; q++) {
       gp_near near = gp_near_at(local, scratch + room * (size_t)t);
       if (!gp_near_solve(local, q, &near)) {
         n_failed++;

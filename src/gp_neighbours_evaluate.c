@@ -6,6 +6,7 @@
 
 #include "gp_neighbours.h"
 #include "gp_neighbours_local.h"
+#include "threads.h"
 
 /* Points whose results are added up one after the other; those of blocks then in order. */
 #define BLOCK 64
@@ -145,8 +146,8 @@ static int evaluate_blocks(const gp_local *local, const gp_local_targets *target
   int n_failed = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(+ : n_failed)
   for (int t = 0; t < n_threads; t++) {
-    const size_t end = n_blocks * (size_t)(t + 1) / (size_t)n_threads;
-    for (size_t b = n_blocks * (size_t)t / (size_t)n_threads; b < end; b++) {
+    const size_t end = share_start(n_blocks, t + 1, n_threads);
+    for (size_t b = share_start(n_blocks, t, n_threads); b < end; b++) {
       if (gps_must_stop(local->watch)) break;
       double *sums = partial + b * n;
       if (evaluate_block(local, targets, row, b, place + (targets->n_targets + most) * (size_t)t,

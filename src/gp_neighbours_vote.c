@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gp_neighbours.h"
+#include "threads.h"
 
 /* Neighbours of one point: none where nothing is asked of it. */
 typedef struct {
@@ -106,8 +107,8 @@ int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, cons
   int n_failed = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(+ : n_failed)
   for (int t = 0; t < n_threads; t++) {
-    const size_t from = voters->n * (size_t)t / (size_t)n_threads;
-    const size_t end = voters->n * (size_t)(t + 1) / (size_t)n_threads;
+    const size_t from = share_start(voters->n, t, n_threads);
+    const size_t end = share_start(voters->n, t + 1, n_threads);
     int *latent = room + most * (size_t)t;
     double *affinity = value + most * (size_t)t;
     for (size_t i = from; i < end && n_failed == 0; i++) {

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "threads.h"
 #include "vector_math.h"
 
 #define LANES 8
@@ -177,8 +178,8 @@ void gp_spread(const gp_spread_job *job, int n_threads, double *affinity, double
   const size_t n_panels = (job->n_points + LANES - 1) / LANES, room = gp_spread_scratch(job);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int t = 0; t < n_threads; t++) {
-    const size_t end = n_panels * (size_t)(t + 1) / (size_t)n_threads;
-    for (size_t p = n_panels * (size_t)t / (size_t)n_threads; p < end; p++) {
+    const size_t end = share_start(n_panels, t + 1, n_threads);
+    for (size_t p = share_start(n_panels, t, n_threads); p < end; p++) {
       if (gps_must_stop(job->watch)) break;
       spread_points(job, p * LANES, affinity, scratch + room * (size_t)t);
     }

@@ -11,7 +11,6 @@
 #include "subsets.h"
 
 enum { W, PI, SIGMA2, INTERCEPT, SHARED_PROB, FLOOR_SIGMA2, CENTRE, GRAM, PROJ, PRIOR, Y_SQUARE };
-enum { PREPARED = GRAM };
 static const gps_array params_list[] = {{"W", "dims latents", GPS_NEEDED},
                                         {"pi", "probs", GPS_NEEDED},
                                         {"sigma2", "one", GPS_NEEDED},
@@ -21,11 +20,6 @@ static const gps_array options_list[] = {{"shared_prob", "one", GPS_NEEDED},
                                          {"floor_sigma2", "one", GPS_NEEDED},
                                          {"centre", "dims", GPS_MAY_MISS},
                                          GPS_END};
-static const gps_array prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
-                                          {"proj", "latents points", GPS_NEEDED},
-                                          {"prior", "priors", GPS_NEEDED},
-                                          {"y_square", "points", GPS_NEEDED},
-                                          GPS_END};
 
 enum { COUNT, DATA_SQUARE, ON, ON_ON, DATA_ON, DATA_SUM };
 static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
@@ -38,16 +32,11 @@ static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
 
 static const char *const events_list[] = {LINEAR_EVENT_NAMES, NULL};
 
-static linear_params params_of(const gps_problem *problem) {
-  const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
-                                problem->input[INTERCEPT], problem->input[SHARED_PROB][0] != 0};
-  return params;
-}
+static const linear_places places = {W, PI, SIGMA2, INTERCEPT, SHARED_PROB};
 
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const linear_params params = params_of(problem);
-  linear_prepare(problem, &params, y, prepared[GRAM - PREPARED], prepared[PROJ - PREPARED],
-                 prepared[PRIOR - PREPARED], prepared[Y_SQUARE - PREPARED]);
+  const linear_params params = linear_view(problem, &places);
+  linear_prepare(problem, &params, y, prepared);
   return GPS_OK;
 }
 
@@ -214,7 +203,7 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
-  const linear_params old = params_of(problem);
+  const linear_params old = linear_view(problem, &places);
   const linear_stats sums = {stats[COUNT],    stats[DATA_SQUARE],    stats[ON],
                              stats[ON_ON],    stats[DATA_ON],        stats[ON],
                              stats[DATA_SUM], problem->input[CENTRE]};
@@ -228,7 +217,7 @@ const gps_model model_binary_sparse = {
     .api = GPS_MODEL_API,
     .params = params_list,
     .options = options_list,
-    .prepared = prepared_list,
+    .prepared = linear_prepared_list,
     .stats = stats_list,
     .events = events_list,
     .scratch_size = scratch_size,

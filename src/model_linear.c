@@ -42,8 +42,16 @@ static void begin_projection(const double *w, const double *intercept, size_t n_
     memcpy(proj + n * n_latents, proj, n_latents * sizeof *proj);
 }
 
+enum { GRAM, PROJ, PRIOR, Y_SQUARE };
+const gps_array linear_prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
+                                          {"proj", "latents points", GPS_NEEDED},
+                                          {"prior", "priors", GPS_NEEDED},
+                                          {"y_square", "points", GPS_NEEDED},
+                                          GPS_END};
+
 void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
-                    double *gram, double *proj, double *prior, double *y_square) {
+                    double *const *prepared) {
+  double *const gram = prepared[GRAM], *const proj = prepared[PROJ];
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   const size_t n_points = (size_t)problem->n_points;
   const double *w = params->w, *intercept = params->intercept;
@@ -58,7 +66,7 @@ void linear_prepare(const gps_problem *problem, const linear_params *params, con
                 proj, n_latents);
   }
   sparse_prepare(problem, w, params->prob, params->is_shared, params->sigma2[0], intercept, y,
-                 prior, y_square);
+                 prepared[PRIOR], prepared[Y_SQUARE]);
 }
 
 void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,

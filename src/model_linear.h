@@ -12,10 +12,24 @@ typedef struct {
   int is_shared;
 } linear_params;
 
-/* gram = W'W [H x H]; proj = W'(y - b) [H x n]; prior [H + 1] = logit(pi_h), then the log joint of
- * the empty state without its data term; y_square [n] = |y - b|^2. Main thread. */
+/* Where a model has them among its inputs. */
+typedef struct {
+  int w, prob, sigma2, intercept, shared_prob;
+} linear_places;
+
+static inline linear_params linear_view(const gps_problem *problem, const linear_places *at) {
+  const linear_params params = {problem->input[at->w], problem->input[at->prob],
+                                problem->input[at->sigma2], problem->input[at->intercept],
+                                problem->input[at->shared_prob][0] != 0};
+  return params;
+}
+
+/* What is prepared, in this order: gram = W'W [H x H]; proj = W'(y - b) [H x n]; prior [H + 1] =
+ * logit(pi_h), then the log joint of the empty state without its data term; y_square [n] =
+ * |y - b|^2. Main thread. */
+extern const gps_array linear_prepared_list[];
 void linear_prepare(const gps_problem *problem, const linear_params *params, const double *y,
-                    double *gram, double *proj, double *prior, double *y_square);
+                    double *const *prepared);
 
 /* proj [H x n] += W'y of sparse data. Any thread. */
 void linear_project(const gps_sparse *data, const double *w, size_t n_dims, size_t n_latents,

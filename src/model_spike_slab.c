@@ -26,7 +26,6 @@ enum {
   PRIOR,
   Y_SQUARE
 };
-enum { PREPARED = GRAM };
 static const gps_array params_list[] = {{"W", "dims latents", GPS_NEEDED},
                                         {"pi", "probs", GPS_NEEDED},
                                         {"mu", "latents", GPS_NEEDED},
@@ -39,11 +38,6 @@ static const gps_array options_list[] = {{"shared_prob", "one", GPS_NEEDED},
                                          {"form", "one", GPS_NEEDED},
                                          {"centre", "dims", GPS_MAY_MISS},
                                          GPS_END};
-static const gps_array prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
-                                          {"proj", "latents points", GPS_NEEDED},
-                                          {"prior", "priors", GPS_NEEDED},
-                                          {"y_square", "points", GPS_NEEDED},
-                                          GPS_END};
 
 /* Forms of Psi: variances [H], a covariance [H x H], or a covariance whose correlations are held at
  * 0, with which everything is as with variances. */
@@ -64,11 +58,7 @@ static const gps_array stats_list[] = {{"count", "one", GPS_NEEDED},
 enum { EVENT_PSI = LINEAR_EVENTS, EVENT_KEPT };
 static const char *const events_list[] = {LINEAR_EVENT_NAMES, "psi_floor", "slab_kept", NULL};
 
-static linear_params params_of(const gps_problem *problem) {
-  const linear_params params = {problem->input[W], problem->input[PI], problem->input[SIGMA2],
-                                problem->input[INTERCEPT], problem->input[SHARED_PROB][0] != 0};
-  return params;
-}
+static const linear_places places = {W, PI, SIGMA2, INTERCEPT, SHARED_PROB};
 
 static int form_of(const gps_problem *problem) { return (int)problem->input[FORM][0]; }
 
@@ -78,9 +68,8 @@ static int is_matrix(const gps_problem *problem) { return form_of(problem) != VA
 static int is_full(const gps_problem *problem) { return form_of(problem) == COVARIANCE; }
 
 static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const linear_params params = params_of(problem);
-  linear_prepare(problem, &params, y, prepared[GRAM - PREPARED], prepared[PROJ - PREPARED],
-                 prepared[PRIOR - PREPARED], prepared[Y_SQUARE - PREPARED]);
+  const linear_params params = linear_view(problem, &places);
+  linear_prepare(problem, &params, y, prepared);
   return GPS_OK;
 }
 
@@ -296,7 +285,7 @@ static void held_mstep(const gps_problem *problem, const double *const *stats,
 
 static gps_status mstep(const gps_problem *problem, const double *const *stats,
                         double *const *params_new, int *events, double *scratch) {
-  const linear_params old = params_of(problem);
+  const linear_params old = linear_view(problem, &places);
   const linear_stats sums = {stats[COUNT],       stats[DATA_SQUARE],    stats[ON],
                              stats[VALUE_VALUE], stats[DATA_VALUE],     stats[VALUE],
                              stats[DATA_SUM],    problem->input[CENTRE]};
@@ -326,7 +315,7 @@ const gps_model model_spike_slab = {
     .api = GPS_MODEL_API,
     .params = params_list,
     .options = options_list,
-    .prepared = prepared_list,
+    .prepared = linear_prepared_list,
     .stats = stats_list,
     .events = events_list,
     .scratch_size = scratch_size,

@@ -1,13 +1,13 @@
 /* .Call entry of the root of the targets, through which alone they enter the likelihood. */
 #include <float.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "r_gp.h"
 
-/* Rows of U' targets, U the eigenvectors of targets targets' that are not rounding. */
-static SEXP root_by_outputs(const double *target, size_t n_targets, size_t n) {
-  double *gram = alloc_doubles(n_targets, n_targets), *values = alloc_doubles(n_targets, 1);
-  linalg_syrk('N', n_targets, n, 1.0, target, n_targets, 0.0, gram, n_targets);
+/* Rows of U' targets, U the eigenvectors of gram = targets targets' that are not rounding. */
+static SEXP root_by_outputs(const double *target, double *gram, size_t n_targets, size_t n) {
+  double *values = alloc_doubles(n_targets, 1);
   const gps_status status = linalg_eigen_sym(n_targets, gram, values,
                                              alloc_doubles(linalg_eigen_sym_scratch(n_targets), 1));
   if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
@@ -22,14 +22,18 @@ static SEXP root_by_outputs(const double *target, size_t n_targets, size_t n) {
   return root;
 }
 
+/* gram [n x n] -> its pivoted Cholesky factor of this rank. */
+static gps_status factor_gram(size_t n, double *gram, int *pivot, size_t *rank) {
+  return linalg_cholesky_pivoted(n, gram, n, -1.0, pivot, rank, alloc_doubles(n, 2));
+}
+
 /* L' of the pivoted Cholesky factorisation of targets' targets, for more targets than points. */
 static SEXP root_by_points(const double *target, size_t n_targets, size_t n) {
   double *gram = alloc_doubles(n, n);
   int *pivot = (int *)R_alloc(n, sizeof(int));
   size_t rank;
   linalg_syrk('T', n, n_targets, 1.0, target, n_targets, 0.0, gram, n);
-  const gps_status status =
-      linalg_cholesky_pivoted(n, gram, n, -1.0, pivot, &rank, alloc_doubles(n, 2));
+  const gps_status status = factor_gram(n, gram, pivot, &rank);
   if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
   if (rank == 0) rank = 1;
   const SEXP root = PROTECT(Rf_allocMatrix(REALSXP, (int)rank, (int)n));
@@ -41,13 +45,12 @@ static SEXP root_by_points(const double *target, size_t n_targets, size_t n) {
   return root;
 }
 
-static int has_full_rank(const double *target, size_t n_targets, size_t n) {
-  double *gram = alloc_doubles(n_targets, n_targets);
-  int *pivot = (int *)R_alloc(n_targets, sizeof(int));
+static int has_full_rank(const double *gram, size_t n_targets) {
+  double *factor = alloc_doubles(n_targets, n_targets);
   size_t rank;
-  linalg_syrk('N', n_targets, n, 1.0, target, n_targets, 0.0, gram, n_targets);
-  const gps_status status = linalg_cholesky_pivoted(n_targets, gram, n_targets, -1.0, pivot, &rank,
-                                                    alloc_doubles(n_targets, 2));
+  memcpy(factor, gram, n_targets * n_targets * sizeof *factor);
+  const gps_status status =
+      factor_gram(n_targets, factor, (int *)R_alloc(n_targets, sizeof(int)), &rank);
   return status == GPS_OK && rank == n_targets;
 }
 
@@ -58,5 +61,7 @@ SEXP r_gp_root(SEXP targets) {
   const double *target = view_matrix(targets, -1, -1, "targets");
   if (n_targets == 1) return targets;
   if (n_targets > n) return root_by_points(target, n_targets, n);
-  return has_full_rank(target, n_targets, n) ? targets : root_by_outputs(target, n_targets, n);
+  double *gram = alloc_doubles(n_targets, n_targets);
+  linalg_syrk('N', n_targets, n, 1.0, target, n_targets, 0.0, gram, n_targets);
+  return has_full_rank(gram, n_targets) ? targets : root_by_outputs(target, gram, n_targets, n);
 }

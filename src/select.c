@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "threads.h"
 #include "vector_math.h"
 
 /* Values looked at together: most latents are plainly worse than the worst that is held. */
@@ -279,9 +280,9 @@ gps_status select_candidates(const gps_candidates *lists, int n_latents, size_t 
     reduction(min \
               : first_bad) if (n_threads > 1)
   for (int t = 0; t < n_threads; t++) {
-    const size_t end = n_points * (size_t)(t + 1) / (size_t)n_threads;
+    const size_t end = share_start(n_points, t + 1, n_threads);
     double *value = scratch + (size_t)t * (size_t)n_selected;
-    for (size_t n = n_points * (size_t)t / (size_t)n_threads; n < end; n++) {
+    for (size_t n = share_start(n_points, t, n_threads); n < end; n++) {
       const gps_candidates list = {lists->n, lists->latent + n * lists->n,
                                    lists->affinity + n * lists->n};
       int *slots = selected + n * (size_t)n_selected;
