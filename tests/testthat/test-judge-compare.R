@@ -1,0 +1,114 @@
+# compare_selectors(): its fits are those of gps_fit(), and what is counted is what they did.
+
+compare_case <- function(selectors = list(hand = selector_handcrafted(), any = selector_random()),
+                         seeds = 1:2, ...) {
+  set.seed(1)
+  bars <- simulate_bars(80, size = 3)
+  compare_selectors(bars$y, model_binary_sparse(6), selectors, seeds, n_selected = 3,
+                    control = gps_control(max_iter = 6, n_starts = 2, progress = FALSE),
+                    truth = bars, latents = bars$latents, audit_points = 30, ...)
+}
+
+test_that("each run is the fit of its seed, judged as the judges do", {
+  set.seed(3)
+  seed <- .Random.seed
+  bars <- local({
+    set.seed(1)
+    simulate_bars(80, size = 3)
+  })
+  .GlobalEnv$.Random.seed <- seed
+  compared <- compare_case()
+  expect_s3_class(compared, "gps_comparison")
+  expect_identical(compared$runs$selector, rep(c("hand", "any"), 2))
+  expect_identical(compared$runs$seed, rep(1:2, each = 2))
+  for (i in c(1, 4)) {
+    run <- compared$runs[i, ]
+    set.seed(run$seed)
+    fit <- gps_fit(bars$y, model_binary_sparse(6),
+                   list(hand = selector_handcrafted(), any = selector_random())[[run$selector]], 3,
+                   control = gps_control(max_iter = 6, n_starts = 2, progress = FALSE))
+    audit <- gps_audit(fit, n = 30)
+    expect_identical(run$bound, fit$bound / 80)
+    expect_identical(run$recovery, mean(match_components(fit, bars)$matched))
+    expect_identical(run$recall, selection_recall(fit, bars$latents, truth = bars))
+    expect_identical(run$mass, audit$mass)
+    expect_identical(run$verdict, audit$verdict)
+    expect_identical(run$iterations, fit$n_iter)
+    expect_equal(run$gains, sum(fit$trace$evaluations))
+    # Eight states in each iteration of starts and main run.
+    expect_equal(run$states, 8 * nrow(fit$trace))
+    expect_equal(run$evaluations, run$gains + run$states)
+    phases <- unlist(run[c("starts", "main", "polish", "rest")])
+    expect_equal(sum(phases), run$seconds, tolerance = 0.05)
+  }
+  for (name in c("hand", "any")) {
+    own <- compared$runs[compared$runs$selector == name, ]
+    row <- compared$table[compared$table$selector == name, ]
+    expect_equal(row$bound, mean(own$bound))
+    expect_equal(row$spread, sd(own$bound))
+    expect_equal(row$evaluations_to, mean(own$evaluations_to))
+  }
+  expect_true(all(compared$runs$evaluations_to <= compared$runs$evaluations))
+})
+
+test_that("what a bound costs is read off the iterations, by hand", {
+  runs <- data.frame(selector = c("a", "b"), seed = 1L, bound = c(-3, -2),
+                     evaluations_to = NA_real_, seconds_to = NA_real_)
+  curves <- data.frame(selector = rep(c("a", "b"), each = 3), seed = 1L,
+                       evaluations = c(10, 20, 30, 5, 15, 25), seconds = 1:6 / 10,
+                       bound = c(-5, -4, -3, -6, -3, -2))
+  found <- reach_bounds(runs, curves, NULL)
+  expect_identical(found$evaluations_to, c(30, 15))
+  expect_identical(found$seconds_to, c(0.3, 0.5))
+  found <- reach_bounds(runs, curves, -2.5)
+  expect_identical(found$evaluations_to, c(NA, 25))
+})
+
+test_that("starts on fewer rows count as much less", {
+  set.seed(2)
+  y <- simulate_bars(4000, size = 2, value = 3)$y
+  fit <- gps_fit(y, model_binary_sparse(4), selector_handcrafted(screen = FALSE), 2,
+                 control = gps_control(max_iter = 2, n_starts = 2, progress = FALSE))
+  curve <- cost_curve(fit)
+  share <- ifelse(fit$trace$start == 0, 1, fit$starts$rows[1] / 4000)
+  expect_lt(share[1], 1)
+  expect_equal(utils::tail(curve$states, 1), 4 * sum(share))
+})
+
+test_that("a selector that cannot fit has a row that says why, and all latents need no number", {
+  compared <- compare_case(list(
+    full = selector_full(), bad = selector_custom(function(params, y) stop("not today"))
+  ), seeds = 1)
+  expect_identical(compared$runs$iterations, c(compared$runs$iterations[1], NA))
+  expect_equal(compared$runs$mass[1], 1)
+  expect_match(compared$runs$error[2], "not today")
+  expect_output(print(compared), "bad, seed 1, stopped: .*not today")
+  expect_identical(compared$table$runs, 1:0)
+})
+
+test_that("a comparison is printed and drawn", {
+  compared <- compare_case(list(hand = selector_handcrafted(), learned = selector_gp()), seeds = 1)
+  expect_output(print(compared), "2 selectors, means over 1 seed.*Cost, in all.*Seconds by phase")
+  pdf(NULL)
+  on.exit(dev.off())
+  old <- par(no.readonly = TRUE)[c("mfrow", "mar")]
+  expect_invisible(plot(compared))
+  expect_identical(par(no.readonly = TRUE)[c("mfrow", "mar")], old)
+  none <- compare_case(list(bad = selector_custom(function(params, y) stop("no"))), seeds = 1)
+  expect_gps_error(plot(none), "with a fit that did not stop")
+})
+
+test_that("arguments of compare_selectors() are checked", {
+  y <- simulate_bars(20, size = 3)$y
+  model <- model_binary_sparse(3)
+  compare <- function(...) compare_selectors(y, model, ...)
+  expect_gps_error(compare_selectors("a", model, list(a = selector_gp())), "`y` must be")
+  expect_gps_error(compare(selector_gp()), "`selectors` must be a list of selectors")
+  expect_gps_error(compare(list(selector_gp())), "`selectors` must be")
+  expect_gps_error(compare(list(a = 1)), "`selectors$a` must be a selector")
+  expect_gps_error(compare(list(a = selector_gp()), seeds = c(1, 1)), "`seeds` must be")
+  expect_gps_error(compare(list(a = selector_gp()), target = "a"), "`target` must be")
+  expect_gps_error(compare(list(a = selector_gp()), audit_points = -1), "`audit_points` must be")
+  expect_gps_error(compare(list(a = selector_gp()), what = 1), "Unknown argument `what`")
+  expect_gps_error(print(structure(list(), class = "gps_comparison")), "compare_selectors()")
+})
