@@ -71,9 +71,18 @@ add_event <- function(state, event) {
   state
 }
 
-# A fit without explorers and annealing has nothing to polish.
+# A fit without explorers and annealing has nothing to polish, nor one whose points keep their best
+# latents anyway.
 has_to_polish <- function(task, state) {
-  !state$is_polishing && (state$explore > 0 || !is.null(task$noise))
+  !state$is_polishing && (state$explore > 0 || !is.null(task$noise)) && !keeps_best(task)
+}
+
+# Where one latent is on in a state, screening fills the slots with those that explain the point
+# best, its last ones among them: explorers that are no better never stand in a slot.
+keeps_best <- function(task) {
+  screen <- task$selector$screen
+  if (task$model$rule$min_active == 0 || !is.list(screen) || !screen$keep) return(FALSE)
+  !resolve_screen(screen, task$model, as.integer(task$n_selected))$random_slot
 }
 
 # An iteration and what mending made of it, or as much of that as was complete when it was cut
