@@ -178,11 +178,9 @@
 #'        upper = c(log_len = log(2)))
 #' @export
 gp_fit <- function(x, targets, kernel = kernel_composition(),
-                   method = c("exact", "auto", "ichol", "inducing", "fourier", "divide",
-                              "neighbours"),
-                   optimise = TRUE, max_evals = 200, n_threads = NULL, rank = NULL,
-                   objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE, cross = TRUE,
-                   n_starts = 5, fixed = NULL, lower = NULL, upper = NULL, ...) {
+                   method = "exact", optimise = TRUE, max_evals = 200, n_threads = NULL,
+                   rank = NULL, objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
+                   cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL, ...) {
   refuse_formula(if (missing(x)) list(...)$formula else x)
   refuse_unknown(list(...), names(formals(gp_fit)))
   tell_logical(x, "x")

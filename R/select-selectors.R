@@ -110,10 +110,8 @@ new_selector <- function(kind, label, explore = 0, screen = FALSE, ...) {
 #' @rdname selector
 #' @export
 selector_gp <- function(kernel = kernel_composition(),
-                        method = c("auto", "exact", "ichol", "inducing", "fourier", "divide",
-                                   "neighbours"),
-                        rank = NULL, refit_every = 10, refit_evals = 20, refit_rows = 500,
-                        explore = 0.1, smooth = NULL, screen = NULL,
+                        method = "auto", rank = NULL, refit_every = 10, refit_evals = 20,
+                        refit_rows = 500, explore = 0.1, smooth = NULL, screen = NULL,
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                         cross = TRUE, ...) {
   refuse_unknown(list(...), names(formals(selector_gp)))

@@ -89,6 +89,8 @@ test_that("a regression finds it, predicts by it and tells of it", {
   at <- nearest_of(t(data$x), t(new), 4)
   expect_equal(predict(fit, new)$mean[2, ], colMeans(data$targets[at[, 2], ]), tolerance = 1e-12)
   expect_output(print(fit), "Gaussian process (nearest)", fixed = TRUE)
+  expect_identical(gp_fit(data$x, data$targets, optimise = FALSE)$method, "exact")
+  expect_identical(selector_gp()$method, "auto")
 })
 
 test_that("a selection learns and ranks by it, dense and with candidates, to the same fit", {
