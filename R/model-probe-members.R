@@ -50,6 +50,29 @@ gains_by_joints <- function(case, slots, n_given, is_one_hot) {
   if (is_one_hot) gain else gain[-1, , drop = FALSE]
 }
 
+# Statistics by latents, against those of all slots together. In its rule one latent is on.
+probe_native_gathered <- function(report, case) {
+  model <- case$model
+  it <- problem_of(case)
+  value <- ask_states(case)
+  weight <- apply(value$log_joint, 2, function(joint) {
+    prob <- exp(joint - max(joint))
+    prob / sum(prob)
+  })
+  weight <- slots_on(case$states) %*% matrix(weight, case$states$n_states)
+  said <- .Call(C_probe_latents, model$native, it$problem, model$stats_dims, it$y, it$block,
+                case$selected, weight, case$states)
+  report_marks(report, said)
+  for (name in names(said$stats)) {
+    if (identical(unname(model$stats[[name]]), "one")) next
+    difference <- joint_difference(c(said$stats[[name]]), c(value$stats[[name]]))
+    if (difference <= probe_tolerance) next
+    add_finding(report, "accumulate_latent", "accumulate_latent", sprintf(
+      "It gives another statistic `%s` than `accumulate`.", name
+    ), "Add to the latent's own part of each array what `accumulate` adds for it, `weight` times.")
+  }
+}
+
 # Proposals are latents, and their best gain is no worse than that of as many random ones.
 probe_native_proposals <- function(report, case) {
   model <- case$model

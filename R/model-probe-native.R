@@ -10,8 +10,8 @@ probe_model.gps_native_model <- function(model, y, report, session) {
     run_check(report, "block", "log_joint", probe_native_block(report, case)) &&
     run_check(report, "order", "log_joint", probe_native_order(report, case))
   if (!is_sound) return(skip_check(report, "all that follows", "since `log_joint` is not in order"))
-  probes <- list(gain = probe_native_gain, propose = probe_native_proposals,
-                 conditional = probe_native_conditional)
+  probes <- list(accumulate_latent = probe_native_gathered, gain = probe_native_gain,
+                 propose = probe_native_proposals, conditional = probe_native_conditional)
   for (member in names(probes)) {
     if (case$has[[member]]) {
       run_check(report, member, member, probes[[member]](report, case))

@@ -3,7 +3,7 @@
 
 # Members as r_probe.c counts them.
 probed_members <- c("prepare", "log_joint", "accumulate", "describe", "gain_begin", "gain",
-                    "propose", "conditional", "log_joint_draw")
+                    "propose", "conditional", "log_joint_draw", "accumulate_latent")
 
 native_case <- function(model, params, y) {
   y <- y[rep_len(seq_len(nrow(y)), max(5L, nrow(y))), , drop = FALSE]

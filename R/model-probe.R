@@ -33,6 +33,7 @@
 #' * `unwritten`: a statistic, a prepared array, a log joint or a posterior mean that nobody writes.
 #' * `overwritten`: `accumulate` sets a statistic where it must add to it.
 #' * `empty`: a state that uses an empty slot has a log joint above -Inf.
+#' * `accumulate_latent`: it gives other statistics than `accumulate`.
 #' * `gain`, `propose`, `conditional`: the member disagrees with `log_joint`. A gain is the
 #'   difference of two log joints; proposals are latents, and no worse than as many at random;
 #'   `conditional` has the odds of two states and the density of two values that `log_joint` and

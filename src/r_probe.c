@@ -29,6 +29,7 @@ enum {
   PROPOSE,
   CONDITIONAL,
   LOG_JOINT_DRAW,
+  ACCUMULATE_LATENT,
   N_MEMBERS
 };
 
@@ -143,6 +144,43 @@ static void probe_point(probe *it, int n, lent joint, double *const *stats, cons
              "`describe`", n);
   note(it, DESCRIBE, latent);
   it->is_over[DESCRIBE] |= take_marks(response);
+}
+
+/* native, list(shape, inputs, lengths), stats_dims, y, block, selected and weight [n_slots x n],
+ * states -> list(touched, over, stats): the statistics by accumulate_latent, those of the shape
+ * "one" left at 0. */
+SEXP r_probe_latents(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP block, SEXP selected,
+                     SEXP weight, SEXP states) {
+  static const char *const names[] = {"touched", "over", "stats"};
+  const SEXP result = PROTECT(new_named_list(3, names));
+  probe it = read_probe(native, problem, y, block, selected, states, result);
+  const int n = it.problem.n_points, n_slots = it.states.n_slots;
+  const int n_stats = count_arrays(it.model->stats), n_latents = it.problem.shape.n_latents;
+  if (it.model->accumulate_latent == NULL)
+    raise_error("model", "The model has no `accumulate_latent`.");
+  const double *share = view_matrix(weight, n_slots, n, "weight");
+  double **part = (double **)R_alloc((size_t)n_stats + 1, sizeof *part);
+  SET_VECTOR_ELT(result, 2, new_arrays(it.model->stats, stats_dims, part));
+  lent *arrays = (lent *)R_alloc((size_t)n_stats + 1, sizeof *arrays);
+  double *const *stats = lend_stats(VECTOR_ELT(result, 2), arrays, 0);
+  it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
+  for (int i = 0; i < n * n_slots; i++) {
+    const int latent = it.latent[i];
+    const gps_point point = point_of(&it, i / n_slots);
+    if (latent < 0 || latent >= n_latents) continue;
+    for (int s = 0; s < n_stats; s++) {
+      const int is_one = strcmp(it.model->stats[s].shape, "one") == 0;
+      part[s] = is_one ? NULL : stats[s] + arrays[s].length / (size_t)n_latents * (size_t)latent;
+    }
+    put_marks(it.scratch.data, it.scratch.length);
+    check_call(it.model->accumulate_latent(&it.problem, &point, latent, share[i], part,
+                                           it.scratch.data),
+               "`accumulate_latent`", point.index);
+    for (int s = 0; s < n_stats; s++) note(&it, ACCUMULATE_LATENT, arrays[s]);
+  }
+  copy_stats(VECTOR_ELT(result, 2), arrays);
+  UNPROTECT(1);
+  return result;
 }
 
 /* native, list(shape, inputs, lengths), stats_dims, y, block, selected [n_slots x n], states, what

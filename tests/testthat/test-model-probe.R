@@ -246,6 +246,9 @@ test_that("the tables of other tests are clean, and one without members has less
   skip_without_tables()
   report <- check_gps_model(table_model("whole"), draw_counts(30))
   expect_true(report$is_right, info = paste(report$findings$what, collapse = "\n"))
+  expect_true(check_gps_model(table_model("gathered"), draw_counts(30))$is_right)
+  expect_finding(check_gps_model(table_model("gathered_twice"), draw_counts(30)),
+                 "accumulate_latent", "accumulate_latent", "another statistic `on`")
   least <- table_model("least", prepared = list(), events = character())
   report <- check_gps_model(least, draw_counts(30))
   expect_true(report$is_right)

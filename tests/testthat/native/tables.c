@@ -73,6 +73,23 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   return GPS_OK;
 }
 
+/* The same of one latent, and twice as much where it must not. */
+static gps_status of_latent(const gps_problem *problem, const gps_point *point, int latent,
+                            double weight, double *const *part, double *scratch) {
+  (void)latent;
+  (void)scratch;
+  part[ON][0] += weight;
+  for (int d = 0; d < problem->shape.n_dims; d++) part[SUM][d] += weight * point->y[d];
+  return GPS_OK;
+}
+
+static gps_status twice_latent(const gps_problem *problem, const gps_point *point, int latent,
+                               double weight, double *const *part, double *scratch) {
+  of_latent(problem, point, latent, weight, part, scratch);
+  part[ON][0] += weight;
+  return GPS_OK;
+}
+
 static gps_status describe(const gps_problem *problem, const gps_point *point,
                            const gps_states *states, const double *prob, double *latent,
                            double *response, double *scratch) {
@@ -136,6 +153,8 @@ TABLE(least, .api = GPS_MODEL_API, .params = params, .options = options, .stats 
       .scratch_size = scratch_size, .log_joint = least_log_joint, .accumulate = accumulate)
 TABLE(not_described, WHOLE, .describe = NULL)
 TABLE(not_prepared, WHOLE, .prepare = NULL)
+TABLE(gathered, WHOLE, .accumulate_latent = of_latent)
+TABLE(gathered_twice, WHOLE, .accumulate_latent = twice_latent)
 TABLE(later, WHOLE, .api = GPS_MODEL_API + 1)
 TABLE(no_params, WHOLE, .params = no_arrays)
 TABLE(no_stats, WHOLE, .stats = NULL)
@@ -157,6 +176,8 @@ void R_init_tables(DllInfo *dll) {
   REGISTER(least);
   REGISTER(not_described);
   REGISTER(not_prepared);
+  REGISTER(gathered);
+  REGISTER(gathered_twice);
   REGISTER(later);
   REGISTER(no_params);
   REGISTER(no_stats);
