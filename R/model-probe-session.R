@@ -106,7 +106,8 @@ words_of <- function(code) {
 code_parts <- function(code) {
   if (is.character(code)) return(code)
   if (!is.call(code)) return(NULL)
-  lapply(as.list(code), function(part) if (!identical(part, quote(expr = ))) code_parts(part))
+  # Names stand in all.names(), and the name of what is left out in `x[, 1]` is empty.
+  lapply(seq_along(code), function(i) if (!is.symbol(code[[i]])) code_parts(code[[i]]))
 }
 
 report_session <- function(report, case, kind, here, said) {

@@ -13,8 +13,9 @@ plot.gps_audit <- function(x, ...) {
   invisible(x)
 }
 
-verdict_ink <- function(verdict) unname(c(green = ink[["green"]], amber = ink[["amber"]],
-                                          red = ink[["orange"]])[verdict])
+verdict_ink <- function(verdict) {
+  unname(c(green = ink[["green"]], amber = ink[["amber"]], red = ink[["orange"]])[verdict])
+}
 
 # The captured mass of all points in ascending order, on the levels of the verdict.
 draw_mass <- function(audit) {

@@ -82,9 +82,9 @@ static SEXP describe_arrays(const gps_array *arrays) {
 static SEXP describe_members(const gps_model *model) {
   const char *const names[] = {"prepare", "mstep",       "describe",         "gain",
                                "propose", "conditional", "accumulate_latent"};
-  const int has[] = {model->prepare != NULL,  model->mstep != NULL,
-                     model->describe != NULL, model->gain != NULL,
-                     model->propose != NULL,  model->conditional != NULL,
+  const int has[] = {model->prepare != NULL,          model->mstep != NULL,
+                     model->describe != NULL,         model->gain != NULL,
+                     model->propose != NULL,          model->conditional != NULL,
                      model->accumulate_latent != NULL};
   const SEXP result = PROTECT(new_named_list(7, names));
   for (int i = 0; i < 7; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));

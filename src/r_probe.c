@@ -84,8 +84,7 @@ static probe read_probe(SEXP native, SEXP problem, SEXP y, SEXP block_list, SEXP
                             list_need(problem, "lengths"), block, 1);
   it.states = read_states(states);
   it.y = block.y;
-  if (selected != R_NilValue)
-    it.latent = read_slots(selected, it.states.n_slots, block.n_points);
+  if (selected != R_NilValue) it.latent = read_slots(selected, it.states.n_slots, block.n_points);
   it.is_touched = hang_int_matrix(result, 0, N_MEMBERS, 1);
   it.is_over = hang_int_matrix(result, 1, N_MEMBERS, 1);
   memset(it.is_touched, 0, N_MEMBERS * sizeof(int));
@@ -173,9 +172,9 @@ SEXP r_probe_latents(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP bl
       part[s] = is_one ? NULL : stats[s] + arrays[s].length / (size_t)n_latents * (size_t)latent;
     }
     put_marks(it.scratch.data, it.scratch.length);
-    check_call(it.model->accumulate_latent(&it.problem, &point, latent, share[i], part,
-                                           it.scratch.data),
-               "`accumulate_latent`", point.index);
+    check_call(
+        it.model->accumulate_latent(&it.problem, &point, latent, share[i], part, it.scratch.data),
+        "`accumulate_latent`", point.index);
     for (int s = 0; s < n_stats; s++) note(&it, ACCUMULATE_LATENT, arrays[s]);
   }
   copy_stats(VECTOR_ELT(result, 2), arrays);
@@ -273,8 +272,8 @@ SEXP r_probe_gains(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP given, SE
 }
 
 /* One slot of one point given the others: the law that the model has for it. */
-static void probe_slot(probe *it, int n, int slot, const double *value, lent joint,
-                       double *prob_on, double *log_density, int n_draws, double *draws) {
+static void probe_slot(probe *it, int n, int slot, const double *value, lent joint, double *prob_on,
+                       double *log_density, int n_draws, double *draws) {
   const uint32_t seed[2] = {1, 2};
   const gps_point point = point_of(it, n);
   gps_rng rng =

@@ -12,9 +12,8 @@
 
 static const gps_array params[] = {{"W", "dims latents", GPS_NEEDED}, GPS_END};
 static const gps_array none[] = {GPS_END};
-static const gps_array stats[] = {{"on_on", "latents latents", GPS_NEEDED},
-                                  {"data_on", "dims latents", GPS_NEEDED},
-                                  GPS_END};
+static const gps_array stats[] = {
+    {"on_on", "latents latents", GPS_NEEDED}, {"data_on", "dims latents", GPS_NEEDED}, GPS_END};
 
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   (void)states;
@@ -110,9 +109,8 @@ static gps_status forgets(const gps_problem *problem, const gps_point *point,
   return add_up(problem, point, states, prob, to, 0, 1);
 }
 
-static gps_status sets(const gps_problem *problem, const gps_point *point,
-                       const gps_states *states, const double *prob, double *const *to,
-                       double *scratch) {
+static gps_status sets(const gps_problem *problem, const gps_point *point, const gps_states *states,
+                       const double *prob, double *const *to, double *scratch) {
   (void)scratch;
   return add_up(problem, point, states, prob, to, 1, 0);
 }
@@ -131,8 +129,8 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
 }
 
 static gps_status lone_gain(const gps_problem *problem, const gps_point *point, int n_given,
-                            const int *given, int n_candidates, const int *candidate,
-                            double *value, double *scratch) {
+                            const int *given, int n_candidates, const int *candidate, double *value,
+                            double *scratch) {
   (void)n_given;
   return gain(problem, point, 0, given, n_candidates, candidate, value, scratch);
 }
