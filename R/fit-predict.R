@@ -2,8 +2,8 @@
 # new data with the selection that the selector makes of them.
 
 # Those of all models come first, then those where components have places, then those of mixtures.
-prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "objects",
-                      "segmentation", "class")
+prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "slots",
+                      "sparse", "objects", "segmentation", "class")
 
 #' Predictions of a fit
 #'
@@ -51,7 +51,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' nothing is truncated.
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
-#' no more than a block of a source or sparse matrix.
+#' no more than a block of a source or sparse matrix. For very many latents and points there are the
+#' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`.
 #' @return for n data points, with their row names,
 #' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
 #'   responsibility), 0 for latents that are not selected;
@@ -62,13 +63,18 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'   data were;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
 #'   sampling estimates, too small on average as the bound is, and not the same draws);
-#' * `"selected"`: integer matrix n x H', the selected latents in ascending order;
+#' * `"selected"`: integer matrix n x H', the selected latents in ascending order, 0 in slots that
+#'   are empty;
+#' * `"slots"`: list of `selected`, the same, and `prob`, matrix n x H' of the probabilities of
+#'   these latents, 0 in empty slots: all that `"prob"` says, in n x 2 H' numbers;
+#' * `"sparse"`: `"prob"` as a matrix of class `dgCMatrix` of package Matrix, n x H, with entries
+#'   for probabilities that are not 0;
 #' * `"class"`, mixtures only: n integers, the number of the most probable cluster.
 #'
-#' Where components have places, as in [model_occlusive()], H columns of the first three types are
-#' components wherever they are; `"selected"` is an array n x H' x 3 of component, row and column
-#' (of the window's top left corner, 0 in empty slots); and there are two types more, both of the
-#' most probable state:
+#' Where components have places, as in [model_occlusive()], H columns of the first three types and
+#' of `"sparse"` are components wherever they are; `"selected"`, also in `"slots"`, is an array n x
+#' H' x 3 of component, row and column (of the window's top left corner, 0 in empty slots); and
+#' there are two types more, both of the most probable state:
 #' * `"objects"`: data frame with one row for each component that is on: `point`, `component`,
 #'   `row`, `column`, `prob`;
 #' * `"segmentation"`: integer array n x height x width, the component that most probably owns each
@@ -80,23 +86,21 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'                control = gps_control(max_iter = 10, n_starts = 1))
 #' round(predict(fit, bars$y[101:103, ]), 2)
 #' predict(fit, bars$y[101, ], type = "selected")
+#' str(predict(fit, bars$y[101:103, ], type = "slots"))
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "loglik", "selected",
-                                     "objects", "segmentation", "class"),
+                                     "slots", "sparse", "objects", "segmentation",
+                                     "class"),
                             n_threads = NULL, ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
   refuse_unknown(list(...), c("newdata", "type", "n_threads"))
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
+  if (type == "sparse") require_package("Matrix", "`type` = \"sparse\"")
   if (is.null(newdata)) {
+    if (type %in% stored_types) return(predict_stored(object, type))
     row_names <- object$row_names
-    if (type == "prob") return(component_probs(object))
-    if (type == "class") return(stats::setNames(most_probable_cluster(object), row_names))
-    if (type == "selected") {
-      selected <- need_slots(object, "predict() without `newdata`")$selected
-      return(shape_selected(t(selected), object$model, row_names))
-    }
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
     state <- stored_state(object)
@@ -106,6 +110,12 @@ predict.gps_fit <- function(object, newdata = NULL,
     task <- new_prediction_task(object, data$y, type, n_threads)
     state <- prediction_state(object)
   }
+  with_memory(predict_task(object, task, state, type, row_names),
+              "A prediction of type \"%s\" for %s", type, plural(n_points(task$y), "data point"))
+}
+
+# The prediction of a task as users get it.
+predict_task <- function(fit, task, state, type, row_names) {
   if (type %in% names(scene_predictors)) {
     infer <- function(task, block) {
       result <- infer_block(task, state, block, c("prob", "draws"))
@@ -113,12 +123,13 @@ predict.gps_fit <- function(object, newdata = NULL,
     }
     return(scene_predictors[[type]](task, infer, row_names))
   }
-  result <- with_memory(predict_blocks(task, state, predictors[[type]]),
-                        "A prediction of type \"%s\" for %s", type,
-                        plural(n_points(task$y), "data point"))
-  if (type == "response") return(shape_rows(result, object, row_names))
+  if (type %in% c("slots", "sparse")) {
+    return(shape_slots(predict_slots(task, state), type, fit$model, row_names))
+  }
+  result <- predict_blocks(task, state, predictors[[type]])
+  if (type == "response") return(shape_rows(result, fit, row_names))
   if (type %in% c("loglik", "class")) return(stats::setNames(as.vector(result), row_names))
-  if (type == "selected") return(shape_selected(result, object$model, row_names))
+  if (type == "selected") return(shape_selected(result, fit$model, row_names))
   name_rows(result, row_names)
 }
 
@@ -172,6 +183,19 @@ predict_blocks <- function(task, state, predictor) {
     out[block_columns(block), ] <- predictor$use(result, task)
   }
   out
+}
+
+# list(selected, prob_on), slots x n, of all blocks of data.
+predict_slots <- function(task, state) {
+  n <- n_points(task$y)
+  slots <- list(selected = matrix(0L, task$n_selected, n), prob_on = matrix(0, task$n_selected, n))
+  for (block in task$blocks) {
+    open <- open_block(task, block)
+    result <- infer_block(open$task, state, open$block, character())
+    slots$selected[, block_columns(block)] <- result$selected
+    slots$prob_on[, block_columns(block)] <- result$prob_on
+  }
+  slots
 }
 
 # Selected slots of a block and, unless `want` is NULL, the E-step on their states.
@@ -330,17 +354,6 @@ as_rows <- function(newdata, fit) {
   if (length(dim(newdata)) > 1 && !is_image) return(newdata)
   if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
-}
-
-most_probable_cluster <- function(fit) {
-  slots <- need_slots(fit, "The most probable cluster of each data point")
-  likeliest_latent(slots$selected, slots$prob_on)
-}
-
-# The selected latent with the largest probability, one a point, from slots x n.
-likeliest_latent <- function(selected, prob_on) {
-  slot <- max.col(t(prob_on), ties.method = "first")
-  selected[cbind(slot, seq_along(slot))]
 }
 
 is_one_hot <- function(fit) fit$model$rule$min_active == 1

@@ -1,0 +1,59 @@
+# What slots say of data points: in the slots themselves, as a sparse matrix, or the latent that is
+# likeliest. Nothing of the size of data points x latents is made for that.
+
+# What a fit's own data have in their slots already; of mixtures the most probable cluster as well.
+stored_types <- c("prob", "class", "selected", "slots", "sparse")
+
+predict_stored <- function(fit, type) {
+  if (type == "prob") return(component_probs(fit))
+  if (type == "class") return(stats::setNames(most_probable_cluster(fit), fit$row_names))
+  slots <- need_slots(fit, "predict() without `newdata`")
+  if (type == "selected") return(shape_selected(t(slots$selected), fit$model, fit$row_names))
+  shape_slots(slots, type, fit$model, fit$row_names)
+}
+
+most_probable_cluster <- function(fit) {
+  slots <- need_slots(fit, "The most probable cluster of each data point")
+  likeliest_latent(slots$selected, slots$prob_on)
+}
+
+# The selected latent with the largest probability, one a point, from slots x n.
+likeliest_latent <- function(selected, prob_on) {
+  slot <- max.col(t(prob_on), ties.method = "first")
+  selected[cbind(slot, seq_along(slot))]
+}
+
+# Slots as types "slots" and "sparse" show them.
+shape_slots <- function(slots, type, model, row_names) {
+  if (type == "sparse") return(sparse_choices(slots$selected, slots$prob_on, model, row_names))
+  list(selected = shape_selected(t(slots$selected), model, row_names),
+       prob = name_rows(t(slots$prob_on), row_names))
+}
+
+# The entries of scatter_choices() that are not 0, as a matrix of package Matrix, n x choices.
+sparse_choices <- function(selected, prob_on, model, row_names) {
+  choice <- choice_of(model, selected)
+  held <- which(choice > 0 & prob_on != 0)
+  entries <- list(row = (held - 1L) %/% nrow(choice) + 1L, column = choice[held],
+                  value = prob_on[held])
+  if (is_placed(model)) entries <- add_entries(entries)
+  Matrix::sparseMatrix(i = entries$row, j = entries$column, x = entries$value,
+                       dims = c(ncol(choice), count_choices(model)),
+                       dimnames = list(row_names, NULL))
+}
+
+# Entries at distinct places: a component that several slots of a point hold, at other locations,
+# has the sum of these, added in the order of slots as scatter_choices() does.
+add_entries <- function(entries) {
+  ordered <- order(entries$column, entries$row, method = "radix")
+  entries <- lapply(entries, `[`, ordered)
+  is_first <- c(TRUE, diff(entries$column) != 0 | diff(entries$row) != 0)[seq_along(ordered)]
+  place <- cumsum(is_first)
+  nth <- seq_along(place) - which(is_first)[place]
+  sums <- lapply(entries, `[`, is_first)
+  for (k in seq_len(max(0L, nth))) {
+    at <- nth == k
+    sums$value[place[at]] <- sums$value[place[at]] + entries$value[at]
+  }
+  sums
+}
