@@ -17,6 +17,38 @@ check_cells <- function(n_rows, n_cols, args) {
   }
 }
 
+# Values of a dense result for users, unless the option says another number: 2 GB of doubles.
+default_cells <- 2^28
+
+most_cells <- function() {
+  limit <- plain_numbers(getOption("gpselect.max_cells", default_cells))
+  if (!is_number(limit) || limit < 1) {
+    abort_value(limit, "options(gpselect.max_cells)", "a number of at least 1, which may be Inf")
+  }
+  as.double(limit)
+}
+
+# Refuses a dense result that is larger than the user may have had in mind. `what` makes it, and
+# `instead` is a sentence that says what needs less; values take 8 bytes, or 4.
+check_dense <- function(n_rows, n_cols, what, instead, bytes = 8) {
+  limit <- most_cells()
+  if (as.double(n_rows) * n_cols <= limit) return(invisible())
+  size <- function(n) sprintf("%s GB", format(signif(bytes * n / 2^30, 3), decimal.mark = "."))
+  gps_abort(sprintf(
+    paste("%s: %s x %s values (%s) are more than the limit of %s (%s). %s",
+          "options(gpselect.max_cells = ) sets the limit, and Inf ends it."),
+    what, format_number(n_rows), format_number(n_cols), size(as.double(n_rows) * n_cols),
+    format_number(limit), size(limit), instead
+  ), c("memory", "argument"))
+}
+
+# Evaluates `code` without that limit: its result is no larger than what is already there.
+with_any_size <- function(code) {
+  before <- options(gpselect.max_cells = Inf)
+  on.exit(options(before))
+  code
+}
+
 # Evaluates `code`; where memory ends, an error of class gps_error_memory that says what was asked
 # for: a format of sprintf() and its values. Of several, the outermost says it.
 with_memory <- function(code, asked, ...) {

@@ -346,6 +346,7 @@ change_control <- function(control, changes) {
 #' @export
 expectations <- function(fit) {
   fit <- check_fit(fit)
+  check_dense(fit$n_points, count_choices(fit$model), "expectations()", dense_types$prob)
   component_probs(fit)
 }
 

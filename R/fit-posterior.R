@@ -31,7 +31,8 @@
 #'   precision, or that have not been drawn, are left out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
-#'   above 1 an array n_draws x points x H.
+#'   above 1 an array n_draws x points x H. More values than the option `gpselect.max_cells` says
+#'   (2^28) are refused.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)
@@ -133,6 +134,10 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL, ...) 
   points <- check_point_numbers(points, fit$n_points)
   check_cells(n_draws, as.double(length(points)) * count_choices(fit$model),
               "`n_draws` and `points`")
+  check_dense(as.double(n_draws) * length(points), count_choices(fit$model),
+              sprintf("`n_draws` = %d draws for %s", n_draws,
+                      plural(length(points), "data point")),
+              "Fewer `points` or draws at a time need less.", bytes = 4)
   task <- new_prediction_task(fit, rows_data(y, points), "state", is_new = FALSE)
   state <- stored_state(fit, points)
   sample <- if (fit$method == "exact") draw_blocks else sample_blocks

@@ -52,7 +52,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the
-#' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`.
+#' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`. Types `"prob"`,
+#' `"latent"`, `"state"` and `"response"` are refused above 2^28 values (2 GB), or as many as the
+#' option `gpselect.max_cells` says; the error is of class `gps_error_memory`.
 #' @return for n data points, with their row names,
 #' * `"prob"`: matrix n x H, posterior probability of each latent to be on (of each cluster:
 #'   responsibility), 0 for latents that are not selected;
@@ -99,6 +101,7 @@ predict.gps_fit <- function(object, newdata = NULL,
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (type == "sparse") require_package("Matrix", "`type` = \"sparse\"")
   if (is.null(newdata)) {
+    check_prediction_size(object, object$n_points, type)
     if (type %in% stored_types) return(predict_stored(object, type))
     row_names <- object$row_names
     y <- need_data(object, sprintf("predict() without `newdata` of type \"%s\"", type))
@@ -107,6 +110,7 @@ predict.gps_fit <- function(object, newdata = NULL,
   } else {
     data <- read_newdata(object, newdata)
     row_names <- data$row_names
+    check_prediction_size(object, n_points(data$y), type)
     task <- new_prediction_task(object, data$y, type, n_threads)
     state <- prediction_state(object)
   }

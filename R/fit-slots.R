@@ -1,5 +1,6 @@
 # What slots say of data points: in the slots themselves, as a sparse matrix, or the latent that is
-# likeliest. Nothing of the size of data points x latents is made for that.
+# likeliest. Nothing of the size of data points x latents is made for that; what is of that size has
+# a limit.
 
 # What a fit's own data have in their slots already; of mixtures the most probable cluster as well.
 stored_types <- c("prob", "class", "selected", "slots", "sparse")
@@ -56,4 +57,19 @@ add_entries <- function(entries) {
     sums$value[place[at]] <- sums$value[place[at]] + entries$value[at]
   }
   sums
+}
+
+# Types whose results are dense, and what needs less.
+dense_types <- list(
+  prob = "Types \"slots\" and \"sparse\" say the same in little memory.",
+  latent = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
+  state = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
+  response = "Data points can be predicted some at a time, as `newdata`."
+)
+
+check_prediction_size <- function(fit, n_points, type) {
+  if (is.null(dense_types[[type]])) return(invisible())
+  n_columns <- if (type == "response") fit$model$n_dims else count_choices(fit$model)
+  check_dense(n_points, n_columns, sprintf("A prediction of type \"%s\"", type),
+              dense_types[[type]], bytes = if (type == "state") 4 else 8)
 }

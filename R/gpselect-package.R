@@ -21,7 +21,11 @@
 #'   [scene_objects()] or [read_objects()], [digits8], [ascent].
 #'
 #' @section Options:
-#' `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].
+#' * `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].
+#' * `gpselect.max_cells`: how many values a dense result of [predict()][predict.gps_fit],
+#'   [expectations()], [fitted()][fit-methods], [residuals()][fit-methods] or [posterior_sample()]
+#'   may have, a number of at least 1 or Inf; 2^28 by default, which are 2 GB of real numbers.
+#'   Larger results are refused by an error of class `gps_error_memory`.
 #'
 #' @references Shelton, J. A., Gasthaus, J., Dai, Z., Luecke, J. and Gretton, A. (2017). GP-Select:
 #'   Accelerating EM using adaptive subspace preselection. *Neural Computation*, 29(8).

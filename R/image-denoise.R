@@ -90,7 +90,7 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
   fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
   if (fit$status == "interrupted") raise_interrupt(fit = fit)
-  signal <- stats::predict(fit, patches, "response")
+  signal <- with_any_size(stats::predict(fit, patches, "response"))
   if (remainder) signal <- signal + shrink_remainder(patches - signal, sd)
   cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))
   structure(list(image = cleaned, noisy = noisy, sd = sd, size = size, step = step, fit = fit),

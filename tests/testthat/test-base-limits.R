@@ -65,6 +65,7 @@ test_that("where memory ends, the error has the package's class and says what wa
   on.exit(unlink(file))
   writeLines(c(
     package_call(),
+    "options(gpselect.max_cells = Inf)",
     "set.seed(1)",
     "say <- function(what, code) tryCatch({ code; cat(what, 'made\\n') }, error = function(e) {",
     "  cat(what, if (inherits(e, 'gps_error_memory')) 'memory' else 'other',",
@@ -101,6 +102,71 @@ test_that("where memory ends, the error has the package's class and says what wa
                   "^match memory Similarities of 40000 x 40000 components", "^small made")) {
     expect_match(output, words, all = FALSE)
   }
+})
+
+with_cells <- function(limit, code) {
+  before <- options(gpselect.max_cells = limit)
+  on.exit(options(before))
+  code
+}
+
+test_that("dense results above the limit are refused with size, limit and what needs less", {
+  fit <- a_fit("handcrafted")
+  y <- named_bars()
+  for (type in names(dense_types)) {
+    n_columns <- if (type == "response") 25 else 10
+    for (newdata in list(NULL, y)) {
+      expected <- predict(fit, newdata, type)
+      expect_identical(with_cells(120 * n_columns, predict(fit, newdata, type)), expected)
+      condition <- with_cells(120 * n_columns - 1, expect_gps_error(
+        predict(fit, newdata, type),
+        sprintf("A prediction of type \"%s\": 120 x %d values", type, n_columns), "memory"
+      ))
+      expect_s3_class(condition, "gps_error_argument")
+      words <- c("options(gpselect.max_cells = ) sets the limit",
+                 if (type == "response") "as `newdata`" else "Types \"slots\" and \"sparse\"")
+      for (word in words) expect_match(conditionMessage(condition), word, fixed = TRUE)
+    }
+  }
+  for (type in c("loglik", "selected", "slots")) {
+    expect_identical(with_cells(1, predict(fit, y, type)), predict(fit, y, type))
+  }
+  refused <- function(code, words) with_cells(1199, expect_gps_error(code, words, "memory"))
+  refused(expectations(fit), "expectations(): 120 x 10 values")
+  refused(fitted(fit), "type \"response\": 120 x 25 values")
+  refused(residuals(fit), "type \"response\": 120 x 25 values")
+  refused(posterior_sample(fit), "`n_draws` = 1 draws for 120 data points: 120 x 10 values")
+  expect_identical(with_cells(1200, dim(posterior_sample(fit, 60, 1:2))), c(60L, 2L, 10L))
+})
+
+test_that("the size is told of what is far too large, before any data are read", {
+  read <- function(from, to) stop("read")
+  expect_gps_error(check_dense(1e5, 1e4, "This", "That."), paste(
+    "This: 100,000 x 10,000 values (7.45 GB) are more than the limit of 268,435,456 (2 GB). That.",
+    "options(gpselect.max_cells = ) sets the limit, and Inf ends it."
+  ), "memory")
+  expect_gps_error(predict(a_fit("gp"), gps_source(most, 25, read)),
+                   "2,147,483,647 x 10 values (160 GB)", "memory")
+})
+
+test_that("the option for the limit is a number", {
+  fit <- a_fit("handcrafted")
+  for (bad in list("a", 0, -1, NA, c(1, 2), list(1))) {
+    words <- "`options(gpselect.max_cells)` must be a number"
+    with_cells(bad, expect_gps_error(predict(fit), words))
+  }
+  expect_identical(with_cells(NULL, predict(fit)), with_cells(Inf, predict(fit)))
+})
+
+test_that("an image is denoised whatever the limit", {
+  set.seed(2)
+  image <- matrix(rnorm(100), 10)
+  denoise <- function() {
+    set.seed(3)
+    suppressWarnings(gps_denoise(image, sd = 1, size = 4, model = model_spike_slab(4),
+                                 control = short_control(max_iter = 1)))$image
+  }
+  expect_identical(with_cells(1, denoise()), denoise())
 })
 
 test_that("numbers of points are checked without a list of all", {
