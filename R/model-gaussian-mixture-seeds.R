@@ -84,6 +84,17 @@ shrink_covariance <- function(covariance, n_points) {
   covariance
 }
 
+# Which of the seeds [D x k] is nearest to each column of x [D x n].
+nearest_seed <- function(x, seeds) {
+  size <- max(1, block_doubles %/% ncol(seeds))
+  parts <- split(seq_len(ncol(x)), (seq_len(ncol(x)) - 1) %/% size)
+  half <- colSums(seeds^2) / 2
+  unlist(lapply(parts, function(part) {
+    closeness <- crossprod(x[, part, drop = FALSE], seeds) - rep(half, each = length(part))
+    max.col(closeness, ties.method = "first")
+  }), use.names = FALSE)
+}
+
 # Means [D x k] of the columns of x [D x n] with the same label, 1..k.
 label_means <- function(x, label, n_labels) {
   if (n_labels <= many_clusters) {

@@ -36,7 +36,8 @@
 #' more than 5000 clusters), so that their cost does not grow with the number of data points. All
 #' clusters begin with one covariance, that of the points about the mean of those with the same
 #' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
-#' with each seed in its own cluster, and with nothing known of all other points.
+#' with each seed in its own cluster, and with nothing known of all other points; where covariances
+#' are full, with all points in the cluster of the nearest seed.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -121,6 +122,7 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
     ), nrow(y), n_clusters))
   }
   rows <- seq_len(nrow(y))
+  all_rows <- y
   n_rows <- count_seed_rows(n_clusters)
   if (nrow(y) > n_rows) {
     rows <- sort(sample.int(nrow(y), n_rows))
@@ -135,6 +137,12 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
                  sigma = spread_within(model, x, drawn$label),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
+  # A cluster of one point has no shape of its own, and one that grows without it loses points to
+  # those around: where shapes are full all points are labels.
+  if (model$settings$covariance == "full") {
+    label <- nearest_seed((t(all_rows) - model$options$centre) / scale, x[, seeds, drop = FALSE])
+    return(structure(params, labels = data.frame(point = seq_len(nrow(all_rows)), latent = label)))
+  }
   structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))
 }
 

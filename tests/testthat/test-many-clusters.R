@@ -121,10 +121,20 @@ test_that("seeds of many clusters are the labels of their points", {
   expect_identical(params$mu, t(case$y[labels$point, ]))
   few <- gps_bind(model_gaussian_mixture(40), case$y)
   expect_null(attr(gps_init(few, case$y), "labels"))
+  # Where shapes are full all points are labels.
+  full <- gps_bind(model_gaussian_mixture(50), case$y)
+  set.seed(1)
+  params <- gps_init(full, case$y)
+  labels <- attr(params, "labels")
+  expect_identical(labels$point, seq_len(nrow(case$y)))
+  scaled <- t(case$y) / full$options$scale
+  distance <- vapply(1:50, function(k) colSums((scaled - params$mu[, k] / full$options$scale)^2),
+                     numeric(nrow(case$y)))
+  expect_identical(labels$latent, max.col(-distance, "first"))
   # Sampled rows are named by their numbers among all.
   rows <- count_seed_rows(50) + 1:400
   y <- rbind(case$y, case$y + 9)
-  labels <- attr(gps_init(gps_bind(model_gaussian_mixture(50), y), y), "labels")
+  labels <- attr(gps_init(gps_bind(model_gaussian_mixture(50, "diagonal"), y), y), "labels")
   expect_gt(max(labels$point), 2000)
 })
 
