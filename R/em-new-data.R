@@ -22,14 +22,17 @@ wide_proposals <- 1024L
 wide_for_slot <- 30L
 
 # The selector of a prediction: where the model's default is no screen for the fit, there is one for
-# new data. `given` is the selector as the user gave it.
+# new data; and none where the ranking itself is what screening would find. `given` is the selector
+# as the user gave it.
 screen_new <- function(task, given) {
   selector <- task$selector
-  screens <- inherits(selector, c("gps_selector_gp", "gps_selector_handcrafted"))
-  is_open <- is.null(given$screen) && is.null(selector$screen) && can_screen(task$model)
-  if (screens && is_open && !task$is_before_rounds) {
-    selector$screen <- gps_screen()
+  if (task$is_before_rounds || !is.null(given$screen) || !can_screen(task$model)) return(selector)
+  if (inherits(selector, "gps_selector_handcrafted") && ranks_by_joint(task$model)) {
+    selector["screen"] <- list(NULL)
+    return(selector)
   }
+  screens <- inherits(selector, c("gps_selector_gp", "gps_selector_handcrafted"))
+  if (screens && is.null(selector$screen)) selector$screen <- gps_screen()
   selector
 }
 

@@ -24,8 +24,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' fit (all, up to 1024 of them), and rounds of screening go on from what the last one has selected
 #' until the evidence of the point, the sum of p(s, y) over the states, gains nothing. Without
 #' screening, by `screen = FALSE`, a [selector_custom()] or [selector_full()], the ranking alone
-#' decides. [selector_random()] draws a dozen sets for each point, which keeps the best, as at the
-#' end of a fit.
+#' decides, and so it does for mixtures with [selector_handcrafted()] left to the default, whose
+#' ranking is by the log joint that screening would look at. [selector_random()] draws a dozen sets
+#' for each point, which keeps the best, as at the end of a fit.
 #'
 #' The hand-crafted selector and your own rank new data directly. The learned one is trained on the
 #' fit's data and its last expectations, and ranks by the predictive mean of the Gaussian process;
@@ -283,8 +284,10 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
 
 prediction_blocks <- function(task, type) {
   n_states <- if (type == "state") max(task$states$n_states, task$n_selected * task$sweeps[2])
-  split_blocks(n_points(task$y),
-               max(point_doubles(task$model), n_states, task$selector$n_trained))
+  is_dense <- type %in% c("prob", "latent", "state")
+  n_scattered <- if (is_dense) task$model$n_latents else task$n_selected
+  split_blocks(n_points(task$y), max(point_doubles(task$model, n_scattered), n_states,
+                                     task$selector$n_trained))
 }
 
 # A prediction has no later iteration to correct it: more draws.
@@ -327,7 +330,7 @@ train_selector <- function(fit, task) {
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
   selector$trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)
-  selector$n_trained <- ncol(y)
+  selector$n_trained <- engine_doubles(selector$trained, ncol(y))
   selector
 }
 

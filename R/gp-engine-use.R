@@ -31,6 +31,12 @@ refuse_grid <- function(what) {
   ))
 }
 
+# Numbers that an engine, trained on n_points, makes for each point that it predicts.
+engine_doubles <- function(engine, n_points) UseMethod("engine_doubles")
+
+#' @export
+engine_doubles.default <- function(engine, n_points) n_points
+
 # ---- what it says of itself ----
 
 # Method and rank in words; the rank may be open.

@@ -166,6 +166,13 @@ engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALS
        variance = if (moments) found$variance)
 }
 
+# Neighbours, their weights, and of each as many candidates as a point has slots, with affinities.
+#' @export
+engine_doubles.gps_engine_neighbours <- function(engine, n_points) {
+  n_slots <- if (is.matrix(engine$targets)) 0L else nrow(engine$targets$selected)
+  2 * engine$rank * (1 + n_slots)
+}
+
 # Means of `points` from neighbours and weights, rank x any: a matrix, or of targets in slots
 # candidates, the latents that some neighbour has on; the `n_best` of an engine that has this
 # number.

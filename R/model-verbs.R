@@ -93,6 +93,10 @@ has_method <- function(model, generic) {
   }, NA))
 }
 
+# Whether the hand-crafted ranking is by the log joint of the states themselves: of a mixture each
+# has one latent on.
+ranks_by_joint <- function(model) inherits(model, "gps_gaussian_mixture")
+
 # What the E-step of a block needs of a model, by name: parameters, options and what it prepares.
 block_inputs <- function(model, params, y, block) UseMethod("block_inputs")
 

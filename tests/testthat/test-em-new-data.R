@@ -171,3 +171,44 @@ test_that("objects of new images are selected about as often as those of the fit
   shuffle <- sample(60)
   expect_equal(predict(fit, new[shuffle, , , ]), predict(fit, new)[shuffle, ], tolerance = 1e-6)
 })
+
+test_that("clusters ranked by the log joint itself are selected as screening would", {
+  set.seed(8)
+  centres <- matrix(rnorm(120), 60)
+  y <- centres[sample(60, 300, TRUE), ] + rnorm(600, sd = 0.3)
+  new <- centres[sample(60, 200, TRUE), ] + rnorm(400, sd = 0.3)
+  for (form in c("full", "diagonal", "spherical")) {
+    pi <- c(rep(1 / 58, 58), 0, 0)
+    sigma <- switch(form, full = array(0.09 * diag(2), c(2, 2, 60)), diagonal = matrix(0.09, 2, 60),
+                    spherical = rep(0.09, 60))
+    predictions <- lapply(list(NULL, gps_screen()), function(screen) {
+      fit <- suppressWarnings(
+        gps_fit(y, model_gaussian_mixture(60, form), selector_handcrafted(screen), n_selected = 4,
+                start = list(mu = t(centres), sigma = sigma, pi = pi),
+                control = short_control(max_iter = 0, n_threads = 1)), classes = "gps_warning"
+      )
+      expect_identical(is.null(new_prediction_task(fit, t(new), "prob")$selector$screen),
+                       is.null(screen))
+      predict(fit, new, "slots")
+    })
+    expect_identical(predictions[[1]], predictions[[2]])
+  }
+})
+
+test_that("prediction by neighbours makes nothing of the size of latents x points", {
+  skip_if_not_installed("Matrix")
+  set.seed(9)
+  centres <- matrix(rnorm(8000, sd = 3), 2000)
+  draw <- function(n) centres[sample(2000, n, TRUE), ] + rnorm(4 * n, sd = 0.3)
+  fit <- suppressWarnings(
+    gps_fit(draw(4000), model_gaussian_mixture(2000, "spherical"),
+            selector_gp(method = "neighbours"), control = short_control(max_iter = 0)),
+    classes = "gps_warning"
+  )
+  new <- draw(20000)
+  predict(fit, new[1:10, ], "sparse")
+  before <- gc(reset = TRUE)["Vcells", "used"]
+  for (type in c("class", "slots", "sparse")) predict(fit, new, type)
+  # All probabilities are 4e7 numbers.
+  expect_lt(gc()["Vcells", 5] - before, 6e6)
+})
