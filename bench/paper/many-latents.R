@@ -1,9 +1,11 @@
 # Mixtures of very many clusters: what an iteration costs and how good a fit becomes, with a learned
-# selection by neighbours beside sums over all clusters. CPU seconds of one thread.
+# selection by neighbours beside sums over all clusters. One thread, on a machine that has nothing
+# else to do.
 #
 #   make reproduce-many-latents, or: Rscript bench/paper/many-latents.R [part=regex] [n=100000]
 #
-#   part   size: 100 to 10,000 clusters of n points; full: full covariances; fit: whole fits
+#   part   size: 100 to 10,000 clusters of n points; full: full covariances; fit: whole fits;
+#          ranking: truly active latents among the best eight, of bars and of a random dictionary
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -23,7 +25,7 @@ clusters <- function(n, C, D, spread = 3) {
   t(mu[, sample.int(C, n, replace = TRUE)]) + matrix(stats::rnorm(n * D), n)
 }
 
-near <- selector_gp(method = "neighbours", rank = 20)
+near_selector <- selector_gp(method = "neighbours", rank = 20)
 
 fit_for <- function(y, C, covariance, selector, n_iter, start = NULL, ...) {
   set.seed(2)
@@ -35,40 +37,41 @@ fit_for <- function(y, C, covariance, selector, n_iter, start = NULL, ...) {
   ))
 }
 
-# CPU microseconds a point and iteration between `from` and `to` iterations of the same fit; what
-# comes before and after them is the same in both.
-cost_between <- function(y, C, covariance, selector, from, to, start = NULL) {
+# A fit and its median microseconds a point and iteration, from iteration `from` on, without those
+# that refit the kernel: those of the clock, as the trace has them, so that the machine must have
+# nothing else to do. `before`: CPU seconds of all that is not in the trace, seeds and search.
+time_fit <- function(y, C, covariance, selector, n_iter, from, start = NULL) {
   gc()
-  first <- cpu_time_of(fit_for(y, C, covariance, selector, from, start))
-  last <- cpu_time_of(fit <- fit_for(y, C, covariance, selector, to, start))
-  list(fit = fit, microseconds = 1e6 * (last - first) / (to - from) / nrow(y), before = first)
+  seconds <- cpu_time_of(fit <- fit_for(y, C, covariance, selector, n_iter, start))
+  trace <- fit$trace
+  is_late <- trace$iteration >= from & !trace$refit
+  list(fit = fit, microseconds = 1e6 * stats::median(trace$seconds[is_late]) / nrow(y),
+       first = 1e6 * stats::median(trace$seconds[trace$iteration < from & !trace$refit]) / nrow(y),
+       before = seconds - sum(trace$seconds),
+       joints = mean(trace$evaluations[is_late]),
+       joints_first = mean(trace$evaluations[trace$iteration < from]))
 }
 
 size_row <- function(C, D = 16) {
   y <- clusters(n_points, C, D)
-  by_near <- cost_between(y, C, "spherical", near, 8, 24)
+  near <- time_fit(y, C, "spherical", near_selector, 24, 9)
   few <- y[seq_len(max(C, 2e4)), ]
-  start <- coef(by_near$fit)
-  all <- cost_between(few, C, "spherical", selector_full(), 1, 3, start)
-  trace <- by_near$fit$trace
+  all <- time_fit(few, C, "spherical", selector_full(), 4, 2, coef(near$fit))
   data.frame(N = n_points, D = D, C = C, covariance = "spherical",
-             us_neighbours = by_near$microseconds, us_all = all$microseconds,
-             joints = mean(trace$evaluations[trace$iteration > 8]),
-             joints_first = mean(trace$evaluations[trace$iteration <= 8]),
-             before_s = by_near$before, bound = by_near$fit$bound / n_points)
+             us_first = near$first, us_neighbours = near$microseconds, us_all = all$microseconds,
+             joints_first = near$joints_first, joints = near$joints, before_s = near$before,
+             bound = near$fit$bound / n_points)
 }
 
-# The same number of iterations from the same seeds.
+# The same seeds for both.
 full_row <- function(C = 1000L, D = 20L, n = 50000L) {
   y <- clusters(n, C, D, spread = 2)
-  by_near <- cost_between(y, C, "full", near, 8, 24)
-  all <- cost_between(y, C, "full", selector_full(), 1, 8)
-  trace <- by_near$fit$trace
-  data.frame(N = n, D = D, C = C, covariance = "full", us_neighbours = by_near$microseconds,
-             us_all = all$microseconds, joints = mean(trace$evaluations[trace$iteration > 8]),
-             joints_first = mean(trace$evaluations[trace$iteration <= 8]),
-             before_s = by_near$before, bound = by_near$fit$bound / n,
-             bound_all_8 = all$fit$bound / n)
+  near <- time_fit(y, C, "full", near_selector, 24, 9)
+  all <- time_fit(y, C, "full", selector_full(), 8, 2)
+  data.frame(N = n, D = D, C = C, covariance = "full", us_first = near$first,
+             us_neighbours = near$microseconds, us_all = all$microseconds,
+             joints_first = near$joints_first, joints = near$joints, before_s = near$before,
+             bound = near$fit$bound / n, bound_all_8 = all$fit$bound / n)
 }
 
 quantisation <- function(y, mu) {
@@ -101,6 +104,66 @@ fit_rows <- function(n, C, D, covariance) {
   rows
 }
 
+# ---- ranking where several latents are on ----
+
+engine <- asNamespace("gpselect")
+
+# Slots [16 x N] of the true states of data points.
+true_slots <- function(latents) {
+  selected <- apply(latents > 0, 1, function(on) c(which(on), integer(16))[1:16])
+  list(selected = selected, prob_on = (selected > 0) + 0)
+}
+
+# Leave-one-out predictions of the true states, at the kernel's parameters before any refit: share
+# of the latents on (eight at most) among the best eight of 2000 points, and CPU microseconds a
+# point of the ranking alone.
+ranking_row <- function(name, data, method, rank, kernel) {
+  y <- t(data$y)
+  y <- (y - mean(y)) / stats::sd(y)
+  n_latents <- ncol(data$latents)
+  theta <- engine$gp_theta(kernel, y)
+  prepared <- engine$engine_plan(engine$new_engine(method, rank), kernel, theta, y, 1L,
+                                 engine$selection_tol)
+  prepared <- engine$engine_prepare(prepared, theta, many = TRUE)
+  slots <- true_slots(data$latents)
+  targets <- if (method == "neighbours") {
+    engine$slot_targets(slots, list(n_latents = n_latents, grid = NULL))
+  } else {
+    engine$dense_targets(slots, n_latents)
+  }
+  points <- seq_len(ncol(y))
+  loo <- NULL
+  seconds <- stats::median(vapply(1:5, function(i) {
+    cpu_time_of(loo <<- engine$engine_loo(prepared, targets, points)$mean)
+  }, 1))
+  affinity <- engine$rank_answer(loo, n_latents)[, 1:2000]
+  hits <- vapply(1:2000, function(n) {
+    on <- which(data$latents[n, ] > 0)
+    c(sum(on %in% order(-affinity[, n])[1:8]), min(length(on), 8))
+  }, c(1, 1))
+  data.frame(data = name, method = method, rank = if (is.null(rank)) NA else rank,
+             kernel = paste(vapply(kernel$terms, `[[`, "", "type"), collapse = " + "),
+             among_best = sum(hits[1, ]) / sum(hits[2, ]), us_ranking = 1e6 * seconds / ncol(y))
+}
+
+ranking_rows <- function() {
+  set.seed(1)
+  bars <- simulate_bars(10000, size = 16, prob = 3 / 32)
+  latents <- matrix(stats::rbinom(10000 * 512, 1, 4 / 512), 10000)
+  dictionary <- list(latents = latents, y = latents %*% matrix(stats::rnorm(512 * 144), 512) +
+                       matrix(stats::rnorm(10000 * 144), 10000))
+  local <- kernel_rbf() + kernel_white()
+  linear <- kernel_linear() + kernel_bias() + kernel_white()
+  rows <- Map(function(name, data) {
+    rbind(ranking_row(name, data, "neighbours", 20L, local),
+          ranking_row(name, data, "neighbours", 60L, local),
+          ranking_row(name, data, "ichol", 200L, local),
+          ranking_row(name, data, "ichol", 200L, kernel_rbf() + linear),
+          ranking_row(name, data, "exact", NULL, linear))
+  }, c("bars, 32", "dictionary, 512"), list(bars, dictionary))
+  do.call(rbind, rows)
+}
+
 store <- function(part, table) {
   store_results(table, paste0("many-latents-", part), "inst/extdata")
 }
@@ -110,3 +173,4 @@ if (wants("full")) store("full", full_row())
 if (wants("fit")) {
   store("fit", rbind(fit_rows(20000L, 800L, 16L, "spherical"), fit_rows(20000L, 50L, 10L, "full")))
 }
+if (wants("ranking")) store("ranking", ranking_rows())

@@ -3,7 +3,7 @@
 # and one thread, and each runs in a process of its own. Measured are the log likelihood a point
 # under all clusters (higher is better; k-means has none), the mean squared distance of a point from
 # the nearest centre (lower is better), CPU seconds of the fit, and the peak memory of the process.
-# Every fit is a row in bench/results/peers-mixtures.csv, gains and losses.
+# Every fit is a row in inst/extdata/many-latents-peers.csv, gains and losses.
 #
 #   make bench-peers, or: Rscript bench/peers/mixtures.R [option=value ...]
 #
@@ -84,4 +84,5 @@ compare <- function(name) {
   do.call(rbind, rows)
 }
 
-store_results(do.call(rbind, lapply(strsplit(options$data, ",")[[1]], compare)), "peers-mixtures")
+store_results(do.call(rbind, lapply(strsplit(options$data, ",")[[1]], compare)), "many-latents-peers",
+              "inst/extdata")
