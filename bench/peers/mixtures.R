@@ -84,5 +84,5 @@ compare <- function(name) {
   do.call(rbind, rows)
 }
 
-store_results(do.call(rbind, lapply(strsplit(options$data, ",")[[1]], compare)), "many-latents-peers",
-              "inst/extdata")
+tables <- lapply(strsplit(options$data, ",")[[1]], compare)
+store_results(do.call(rbind, tables), "many-latents-peers", "inst/extdata")
