@@ -227,11 +227,6 @@ find_moves.default <- function(task, state) {
   c(emptying_moves(task, state, leaver$costs, trial_moves), utils::head(others, trial_moves))
 }
 
-# Whether so many components may be missing that they are moved many at a time.
-moves_in_bulk <- function(model) {
-  inherits(model, "gps_gaussian_mixture") && model$n_latents > many_clusters
-}
-
 # The component that the fit could best do without: list(from, cost, params), with what the bound
 # would lose without it, roughly, and the parameters from which it is moved; `taker`, the component
 # that takes its points over, if that is known. Where latents can be emptied `costs` [H] of all, and

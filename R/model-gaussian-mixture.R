@@ -255,6 +255,12 @@ gps_handcrafted.gps_gaussian_mixture <- function(model, params, y) {
   cluster_affinity(model, params, t(y))
 }
 
+#' @export
+ranks_by_joint.gps_gaussian_mixture <- function(model) TRUE
+
+#' @export
+moves_in_bulk.gps_gaussian_mixture <- function(model) model$n_latents > many_clusters
+
 # Measured: the differences, and in a full covariance the triangle that they are multiplied by.
 #' @export
 gain_cost.gps_gaussian_mixture <- function(model) {

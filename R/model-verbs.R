@@ -95,7 +95,16 @@ has_method <- function(model, generic) {
 
 # Whether the hand-crafted ranking is by the log joint of the states themselves: of a mixture each
 # has one latent on.
-ranks_by_joint <- function(model) inherits(model, "gps_gaussian_mixture")
+ranks_by_joint <- function(model) UseMethod("ranks_by_joint")
+
+#' @export
+ranks_by_joint.default <- function(model) FALSE
+
+# Whether so many components may be missing that they are moved many at a time.
+moves_in_bulk <- function(model) UseMethod("moves_in_bulk")
+
+#' @export
+moves_in_bulk.default <- function(model) FALSE
 
 # What the E-step of a block needs of a model, by name: parameters, options and what it prepares.
 block_inputs <- function(model, params, y, block) UseMethod("block_inputs")
