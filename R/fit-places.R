@@ -1,7 +1,7 @@
 # What is where in images, of fits of models whose latents have places.
 
 component_probs <- function(fit) {
-  slots <- need_slots(fit, "The probabilities of the fit's own data points")
+  slots <- need_slots(fit, "The posterior of the fit's own data points")
   with_memory(name_rows(scatter_choices(slots$selected, slots$prob_on, fit$model), fit$row_names),
               "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
               plural(fit$n_points, "data point"))

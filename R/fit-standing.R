@@ -189,8 +189,11 @@ describe_far <- function(model, params, total, found) {
   variance <- total$variance * sigma_floors(model)
   is_far <- of_single > 0.9 * rowSums(between) & of_single > variance / 2
   if (!any(is_far)) return(NULL)
+  # Others of a single point may lie among the rest.
+  share <- between[is_far, , drop = FALSE] / of_single[is_far]
   sprintf("nearly all the spread of %s is that of %s far from all others",
-          column_words(which(is_far), found$names), listed(which(single), "cluster"))
+          column_words(which(is_far), found$names),
+          listed(which(single & apply(share, 2, max) > 0.01), "cluster"))
 }
 
 # Columns in which a cluster has no width although all data have.

@@ -26,7 +26,8 @@ probe_model.gps_custom_model <- function(model, y, report, session) {
 # point has a possible state. NULL where `init` finds no parameters.
 open_own_case <- function(model, y, report) {
   n_dims <- if (is_bound(model)) model$n_dims else probe_dims
-  kinds <- if (is.null(y)) probe_data(n_dims) else list("the data given" = y)
+  kinds <- list("the data given" = y)
+  if (is.null(y)) kinds <- probe_data(count_probe_rows(model), n_dims)
   begin <- function(y) {
     params <- read_own_params(call_own(model, "init", y), "init")
     bound <- size_own_model(model, params, y)

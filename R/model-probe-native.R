@@ -35,7 +35,7 @@ probe_model.gps_native_model <- function(model, y, report, session) {
 open_native_case <- function(model, y, report) {
   if (!is_bound(model) && has_window(model)) model <- set_image(model, model$size + 3L)
   size <- if (is.null(y)) probe_native_dims(model)
-  kinds <- if (is.null(y)) probe_data(size) else list("the data given" = y)
+  kinds <- if (is.null(y)) probe_data(count_probe_rows(model), size) else list("the data given" = y)
   live <- first_live(kinds, function(y) {
     bound <- if (is_bound(model)) model else gps_bind(model, y)
     params <- gps_init(bound, y)
@@ -53,7 +53,7 @@ open_native_case <- function(model, y, report) {
   case <- live$made
   said <- live$said
   if (is.null(y) && has_method(case$model, "gps_draw")) {
-    drawn <- tryCatch(gps_draw(case$model, case$params, probe_rows)$y, error = function(e) NULL)
+    drawn <- tryCatch(gps_draw(case$model, case$params, nrow(case$y))$y, error = function(e) NULL)
     if (!is.null(drawn)) {
       case <- native_case(case$model, case$params, unname(drawn))
       said <- "what the model draws"

@@ -73,7 +73,7 @@ check_gps_model <- function(model, y = NULL, session = TRUE, ...) {
   if (!is.null(y)) {
     data <- read_data(y)
     model <- set_image(model, data$image_dim)
-    y <- unname(t(rows_data(data$y, seq_len(min(probe_rows, n_points(data$y))))))
+    y <- unname(t(rows_data(data$y, seq_len(min(count_probe_rows(model), n_points(data$y))))))
     check_rows(y, if (is_bound(model)) model)
   }
   report <- new.env(parent = emptyenv())
@@ -90,8 +90,10 @@ check_gps_model <- function(model, y = NULL, session = TRUE, ...) {
   )
 }
 
-# Data points that are asked about.
-probe_rows <- 24L
+# Data points that are asked about: of a mixture enough for each cluster to begin at two.
+count_probe_rows <- function(model) {
+  if (identical(model$rule$min_active, 1L)) max(24L, 2L * as.integer(model$n_latents)) else 24L
+}
 
 # All checks of a model on data n x D, or NULL; findings go into `report`.
 probe_model <- function(model, y, report, session) UseMethod("probe_model")
@@ -134,9 +136,9 @@ skip_check <- function(report, check, reason) {
 }
 
 # Data of several kinds, n x D, the first of which a model can live with is taken.
-probe_data <- function(n_dims) {
-  draw <- function(numbers) matrix(as.double(numbers), probe_rows, n_dims)
-  n <- probe_rows * n_dims
+probe_data <- function(n_rows, n_dims) {
+  draw <- function(numbers) matrix(as.double(numbers), n_rows, n_dims)
+  n <- n_rows * n_dims
   list("normal numbers" = draw(stats::rnorm(n, 1, 2)), "counts" = draw(stats::rpois(n, 4)),
        "zeros and ones" = draw(stats::rbinom(n, 1, 0.4)))
 }

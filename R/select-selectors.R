@@ -23,9 +23,10 @@
 #' @param method how the Gaussian process is computed, see the section below. "auto": "exact" up to
 #'   2000 data points, and for kernels of linear, bias and white terms, whose cost is linear in the
 #'   number of points anyway; "neighbours" for more points and a mixture in memory; else "ichol",
-#'   and in minibatches. Where all clusters of a mixture take less time than learning to select
-#'   some, by a count of what the computer does for each, and neither `n_selected` nor `screen` is
-#'   given, all of them are selected. A fit's print() says which.
+#'   and in minibatches. Of more than 2000 points all clusters are selected where that takes less
+#'   time than learning to select some, by a count of what the computer does for each, and neither
+#'   `n_selected` nor `screen` is given; then `gp` of the fit says what selection would have been
+#'   by. A fit's print() says which.
 #' @param rank size of the approximation, a whole number of at least 1: number of basis functions of
 #'   "ichol" and "inducing" (at most the number of points), of random features of "fourier" (even),
 #'   of data points of a block of "divide", of neighbours of a data point of "neighbours". NULL:

@@ -8,9 +8,11 @@
 #include "gp_neighbours.h"
 #include "vector_math.h"
 
-/* Inner products at a time stay in the second-level cache. */
+/* Inner products at a time stay in the second-level cache. Threads share so much work at a time
+ * that what it takes to wait for each other does not count. */
 #define PANEL_POINTS 1024
 #define PANEL_QUERIES 96
+#define SHARED_PANELS 32
 /* Products looked at together: most points are too far away. */
 #define SCAN 16
 
@@ -18,13 +20,19 @@ typedef struct {
   double *mean, *origin; /* [n_dims] */
   double *z, *half;      /* points as products see them, and half of |z|^2, a little smaller */
   double *z_query, *square_query;
-  double *gram, *distance; /* [PANEL_POINTS x PANEL_QUERIES], [n_near x PANEL_QUERIES] */
+  double *gram, *distance; /* [panel x PANEL_QUERIES], [n_near x PANEL_QUERIES] */
 } workspace;
+
+/* Points of a panel. */
+static size_t panel_points(const gp_search *search) {
+  const size_t most = search->n_threads > 1 ? PANEL_POINTS * SHARED_PANELS : PANEL_POINTS;
+  return search->n_points < most ? search->n_points : most;
+}
 
 size_t gp_search_scratch(const gp_search *search) {
   const size_t n_dims = search->n_dims;
   return 2 * n_dims + (n_dims + 1) * (search->n_points + PANEL_QUERIES) +
-         (PANEL_POINTS + search->n_near) * PANEL_QUERIES;
+         (panel_points(search) + search->n_near) * PANEL_QUERIES;
 }
 
 static workspace split_scratch(const gp_search *search, double *scratch) {
@@ -35,7 +43,7 @@ static workspace split_scratch(const gp_search *search, double *scratch) {
   w.z_query = w.half + n;
   w.square_query = w.z_query + n_dims * PANEL_QUERIES;
   w.gram = w.square_query + PANEL_QUERIES;
-  w.distance = w.gram + (size_t)PANEL_POINTS * PANEL_QUERIES;
+  w.distance = w.gram + panel_points(search) * PANEL_QUERIES;
   return w;
 }
 
@@ -127,8 +135,9 @@ static gps_status search_panel(const gp_search *search, const workspace *w,
   const size_t n_dims = search->n_dims, n_near = search->n_near;
   size_t n_held[PANEL_QUERIES] = {0};
   shift_points(search, w, width, queries->x + first * n_dims, 1.0, w->z_query, w->square_query);
-  for (size_t from = 0; from < search->n_points; from += PANEL_POINTS) {
-    const size_t left = search->n_points - from, n = left < PANEL_POINTS ? left : PANEL_POINTS;
+  const size_t panel = panel_points(search);
+  for (size_t from = 0; from < search->n_points; from += panel) {
+    const size_t left = search->n_points - from, n = left < panel ? left : panel;
     if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
     linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
                 0.0, w->gram, n);

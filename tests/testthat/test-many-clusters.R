@@ -279,3 +279,13 @@ test_that("pairs of a bulk move are disjoint, cheapest with best", {
   partners <- find_partners(held, 5)
   expect_near(c(partners$one, partners$other, partners$shared), c(1, 2, 0.25 + 0.72), 1e-12)
 })
+
+test_that("a cluster far from all others is named alone among those of a single point", {
+  case <- many_case("diagonal", n_points = 600, n_dims = 3)
+  params <- list(mu = cbind(case$params$mu[, 1:47], c(1, 2, 3), c(-1, 0, 1), 1e8),
+                 sigma = matrix(1, 3, 50), pi = c(rep(597 / 47, 47), rep(1, 3)) / 600)
+  usage <- params$pi * 600
+  said <- describe_far(case$model, params, list(variance = rep(1, 3)),
+                       list(usage = usage, names = NULL))
+  expect_match(said, "cluster 50 far from all others", fixed = TRUE)
+})

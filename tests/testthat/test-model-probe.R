@@ -264,3 +264,11 @@ test_that("arguments of check_gps_model() and its report are checked", {
   expect_gps_error(check_gps_model(bound, matrix(1, 5, 3)), "`y` must have 4 columns, not 3")
   expect_gps_error(print(structure(list(), class = "gps_model_check")), "check_gps_model()")
 })
+
+test_that("a mixture of many clusters is checked on as many rows as it needs", {
+  for (C in c(3, 40)) {
+    report <- check_gps_model(model_gaussian_mixture(C, "diagonal"), session = FALSE)
+    expect_true(report$is_right)
+    expect_match(report$data, sprintf("^%d x", max(24, 2 * C)))
+  }
+})
