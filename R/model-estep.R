@@ -10,7 +10,8 @@
 #' @param params named list of parameters.
 #' @param y numeric matrix n x D, a [gps_source()] or a sparse matrix.
 #' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition;
-#'   0 = an empty slot.
+#'   0 = an empty slot. A data point of a mixture whose slots are all empty has no state: its log
+#'   evidence is -Inf, and it takes no part in the statistics.
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
 #' @param want which of "stats", "latent", "response" and, by summing, "prob" or, by sampling,
 #'   "draws" to compute besides `prob_on` and `log_evidence`.

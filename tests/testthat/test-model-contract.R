@@ -115,7 +115,11 @@ for_models("empty slots hold nothing", function(row) {
   empty <- selected
   empty[5, ] <- 0
   if (row$is_one_hot) {
-    expect_gps_error(estep_on(case, empty, states), "at data point 5", class = "numeric")
+    # No state is left: the point takes no part.
+    result <- estep_on(case, empty, states)
+    expect_identical(result$log_evidence[5], -Inf)
+    expect_identical(range(result$prob_on[5, ]), c(0, 0))
+    expect_identical(result$log_evidence[-5], estep_on(case, selected, states)$log_evidence[-5])
   } else {
     expect_brute_force(row, case, empty, estep_on(case, empty, states), 3)
   }
