@@ -42,7 +42,8 @@
 #'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
 #'   Threads of the BLAS are set outside R.
 #' @param time_limit seconds, above 0, after which the fit ends with its last complete E-step, in
-#'   the middle of an iteration; Inf: none. The first E-step of all data points is always completed.
+#'   the middle of an iteration; Inf: none. The first E-step of all data points is always completed,
+#'   and what comes before it: seeds, and a search for neighbours.
 #' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a
 #'   learned selector's `predict()` need.
 #' @param keep_slots TRUE: the fit holds the selected latents of each data point and their

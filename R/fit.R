@@ -68,9 +68,9 @@
 #'   the selected states), `method` ("exact" or "gibbs"), `bound_error` (0; by sampling the bound is
 #'   an estimate that is too small on average, and this its approximate standard error, see
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
-#'   `trace` (data frame, one row an iteration), `starts` (data frame
-#'   of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it ran, and on how many
-#'   `unseen` ones it was judged, 0 for its own),
+#'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
+#'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
+#'   ran, and on how many `unseen` ones it was judged, 0 for its own),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
 #'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n, or a source). With a
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
