@@ -80,9 +80,8 @@ has_to_polish <- function(task, state) {
 # Where one latent is on in a state, screening fills the slots with those that explain the point
 # best, its last ones among them: explorers that are no better never stand in a slot.
 keeps_best <- function(task) {
-  screen <- task$selector$screen
-  if (task$model$rule$min_active == 0 || !is.list(screen) || !screen$keep) return(FALSE)
-  !resolve_screen(screen, task$model, as.integer(task$n_selected))$random_slot
+  screen <- task_screen(task)
+  task$model$rule$min_active == 1 && !is.null(screen) && screen$keep && !screen$random_slot
 }
 
 # An iteration and what mending made of it, or as much of that as was complete when it was cut

@@ -65,11 +65,8 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
 # How many candidates selection or screening looks at for each point; NULL: all affinities are
 # wanted.
 count_asked <- function(task) {
-  screen <- task$selector$screen
   if (!has_candidates(task) || is.null(task$n_selected)) return(NULL)
-  n_selected <- as.integer(task$n_selected)
-  if (!is.list(screen)) return(n_selected)
-  max(n_selected, resolve_screen(screen, task$model, n_selected)$propose)
+  max(as.integer(task$n_selected), task_screen(task)$propose)
 }
 
 # Before the first E-step the expectations are what the initialisation labelled, else random

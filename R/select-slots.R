@@ -21,15 +21,22 @@ select_latents <- function(task, state, block, inputs, rank = rank_latents(task,
 # it is not their turn, and they have what they were given when all latents were candidates, or
 # those that neighbours have. Of locations there are never all, and draws of others at every turn.
 resting_points <- function(task, state, block) {
-  screen <- task$selector$screen
-  if (!isTRUE(state$may_rest) || is.null(state$selected) || !is.list(screen)) return(NULL)
-  screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
+  if (!isTRUE(state$may_rest) || is.null(state$selected)) return(NULL)
+  screen <- task_screen(task)
+  if (is.null(screen)) return(NULL)
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
   if (!screen$keep || !(is_placed(task$model) || is_complete || has_candidates(task))) return(NULL)
   row <- block$streams
   if (is.null(row)) row <- block$first_row + seq_len(block$n_points) - 1
   last <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block))
   (row + state$iteration) %% rest_period != 0 & last > 0
+}
+
+# The task's screen with numbers for all its defaults; NULL without screening. Steps of a fit screen
+# in ways of their own, so that it is not settled once and for all.
+task_screen <- function(task) {
+  screen <- task$selector$screen
+  if (is.list(screen)) resolve_screen(screen, task$model, as.integer(task$n_selected))
 }
 
 # The ranking by the task's selector: a function of a part of a block, and of what the model has
