@@ -35,6 +35,7 @@ make_task <- function(parts) {
     n_whole = NULL, moments = NULL,
     units = NULL,            # of the selector's kernel, where batches share them
     columns = NULL, rows = NULL,         # their names
+    latents = NULL,                      # names of clusters that a start gave
 
     # Minibatches, see em-batches.R.
     batches = NULL,          # row numbers of each; NULL: none

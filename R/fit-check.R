@@ -180,8 +180,8 @@ check_fit_data <- function(parts) {
   image_dim <- parts$image_dim
   need_fit(is.null(image_dim) || is.integer(image_dim) && length(image_dim) %in% 2:3 &&
              isTRUE(prod(image_dim) == n_dims), "`image_dim` is not the size of an image")
-  for (name in c("row_names", "col_names")) {
-    n <- if (name == "row_names") parts$n_points else n_dims
+  for (name in c("row_names", "col_names", "latent_names")) {
+    n <- switch(name, row_names = parts$n_points, col_names = n_dims, parts$model$n_latents)
     need_fit(is.null(parts[[name]]) || is.character(parts[[name]]) && length(parts[[name]]) == n,
              sprintf("`%s` are not %d names", name, n))
   }

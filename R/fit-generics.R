@@ -86,6 +86,19 @@ summarise_itself <- function(object, ...) {
   object
 }
 
+# Generics of packages that need not be there, and the classes with a method for each.
+late_methods <- list(mclust = list(icl = "gps_fit"))
+
+# Registers a method once the package of its generic is loaded.
+register_late <- function(package, generic, class, space) {
+  register <- function(...) {
+    registerS3method(generic, class, get(paste0(generic, ".", class), envir = space),
+                     envir = asNamespace(package))
+  }
+  if (isNamespaceLoaded(package)) register()
+  setHook(packageEvent(package, "onLoad"), register)
+}
+
 # Registers them for all classes without a method of their own.
 .onLoad <- function(libname, pkgname) {
   space <- parent.env(environment())
@@ -101,6 +114,13 @@ summarise_itself <- function(object, ...) {
     }
     register("format", class, format_printed, "base")
     register("summary", class, summarise_itself, "base")
+  }
+  for (package in names(late_methods)) {
+    for (generic in names(late_methods[[package]])) {
+      for (class in late_methods[[package]][[generic]]) {
+        register_late(package, generic, class, space)
+      }
+    }
   }
 }
 

@@ -178,7 +178,7 @@ user_functions <- function(selector) {
 coef.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   object <- check_fit(object)
-  name_params(object$params, object$model, object$col_names)
+  name_params(object$params, object$model, object$col_names, object$latent_names)
 }
 
 #' @rdname fit-methods

@@ -2,7 +2,8 @@
 
 component_probs <- function(fit) {
   slots <- need_slots(fit, "The posterior of the fit's own data points")
-  with_memory(name_rows(scatter_choices(slots$selected, slots$prob_on, fit$model), fit$row_names),
+  prob <- function() scatter_choices(slots$selected, slots$prob_on, fit$model)
+  with_memory(name_latents(name_rows(prob(), fit$row_names), fit),
               "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
               plural(fit$n_points, "data point"))
 }

@@ -3,7 +3,7 @@
 
 # Those of all models come first, then those where components have places, then those of mixtures.
 prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "slots",
-                      "sparse", "objects", "segmentation", "class")
+                      "sparse", "objects", "segmentation", "class", "uncertainty")
 
 #' Predictions of a fit
 #'
@@ -72,7 +72,13 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'   these latents, 0 in empty slots: all that `"prob"` says, in n x 2 H' numbers;
 #' * `"sparse"`: `"prob"` as a matrix of class `dgCMatrix` of package Matrix, n x H, with entries
 #'   for probabilities that are not 0;
-#' * `"class"`, mixtures only: n integers, the number of the most probable cluster.
+#' * `"class"`, mixtures only: n integers, the number of the most probable cluster, the first of
+#'   several; a factor where clusters have names, see "Starts of mixtures" in [gps_fit()];
+#' * `"uncertainty"`, mixtures only: n numbers in 0..1, 1 less the largest probability: the
+#'   probability that `"class"` is wrong, if the model is right.
+#'
+#' Columns of `"prob"`, `"latent"`, `"state"` and `"sparse"` have the names of clusters, where these
+#' have any.
 #'
 #' Where components have places, as in [model_occlusive()], H columns of the first three types and
 #' of `"sparse"` are components wherever they are; `"selected"`, also in `"slots"`, is an array n x
@@ -94,7 +100,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "loglik", "selected",
                                      "slots", "sparse", "objects", "segmentation",
-                                     "class"),
+                                     "class", "uncertainty"),
                             n_threads = NULL, ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
@@ -129,13 +135,16 @@ predict_task <- function(fit, task, state, type, row_names) {
     return(scene_predictors[[type]](task, infer, row_names))
   }
   if (type %in% c("slots", "sparse")) {
-    return(shape_slots(predict_slots(task, state), type, fit$model, row_names))
+    return(shape_slots(predict_slots(task, state), type, fit, row_names))
   }
   result <- predict_blocks(task, state, predictors[[type]])
   if (type == "response") return(shape_rows(result, fit, row_names))
-  if (type %in% c("loglik", "class")) return(stats::setNames(as.vector(result), row_names))
+  if (type == "class") return(shape_classes(as.vector(result), fit, row_names))
+  if (ncol(result) == 1 && type %in% c("loglik", "uncertainty")) {
+    return(stats::setNames(as.vector(result), row_names))
+  }
   if (type == "selected") return(shape_selected(result, fit$model, row_names))
-  name_rows(result, row_names)
+  name_latents(name_rows(result, row_names), fit)
 }
 
 # A type that the fit's model has; words say of another model's that it is one.
@@ -143,11 +152,12 @@ check_type <- function(type, fit) {
   if (identical(type, prediction_types)) return(type[1])
   scene <- names(scene_predictors)
   if (is_one_of(type, scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
-  if (identical(type, "class") && !is_one_hot(fit)) {
-    gps_abort(paste("`type` = \"class\" is for mixtures, in which one cluster is on: \"state\"",
-                    "says which latents are."))
+  of_clusters <- c("class", "uncertainty")
+  if (is_one_of(type, of_clusters) && !is_one_hot(fit)) {
+    gps_abort(sprintf(paste("`type` = %s is for mixtures, in which one cluster is on: \"state\"",
+                            "says which latents are."), quoted(type)))
   }
-  others <- c(if (!is_placed(fit$model)) scene, if (!is_one_hot(fit)) "class")
+  others <- c(if (!is_placed(fit$model)) scene, if (!is_one_hot(fit)) of_clusters)
   check_choice(type, "type", setdiff(prediction_types, others))
 }
 
@@ -174,6 +184,8 @@ predictors <- list(
                 use = function(result, task) result$log_evidence),
   class = list(want = character(), empty = 0L, n_columns = function(task) 1L,
                use = function(result, task) likeliest_latent(result$selected, result$prob_on)),
+  uncertainty = list(want = character(), empty = 0, n_columns = function(task) 1L,
+                     use = function(result, task) doubt_of(result$prob_on)),
   selected = list(want = NULL, empty = 0L, n_columns = function(task) task$n_selected,
                   use = function(result, task) t(result$selected))
 )

@@ -3,14 +3,15 @@
 # a limit.
 
 # What a fit's own data have in their slots already; of mixtures the most probable cluster as well.
-stored_types <- c("prob", "class", "selected", "slots", "sparse")
+stored_types <- c("prob", "class", "uncertainty", "selected", "slots", "sparse")
 
 predict_stored <- function(fit, type) {
   if (type == "prob") return(component_probs(fit))
-  if (type == "class") return(stats::setNames(most_probable_cluster(fit), fit$row_names))
+  if (type == "class") return(shape_classes(most_probable_cluster(fit), fit, fit$row_names))
   slots <- need_slots(fit, "predict() without `newdata`")
+  if (type == "uncertainty") return(stats::setNames(doubt_of(slots$prob_on), fit$row_names))
   if (type == "selected") return(shape_selected(t(slots$selected), fit$model, fit$row_names))
-  shape_slots(slots, type, fit$model, fit$row_names)
+  shape_slots(slots, type, fit, fit$row_names)
 }
 
 most_probable_cluster <- function(fit) {
@@ -24,9 +25,33 @@ likeliest_latent <- function(selected, prob_on) {
   selected[cbind(slot, seq_along(slot))]
 }
 
+# The probability that a point is not in its likeliest cluster: what the other slots add up to, which
+# keeps the digits that 1 - max loses.
+doubt_of <- function(prob_on) {
+  likeliest <- max.col(t(prob_on), ties.method = "first")
+  prob_on[cbind(likeliest, seq_along(likeliest))] <- 0
+  colSums(prob_on)
+}
+
+# Numbers of clusters as users get them: a factor where clusters have names.
+shape_classes <- function(class, fit, row_names) {
+  names <- fit$latent_names
+  if (!is.null(names)) class <- factor(names[class], levels = unique(names))
+  stats::setNames(class, row_names)
+}
+
+# Columns of x are latents.
+name_latents <- function(x, fit) {
+  if (!is.null(fit$latent_names)) colnames(x) <- fit$latent_names
+  x
+}
+
 # Slots as types "slots" and "sparse" show them.
-shape_slots <- function(slots, type, model, row_names) {
-  if (type == "sparse") return(sparse_choices(slots$selected, slots$prob_on, model, row_names))
+shape_slots <- function(slots, type, fit, row_names) {
+  model <- fit$model
+  if (type == "sparse") {
+    return(name_latents(sparse_choices(slots$selected, slots$prob_on, model, row_names), fit))
+  }
   list(selected = shape_selected(t(slots$selected), model, row_names),
        prob = name_rows(t(slots$prob_on), row_names))
 }

@@ -13,6 +13,9 @@
 #' * `about`: what `print()` of the fit says, named character vector;
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
 #' * `usage`: H expected numbers of data points in which each component is on;
+#' * `classes`: of mixtures, else NULL: data frame of `cluster` (number or name), `points` (how many
+#'   are most probably in it), `expected` (`usage`), `uncertainty` (mean over these points of 1 - the
+#'   largest probability; NA where there are none);
 #' * `dead`: numbers of the components used by less than one data point;
 #' * `emptied`: numbers of the latents that are out of the model, see [gps_control()];
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
@@ -42,6 +45,7 @@ summary.gps_fit <- function(object, audit = NULL, ...) {
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
          dead = setdiff(which(usage < 1), emptied), emptied = emptied,
+         classes = class_table(object, usage),
          duplicates = find_duplicates(object$params, object$model),
          degenerate = c(character(), object$standing$degenerate),
          events = summarise_events(object), starts = object$starts,
@@ -51,6 +55,18 @@ summary.gps_fit <- function(object, audit = NULL, ...) {
          by_prior = is.null(object$selected), audit = audit$line),
     class = "summary.gps_fit"
   )
+}
+
+# Clusters with their points, where a model has clusters and slots were kept.
+class_table <- function(fit, usage) {
+  if (!is_one_hot(fit) || is.null(fit$selected)) return(NULL)
+  class <- most_probable_cluster(fit)
+  points <- tabulate(class, fit$model$n_latents)
+  doubt <- doubt_of(fit$prob_on)
+  total <- vapply(split(doubt, factor(class, seq_along(points))), sum, 1, USE.NAMES = FALSE)
+  names <- if (is.null(fit$latent_names)) seq_along(points) else fit$latent_names
+  data.frame(cluster = names, points = points, expected = usage,
+             uncertainty = ifelse(points > 0, total / points, NA))
 }
 
 # An audit whose fit this is.
@@ -171,7 +187,7 @@ is_summary_sound <- function(x) {
   is_table <- function(part) is.data.frame(part) && all(vapply(part, is.atomic, NA))
   is.list(x) && is.character(x$about) && length(names(x$about)) == length(x$about) &&
     all(vapply(numbers, is_number, NA)) && is_table(x$params) && is_table(x$events) &&
-    (is.null(x$starts) || is_table(x$starts)) && is.numeric(x$usage) && is.numeric(x$dead) &&
+    (is.null(x$starts) || is_table(x$starts)) && (is.null(x$classes) || is_table(x$classes)) && is.numeric(x$usage) && is.numeric(x$dead) &&
     is.numeric(x$duplicates) && ncol(x$duplicates) == 2 &&
     (is.null(x$kernel) || is.numeric(x$kernel)) &&
     (is.null(x$audit) || is.character(x$audit)) &&
@@ -190,11 +206,23 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   if (!is.null(x$audit)) cat(sprintf("  %-10s %s\n", "Audit", x$audit))
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
-  cat(sprintf("\nExpected number of points in which each component is on (%s a point%s)\n",
-              show(x$mean_active), if (isTRUE(x$by_prior)) ", by `pi`" else ""))
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
+  title <- if (is.null(x$classes)) {
+    sprintf("Expected number of points in which each component is on (%s a point%s)",
+            show(x$mean_active), if (isTRUE(x$by_prior)) ", by `pi`" else "")
+  } else {
+    "Points by most probable cluster, expected points, mean uncertainty"
+  }
+  cat("\n", title, "\n", sep = "")
   if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
-  print(stats::setNames(round(x$usage[shown], 1), shown))
+  if (is.null(x$classes)) {
+    print(stats::setNames(round(x$usage[shown], 1), shown))
+  } else {
+    rounded <- x$classes
+    rounded$expected <- round(rounded$expected, 1)
+    rounded$uncertainty <- signif(rounded$uncertainty, 3)
+    print(rounded[shown, ], row.names = FALSE)
+  }
   if (length(x$dead) > 0) cat("Dead (less than one point):", paste(x$dead, collapse = ", "), "\n")
   if (nrow(x$duplicates) > 0) {
     cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "),

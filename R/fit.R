@@ -23,7 +23,8 @@
 #' @param control see [gps_control()].
 #' @param start NULL, a named list of some of the parameters, shaped as in `coef()`, or a fit of the
 #'   same model to go on from; where only the new model has an `intercept`, that begins at 0. With a
-#'   start there are no short starts. Columns are matched by name.
+#'   start there are no short starts. Columns are matched by name. For mixtures also a partition or
+#'   centres, see "Starts of mixtures".
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @section Names of columns:
@@ -34,6 +35,19 @@
 #' position, and names that contradict this are an error. 64-bit integers (class integer64) are read
 #' by value, TRUE and FALSE as 1 and 0, of which a warning tells where they are columns of a data
 #' frame.
+#'
+#' @section Starts of mixtures:
+#' A model of which exactly one latent is on, such as [model_gaussian_mixture()], can begin with a
+#' partition: `start` is a vector of n labels, one a data point, whole numbers 1..C, words or a
+#' factor, in which each of the C clusters occurs; or what [stats::kmeans()] or `mclust::Mclust()`
+#' return. The first parameters are the M-step of these labels. Or with centres: a matrix or data
+#' frame C x D, a centre in each row; spreads and proportions are then those of the points nearest to
+#' each centre, in standardised columns unless clusters are spherical.
+#'
+#' Clusters have names where the start has some: levels of a factor, words, row names of centres,
+#' names of clusters in a list of parameters, or those of a fit. `coef()`, [predict.gps_fit()],
+#' [expectations()] and [summary.gps_fit()] show them. Where mending (see [gps_control()]) has moved
+#' a cluster, names would lie: there are none then, and a warning says so.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and
@@ -100,6 +114,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   tell_logical(y, "y")
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y), "A copy of `y`")
+  start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
   task <- with_memory(new_task(data$y, model, selector, n_selected, max_active, control,
@@ -108,6 +123,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
                       n_dims(data$y))
   task$columns <- data$col_names
   task$rows <- data$row_names
+  task$latents <- names_of_start(start, model)
   facts <- warn_data(task)
   # Interrupts arrive in until_cut(), which awaits them; one that is late finds the fit complete.
   suspendInterrupts({
@@ -202,7 +218,11 @@ first_state <- function(task, start) {
 given_state <- function(task, start) {
   state <- begin_state(task, 1)
   if (!is.null(start)) {
-    start <- check_params(task$model, start)
+    start <- if (inherits(start, "gps_partition")) {
+      partition_params(task, state$params, start)
+    } else {
+      check_params(task$model, start)
+    }
     state$params[names(start)] <- start
     state <- skip_annealing(task, inform_state(task, state))
   }
@@ -301,7 +321,7 @@ new_fit <- function(task, state, data) {
     prob_on = state$prob_on, value = state$value, y = if (control$keep_data) kept_data(data$y),
     image_dim = data$image_dim,
     row_names = if (control$keep_data || control$keep_slots) data$row_names,
-    col_names = data$col_names, standing = standing,
+    col_names = data$col_names, latent_names = kept_names(task, state), standing = standing,
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")
@@ -309,7 +329,7 @@ new_fit <- function(task, state, data) {
 
 # Parameters to begin with that do not have the model's shapes.
 check_start <- function(start, model, y) {
-  if (is.null(start)) return(invisible())
+  if (is.null(start) || inherits(start, "gps_partition")) return(invisible())
   model <- nominal_model(model, y)
   if (!inherits(start, "gps_fit")) {
     check_params(model, start)

@@ -120,16 +120,16 @@ count_free <- function(model, n_left = model$n_latents) {
     (model$rule$min_active == 1 && model$rule$max_active == 1)
 }
 
-# Names of the data's columns on all axes that a model declares as "dims".
-name_params <- function(params, model, col_names) {
-  if (is.null(col_names)) return(params)
+# Names of the data's columns on all axes that a model declares as "dims", and of latents that have
+# names on all of theirs.
+name_params <- function(params, model, col_names, latent_names = NULL) {
+  named <- list(dims = col_names, latents = latent_names)
   for (name in names(params)) {
     axes <- model$params[[name]]
-    if (identical(axes, "dims")) {
-      names(params[[name]]) <- col_names
-    } else if ("dims" %in% axes) {
-      dimnames(params[[name]]) <- lapply(axes, function(axis) if (axis == "dims") col_names)
-    }
+    given <- lapply(axes, function(axis) named[[axis]])
+    if (all(lengths(given) == 0)) next
+    if (length(axes) == 1) names(params[[name]]) <- given[[1]] else
+      dimnames(params[[name]]) <- given
   }
   params
 }

@@ -1,0 +1,108 @@
+# Clusters as labels: how well they are told apart, and in which order they stand.
+
+#' Integrated completed likelihood
+#'
+#' A criterion for the number of clusters that asks for clusters which can be told apart, where
+#' `BIC()` asks for a density that fits: two overlapping normal distributions that make one cluster
+#' of another shape are two for BIC and mostly one for ICL (Biernacki, Celeux and Govaert 2000,
+#' Assessing a mixture model for clustering with the integrated completed likelihood, *IEEE PAMI*).
+#'
+#' @details `icl(fit) = BIC(fit) - 2 sum_n log max_c p(c | y_n)`: the BIC of the data together with
+#' the labels of `predict(fit, type = "class")`. It has the sign of [stats::BIC()], so that *smaller
+#' is better*. The value that `icl()` of package mclust gives of the same model is this one times -1,
+#' and larger is better there. Where clusters are selected for each point, probabilities are those
+#' among the selected ones, and both criteria are by the bound.
+#'
+#' Where package mclust is loaded, its `icl()` takes fits of this package, too, with the sign above,
+#' and this one its fits, with its sign.
+#' @param object a fit of a mixture, as made by [gps_fit()], with its slots
+#'   (`gps_control(keep_slots = TRUE)`).
+#' @param ... nothing; an unknown argument is an error.
+#' @return a number; the smaller of two for the same data is of the better fit.
+#' @seealso [gps_choose()], [predict.gps_fit()] with `type = "uncertainty"`
+#' @examples
+#' set.seed(1)
+#' y <- simulate_clusters(150)$y
+#' fit <- gps_fit(y, model_gaussian_mixture(3), selector_full())
+#' c(BIC = BIC(fit), ICL = icl(fit))
+#' @export
+icl <- function(object, ...) UseMethod("icl")
+
+#' @rdname icl
+#' @export
+icl.gps_fit <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  object <- check_fit(object)
+  if (!is_one_hot(object)) {
+    gps_abort("icl() is for mixtures, of which one cluster is on in each point: BIC(fit) is not.")
+  }
+  slots <- need_slots(object, "icl()")
+  stats::BIC(stats::logLik(object)) - 2 * sum(log1p(-pmin(doubt_of(slots$prob_on), 1)))
+}
+
+#' @export
+icl.default <- function(object, ...) {
+  other <- if (isNamespaceLoaded("mclust")) {
+    utils::getS3method("icl", class(object)[1], optional = TRUE, envir = asNamespace("mclust"))
+  }
+  if (is.null(other)) abort_value(object, "object", "a fit of a mixture, as made by gps_fit()")
+  other(object, ...)
+}
+
+#' Put the latents of a fit in another order
+#'
+#' The numbers of clusters and of other latents mean nothing; this gives them a meaning, such as
+#' that the first cluster is the largest. The fit is the same one otherwise.
+#'
+#' @param fit a fit, as made by [gps_fit()], of a model whose latents have no places.
+#' @param order NULL for the most used first, by the expected number of data points in which each is
+#'   on; or the old numbers of the latents in their new order, a permutation of 1..H.
+#' @param ... nothing; an unknown argument is an error.
+#' @return the fit, of class `gps_fit`, with parameters, selected latents and probabilities in the
+#'   new order. Its `trace` is as it was.
+#' @examples
+#' set.seed(1)
+#' y <- simulate_clusters(150)$y
+#' fit <- gps_fit(y, model_gaussian_mixture(3), selector_full())
+#' coef(order_latents(fit))$pi
+#' table(predict(fit, type = "class"), predict(order_latents(fit), type = "class"))
+#' @export
+order_latents <- function(fit, order = NULL, ...) {
+  refuse_unknown(list(...), "order")
+  fit <- check_fit(fit)
+  if (is_placed(fit$model)) {
+    gps_abort("order_latents() is not for models whose components have locations.")
+  }
+  if (!is.null(fit$memory)) {
+    gps_abort("order_latents() cannot put in order what a selector of your own has learned.")
+  }
+  n_latents <- fit$model$n_latents
+  if (is.null(order)) order <- base::order(-component_usage(fit))
+  is_sound <- is.numeric(order) && length(order) == n_latents && setequal(order, seq_len(n_latents))
+  if (!is_sound) abort_value(order, "order", sprintf("a permutation of 1..%d", n_latents))
+  reorder_fit(fit, as.integer(order))
+}
+
+reorder_fit <- function(fit, order) {
+  model <- fit$model
+  for (name in names(fit$params)) {
+    axes <- model$params[[name]]
+    is_of_latents <- axes %in% c("latents", "probs") &
+      dimension_sizes(model)[axes] == length(order)
+    for (axis in which(is_of_latents)) {
+      fit$params[[name]] <- take_along(fit$params[[name]], axis, order)
+    }
+  }
+  if (!is.null(fit$selected)) {
+    slots <- relabel_slots(fit, base::order(order))
+    for (name in per_point) fit[name] <- list(slots[[name]])
+  }
+  if (!is.null(fit$gp$cross)) fit$gp$cross <- fit$gp$cross[, order, drop = FALSE]
+  if (!is.null(fit$latent_names)) fit$latent_names <- fit$latent_names[order]
+  if (is.null(fit$standing)) return(fit)
+  usage <- component_usage(fit)
+  found <- list(n_points = fit$n_points, usage = usage, names = fit$col_names)
+  fit$standing$degenerate <- c(character(), find_degenerate(model, fit$params, found))
+  fit$standing$unused <- setdiff(which(usage < 1), emptied_latents(model, fit$params))
+  fit
+}

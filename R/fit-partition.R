@@ -1,0 +1,122 @@
+# Where a mixture begins if a user says it by data points: which cluster each belongs to, or where
+# the clusters' centres are. Any model of which exactly one latent is on can begin so: its own M-step
+# makes parameters of labels.
+
+# A `start` as gps_fit() takes it: NULL, a fit and a list of parameters as they are; labels or
+# centres as an object of class gps_partition, list(label [n], names, centres).
+read_start <- function(start, model, data, arg = "start") {
+  if (inherits(start, "kmeans")) start <- start$cluster
+  if (inherits(start, "Mclust")) start <- start$classification
+  is_table <- is.data.frame(start) || length(dim(start)) == 2
+  is_labels <- is.atomic(start) && !is.null(start) && is.null(dim(start))
+  if (!is_table && !is_labels) return(start)
+  if (model$rule$min_active != 1) {
+    gps_abort(sprintf(paste("`%s` must be a named list of parameters, as coef() gives them, or a",
+                            "fit: labels and centres are for mixtures."), arg))
+  }
+  parts <- if (is_table) read_centres(start, model, data, arg) else
+    read_labels(start, model, n_points(data$y), arg)
+  structure(parts, class = "gps_partition")
+}
+
+# list(label, names): the number of each point's cluster from a factor, from words or from numbers.
+read_labels <- function(labels, model, n_points, arg) {
+  n_clusters <- model$n_latents
+  if (length(labels) != n_points) {
+    gps_abort(sprintf("`%s` must have a label for each of %s, not %s.", arg,
+                      plural(n_points, "data point"), plural(length(labels), "label")))
+  }
+  if (anyNA(labels)) {
+    gps_abort(sprintf("`%s` must have a label for each data point, but that of point %d is NA.", arg,
+                      which(is.na(labels))[1]))
+  }
+  names <- NULL
+  if (is.factor(labels) || is.character(labels)) {
+    labels <- droplevels(as.factor(labels))
+    names <- levels(labels)
+  }
+  label <- if (is.null(names)) as.numeric(plain_numbers(labels)) else as.integer(labels)
+  allowed <- sprintf("`%s` must have labels of all %s of the model", arg,
+                     plural(n_clusters, "cluster"))
+  n_names <- if (is.null(names)) length(unique(label)) else length(names)
+  if (n_names != n_clusters) gps_abort(sprintf("%s, not of %d.", allowed, n_names))
+  if (!setequal(label, seq_len(n_clusters))) {
+    gps_abort(sprintf("%s: whole numbers from 1 to %d, a factor or words, not %s.", allowed,
+                      n_clusters, format(setdiff(label, seq_len(n_clusters))[1])))
+  }
+  list(label = as.integer(label), names = names)
+}
+
+# list(names, centres [D x C]) from a table with a centre in each row, as stats::kmeans() gives it.
+read_centres <- function(centres, model, data, arg) {
+  centres <- pick_columns(plain_numbers(centres), data$col_names, arg, "`y`")
+  centres <- check_matrix(centres, arg)
+  n_dims <- n_dims(data$y)
+  if (ncol(centres) != n_dims || nrow(centres) != model$n_latents) {
+    gps_abort(sprintf(paste("`%s` must have a centre in each row, %d x %d numbers for %s of %s,",
+                            "not %s."), arg, model$n_latents, n_dims,
+                      plural(model$n_latents, "cluster"), plural(n_dims, "column"),
+                      shown_dim(dim(centres))))
+  }
+  list(names = rownames(centres), centres = unname(t(centres)))
+}
+
+# The model's parameters of a partition: those that its M-step makes of labels, each point surely in
+# its cluster. Without labels each point has that of the nearest centre, and the centres stay.
+partition_params <- function(task, params, partition) {
+  task$n_selected <- task$max_active <- 1L
+  task$states <- build_states(task$model, 1L, 1L, "exact")
+  parts <- map_blocks(task, function(task, block) {
+    label <- if (is.null(partition$label)) {
+      nearest_centre(task$model, block_data(task$y, block), partition$centres)
+    } else {
+      partition$label[block_columns(block)]
+    }
+    run_estep(task$model, block_inputs(task$model, params, task$y, block), task$y, block,
+              matrix(as.integer(label), 1), task$states, task$n_threads, "stats")$stats
+  })
+  made <- mstep_model(task$model, params, fold_parts(parts))$params
+  centre <- centre_param(task$model, made)
+  if (!is.null(partition$centres) && !is.null(centre)) made[[centre]][] <- partition$centres
+  check_all_params(task$model, made, "start")
+}
+
+# Which centre [D x C] is nearest to each point of y [D x n], in the model's units.
+nearest_centre <- function(model, y, centres) {
+  origin <- rowMeans(centres)
+  nearest_seed((y - origin) / residual_unit(model), (centres - origin) / residual_unit(model))
+}
+
+# The parameter D x C that says where clusters are, by name; NULL where there is none.
+centre_param <- function(model, params) {
+  values <- component_values(model, params)
+  if (!is.null(values)) names(params)[vapply(params, identical, NA, values)][1]
+}
+
+# Names of clusters that a start has: of its labels or centres, of the parameters of a list, or of a
+# fit that had them.
+names_of_start <- function(start, model) {
+  if (model$rule$min_active != 1 || is.null(start)) return(NULL)
+  if (inherits(start, "gps_partition")) return(start$names)
+  if (inherits(start, "gps_fit")) return(start$latent_names)
+  for (name in intersect(names(start), names(model$params))) {
+    axis <- which(model$params[[name]] == "latents")
+    given <- param_names(start[[name]], model$params[[name]], axis[1])
+    if (length(given) == model$n_latents && all(!is.na(given) & nzchar(given))) return(given)
+  }
+  NULL
+}
+
+# The names at the end of a fit. Where mending has moved a cluster it is another one than the name
+# says, and no cluster has a name.
+kept_names <- function(task, state) {
+  if (is.null(task$latents)) return(NULL)
+  is_main <- vapply(state$trace, function(row) row$start == 0, NA)
+  events <- unlist(strsplit(vapply(state$trace[is_main], `[[`, "", "events"), ", ", fixed = TRUE))
+  if (!any(sub(" [0-9]+$", "", events) %in% moved_events)) return(task$latents)
+  gps_warn(paste("Mending has moved clusters away from where `start` had them, so that their names",
+                 "are not kept: gps_control(mend = FALSE) leaves them there."))
+  NULL
+}
+
+moved_events <- c("split", "renewed", "turned", "emptied", "merged", "reseeded")
