@@ -241,7 +241,8 @@ test_that("sampled predictions are the same each time and leave the generator al
   set.seed(5)
   first <- runif(1)
   set.seed(5)
-  for (type in setdiff(prediction_types, c(names(scene_predictors), "class", "sparse"))) {
+  for (type in setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty",
+                                    "sparse"))) {
     for (newdata in list(NULL, y)) {
       expect_identical(predict(fit, newdata, type, n_threads = 2), predict(fit, newdata, type))
     }
