@@ -130,6 +130,11 @@ name_rows <- function(x, row_names) {
   x
 }
 
+name_columns <- function(x, col_names) {
+  if (!is.null(col_names)) colnames(x) <- col_names
+  x
+}
+
 # Names of the columns of data, as they are given.
 data_names <- function(y) {
   if (is_source(y)) source_names(y) else if (length(dim(y)) == 2) colnames(y)

@@ -5,13 +5,14 @@
 #' A criterion for the number of clusters that asks for clusters which can be told apart, where
 #' `BIC()` asks for a density that fits: two overlapping normal distributions that make one cluster
 #' of another shape are two for BIC and mostly one for ICL (Biernacki, Celeux and Govaert 2000,
-#' Assessing a mixture model for clustering with the integrated completed likelihood, *IEEE PAMI*).
+#' Assessing a mixture model for clustering with the integrated completed likelihood, *IEEE
+#' Transactions on Pattern Analysis and Machine Intelligence* 22).
 #'
 #' @details `icl(fit) = BIC(fit) - 2 sum_n log max_c p(c | y_n)`: the BIC of the data together with
 #' the labels of `predict(fit, type = "class")`. It has the sign of [stats::BIC()], so that *smaller
-#' is better*. The value that `icl()` of package mclust gives of the same model is this one times -1,
-#' and larger is better there. Where clusters are selected for each point, probabilities are those
-#' among the selected ones, and both criteria are by the bound.
+#' is better*. The value that `icl()` of package mclust gives of the same model is this one times
+#' -1, and larger is better there. Where clusters are selected for each point, probabilities are
+#' those among the selected ones, and both criteria are by the bound.
 #'
 #' Where package mclust is loaded, its `icl()` takes fits of this package, too, with the sign above,
 #' and this one its fits, with its sign.

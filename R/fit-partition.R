@@ -1,6 +1,6 @@
 # Where a mixture begins if a user says it by data points: which cluster each belongs to, or where
-# the clusters' centres are. Any model of which exactly one latent is on can begin so: its own M-step
-# makes parameters of labels.
+# the clusters' centres are. Any model of which exactly one latent is on can begin so: its own
+# M-step makes parameters of labels.
 
 # A `start` as gps_fit() takes it: NULL, a fit and a list of parameters as they are; labels or
 # centres as an object of class gps_partition, list(label [n], names, centres).
@@ -27,8 +27,8 @@ read_labels <- function(labels, model, n_points, arg) {
                       plural(n_points, "data point"), plural(length(labels), "label")))
   }
   if (anyNA(labels)) {
-    gps_abort(sprintf("`%s` must have a label for each data point, but that of point %d is NA.", arg,
-                      which(is.na(labels))[1]))
+    gps_abort(sprintf("`%s` must have a label for each data point, but that of point %d is NA.",
+                      arg, which(is.na(labels))[1]))
   }
   names <- NULL
   if (is.factor(labels) || is.character(labels)) {

@@ -2,8 +2,11 @@
 
 component_probs <- function(fit) {
   slots <- need_slots(fit, "The posterior of the fit's own data points")
-  prob <- function() scatter_choices(slots$selected, slots$prob_on, fit$model)
-  with_memory(name_latents(name_rows(prob(), fit$row_names), fit),
+  prob <- function() {
+    dense <- scatter_choices(slots$selected, slots$prob_on, fit$model)
+    name_columns(name_rows(dense, fit$row_names), fit$latent_names)
+  }
+  with_memory(prob(),
               "Expectations of %s in %s", plural(count_choices(fit$model), "latent"),
               plural(fit$n_points, "data point"))
 }

@@ -144,7 +144,7 @@ predict_task <- function(fit, task, state, type, row_names) {
     return(stats::setNames(as.vector(result), row_names))
   }
   if (type == "selected") return(shape_selected(result, fit$model, row_names))
-  name_latents(name_rows(result, row_names), fit)
+  name_columns(name_rows(result, row_names), fit$latent_names)
 }
 
 # A type that the fit's model has; words say of another model's that it is one.

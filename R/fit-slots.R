@@ -25,8 +25,8 @@ likeliest_latent <- function(selected, prob_on) {
   selected[cbind(slot, seq_along(slot))]
 }
 
-# The probability that a point is not in its likeliest cluster: what the other slots add up to, which
-# keeps the digits that 1 - max loses.
+# The probability that a point is not in its likeliest cluster: what the other slots add up to,
+# which keeps the digits that 1 - max loses.
 doubt_of <- function(prob_on) {
   likeliest <- max.col(t(prob_on), ties.method = "first")
   prob_on[cbind(likeliest, seq_along(likeliest))] <- 0
@@ -40,17 +40,12 @@ shape_classes <- function(class, fit, row_names) {
   stats::setNames(class, row_names)
 }
 
-# Columns of x are latents.
-name_latents <- function(x, fit) {
-  if (!is.null(fit$latent_names)) colnames(x) <- fit$latent_names
-  x
-}
-
 # Slots as types "slots" and "sparse" show them.
 shape_slots <- function(slots, type, fit, row_names) {
   model <- fit$model
   if (type == "sparse") {
-    return(name_latents(sparse_choices(slots$selected, slots$prob_on, model, row_names), fit))
+    found <- sparse_choices(slots$selected, slots$prob_on, model, row_names)
+    return(name_columns(found, fit$latent_names))
   }
   list(selected = shape_selected(t(slots$selected), model, row_names),
        prob = name_rows(t(slots$prob_on), row_names))

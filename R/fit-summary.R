@@ -14,8 +14,8 @@
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
 #' * `usage`: H expected numbers of data points in which each component is on;
 #' * `classes`: of mixtures, else NULL: data frame of `cluster` (number or name), `points` (how many
-#'   are most probably in it), `expected` (`usage`), `uncertainty` (mean over these points of 1 - the
-#'   largest probability; NA where there are none);
+#'   are most probably in it), `expected` (`usage`), `uncertainty` (mean over these points of 1 -
+#'   the largest probability; NA where there are none);
 #' * `dead`: numbers of the components used by less than one data point;
 #' * `emptied`: numbers of the latents that are out of the model, see [gps_control()];
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
@@ -187,7 +187,8 @@ is_summary_sound <- function(x) {
   is_table <- function(part) is.data.frame(part) && all(vapply(part, is.atomic, NA))
   is.list(x) && is.character(x$about) && length(names(x$about)) == length(x$about) &&
     all(vapply(numbers, is_number, NA)) && is_table(x$params) && is_table(x$events) &&
-    (is.null(x$starts) || is_table(x$starts)) && (is.null(x$classes) || is_table(x$classes)) && is.numeric(x$usage) && is.numeric(x$dead) &&
+    (is.null(x$starts) || is_table(x$starts)) && (is.null(x$classes) || is_table(x$classes)) &&
+    is.numeric(x$usage) && is.numeric(x$dead) &&
     is.numeric(x$duplicates) && ncol(x$duplicates) == 2 &&
     (is.null(x$kernel) || is.numeric(x$kernel)) &&
     (is.null(x$audit) || is.character(x$audit)) &&

@@ -41,8 +41,8 @@
 #' partition: `start` is a vector of n labels, one a data point, whole numbers 1..C, words or a
 #' factor, in which each of the C clusters occurs; or what [stats::kmeans()] or `mclust::Mclust()`
 #' return. The first parameters are the M-step of these labels. Or with centres: a matrix or data
-#' frame C x D, a centre in each row; spreads and proportions are then those of the points nearest to
-#' each centre, in standardised columns unless clusters are spherical.
+#' frame C x D, a centre in each row; spreads and proportions are then those of the points nearest
+#' to each centre, in standardised columns unless clusters are spherical.
 #'
 #' Clusters have names where the start has some: levels of a factor, words, row names of centres,
 #' names of clusters in a list of parameters, or those of a fit. `coef()`, [predict.gps_fit()],

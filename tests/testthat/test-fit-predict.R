@@ -10,8 +10,8 @@ read_case <- function(name) {
 
 # Types of models without places whose results have rows; for lists and sparse matrices see
 # test-fit-slots.R.
-latent_types <- setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty", "slots",
-                                              "sparse"))
+latent_types <- setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty",
+                                            "slots", "sparse"))
 
 test_that("model A predicts what brute force over all states gives", {
   case <- read_case("A_case2")
