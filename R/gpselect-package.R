@@ -27,9 +27,18 @@
 #'   may have, a number of at least 1 or Inf; 2^28 by default, which are 2 GB of real numbers.
 #'   Larger results are refused by an error of class `gps_error_memory`.
 #'
+#' What makes it fast or slow is in [gpselect_performance].
+#'
 #' @references Shelton, J. A., Gasthaus, J., Dai, Z., Luecke, J. and Gretton, A. (2017). GP-Select:
 #'   Accelerating EM using adaptive subspace preselection. *Neural Computation*, 29(8).
 #'   \doi{10.1162/NECO_a_00982}
+#' @concept sparse coding
+#' @concept clustering
+#' @concept mixture model
+#' @concept latent variables
+#' @concept expectation maximisation
+#' @concept expectation maximization
+#' @concept truncated inference
 #' @keywords internal
 #' @useDynLib gpselect, .registration = TRUE, .fixes = "C_"
 "_PACKAGE"
