@@ -261,6 +261,10 @@ check_fit_gp <- function(parts) {
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),
            "`gp$units` are not the units of its columns")
+  need_fit(is.null(gp$index) || is_index_sound(gp$index, parts$model$n_dims, parts$n_points),
+           "`gp$index` is not the index of its data")
+  need_fit(is.null(gp$beside) || is_beside_sound(gp$beside, parts$model$n_latents),
+           "`gp$beside` are not its latents")
   if (is.null(gp$cross) && is.null(gp$prepared)) return(invisible())
   kernel <- parts$selector$kernel
   need_fit(is_prepared_sound(gp$prepared, kernel, parts$model$n_dims) &&

@@ -121,6 +121,7 @@ describe_error <- function(fit) {
 fitted_selector <- function(fit) {
   selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
   selector[c("is_auto", "why")] <- fit$gp[c("is_auto", "why")]
+  if (isTRUE(fit$gp$by_index)) selector$recall <- fit$gp$index$recall
   selector
 }
 

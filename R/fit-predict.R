@@ -310,6 +310,7 @@ prediction_sweeps <- function(sweeps) c(sweeps[1], max(sweeps[2], prediction_dra
 prediction_state <- function(fit) {
   state <- new_state(fit$params, 0L, 0, fit$memory)
   state$iteration <- fit$n_iter + 2L
+  if (!is.null(fit$gp$beside)) state$beside <- list(latent = fit$gp$beside)
   state
 }
 
@@ -341,7 +342,10 @@ train_selector <- function(fit, task) {
   need_slots(fit, what)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
-  selector$trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)
+  trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)
+  # A point is predicted alike whatever others there are: no index is made for many of them.
+  trained[c("index", "use_index")] <- list(fit$gp$index, FALSE)
+  selector$trained <- trained
   selector$n_trained <- engine_doubles(selector$trained, ncol(y))
   selector
 }

@@ -21,8 +21,8 @@ engines <- list(
   fourier = list(kind = "basis", rank = 200L, own = "rank", even = TRUE, square = TRUE,
                  sums = TRUE),
   divide = list(kind = "divide", rank = 500L, own = c("rank", "cross"), dense = TRUE, pairs = TRUE),
-  neighbours = list(kind = "neighbours", rank = 20L, own = "rank", most = TRUE, few = TRUE,
-                    among = TRUE, replans = TRUE)
+  neighbours = list(kind = "neighbours", rank = 20L, own = c("rank", "index"), most = TRUE,
+                    few = TRUE, among = TRUE, replans = TRUE)
 )
 
 gp_methods <- append(names(engines), "auto", 1)
@@ -32,12 +32,13 @@ methods_that <- function(field) {
   names(engines)[vapply(engines, function(row) isTRUE(row[[field]]), NA)]
 }
 
-# `rank`: basis functions, points in a block, or neighbours. Verbs are sought for the method first,
-# then for its kind.
-new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE) {
+# `rank`: basis functions, points in a block, or neighbours, which with `use_index` are sought by an
+# index (NULL: where it pays). Verbs are sought for the method first, then for its kind.
+new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE,
+                       use_index = NULL) {
   structure(
     list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
-         cross = cross),
+         cross = cross, use_index = use_index),
     class = c(paste0("gps_engine_", unique(c(method, engines[[method]]$kind))), "gps_engine")
   )
 }

@@ -91,7 +91,7 @@
 #'   Datta and others 2016), \eqn{K_{BB}}{K_BB} with its noise. Near is by the terms that fall with
 #'   distance: in column \eqn{d} differences count with
 #'   \eqn{\sum_t s_t / l_{td}^2}{sum_t s_t / l_td^2}. The search for neighbours is exact, of order
-#'   \eqn{n^2 D}{n^2 D} but fast; all else takes time of order
+#'   \eqn{n^2 D}{n^2 D} but fast, or by an index (`index`); all else takes time of order
 #'   \eqn{n \cdot rank^3}{n rank^3}. It suits clusters and short lengthscales in few or many
 #'   dimensions, and needs a term that falls with distance. Parameters maximise the leave-one-out
 #'   log predictive density \eqn{\sum_{nh} \log N(t_{nh}; w_n^\top t_{Bh}, v_n)}{sum_nh log N(t_nh;
@@ -133,6 +133,9 @@
 #'   name without the number of a column (`"log_len"`) means the parameters of all columns.
 #' @param lower,upper `NULL`, or numbers with such names: limits of the logarithms. The search
 #'   starts from the nearest value within.
+#' @param index for `"neighbours"`: `TRUE`, they are sought by an index, `FALSE`, exactly; `NULL`:
+#'   by an index where the search would take more than 2^31 distances. See the section "Search" of
+#'   [selector_gp()].
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
@@ -180,7 +183,8 @@
 gp_fit <- function(x, targets, kernel = kernel_composition(),
                    method = "exact", optimise = TRUE, max_evals = 200, n_threads = NULL,
                    rank = NULL, objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
-                   cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL, ...) {
+                   cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL,
+                   index = NULL, ...) {
   refuse_formula(if (missing(x)) list(...)$formula else x)
   refuse_unknown(list(...), names(formals(gp_fit)))
   tell_logical(x, "x")
@@ -199,7 +203,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
     n_threads = resolve_threads(n_threads), gain = 1e-7,
     n_starts = check_count(n_starts, "n_starts"), fixed = fixed, lower = lower, upper = upper
   )
-  plan <- choose_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross)
+  plan <- choose_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross, index)
   if (plan$engine$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }

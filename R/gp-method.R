@@ -58,18 +58,20 @@ check_engine_kernel <- function(engine, kernel) {
 }
 
 # Which engine for data of this `size`, points in rows: list(engine, why, form).
-choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross) {
+choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross, index) {
   method <- check_choice(method, "method", gp_methods)
   objectives <- c("vfe", "fitc", "dtc")
   given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
   objective <- check_choice(objective, "objective", objectives)
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
   cross <- check_flag(cross, "cross")
-  check_engine_arguments(method, c(given, learn_inputs = learn_inputs, cross = !cross))
+  if (!is.null(index)) index <- check_flag(index, "index")
+  check_engine_arguments(method, c(given, learn_inputs = learn_inputs, cross = !cross,
+                                   index = !is.null(index)))
   chosen <- if (method == "auto") choose_method(kernel, size[2], size[1]) else list(method = method)
   row <- engines[[chosen$method]]
   engine <- new_engine(chosen$method, check_rank(rank, chosen$method, size[1]), objective,
-                       learn_inputs, cross)
+                       learn_inputs, cross, index)
   check_engine_kernel(engine, kernel)
   engine_check_size(engine, kernel, size[2], size[1])
   has_features <- isTRUE(row$exact) && uses_features(kernel, size[2], size[1])

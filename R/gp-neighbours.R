@@ -66,11 +66,15 @@ engine_plan.gps_engine_neighbours <- function(engine, kernel, theta, y, n_thread
 }
 
 # The nearest points of columns `at`, by number: `own` are theirs, which are left out, and with
-# `is_before` all that come after them as well.
+# `is_before` all that come after them as well. Among all points, unless there is an index for this
+# `scale`.
 find_near <- function(engine, scale, at, own = NULL, is_before = FALSE) {
   most <- ncol(engine$y) - if (is.null(own)) 0L else 1L
-  .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before),
-        as.integer(min(engine$rank, most)), engine$n_threads)
+  rank <- as.integer(min(engine$rank, most))
+  if (has_index(engine, scale) && !is_before) {
+    return(search_index(engine$index, engine$y, at, own, rank, engine$n_threads))
+  }
+  .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before), rank, engine$n_threads)
 }
 
 # list(rows, near): points whose predictions are judged, and their neighbours, which are held fixed
@@ -128,6 +132,7 @@ engine_ready.gps_engine_neighbours <- function(engine, theta, in_slots) {
 weigh_near <- function(engine) {
   scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
   if (!is_near_known(engine, scale)) {
+    engine <- add_index(engine, scale, ncol(engine$y))
     engine$near <- find_near(engine, scale, engine$y, seq_len(ncol(engine$y)))
     engine$scale <- scale
   }
@@ -160,6 +165,7 @@ engine_train.gps_engine_neighbours <- function(engine, targets) {
 #' @export
 engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALSE) {
   scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
+  engine <- add_index(engine, scale, ncol(newdata))
   near <- find_near(engine, scale, newdata)
   found <- near_weights(engine, newdata, near, is_function = TRUE)
   list(mean = near_means(engine, near, found$weights, engine$targets, seq_len(ncol(newdata))),

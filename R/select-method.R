@@ -26,7 +26,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
 # A selector's engine, once its method is settled.
 selector_engine <- function(selector) {
   new_engine(selector$method, selector$rank, selector$objective, selector$learn_inputs,
-             selector$cross)
+             selector$cross, selector$index)
 }
 
 # Whether a learned selection is fed by sums over blocks of the data: where latents lie on no grid,
@@ -64,24 +64,13 @@ refuse_grid_batches <- function(model) {
 # Method and rank in words.
 selector_words <- function(selector) {
   words <- engine_words(selector_engine(selector))
+  if (!is.null(selector$recall)) {
+    words <- sprintf("%s, of which an index finds %s %%", words,
+                     plain_number(100 * selector$recall, 3))
+  }
   if (!isTRUE(selector$is_auto)) return(words)
   sprintf("%s (chosen %s)", words,
           if (is.null(selector$why)) "by the number of points" else selector$why)
-}
-
-# What a fit keeps of its Gaussian process: the method, and of one that is fed by sums all that
-# predicts.
-kept_gp <- function(task, state) {
-  selector <- task$selector
-  if (!inherits(selector, "gps_selector_gp")) return(NULL)
-  memory <- state$memory
-  gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto),
-             units = memory$units)
-  gp[c("why", "all")] <- selector[c("why", "all")]
-  if (!is_by_sums(selector, task$model) || is.null(memory$prepared)) return(gp)
-  parts <- c("basis", "kernel", "theta", "transform", "noise", "jitter")
-  cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
-  c(gp, list(prepared = c(list(form = "basis"), memory$prepared[parts]), cross = cross))
 }
 
 # Predictions are made as the fit was; one that does not say how was exact.

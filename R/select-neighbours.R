@@ -33,7 +33,7 @@ count_ranked <- function(screen) {
 
 # The `n` latents that most often stood beside each, n x H; NULL before anything is known.
 beside_of <- function(state, n) {
-  if (n == 0 || is.null(state$beside)) return(NULL)
+  if (n == 0 || is.null(state$beside) || nrow(state$beside$latent) < n) return(NULL)
   state$beside$latent[seq_len(n), , drop = FALSE]
 }
 

@@ -34,6 +34,25 @@ size_t gp_search_scratch(const gp_search *search);
 gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
                           double *scratch);
 
+/* Points sorted into cells: those of cell c are order[first[c]] .. order[first[c + 1] - 1]. A query
+ * looks at the points of some cells: those that look at cell c first of all are
+ * ask[first_ask[c]] .. ask[first_ask[c + 1] - 1], and those that look at it later follow in the
+ * same way at n_cells + c. */
+typedef struct {
+  size_t n_cells;
+  const int *order, *first;   /* [n_points], [n_cells + 1] */
+  const int *ask, *first_ask; /* [any], [2 n_cells + 1] */
+} gp_cells;
+
+/* first [n_cells + 1] and order [n] from the cell of each of n things. */
+void gp_sort_cells(size_t n, const int *cell, size_t n_cells, int *first, int *order);
+
+/* The nearest points among those of the cells that a query looks at, of equal ones those of smaller
+ * number; -1 where these have fewer. n_held [queries] is scratch. */
+size_t gp_cells_scratch(const gp_search *search, size_t n_queries);
+gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
+                           const gp_cells *cells, int *near, int *n_held, double *scratch);
+
 /* ---- local regression ---- */
 
 /* A kernel at fixed parameters, points x [n_dims x n_points], and for points `at`

@@ -1,6 +1,7 @@
-/* The nearest neighbours of points, exactly. Inner products by BLAS say which pairs cannot be among
- * the nearest; of the others distances are made from differences of the points as they are given,
- * so that they do not depend on the order of points. Called by r_gp_neighbours.c. */
+/* The nearest neighbours of points: among all, or among those of the nearest cells. Inner products
+ * by BLAS say which pairs cannot be among the nearest; of the others distances are made from
+ * differences of the points as they are given, so that they do not depend on the order of points.
+ * Called by r_gp_neighbours.c. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 typedef struct {
   double *mean, *origin; /* [n_dims] */
   double *z, *half;      /* points as products see them, and half of |z|^2, a little smaller */
+  const int *number;     /* of the points, where they stand in another order than that; or NULL */
   double *z_query, *square_query;
   double *gram, *distance; /* [panel x PANEL_QUERIES], [n_near x PANEL_QUERIES] */
 } workspace;
@@ -83,16 +85,21 @@ typedef struct {
   size_t n, n_near;
 } near_list;
 
+/* Whether a point comes before the one at place `at`: of equal ones that of smaller number. */
+static int is_nearer(const near_list *list, size_t at, int point, double distance) {
+  return distance < list->distance[at] ||
+         (distance == list->distance[at] && point < list->near[at]);
+}
+
 static void take_near(near_list *list, int point, double distance) {
   size_t at = list->n;
   if (list->n == list->n_near) {
     at--;
-    if (!(distance < list->distance[at])) return;
+    if (!is_nearer(list, at, point, distance)) return;
   } else {
     list->n++;
   }
-  /* Points come in the order of their numbers, so that an equal one stays before. */
-  for (; at > 0 && distance < list->distance[at - 1]; at--) {
+  for (; at > 0 && is_nearer(list, at - 1, point, distance); at--) {
     list->distance[at] = list->distance[at - 1];
     list->near[at] = list->near[at - 1];
   }
@@ -115,9 +122,10 @@ static void scan_points(const gp_search *search, const workspace *w, const gp_qu
     i = skip_far(gram, w->half + from, i, n, least);
     const size_t end = i + SCAN < n ? i + SCAN : n;
     for (; i < end; i++) {
-      if (gram[i] - w->half[from + i] < least || (int)(from + i) == own) continue;
-      take_near(list, (int)(from + i),
-                scaled_distance(n_dims, search->x + (from + i) * n_dims, x, search->scale));
+      const int number = w->number ? w->number[from + i] : (int)(from + i);
+      if (gram[i] - w->half[from + i] < least || number == own) continue;
+      take_near(list, number,
+                scaled_distance(n_dims, search->x + (size_t)number * n_dims, x, search->scale));
       if (list->n == list->n_near) least = kept - 0.5 * list->distance[list->n_near - 1];
     }
   }
@@ -169,6 +177,95 @@ gps_status gp_search_near(const gp_search *search, const gp_queries *queries, in
     const gps_status status =
         search_panel(search, &w, queries, first, width, near + first * search->n_near);
     if (status != GPS_OK) return status;
+  }
+  return GPS_OK;
+}
+
+/* ---- by cells ---- */
+
+void gp_sort_cells(size_t n, const int *cell, size_t n_cells, int *first, int *order) {
+  memset(first, 0, (n_cells + 1) * sizeof *first);
+  for (size_t i = 0; i < n; i++) first[cell[i] + 1]++;
+  for (size_t c = 0; c < n_cells; c++) first[c + 1] += first[c];
+  for (size_t i = 0; i < n; i++) order[first[cell[i]]++] = (int)i;
+  memmove(first + 1, first, n_cells * sizeof *first);
+  first[0] = 0;
+}
+
+/* Queries at a time: a cell has few points. */
+static size_t cell_queries(const gp_search *search) {
+  return search->n_threads > 1 ? PANEL_QUERIES * SHARED_PANELS : PANEL_QUERIES;
+}
+
+size_t gp_cells_scratch(const gp_search *search, size_t n_queries) {
+  const size_t n_dims = search->n_dims, width = cell_queries(search);
+  return 2 * n_dims + (n_dims + 1) * (search->n_points + width) + PANEL_POINTS * width +
+         search->n_near * n_queries;
+}
+
+/* Points in the order of cells. */
+static workspace sort_points(const gp_search *search, const gp_cells *cells, double *scratch) {
+  const size_t n_dims = search->n_dims, n = search->n_points, width = cell_queries(search);
+  workspace w = {.mean = scratch, .origin = scratch + n_dims, .number = cells->order};
+  w.z = w.origin + n_dims;
+  w.half = w.z + n_dims * n;
+  w.z_query = w.half + n;
+  w.square_query = w.z_query + n_dims * width;
+  w.gram = w.square_query + width;
+  w.distance = w.gram + PANEL_POINTS * width;
+  kernel_centre centre = {n_dims, w.origin, w.mean};
+  kernel_find_centre(n, search->x, &centre);
+  for (size_t i = 0; i < n; i++) {
+    memcpy(w.z + i * n_dims, search->x + (size_t)cells->order[i] * n_dims, n_dims * sizeof *w.z);
+  }
+  shift_points(search, &w, n, w.z, 0.5 * (1.0 - share_of_error(n_dims)), w.z, w.half);
+  return w;
+}
+
+/* Some queries `ask` [width] against the points of one cell, `from` .. before `to`. */
+static void search_cell(const gp_search *search, const workspace *w, const gp_queries *queries,
+                        size_t from, size_t to, const int *ask, size_t width, int *near,
+                        int *n_held) {
+  const size_t n_dims = search->n_dims, n_near = search->n_near;
+  for (size_t q = 0; q < width; q++) {
+    memcpy(w->z_query + q * n_dims, queries->x + (size_t)ask[q] * n_dims,
+           n_dims * sizeof *w->z_query);
+  }
+  shift_points(search, w, width, w->z_query, 1.0, w->z_query, w->square_query);
+  for (size_t n; from < to; from += n) {
+    n = to - from < PANEL_POINTS ? to - from : PANEL_POINTS;
+    linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
+                0.0, w->gram, n);
+#pragma omp parallel for num_threads(search->n_threads) schedule(static)
+    for (int q = 0; q < (int)width; q++) {
+      const size_t query = (size_t)ask[q];
+      near_list list = {near + query * n_near, w->distance + query * n_near,
+                        (size_t)n_held[query], n_near};
+      scan_points(search, w, queries, query, from, n, w->gram + (size_t)q * n, w->square_query[q],
+                  &list);
+      n_held[query] = (int)list.n;
+    }
+  }
+}
+
+gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
+                           const gp_cells *cells, int *near, int *n_held, double *scratch) {
+  const size_t n_near = search->n_near, n_cells = cells->n_cells, most = cell_queries(search);
+  if (n_near == 0 || search->n_points == 0) return GPS_OK;
+  const workspace w = sort_points(search, cells, scratch);
+  memset(n_held, 0, queries->n * sizeof *n_held);
+  for (size_t visit = 0; visit < 2 * n_cells; visit++) {
+    const size_t from = (size_t)cells->first[visit % n_cells];
+    const size_t to = (size_t)cells->first[visit % n_cells + 1];
+    const size_t end = (size_t)cells->first_ask[visit + 1];
+    if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
+    for (size_t at = (size_t)cells->first_ask[visit]; at < end; at += most) {
+      search_cell(search, &w, queries, from, to, cells->ask + at,
+                  end - at < most ? end - at : most, near, n_held);
+    }
+  }
+  for (size_t q = 0; q < queries->n; q++) {
+    for (size_t i = (size_t)n_held[q]; i < n_near; i++) near[i + q * n_near] = -1;
   }
   return GPS_OK;
 }

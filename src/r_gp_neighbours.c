@@ -27,30 +27,88 @@ static int *read_numbers(SEXP x, size_t n, size_t most, const char *what) {
   return number;
 }
 
+/* Cells from 1, of which none is missing, as they are in C. */
+static int *read_cells(SEXP x, size_t n, size_t n_cells, const char *what) {
+  int *cell = read_numbers(x, n, n_cells, what);
+  for (size_t i = 0; i < n; i++) {
+    if (cell[i] < 0) raise_error("model", "`%s` names no cell.", what);
+  }
+  return cell;
+}
+
+static gp_search view_search(SEXP y, SEXP scale, SEXP n_near, SEXP n_threads) {
+  const size_t n_dims = (size_t)n_rows_of(y);
+  return (gp_search){.n_dims = n_dims,
+                     .n_points = (size_t)n_cols_of(y),
+                     .x = view_matrix(y, -1, -1, "y"),
+                     .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
+                     .n_near = (size_t)view_int(n_near, "n_near"),
+                     .n_threads = read_threads(n_threads),
+                     .watch = begin_watch()};
+}
+
+static gp_queries view_queries(const gp_search *search, SEXP at, SEXP own, int is_before) {
+  const int n = n_cols_of(at);
+  return (gp_queries){
+      .n = (size_t)n,
+      .x = view_matrix(at, (R_xlen_t)search->n_dims, -1, "at"),
+      .own = Rf_isNull(own) ? NULL : read_numbers(own, (size_t)n, search->n_points, "own"),
+      .is_before = is_before};
+}
+
+/* After a search: numbers from 1. */
+static void end_search(gps_status status, SEXP near) {
+  end_watch();
+  if (status != GPS_OK) raise_status(status, "The search for neighbours", SIZE_MAX);
+  for (R_xlen_t i = 0; i < Rf_xlength(near); i++) INTEGER(near)[i]++;
+}
+
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
  * those of smaller number count -> numbers of the nearest [n_near x n]. */
 SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near,
                SEXP n_threads) {
-  const size_t n_dims = (size_t)n_rows_of(y);
-  const gp_search search = {.n_dims = n_dims,
-                            .n_points = (size_t)n_cols_of(y),
-                            .x = view_matrix(y, -1, -1, "y"),
-                            .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
-                            .n_near = (size_t)view_int(n_near, "n_near"),
-                            .n_threads = read_threads(n_threads),
-                            .watch = begin_watch()};
-  const int n = n_cols_of(at);
-  const gp_queries queries = {
-      .n = (size_t)n,
-      .x = view_matrix(at, (R_xlen_t)n_dims, -1, "at"),
-      .own = Rf_isNull(own) ? NULL : read_numbers(own, (size_t)n, search.n_points, "own"),
-      .is_before = !Rf_isNull(own) && view_int(is_before, "is_before")};
-  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n));
-  const gps_status status = gp_search_near(&search, &queries, INTEGER(result),
-                                           alloc_doubles(gp_search_scratch(&search), 1));
-  end_watch();
-  if (status != GPS_OK) raise_status(status, "The search for neighbours", SIZE_MAX);
-  for (R_xlen_t i = 0; i < Rf_xlength(result); i++) INTEGER(result)[i]++;
+  const gp_search search = view_search(y, scale, n_near, n_threads);
+  const gp_queries queries =
+      view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at)));
+  end_search(gp_search_near(&search, &queries, INTEGER(result),
+                            alloc_doubles(gp_search_scratch(&search), 1)),
+             result);
+  UNPROTECT(1);
+  return result;
+}
+
+/* Which queries look at which cell, first of all or later, from probe [n_probes x n]. */
+static void sort_visits(SEXP probe, gp_cells *cells) {
+  const size_t n_probes = (size_t)n_rows_of(probe), n_cells = cells->n_cells;
+  const size_t n_visits = n_probes * (size_t)n_cols_of(probe);
+  int *visit = read_cells(probe, n_visits, n_cells, "probe");
+  int *first = alloc_ints(2 * n_cells + 1), *ask = alloc_ints(n_visits);
+  for (size_t i = 0; i < n_visits; i++) visit[i] += i % n_probes > 0 ? (int)n_cells : 0;
+  gp_sort_cells(n_visits, visit, 2 * n_cells, first, ask);
+  for (size_t i = 0; i < n_visits; i++) ask[i] /= (int)n_probes;
+  cells->first_ask = first;
+  cells->ask = ask;
+}
+
+/* The same among the points of some cells: `cell` of each point of y, of n_cells, and of each of
+ * `at` the cells to look at, probe [n_probes x n], the nearest first. */
+SEXP r_gp_near_cells(SEXP y, SEXP scale, SEXP cell, SEXP n_cells, SEXP probe, SEXP at, SEXP own,
+                     SEXP n_near, SEXP n_threads) {
+  const gp_search search = view_search(y, scale, n_near, n_threads);
+  const gp_queries queries = view_queries(&search, at, own, 0);
+  gp_cells cells = {.n_cells = (size_t)view_int(n_cells, "n_cells")};
+  int *first = alloc_ints(cells.n_cells + 1), *order = alloc_ints(search.n_points);
+  gp_sort_cells(search.n_points, read_cells(cell, search.n_points, cells.n_cells, "cell"),
+                cells.n_cells, first, order);
+  cells.first = first;
+  cells.order = order;
+  if ((size_t)n_cols_of(probe) != queries.n) raise_error("model", "`probe` is of other points.");
+  sort_visits(probe, &cells);
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, (int)queries.n));
+  end_search(gp_search_cells(&search, &queries, &cells, INTEGER(result), alloc_ints(queries.n),
+                             alloc_doubles(gp_cells_scratch(&search, queries.n), 1)),
+             result);
   UNPROTECT(1);
   return result;
 }
