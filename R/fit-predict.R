@@ -367,6 +367,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
       if (n_dims == 1) "" else "s", n_dims(data$y)
     ))
   }
+  check_values(fit$model, data$y, arg)
   data
 }
 

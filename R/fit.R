@@ -11,7 +11,8 @@
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time, or a dense one.
 #' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
-#'   [model_gaussian_mixture()] or [model_occlusive()].
+#'   [model_gaussian_mixture()], [model_occlusive()] or [model_noisy_or()]; or one of your own, see
+#'   [model_custom()].
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
@@ -111,7 +112,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
-  tell_logical(y, "y")
+  if (is.null(data_rule(model))) tell_logical(y, "y")
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y), "A copy of `y`")
   start <- read_start(start, model, data)
@@ -190,7 +191,11 @@ warn_data <- function(task) {
     gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
   }
   if (is_constant(task)) {
-    gps_warn("`y` is constant: the noise variance will be at its floor.", class = "degenerate")
+    gps_warn(if (is.null(data_rule(task$model))) {
+      "`y` is constant: the noise variance will be at its floor."
+    } else {
+      "`y` is constant: there is nothing in it that latents could explain."
+    }, class = "degenerate")
   }
   n_choices <- count_choices(task$model)
   if (n_choices > n_points(task$y)) {

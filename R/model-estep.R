@@ -88,10 +88,12 @@ name_response <- function(response, named, given) {
 read_rows <- function(y, model) {
   if (!is_stored(y)) {
     y <- check_matrix(y, "y", n_cols = model$n_dims)
+    check_values(model, y, points_in_rows = TRUE)
     return(t(refuse_large(y, points_in_rows = TRUE)))
   }
   y <- read_data(y)$y
   check_columns(y, model)
+  check_values(model, y)
   y
 }
 

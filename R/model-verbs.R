@@ -149,6 +149,7 @@ has_ranking <- function(model) has_method(model, "gps_handcrafted")
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y)) {
   if (is_built_in(model)) {
+    check_values(model, y)
     return(bind_model(model, survey_data(model, y, moments)))
   }
   bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))

@@ -70,7 +70,10 @@ gps_bind <- function(model, y) {
   model <- check_model(model)
   y <- plain_numbers(y)
   if (is_stored(y)) return(bind_data(model, read_data(y)$y))
-  if (!inherits(y, "gps_moments")) check_rows(y)
+  if (!inherits(y, "gps_moments")) {
+    check_rows(y)
+    check_values(model, y, points_in_rows = TRUE)
+  }
   method(model, y)
 }
 
@@ -159,6 +162,7 @@ check_rows <- function(y, model = NULL) {
     gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
   }
   check_finite(y, "y")
+  if (!is.null(model)) check_values(model, y, points_in_rows = TRUE)
   refuse_large(y, points_in_rows = TRUE)
 }
 

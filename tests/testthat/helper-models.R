@@ -81,6 +81,36 @@ mixture_row <- function(form) {
   )
 }
 
+noisy_row <- function(shared) {
+  set.seed(14)
+  n_latents <- 5
+  n_dims <- 6
+  params <- list(W = matrix(rexp(30, 1), 6), pi = if (shared) 0.3 else c(0.1, 0.3, 0.5, 0.7, 0.25),
+                 leak = c(0.05, 0.3, 0.1, 0.02, 0.2, 0.6))
+  list(
+    name = if (shared) "noisy_or, shared" else "noisy_or", n_latents = n_latents, n_dims = n_dims,
+    is_one_hot = FALSE, most_active = n_latents, blank = function(n) matrix(0, n, n_dims),
+    model = function() model_noisy_or(n_latents, shared), params = params,
+    joint = function(...) joint_noisy_or(...),
+    stats = function(y, posterior, centre) stats_noisy_or(params, y, posterior),
+    mstep = function(y, posterior) mstep_noisy_or(params, y, posterior, shared),
+    response = function(...) response_noisy_or(...),
+    expected = function(params, posterior) {
+      t(posterior$weight) %*% response_noisy_or(params, t(posterior$states))
+    },
+    moments = function(params) {
+      prob <- rep_len(params$pi, n_latents)
+      off <- function(weights) prod(1 - prob + prob * exp(-weights))
+      single <- (1 - params$leak) * apply(params$W, 1, off)
+      both <- outer(seq_len(n_dims), seq_len(n_dims), Vectorize(function(d, e) {
+        prod(1 - params$leak[unique(c(d, e))]) *
+          off(colSums(params$W[unique(c(d, e)), , drop = FALSE]))
+      }))
+      list(mean = 1 - single, covariance = both - tcrossprod(single))
+    }
+  )
+}
+
 MODELS <- list(
   sparse_row("binary_sparse", shared = FALSE),
   sparse_row("binary_sparse, shared", shared = TRUE),
@@ -88,7 +118,8 @@ MODELS <- list(
   spike_row("diagonal", shared = FALSE), spike_row("diagonal", shared = TRUE),
   spike_row("full", shared = FALSE),
   sparse_row("binary_sparse, intercept", shared = FALSE, intercept = TRUE),
-  spike_row("diagonal", shared = TRUE, intercept = TRUE)
+  spike_row("diagonal", shared = TRUE, intercept = TRUE),
+  noisy_row(shared = FALSE), noisy_row(shared = TRUE)
 )
 
 # Models whose every state has no closed form, or whose latents have places: what does not ask for
@@ -126,7 +157,8 @@ for_models <- function(description, code, rows = MODELS) {
 # Data drawn by the model itself, and the model bound to them.
 draw_case <- function(row, n, seed = 1) {
   set.seed(seed)
-  model <- gps_bind(row$model(), matrix(rnorm(n * row$n_dims), n))
+  blank <- if (is.null(row$blank)) matrix(rnorm(n * row$n_dims), n) else row$blank(n)
+  model <- gps_bind(row$model(), blank)
   y <- gps_draw(model, row$params, n)$y
   list(y = y, model = gps_bind(row$model(), y), params = row$params)
 }

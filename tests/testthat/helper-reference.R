@@ -57,6 +57,22 @@ joint_mixture <- function(params, y, state) {
   log(params$pi[k]) + log_normal(y, params$mu[, k], reference_covariance(params, k))
 }
 
+# Probability of a one in each dimension, n x D, given states, n x H of 0 and 1.
+response_noisy_or <- function(params, states) {
+  on <- 1 - exp(-params$W)
+  t(apply(states, 1, function(state) {
+    1 - (1 - params$leak) * apply(1 - on[, state == 1, drop = FALSE], 1, prod)
+  }))
+}
+
+# log p(s, y) of the noisy-OR.
+joint_noisy_or <- function(params, y, state) {
+  prob <- rep_len(params$pi, length(state))
+  sum(log(ifelse(state == 1, prob, 1 - prob))) +
+    sum(log(ifelse(y == 1, response_noisy_or(params, t(state)),
+                   1 - response_noisy_or(params, t(state)))))
+}
+
 # All states of the model, H x n_states.
 all_states <- function(row) {
   n_latents <- row$n_latents
@@ -71,15 +87,17 @@ all_joints <- function(row, params, y, states, beta = 1) {
 
 # Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]) of the
 # binary latents; the same of the latents times their values as value, value_second, and of the
-# values themselves, on or off, as slab, slab_second. A state is allowed if it is zero outside the
-# selection and has at most max_active on.
+# values themselves, on or off, as slab, slab_second; and weight [states x n], the probabilities of
+# all `states`. A state is allowed if it is zero outside the selection and has at most max_active
+# on.
 brute_force <- function(row, params, y, selected, max_active = row$n_latents, beta = 1) {
   states <- all_states(row)
   n_latents <- row$n_latents
   first <- matrix(0, nrow(y), n_latents)
   second <- array(0, c(n_latents, n_latents, nrow(y)))
   result <- list(log_evidence = numeric(nrow(y)), mean = first, second = second, value = first,
-                 value_second = second, slab = first, slab_second = second)
+                 value_second = second, slab = first, slab_second = second, states = states,
+                 weight = matrix(0, ncol(states), nrow(y)))
   for (n in seq_len(nrow(y))) {
     is_off <- setdiff(seq_len(n_latents), selected[n, ])
     allowed <- colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active
@@ -89,6 +107,7 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
     weight <- exp(joint - top)
     q <- weight / sum(weight)
     result$log_evidence[n] <- top + log(sum(weight))
+    result$weight[allowed, n] <- q
     result$mean[n, ] <- kept %*% q
     result$second[, , n] <- kept %*% (q * t(kept))
     for (m in which(q > 0)) {
@@ -155,6 +174,22 @@ stats_mixture <- function(form) {
   }
 }
 
+# Statistics of the noisy-OR at parameters: how often each cause was on and fired, and the leak.
+stats_noisy_or <- function(params, y, posterior) {
+  stats <- list(count = nrow(y), on = colSums(posterior$mean), fired = 0 * params$W,
+                leaked = 0 * params$leak)
+  fire <- 1 - exp(-params$W)
+  response <- response_noisy_or(params, t(posterior$states))
+  for (n in seq_len(nrow(y))) {
+    for (m in which(posterior$weight[, n] > 0)) {
+      share <- posterior$weight[m, n] * y[n, ] / response[m, ]
+      stats$leaked <- stats$leaked + share * params$leak
+      stats$fired <- stats$fired + share * fire * rep(posterior$states[, m], each = ncol(y))
+    }
+  }
+  stats
+}
+
 # The statistics of a model as the references have them: both triangles, no padding.
 plain_stats <- function(row, stats) {
   for (name in intersect(names(stats), c("on_on", "value_value", "pull_pull"))) {
@@ -195,6 +230,13 @@ mstep_spike_slab <- function(y, posterior, shared, is_full, intercept = FALSE) {
     result$psi <- square / colSums(posterior$mean) - result$mu^2
   }
   result
+}
+
+mstep_noisy_or <- function(params, y, posterior, shared) {
+  stats <- stats_noisy_or(params, y, posterior)
+  list(W = -log(1 - sweep(stats$fired, 2, stats$on, "/")),
+       pi = if (shared) mean(posterior$mean) else colMeans(posterior$mean),
+       leak = stats$leaked / nrow(y))
 }
 
 mstep_mixture <- function(y, posterior, form) {

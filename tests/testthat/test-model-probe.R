@@ -82,7 +82,8 @@ test_that("all built-in models are clean", {
     model_binary_sparse(5), model_binary_sparse(4, FALSE, intercept = TRUE), model_spike_slab(4),
     model_spike_slab(4, "full", FALSE), model_max_spike_slab(4), model_gaussian_mixture(4),
     model_gaussian_mixture(3, "diagonal"), model_gaussian_mixture(3, "spherical"),
-    model_occlusive(3, c(3, 3)), model_binary_sparse(1), model_gaussian_mixture(1)
+    model_occlusive(3, c(3, 3)), model_binary_sparse(1), model_gaussian_mixture(1),
+    model_noisy_or(4), model_noisy_or(4, FALSE), model_noisy_or(1)
   )
   for (model in models) {
     report <- check_gps_model(model)

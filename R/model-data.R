@@ -1,0 +1,34 @@
+# Which data a model can have: of some not every number can be one.
+
+# NULL where a model takes all finite numbers; else a list of `words`, what they must be, and
+# `is_allowed(y)`, which of them are.
+data_rule <- function(model) UseMethod("data_rule")
+
+#' @export
+data_rule.default <- function(model) NULL
+
+# Data D x N, a source, or with `points_in_rows` n x D, as the model can have them, or an error that
+# says where they are not.
+check_values <- function(model, y, arg = "y", points_in_rows = FALSE) {
+  rule <- data_rule(model)
+  if (is.null(rule)) return(invisible(y))
+  if (is_source(y)) {
+    map_blocks(list(y = y, blocks = split_blocks(n_points(y), n_dims(y))), function(task, block) {
+      refuse_values(model, rule, block_data(task$y, block), arg, first_row = block$first_row)
+    })
+    return(invisible(y))
+  }
+  refuse_values(model, rule, y, arg, points_in_rows)
+  invisible(y)
+}
+
+# Data D x n, or n x D, before which `first_row` points came.
+refuse_values <- function(model, rule, y, arg, points_in_rows = FALSE, first_row = 0) {
+  bad <- which(!rule$is_allowed(y))
+  if (length(bad) == 0) return(invisible())
+  place <- arrayInd(bad[1], dim(y))
+  if (!points_in_rows) place <- rev(place)
+  gps_abort(sprintf("`%s` must have %s for the model %s, but row %.0f, column %d is %s.", arg,
+                    rule$words, dQuote(model$name, FALSE), first_row + place[1], place[2],
+                    format(y[bad[1]], digits = 6)), "data")
+}
