@@ -12,6 +12,11 @@ patient_rounds <- c(fixed = 1L, drawn = 3L)
 # fit has iterations at least.
 random_rounds <- function() 2L * settle_window
 
+# A prediction has no later iteration to correct it: more draws.
+prediction_draws <- 20L
+
+prediction_sweeps <- function(sweeps) c(sweeps[1], max(sweeps[2], prediction_draws))
+
 # Latents with places that later rounds are guided to: a share of them, and at least so many.
 guided_share <- 0.02
 least_guided <- 64L

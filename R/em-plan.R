@@ -124,9 +124,6 @@ check_n_selected <- function(n_selected, model) {
       6
     })))
   }
-  if (identical(n_selected, "auto")) {
-    gps_abort("`n_selected` = \"auto\" is not available yet: give a number.")
-  }
   check_count(n_selected, "n_selected", 1, n_choices)
 }
 

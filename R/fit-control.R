@@ -60,6 +60,8 @@
 #' @param step for minibatches: an exponent above 0.5 and at most 1, with which the step sizes
 #'   fall, or a function of the number of the update (1, 2, ...) that returns a number above 0 and
 #'   at most 1; NULL: 0.7.
+#' @param target_mass for `n_selected = "auto"`: share of the posterior mass that the states of the
+#'   selected latents are to hold, above 0 and at most 1; see [gps_fit()].
 #' @param cluster,checkpoint not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -208,7 +210,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
-                        keep_slots = TRUE, ...) {
+                        keep_slots = TRUE, target_mass = 0.95, ...) {
   refuse_unknown(list(...), setdiff(names(formals(gps_control)), c("cluster", "checkpoint")))
   refuse_unbuilt(list(cluster = cluster, checkpoint = checkpoint))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
@@ -245,7 +247,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
          time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
          progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),
-         mend = check_flag(mend, "mend"), keep_slots = check_flag(keep_slots, "keep_slots")),
+         mend = check_flag(mend, "mend"), keep_slots = check_flag(keep_slots, "keep_slots"),
+         target_mass = check_number(target_mass, "target_mass", 0, 1, open = TRUE)),
     class = "gps_control"
   )
 }

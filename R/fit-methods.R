@@ -88,6 +88,10 @@ describe_fit <- function(fit) {
                            plain_number(fit$bound / fit$n_points)), describe_error(fit)),
     Status = describe_status(fit), Starts = describe_starts(fit), describe_standing(fit)
   )
+  chosen <- fit$chosen$line
+  if (is.character(chosen) && length(chosen) == 1 && is_text(chosen)) {
+    lines <- append(lines, c(Chosen = chosen), match("Selected", names(lines)))
+  }
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines

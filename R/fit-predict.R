@@ -302,11 +302,6 @@ prediction_blocks <- function(task, type) {
                                      task$selector$n_trained))
 }
 
-# A prediction has no later iteration to correct it: more draws.
-prediction_draws <- 20L
-
-prediction_sweeps <- function(sweeps) c(sweeps[1], max(sweeps[2], prediction_draws))
-
 prediction_state <- function(fit) {
   state <- new_state(fit$params, 0L, 0, fit$memory)
   state$iteration <- fit$n_iter + 2L

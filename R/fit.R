@@ -16,8 +16,8 @@
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,
-#'   whichever is more, and 5 of more than 40. Beside [selector_full()], which selects all, another
-#'   number is an error.
+#'   whichever is more, and 5 of more than 40. "auto": the fewest that capture the posterior, see
+#'   the section below. Beside [selector_full()], which selects all, another number is an error.
 #' @param max_active most latents on at once, a whole number in 1..`n_selected`; NULL: all of them.
 #'   In a mixture it is 1.
 #'   More than 65,536 states a point are sampled, see `method` in [gps_control()].
@@ -61,6 +61,24 @@
 #' cluster that has shrunk onto repeated rows or onto one value of a discrete column; a noise
 #' variance at its floor.
 #'
+#' @section Number of selected latents:
+#' With `n_selected = "auto"` a pilot fit comes first: at most 30 iterations and 3 short starts on a
+#' quarter of the data points, but at least 100 and 5 for each latent and else at most 500, with
+#' more latents than are probably needed. At its parameters the selection is made with 2, 4, 8, ...
+#' latents for up to 300 of these points, and by bisection between. The smallest number is taken
+#' whose states hold the share `target_mass` of the posterior (see [gps_control()]), as
+#' [gps_audit()] measures it, by more than the standard error of the mean, and of which there are at
+#' most 65,536. Where no number reaches that, it is the smallest that holds as much as any to within
+#' 0.01, and `print()` says so. All latents are selected, by exact sums where the model has them, if
+#' their states are at most 64, or no more than the states and gains that a selection would cost, or
+#' if the ranking takes longer than they do.
+#'
+#' At the end the captured mass of up to 300 data points is measured in the fit itself. Where it is
+#' below `target_mass`, the fit goes on with more latents, within its `max_iter` and at most twice.
+#' The fit's `chosen` tells all this: `n_selected`, `target`, `why`, the `mass` in the fit, `line`,
+#' what `print()` says, and `sizes` with the mass and bound of the numbers that were looked at (see
+#' [gps_audit()]), which has a `plot()`, or NULL where all are selected without a pilot.
+#'
 #' @section Interrupts and time limits:
 #' An interrupt (Ctrl-C, Esc) is answered within about a second, one call of BLAS or LAPACK apart.
 #' The fit then returns what its last complete E-step had, of status "interrupted": the parameters
@@ -98,6 +116,7 @@
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
 #'   the noise variance where the fit ended before annealing, which held it there, was over.
+#'   `chosen` is NULL, or how `n_selected = "auto"` was settled, see the section above.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
@@ -118,10 +137,11 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
-  task <- with_memory(new_task(data$y, model, selector, n_selected, max_active, control,
-                               image_dim = data$image_dim),
-                      "A fit of %.0f data points of %.0f dimensions", n_points(data$y),
-                      n_dims(data$y))
+  given <- list(y = data$y, model = model, selector = selector, n_selected = n_selected,
+                max_active = max_active, control = control, image_dim = data$image_dim)
+  plan <- plan_fit(given, start)
+  task <- with_memory(task_of(plan$given), "A fit of %.0f data points of %.0f dimensions",
+                      n_points(data$y), n_dims(data$y))
   task$columns <- data$col_names
   task$rows <- data$row_names
   task$latents <- names_of_start(start, model)
@@ -130,9 +150,9 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   suspendInterrupts({
     state <- with_memory(first_state(task, start), "A fit of %s", task_size(task))
     if (is.null(state$cut)) state <- run_em(if (is.null(start)) hold_back(task) else task, state)
-    state <- finish(task, state)
+    ended <- widen_fit(task, finish(task, state), plan$chosen)
     if (control$progress) cat("\n")
-    fit <- new_fit(task, state, data)
+    fit <- new_fit(ended$task, ended$state, data, ended$chosen)
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
       warn_degenerate(fit, is_said = is_constant(task))
@@ -141,6 +161,56 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     })
   })
   fit
+}
+
+# list(given, chosen): what gps_fit() was given, with a number in place of `n_selected` = "auto" and
+# the seed that this took; and how the number was found, NULL if nothing was to be chosen. Time that
+# it takes is the fit's.
+plan_fit <- function(given, start) {
+  if (!identical(given$n_selected, "auto")) return(list(given = given))
+  given$deadline <- elapsed() + given$control$time_limit
+  given$seed <- stream_seed()
+  if (inherits(start, "gps_fit")) start <- plus_no_intercept(given$model, start$params)
+  chosen <- with_memory(choose_size(given, function(task) first_state(task, start)),
+                        "A pilot fit for `n_selected` = \"auto\"")
+  given$n_selected <- chosen$n_selected
+  if (!is.null(given$max_active)) given$max_active <- min(chosen$max_active, chosen$n_selected)
+  list(given = given, chosen = chosen)
+}
+
+task_of <- function(given) {
+  seed <- if (is.null(given$seed)) stream_seed() else given$seed
+  task <- new_task(given$y, given$model, given$selector, given$n_selected, given$max_active,
+                   given$control, seed, given$image_dim)
+  if (!is.null(given$deadline)) task$deadline <- given$deadline
+  task
+}
+
+# list(task, state, chosen) of a fit whose `n_selected` was chosen by a pilot: where its own
+# parameters need more latents it goes on with more. What cuts that short leaves the fit as it was.
+widen_fit <- function(task, state, chosen) {
+  ended <- list(task = task, state = state, chosen = chosen)
+  if (is.null(chosen) || state$status %in% c("interrupted", "time_limit")) return(ended)
+  for (round in 0:most_widened) {
+    judged <- until_cut(task$deadline, TRUE, judge_chosen(ended$task, ended$state, ended$chosen,
+                                                          round < most_widened))
+    if (is_cut(judged)) return(cut_widening(ended, judged$status))
+    ended$chosen$mass <- judged$mass
+    if (is.null(judged$wider)) break
+    task <- wider_task(ended$task, judged$wider$chosen, chosen$max_active)
+    state <- run_em(task, clear_slots(task, ended$state))
+    if (is.null(state$complete)) return(cut_widening(ended, state$status))
+    task$has_fit <- FALSE
+    ended[c("task", "state")] <- list(task, finish(task, state))
+    ended$chosen[c("n_selected", "sizes")] <- list(judged$wider$chosen, judged$wider)
+    ended$chosen$why <- "captured at the fit's own parameters"
+  }
+  ended
+}
+
+cut_widening <- function(ended, status) {
+  if (status == "interrupted") ended$state$status <- status
+  ended
 }
 
 task_size <- function(task) {
@@ -311,7 +381,7 @@ try_last_pass <- function(task, state) {
   }))
 }
 
-new_fit <- function(task, state, data) {
+new_fit <- function(task, state, data, chosen = NULL) {
   control <- task$control
   standing <- standing_in_time(task, state, data$col_names)
   if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
@@ -327,6 +397,7 @@ new_fit <- function(task, state, data) {
     image_dim = data$image_dim,
     row_names = if (control$keep_data || control$keep_slots) data$row_names,
     col_names = data$col_names, latent_names = kept_names(task, state), standing = standing,
+    chosen = say_chosen(chosen),
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   structure(fit, class = "gps_fit")

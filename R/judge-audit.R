@@ -30,6 +30,17 @@
 #' \eqn{K}{K}. Unless all states are summed over, the selection may be worse than it seems. Where
 #' latents have places and not all states are summed over, those added are of other components.
 #'
+#' @section Numbers of selected latents:
+#' With `n_selected = 2:10`, say, the selection is made anew with each of these numbers, at the
+#' fit's parameters, by its ranking and with its screen, and each is measured as above. This is what
+#' `n_selected = "auto"` of [gps_fit()] does after a pilot. The object of class `gps_sizes` is a
+#' list of `table`, a data frame with a row for each number: `n_selected`, `states` (how many a data
+#' point then has), `mass`, `mass_error` (standard error of this mean), `gap`, `bound` (both in nats
+#' a point: the mean of log sum p(s, y) over the states), `recall` and `reference`; `n_points`, how
+#' many were looked at, `n_latents`, and `chosen` and `target`, which are NULL unless a fit has
+#' chosen. [plot()] draws mass and bound against the number. As no fit is made, it is not said what
+#' parameters would be learned by it.
+#'
 #' @param fit a fit, as made by [gps_fit()], that has kept its data and slots; with `y` neither is
 #'   needed where the selector does without.
 #' @param y NULL: the fit's own data points, with the latents that it selected; or new ones, for
@@ -37,8 +48,11 @@
 #' @param n number of data points to look at, at least 1; all if there are no more.
 #' @param probable probability from which on a latent counts as truly probable, in 0..1.
 #' @param n_threads number of threads; NULL: see [gps_control()].
+#' @param n_selected NULL; or numbers of selected latents to compare, distinct whole numbers in
+#'   1..H (where latents have places 1..components).
 #' @param ... nothing; an unknown argument is an error.
-#' @return An object of class `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`,
+#' @return With `n_selected` an object of class `gps_sizes`, see the section on it; else of class
+#'   `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`,
 #'   `rank_correlation`, `loo_r2` as above; `never`, numbers of the latents (where these have places
 #'   components) that are selected for none of the data points, without those that are out of the
 #'   model; `reference`, a text, and `is_exact`; `points`, a data frame of `point`, `mass`, `gap`,
@@ -55,14 +69,22 @@
 #' audit <- gps_audit(fit, n = 50)
 #' audit
 #' plot(audit)
+#' sizes <- gps_audit(fit, n = 50, n_selected = 2:8)
+#' sizes
+#' plot(sizes)
 #' @export
-gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, ...) {
+gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, n_selected = NULL,
+                      ...) {
   refuse_unknown(list(...), names(formals(gps_audit)))
   fit <- check_fit(fit)
   n <- check_count(n, "n")
   probable <- check_number(probable, "probable", 0, 1, open = TRUE)
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
-  case <- if (is.null(y)) own_points(fit, n, n_threads) else new_points(fit, y, n, n_threads)
+  if (!is.null(n_selected)) n_selected <- check_selected_sizes(n_selected, fit)
+  any_size <- !is.null(n_selected)
+  case <- if (is.null(y)) own_points(fit, n, n_threads, any_size) else
+    new_points(fit, y, n, n_threads, any_size)
+  if (any_size) return(audit_sizes(fit, case, n_selected, probable))
   plan <- plan_reference(case$task)
   found <- with_memory(refer_points(case$task, fit$params, plan, case$y, case$selected),
                        "An audit of %s", plural(ncol(case$y), "data point"))
@@ -100,13 +122,13 @@ audit_verdict <- function(mass, recall) {
 
 # list(task, y [D x n], points, selected, all_selected, affinity [H x n] or NULL, targets [H x n]):
 # some of a fit's own points.
-own_points <- function(fit, n, n_threads) {
+own_points <- function(fit, n, n_threads, any_size = FALSE) {
   all <- need_data(fit, "gps_audit() without `y`")
   slots <- need_slots(fit, "gps_audit() without `y`")
   points <- sample_points(fit, fit$n_points, n)
   y <- rows_data(all, points)
   task <- new_prediction_task(fit, y, "prob", n_threads, is_new = FALSE)
-  affinity <- if (ranks_few(fit, length(points))) {
+  affinity <- if (ranks_few(fit, length(points), any_size)) {
     t(unname(gps_affinity(fit$selector, fit, as_given(all), points)))
   }
   selected <- slots$selected[, points, drop = FALSE]
@@ -118,7 +140,7 @@ own_points <- function(fit, n, n_threads) {
 }
 
 # The same of new data.
-new_points <- function(fit, y, n, n_threads) {
+new_points <- function(fit, y, n, n_threads, any_size = FALSE) {
   data <- read_newdata(fit, y, "y")
   points <- sample_points(fit, n_points(data$y), n)
   y <- rows_data(data$y, points)
@@ -128,7 +150,7 @@ new_points <- function(fit, y, n, n_threads) {
   state <- prediction_state(fit)
   selected <- infer_block(task, state, block, NULL)$selected
   attributes(selected) <- list(dim = dim(selected))
-  affinity <- if (ranks_few(fit, length(points))) {
+  affinity <- if (ranks_few(fit, length(points), any_size)) {
     inputs <- block_inputs(task$model, state$params, y, block)
     rank_answer(block_affinity(task$selector, task, state, block, inputs), fit$model$n_latents)
   }
@@ -145,8 +167,9 @@ sample_points <- function(fit, n_all, n) {
 audit_stream <- 4001
 
 # Whether there is a ranking whose numbers may be held at once.
-ranks_few <- function(fit, n) {
-  fit$n_selected < fit$model$n_latents && as.double(n) * fit$model$n_latents <= 2^24
+ranks_few <- function(fit, n, any_size = FALSE) {
+  (any_size || fit$n_selected < fit$model$n_latents) &&
+    as.double(n) * fit$model$n_latents <= most_affinities
 }
 
 # NULL of a selector that ranks nothing.

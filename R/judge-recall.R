@@ -53,12 +53,6 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   mean(is_in_slots(fit$selected, ones[, 1], wanted))
 }
 
-# Whether each latent is in a slot of its point, from slots x n; a latent may be NA.
-is_in_slots <- function(selected, points, latents) {
-  found <- colSums(selected[, points, drop = FALSE] == rep(latents, each = nrow(selected)))
-  !is.na(latents) & found > 0
-}
-
 # True latents with rows as the fit's data and columns as the true components where both have
 # names.
 align_latents <- function(latents, fit, truth) {

@@ -51,3 +51,35 @@ draw_recall <- function(audit) {
              col = c(ink["blue"], "black", "grey50"), lwd = c(2, NA, 1), lty = c(1, 0, 3),
              pch = c(NA, 21, NA), pt.bg = verdict_ink(audit$verdict))
 }
+
+#' @rdname gps_audit
+#' @export
+plot.gps_sizes <- function(x, ...) {
+  refuse_unknown(list(...), "x")
+  need_made(is_sizes_sound(x), "x", "gps_audit() or a fit")
+  table <- x$table
+  with_par(list(mfrow = c(1, 2), mar = panel_margins), {
+    open_panel(range(table$n_selected), c(0, 1), "selected latents", "captured posterior mass",
+               "Mass")
+    levels <- if (is.null(x$target)) audit_levels$mass else x$target
+    graphics::abline(h = levels, col = verdict_ink(audit_levels$verdict[seq_along(levels)]),
+                     lty = 2)
+    draw_sizes(x, table$mass)
+    is_target <- !is.null(x$target)
+    labels <- c("mass", if (is_target) c("target", "chosen") else c("green from", "red below"))
+    last <- if (is_target) "black" else verdict_ink("red")
+    top_legend(labels, col = c(ink["blue"], verdict_ink("green"), last),
+               lty = c(1, 2, if (is_target) 0 else 2), pch = c(16, NA, if (is_target) 21 else NA))
+    open_panel(range(table$n_selected), range(table$bound), "selected latents",
+               "bound a data point, nats", "Bound")
+    draw_sizes(x, table$bound)
+  })
+  invisible(x)
+}
+
+draw_sizes <- function(sizes, value) {
+  at <- sizes$table$n_selected
+  graphics::lines(at, value, type = "o", pch = 16, lwd = 2, col = ink["blue"])
+  is_chosen <- at %in% sizes$chosen
+  graphics::points(at[is_chosen], value[is_chosen], pch = 21, cex = 1.8, bg = ink["amber"])
+}

@@ -200,3 +200,36 @@ test_that("arguments of gps_audit() are checked", {
   lean$control$keep_slots <- FALSE
   expect_error(gps_audit(lean), class = "gps_error_argument")
 })
+
+test_that("several numbers of selected latents have the mass that all states tell", {
+  set.seed(10)
+  bars <- simulate_bars(60, size = 4, prob = 0.3)
+  fit <- audit_fit(bars$y, model_binary_sparse(8), 3L, start = list(W = bars$W, pi = 0.3))
+  sizes <- gps_audit(fit, n_selected = c(5, 1, 8))
+  expect_identical(sizes$table$n_selected, c(1L, 5L, 8L))
+  expect_identical(sizes$table$states, c(2, 32, 256))
+  joint <- function(y, state) joint_binary_sparse(fit$params, y, state)
+  affinity <- gps_affinity(fit$selector, fit, bars$y)
+  for (i in 1:3) {
+    size <- sizes$table$n_selected[i]
+    selected <- t(apply(affinity, 1, function(a) sort(order(-a)[seq_len(size)])))
+    by_hand <- audit_by_hand(bars$y, matrix(selected, 60), 8, size, joint)
+    expect_near(sizes$table$mass[i], mean(by_hand$mass), 1e-8)
+    expect_near(sizes$table$gap[i], mean(by_hand$gap), 1e-8)
+    expect_near(sizes$table$recall[i], by_hand$recall, 1e-12)
+  }
+  whole <- gps_estep(fit$model, fit$params, bars$y, matrix(1:8, 60, 8, byrow = TRUE))$log_evidence
+  expect_near(sizes$table$bound[3], mean(whole), 1e-9)
+  expect_identical(gps_audit(fit, n_selected = c(5, 1, 8)), sizes)
+  new <- gps_audit(fit, bars$y[1:20, ], n_selected = 8)
+  expect_near(new$table$mass, 1, 1e-12)
+  expect_output(print(sizes), "60 points.*n_selected +states +mass")
+  pdf(NULL)
+  expect_invisible(plot(sizes))
+  dev.off()
+  expect_gps_error(gps_audit(fit, n_selected = 9), "`n_selected` must be distinct whole numbers")
+  expect_gps_error(gps_audit(fit, n_selected = c(2, 2)), "`n_selected` must be distinct")
+  full <- audit_fit(bars$y, model_binary_sparse(8), NULL, selector_full())
+  expect_gps_error(gps_audit(full, n_selected = 3), "selector_full(), which ranks nothing")
+  expect_gps_error(print(structure(list(), class = "gps_sizes")), "`x` is not as gps_audit()")
+})

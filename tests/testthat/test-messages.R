@@ -25,7 +25,7 @@ test_that("refused settings of a fit", {
     gps_fit(y, model_binary_sparse(4), "gp")
     gps_fit(y, model_binary_sparse(4), control = list())
     gps_fit(y, model_binary_sparse(4), n_selected = 5)
-    gps_fit(y, model_binary_sparse(4), n_selected = "auto")
+    gps_fit(y, model_binary_sparse(4), n_selected = "auto", max_active = 5)
     gps_fit(y, model_binary_sparse(4), n_selected = 3, max_active = 4)
     gps_fit(y, model_binary_sparse(40), selector_full(), control = gps_control(method = "exact"))
     gps_fit(y, model_gaussian_mixture(4), control = gps_control(method = "gibbs"))

@@ -77,8 +77,8 @@ widest <- function(model, n_slots, n_left, limit) {
   n_more
 }
 
-# list(slots, prob_on [slots x n], mass [n], gap [n]) of points D x n whose selected latents are
-# known.
+# list(slots, prob_on [slots x n], mass [n], gap [n], bound [n]) of points D x n whose selected
+# latents are known; the bound is that of the selection.
 refer_points <- function(task, params, plan, y, selected) {
   block <- new_block(0, ncol(y))
   inputs <- block_inputs(task$model, params, y, block)
@@ -93,8 +93,9 @@ refer_points <- function(task, params, plan, y, selected) {
   if (plan$kind == "sampled") return(refer_sampled(task, plan, selected, slots, estep))
   found <- estep(slots, plan$states)
   states <- enumerate_states(task$model$rule, nrow(selected), as.integer(task$max_active))
-  gap <- pmax(found$log_evidence - estep(selected, states)$log_evidence, 0)
-  list(slots = slots, prob_on = found$prob_on, mass = exp(-gap), gap = gap)
+  own <- estep(selected, states)$log_evidence
+  gap <- pmax(found$log_evidence - own, 0)
+  list(slots = slots, prob_on = found$prob_on, mass = exp(-gap), gap = gap, bound = own)
 }
 
 # Of chains over all these slots: the share of draws that the selection's states have.
@@ -112,7 +113,7 @@ refer_sampled <- function(task, plan, selected, slots, estep) {
   own <- estep(selected, short, character(), chains(selected, task$seed))
   list(slots = slots, prob_on = found$prob_on,
        mass = colMeans(matrix(is_captured, n_draws)),
-       gap = found$log_evidence - own$log_evidence)
+       gap = found$log_evidence - own$log_evidence, bound = own$log_evidence)
 }
 
 # Latents that are not selected, the best ones by their gain beside nothing or beside the most
@@ -186,4 +187,10 @@ native_gains <- function(model, params, y, given) {
                                        length(points)))$gain
   }
   gain
+}
+
+# Whether each latent is in a slot of its point, from slots x n; a latent may be NA.
+is_in_slots <- function(selected, points, latents) {
+  found <- colSums(selected[, points, drop = FALSE] == rep(latents, each = nrow(selected)))
+  !is.na(latents) & found > 0
 }

@@ -1,0 +1,76 @@
+# What selections of several sizes H' capture, at the same parameters and by the same ranking.
+
+# Probability from which on a latent counts as truly probable, where nothing else is said.
+probable_default <- 0.1
+
+# A task's own kind of E-step with so many selected latents.
+resize_task <- function(task, n_selected, max_active) {
+  task$n_selected <- as.integer(n_selected)
+  task$max_active <- check_max_active(if (!is.null(max_active)) min(max_active, n_selected),
+                                      task$model, task$n_selected)
+  task$method <- resolve_method(task$control$method, task$model, task$n_selected, task$max_active)
+  task$states <- build_states(task$model, task$n_selected, task$max_active, task$method)
+  task
+}
+
+# How many states a data point has with so many selected latents.
+count_size <- function(model, n_selected, max_active) {
+  count_states(model$rule, n_selected, min(n_selected, max_active, model$rule$max_active))
+}
+
+# The largest selection whose states are within the limit, of all latents or components.
+largest_size <- function(model, max_active) {
+  n_choices <- count_choices(model)
+  size <- min(2L, n_choices)
+  while (size < n_choices && count_size(model, size + 1L, max_active) <= state_limit) {
+    size <- size + 1L
+  }
+  size
+}
+
+# The selection of points D x n as an iteration makes it that has made one before: screening then
+# also judges beside what the first has selected. `affinity` is H x n, or NULL.
+select_size <- function(task, state, y, affinity) {
+  task$y <- y
+  block <- new_block(0, ncol(y))
+  inputs <- block_inputs(task$model, state$params, y, block)
+  rank <- function(part, inputs) if (!is.null(affinity)) block_slots(affinity, part)
+  state[c("explore", "given", "selected", "prob_on", "value", "sought")] <-
+    list(0, NULL, NULL, NULL, NULL, NULL)
+  state[c("is_early", "may_rest")] <- FALSE
+  for (pass in 1:2) {
+    selected <- select_latents(task, state, block, inputs, rank)
+    attributes(selected) <- list(dim = dim(selected))
+    state$selected <- selected
+  }
+  selected
+}
+
+# What one size captures: a row of a table of sizes.
+judge_size <- function(task, state, y, affinity, probable = probable_default) {
+  selected <- select_size(task, state, y, affinity)
+  judge_selection(task, state$params, y, selected, probable)
+}
+
+# The same of a selection that is there.
+judge_selection <- function(task, params, y, selected, probable = probable_default) {
+  plan <- plan_reference(task)
+  found <- refer_points(task, params, plan, y, selected)
+  pairs <- which(found$prob_on >= probable & found$slots > 0, arr.ind = TRUE)
+  recall <- if (nrow(pairs) > 0) mean(is_in_slots(selected, pairs[, 2], found$slots[pairs])) else
+    NA_real_
+  data.frame(n_selected = task$n_selected,
+             states = count_states(task$model$rule, task$n_selected, task$max_active),
+             mass = mean(found$mass), mass_error = standard_error(found$mass),
+             gap = mean(found$gap), bound = mean(found$bound), recall = recall,
+             reference = plan$said)
+}
+
+# Of a mean; of one number nothing is known.
+standard_error <- function(x) if (length(x) > 1) stats::sd(x) / sqrt(length(x)) else 0
+
+# A table of sizes as its methods show it. `chosen` and `target`: NULL where nothing was chosen.
+new_sizes <- function(table, n_points, n_latents, chosen = NULL, target = NULL) {
+  structure(list(table = table[order(table$n_selected), ], n_points = n_points,
+                 n_latents = n_latents, chosen = chosen, target = target), class = "gps_sizes")
+}
