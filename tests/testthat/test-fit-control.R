@@ -29,9 +29,6 @@ test_that("options that are not built yet are errors", {
     expect_gps_error(do.call(gps_control, stats::setNames(list(1), name)),
                      sprintf("`%s` is not available yet", name))
   }
-  y <- matrix(rnorm(30), 10)
-  expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = "auto"),
-                   "\"auto\" is not available yet")
 })
 
 test_that("minibatches and their steps are refused where they make no sense", {
