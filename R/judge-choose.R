@@ -1,0 +1,299 @@
+# How many latents? The same model with several numbers of them, side by side.
+
+#' Choose the number of latents
+#'
+#' Fits a model, or several, with each of some numbers of clusters or other latents, and chooses by
+#' a criterion.
+#'
+#' @section Fits:
+#' Every number is fitted from its own short starts as [gps_fit()] does it; with `warm`, also from
+#' the fit with the next smaller number, to which a latent is added that mending may move, and,
+#' once all are there, from the fit with the next larger number, less the latent that it can best do
+#' without. The one with the largest bound counts. So a larger model is hardly ever the worse
+#' one because its starts were unlucky, which is what spoils such a choice most often.
+#'
+#' @section Criteria:
+#' `BIC` is that of [stats::BIC()], by the bound; `ICL` that of [icl()], for mixtures. *Smaller is
+#' better* of both, as of R's own; package mclust has them times -1. Of numbers that differ by less
+#' than 2 from the best the smallest is chosen, since that is no evidence (Raftery 1995, *Bayesian
+#' model selection in social research*). `held-out` is the mean logarithm of the density of data
+#' points (of the bound on it) that the fit has not seen, `share` of all, drawn once for all fits;
+#' *larger is better*; the chosen model is fitted to all data points at the end, from where it is.
+#' A fit whose likelihood has no maximum (see [gps_fit()]) is not chosen unless all are such: its
+#' criterion is what floors make of it.
+#'
+#' Latents that mending has put out of the model are counted in no criterion; `used` says how many
+#' are left.
+#' @param y data, as in [gps_fit()]; for `"held-out"` in memory.
+#' @param model a model, as made by a `model_*()` function of this package, whose number of latents
+#'   does not matter; or a function that makes one of a number, such as `model_gaussian_mixture` or
+#'   `function(k) model_custom(k, ...)`; or a named list of such, which are all compared.
+#' @param n_latents numbers of latents, clusters or components: distinct whole numbers of at least
+#'   1.
+#' @param criterion "BIC", "ICL" or "held-out".
+#' @param selector a selector; NULL: [selector_full()] for mixtures, [selector_handcrafted()] for
+#'   other models with such a ranking, else [selector_gp()].
+#' @param n_selected,max_active as in [gps_fit()]; a number of selected latents that is too large
+#'   for a model counts as all of its latents.
+#' @param control see [gps_control()].
+#' @param share of the data points that are held out, between 0 and 0.9.
+#' @param warm FALSE: every number from its own starts alone, in about a third of the time.
+#' @param ... nothing; an unknown argument is an error.
+#' @return a list of class `gps_choice` with `table`, a data frame with one row for each model and
+#'   number: `model`, `n_latents`, `used`, `bound`, `df`, `BIC`, `ICL` (NA but for mixtures),
+#'   `entropy` (sum over points of -sum_c p log p in nats, of mixtures), `held_out` (NA with other
+#'   criteria), `start` ("own", "smaller", "larger": where the best fit began), `degenerate`,
+#'   `chosen`, `seconds` and `error` (the message of a fit that stopped); `n_latents` and `model`,
+#'   the chosen ones; `fit`, the chosen fit; `criterion`. `print()` shows the table; `plot()` the
+#'   criterion, or with `which = "entropy"` the entropy of the assignments, against the number. The
+#'   entropy falls to near 0 where clusters can be told apart.
+#' @seealso [gps_fit()], [icl()]
+#' @examples
+#' set.seed(1)
+#' choice <- gps_choose(faithful, model_gaussian_mixture, 1:4,
+#'                      control = gps_control(n_starts = 2, progress = FALSE))
+#' choice
+#' plot(choice)
+#' coef(choice$fit)$mu
+#' @export
+gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "held-out"),
+                       selector = NULL, n_selected = NULL, max_active = NULL,
+                       control = gps_control(progress = FALSE), share = 0.25, warm = TRUE, ...) {
+  refuse_unknown(list(...), names(formals(gps_choose)), c("control", "selector"))
+  criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
+  models <- check_models(model)
+  numbers <- sort(check_numbers(n_latents))
+  control <- check_control(control)
+  warm <- check_flag(warm, "warm")
+  split <- list(seen = y)
+  if (criterion == "held-out") {
+    split <- split_data(y, check_number(share, "share", 0, 0.9, open = TRUE))
+  }
+  search <- list(y = split$seen, unseen = split$unseen, criterion = criterion, selector = selector,
+                 n_selected = n_selected, max_active = max_active, control = control, warm = warm)
+  check_search(search, models, numbers)
+  rows <- unlist(lapply(names(models), function(name) {
+    search_numbers(search, models[[name]], name, numbers)
+  }), recursive = FALSE)
+  chosen <- choose_row(rows, criterion)
+  table <- do.call(rbind, lapply(rows, function(one) as.data.frame(one$row)))
+  table$chosen <- seq_along(rows) == chosen
+  fit <- rows[[chosen]]$fit
+  if (criterion == "held-out") {
+    fit <- quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
+                           max_active, control, start = stats::coef(fit)))
+  }
+  structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
+                 fit = fit, criterion = criterion), class = "gps_choice")
+}
+
+# Models by name; one without a name has that of its constructor.
+check_models <- function(model) {
+  is_one <- is.function(model) || inherits(model, "gps_model")
+  models <- if (is_one) list(model) else model
+  is_list <- is.list(models) && length(models) > 0 && !is.object(models)
+  if (!is_list) abort_value(model, "model", "a model, a function that makes one, or a list of such")
+  if (is_one) names(models) <- if (is.function(model)) "model" else model$name
+  is_named <- !is.null(names(models)) && all(nzchar(names(models))) &&
+    anyDuplicated(names(models)) == 0
+  if (!is_named) gps_abort("The list `model` must have a name for each of its models, no two alike.")
+  for (name in names(models)) {
+    one <- models[[name]]
+    if (is.function(one)) next
+    check_model(one, "model")
+    if (!is.null(model_maker(one))) next
+    gps_abort(paste("`model` is from elsewhere, and only who made it knows how to make one of",
+                    "another size: give a function of the number of latents instead."))
+  }
+  models
+}
+
+check_numbers <- function(n_latents) {
+  is_sound <- is.numeric(n_latents) && length(n_latents) > 0 && all(is.finite(n_latents)) &&
+    all(n_latents == round(n_latents)) && all(n_latents >= 1) && all(n_latents < 2^31) &&
+    anyDuplicated(n_latents) == 0
+  if (!is_sound) abort_value(n_latents, "n_latents", "distinct whole numbers of at least 1")
+  as.integer(n_latents)
+}
+
+# What can be refused before a fit.
+check_search <- function(search, models, numbers) {
+  if (isFALSE(search$control$keep_slots)) {
+    gps_abort("gps_choose() needs the slots of its fits: gps_control(keep_slots = TRUE).")
+  }
+  data <- read_data(search$y)
+  for (model in models) {
+    largest <- resize_model(model, max(numbers))
+    is_one_hot <- largest$rule$min_active == 1
+    if (search$criterion == "ICL" && !is_one_hot) {
+      gps_abort("`criterion` = \"ICL\" is for mixtures, of which one cluster is on in each point.")
+    }
+    if (is_one_hot && max(numbers) > n_points(data$y)) {
+      gps_abort(sprintf("`n_latents` must be at most the number of data points, %.0f, not %d.",
+                        n_points(data$y), max(numbers)))
+    }
+  }
+  invisible(search)
+}
+
+# list(seen, unseen) of the rows of data in memory.
+split_data <- function(y, share) {
+  if (is_source(y)) gps_abort("`criterion` = \"held-out\" needs data in memory, not a source.")
+  n <- if (is.list(y) && is.null(dim(y))) length(y) else nrow(y)
+  n_unseen <- max(1, round(share * n))
+  if (is.null(n) || n - n_unseen < 1) gps_abort("`y` has too few data points to hold some out.")
+  rows <- sort(sample.int(n, n_unseen))
+  list(seen = take_rows(y, -rows), unseen = take_rows(y, rows))
+}
+
+take_rows <- function(y, rows) {
+  if (is.null(dim(y))) return(y[rows])
+  if (length(dim(y)) == 2) return(y[rows, , drop = FALSE])
+  take_along(y, 1, rows)
+}
+
+# The rows of one model: list(row, fit) for each number.
+search_numbers <- function(search, model, name, numbers) {
+  fits <- list()
+  for (k in seq_along(numbers)) {
+    began <- elapsed()
+    sized <- resize_model(model, numbers[k])
+    fit <- try_fit(search, sized, NULL)
+    start <- "own"
+    if (search$warm && k > 1) {
+      better <- warm_fit(search, sized, fits[[k - 1]]$fit, fit)
+      if (!is.null(better)) start <- "smaller"
+      if (!is.null(better)) fit <- better
+    }
+    fits[[k]] <- list(fit = fit, start = start, seconds = elapsed() - began)
+  }
+  for (k in rev(seq_along(numbers)[-length(numbers)])) {
+    if (!search$warm) break
+    began <- elapsed()
+    better <- warm_fit(search, resize_model(model, numbers[k]), fits[[k + 1]]$fit, fits[[k]]$fit)
+    if (!is.null(better)) fits[[k]][c("fit", "start")] <- list(better, "larger")
+    fits[[k]]$seconds <- fits[[k]]$seconds + elapsed() - began
+  }
+  Map(function(one, number) describe_number(search, one, name, number), fits, numbers)
+}
+
+# A fit, or the error that stopped it. What is to be said of each fit stands in the table.
+try_fit <- function(search, model, start) {
+  selector <- search$selector
+  if (is.null(selector)) {
+    selector <- if (model$rule$min_active == 1) selector_full() else
+      if (has_ranking(model)) selector_handcrafted() else selector_gp()
+  }
+  tryCatch(quietly(gps_fit(search$y, model, selector, given_selected(search, model, selector),
+                           search$max_active, search$control, start)),
+           gps_error = identity)
+}
+
+quietly <- function(code) suppressWarnings(code, classes = "gps_warning")
+
+# The number of selected latents that a model can have; NULL where all are selected anyway.
+given_selected <- function(search, model, selector = search$selector) {
+  if (is.null(search$n_selected) || inherits(selector, "gps_selector_full")) return(NULL)
+  min(search$n_selected, count_choices(model))
+}
+
+# The fit from the parameters of `other`, where it is better than `fit`, else NULL.
+warm_fit <- function(search, model, other, fit) {
+  if (inherits(other, "gps_error")) return(NULL)
+  params <- resized_params(other, model$n_latents)
+  if (is.null(params)) return(NULL)
+  new <- try_fit(search, model, params)
+  if (inherits(new, "gps_error")) return(NULL)
+  is_better <- inherits(fit, "gps_error") || is_sounder(new, fit)
+  if (is_better) new
+}
+
+# Whether a fit is better than another. A likelihood without a maximum is larger than any, and no
+# reason to leave one that has a maximum.
+is_sounder <- function(fit, other) {
+  flaws <- c(length(fit$standing$degenerate), length(other$standing$degenerate)) > 0
+  fit$bound > other$bound && !(flaws[1] && !flaws[2])
+}
+
+# list(row, fit) of one number of latents.
+describe_number <- function(search, one, name, number) {
+  fit <- one$fit
+  none <- NA_real_
+  row <- list(model = name, n_latents = number, used = NA_integer_, bound = none, df = none,
+              BIC = none, ICL = none, entropy = none, held_out = none, start = one$start,
+              degenerate = NA, seconds = one$seconds, error = NA_character_)
+  if (inherits(fit, "gps_error")) {
+    row$error <- conditionMessage(fit)
+    return(list(row = row, fit = NULL))
+  }
+  bound <- stats::logLik(fit)
+  used <- if (is_placed(fit$model)) number else n_left(fit$model, fit$params)
+  row[c("used", "bound", "df", "BIC", "degenerate")] <-
+    list(as.integer(used), fit$bound, attr(bound, "df"), stats::BIC(bound),
+         length(fit$standing$degenerate) > 0)
+  if (is_one_hot(fit)) {
+    row$ICL <- icl(fit)
+    prob <- fit$prob_on[fit$prob_on > 0]
+    row$entropy <- sum(prob * log(1 / prob))
+  }
+  if (!is.null(search$unseen)) {
+    row$held_out <- mean(stats::predict(fit, search$unseen, type = "loglik"))
+  }
+  list(row = row, fit = fit)
+}
+
+# Differences of BIC and ICL below this are no evidence.
+no_evidence <- 2
+
+# The number of the chosen row.
+choose_row <- function(rows, criterion) {
+  value_of <- function(name) vapply(rows, function(one) as.numeric(one$row[[name]]), 1)
+  column <- c(BIC = "BIC", ICL = "ICL", `held-out` = "held_out")[[criterion]]
+  score <- value_of(column) * (if (criterion == "held-out") -1 else 1)
+  if (all(is.na(score))) {
+    gps_abort(sprintf("No fit came to its end. The first error: %s", rows[[1]]$row$error), "model")
+  }
+  is_sound <- !is.na(score) & !value_of("degenerate") %in% 1
+  if (!any(is_sound)) is_sound <- !is.na(score)
+  score[!is_sound] <- Inf
+  margin <- if (criterion == "held-out") 0 else no_evidence
+  near <- which(score <= min(score) + margin)
+  near[order(value_of("df")[near])[1]]
+}
+
+#' @rdname gps_choose
+#' @param x a choice from `gps_choose()`.
+#' @param digits number of significant digits to print.
+#' @export
+print.gps_choice <- function(x, digits = 6, ...) {
+  refuse_shown(list(...), "digits")
+  need_made(is_choice_sound(x), "x", "gps_choose()")
+  table <- x$table
+  has_several <- length(unique(table$model)) > 1
+  cat(sprintf("Chosen by %s: %d%s\n", x$criterion, as.integer(x$n_latents),
+              if (has_several) sprintf(" (%s)", x$model) else ""))
+  cat(if (x$criterion == "held-out") "held_out: nats a data point, larger is better\n" else
+    "BIC, ICL: smaller is better\n")
+  shown <- c(if (has_several) "model", "n_latents", if (any(table$used != table$n_latents,
+                                                            na.rm = TRUE)) "used",
+             "bound", "df", "BIC", "ICL", "entropy", "held_out", "start")
+  shown <- shown[!vapply(table[shown], function(column) all(is.na(column)), NA)]
+  marked <- table[shown]
+  numbers <- intersect(shown, c("bound", "BIC", "ICL", "held_out"))
+  marked[numbers] <- lapply(marked[numbers], function(v) formatC(v, digits = digits, format = "fg"))
+  if ("entropy" %in% shown) marked$entropy <- formatC(marked$entropy, digits = 3, format = "g")
+  marked$` ` <- ifelse(table$chosen, "<-", ifelse(table$degenerate %in% TRUE, "no maximum", ""))
+  print(marked, row.names = FALSE)
+  failed <- table[!is.na(table$error), ]
+  for (i in seq_len(nrow(failed))) {
+    cat(sprintf("%d stopped: %s\n", failed$n_latents[i], printable(failed$error[i])))
+  }
+  invisible(x)
+}
+
+is_choice_sound <- function(x) {
+  is.list(x) && is.data.frame(x$table) && is_number(x$n_latents) &&
+    is_one_of(x$criterion, c("BIC", "ICL", "held-out")) &&
+    all(c("model", "n_latents", "used", "bound", "df", "BIC", "ICL", "entropy", "held_out", "start",
+          "degenerate", "chosen", "error") %in% names(x$table))
+}

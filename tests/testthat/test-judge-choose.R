@@ -1,0 +1,140 @@
+# How many latents: the choice, its criteria by their definitions, warm starts, refusals.
+
+quiet <- gps_control(n_starts = 2, progress = FALSE, n_threads = 1)
+
+clusters_choice <- local({
+  kept <- list()
+  function(criterion = "BIC") {
+    if (is.null(kept[[criterion]])) {
+      set.seed(1)
+      y <- simulate_clusters(200, 4, 2, separation = 8)$y
+      choice <- gps_choose(y, model_gaussian_mixture, 2:6, criterion, control = quiet)
+      kept[[criterion]] <<- list(y = y, choice = choice)
+    }
+    kept[[criterion]]
+  }
+})
+
+test_that("the planted number of clusters is chosen, by each criterion", {
+  for (criterion in c("BIC", "ICL", "held-out")) {
+    expect_identical(clusters_choice(criterion)$choice$n_latents, 4L)
+  }
+})
+
+test_that("the table is that of the fits", {
+  case <- clusters_choice()
+  table <- case$choice$table
+  fit <- case$choice$fit
+  chosen <- table[table$chosen, ]
+  expect_identical(chosen$n_latents, fit$model$n_latents)
+  expect_equal(chosen$BIC, BIC(fit))
+  expect_equal(chosen$ICL, icl(fit))
+  prob <- predict(fit)
+  expect_equal(chosen$entropy, -sum(ifelse(prob > 0, prob * log(prob), 0)), tolerance = 1e-8)
+  expect_equal(table$BIC, table$df * log(200) - 2 * table$bound)
+  expect_true(all(is.na(table$held_out)))
+  expect_false(is.unsorted(table$bound))
+})
+
+test_that("held-out densities are of data that no fit has seen", {
+  case <- clusters_choice("held-out")
+  set.seed(1)
+  y <- simulate_clusters(200, 4, 2, separation = 8)$y
+  split <- split_data(y, 0.25)
+  expect_identical(nrow(split$unseen), 50L)
+  expect_identical(nrow(split$seen), 150L)
+  expect_identical(split$seen[!duplicated(rbind(split$unseen, split$seen))[-(1:50)], ], split$seen)
+  table <- case$choice$table
+  expect_true(all(is.finite(table$held_out)))
+  expect_identical(which.max(table$held_out), which(table$chosen))
+  expect_identical(case$choice$fit$n_points, 200L)
+})
+
+test_that("warm starts are never worse than the starts of a number alone", {
+  set.seed(2)
+  y <- simulate_clusters(120, 5, 2, separation = 4)$y
+  tables <- lapply(c(TRUE, FALSE), function(warm) {
+    set.seed(3)
+    gps_choose(y, model_gaussian_mixture(2, "diagonal"), 2:7,
+               control = gps_control(n_starts = 1, progress = FALSE, n_threads = 1), warm = warm)
+  })
+  expect_true(all(tables[[2]]$table$start == "own"))
+  expect_false(is.unsorted(tables[[1]]$table$bound))
+  expect_gt(sum(tables[[1]]$table$bound), sum(tables[[2]]$table$bound))
+})
+
+test_that("latents are added and taken away without a change of what is there", {
+  fit <- a_fit("mixture")
+  grown <- resized_params(fit, 5)
+  model <- gps_bind(resize_model(fit$model, 5), t(fit$y))
+  all <- matrix(1:5, fit$n_points, 5, byrow = TRUE)
+  before <- gps_estep(fit$model, fit$params, t(fit$y), all[, 1:3])$log_evidence
+  after <- gps_estep(model, grown, t(fit$y), all)$log_evidence
+  expect_equal(after, before, tolerance = 1e-10)
+  back <- update(fit, model = model, start = grown, n_selected = 5,
+                 control = gps_control(max_iter = 0, progress = FALSE))
+  pruned <- resized_params(back, 3)
+  expect_equal(sum(pruned$pi), 1)
+  expect_equal(pruned$mu[, order(pruned$mu[1, ])], fit$params$mu[, order(fit$params$mu[1, ])],
+               tolerance = 1e-6)
+  sparse <- a_fit("full")
+  more <- resized_params(sparse, 10)
+  expect_identical(more$W[, 1:8], sparse$params$W)
+  expect_true(all(more$W[, 9:10] == 0) && all(more$pi[9:10] == 0))
+})
+
+test_that("bars are counted", {
+  set.seed(4)
+  y <- simulate_bars(400, size = 3, value = 10)$y
+  choice <- gps_choose(y, model_binary_sparse(2), 4:8, control = quiet)
+  expect_identical(choice$n_latents, 6L)
+  expect_true(all(is.na(choice$table$ICL)))
+  expect_true(all(choice$table$used <= choice$table$n_latents))
+})
+
+test_that("models side by side, printing and figures", {
+  set.seed(5)
+  choice <- gps_choose(faithful, list(full = model_gaussian_mixture(1), plain = function(k) {
+    model_gaussian_mixture(k, "spherical")
+  }), 1:3, "ICL", control = quiet)
+  expect_identical(choice$model, "full")
+  expect_identical(choice$n_latents, 2L)
+  expect_output(print(choice), "Chosen by ICL: 2 \\(full\\)")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  shown <- plot(choice)
+  expect_identical(nrow(shown), 6L)
+  expect_named(plot(choice, which = "entropy"), c("model", "n_latents", "value", "chosen"))
+})
+
+test_that("what cannot be chosen is refused before a fit", {
+  y <- simulate_clusters(20)$y
+  expect_gps_error(gps_choose(y, model_gaussian_mixture, 2:30), "at most the number of data points")
+  expect_gps_error(gps_choose(y, model_binary_sparse, 2:3, "ICL"), "is for mixtures")
+  expect_gps_error(gps_choose(y, model_gaussian_mixture, c(2, 2)), "distinct whole numbers")
+  expect_gps_error(gps_choose(y, "mixture"), "a model, a function")
+  expect_gps_error(gps_choose(y, list(model_gaussian_mixture)), "a name for each")
+  expect_gps_error(gps_choose(y, function(k) k), "must be a model, as made")
+  expect_gps_error(gps_choose(y, model_gaussian_mixture, 2, G = 3), "Unknown argument `G`")
+  expect_gps_error(gps_choose(y, model_gaussian_mixture, 2:3,
+                              control = gps_control(keep_slots = FALSE)), "needs the slots")
+})
+
+test_that("a number that stops is in the table", {
+  y <- simulate_clusters(60)$y
+  choice <- gps_choose(y, model_gaussian_mixture, 1:3, selector = selector_custom(function(params, y) {
+    if (ncol(params$mu) == 2) stop("no such file") else matrix(0, nrow(y), ncol(params$mu))
+  }), n_selected = 1, control = quiet)
+  expect_match(choice$table$error[2], "no such file")
+  expect_identical(is.na(choice$table$error), c(TRUE, FALSE, TRUE))
+  expect_output(print(choice), "2 stopped: .*no such file")
+})
+
+test_that("a fit without maximum is not chosen", {
+  set.seed(6)
+  y <- cbind(c(rnorm(40), rep(3, 40)))
+  choice <- gps_choose(y, model_gaussian_mixture, 1:2, control = quiet)
+  expect_true(any(choice$table$degenerate))
+  expect_false(choice$table$degenerate[choice$table$chosen])
+  expect_output(print(choice), "no maximum")
+})
