@@ -96,7 +96,7 @@ check_models <- function(model) {
   if (is_one) names(models) <- if (is.function(model)) "model" else model$name
   is_named <- !is.null(names(models)) && all(nzchar(names(models))) &&
     anyDuplicated(names(models)) == 0
-  if (!is_named) gps_abort("The list `model` must have a name for each of its models, no two alike.")
+  if (!is_named) gps_abort("The list `model` must have a name for each model, no two alike.")
   for (name in names(models)) {
     one <- models[[name]]
     if (is.function(one)) next

@@ -122,9 +122,11 @@ test_that("what cannot be chosen is refused before a fit", {
 
 test_that("a number that stops is in the table", {
   y <- simulate_clusters(60)$y
-  choice <- gps_choose(y, model_gaussian_mixture, 1:3, selector = selector_custom(function(params, y) {
+  selector <- selector_custom(function(params, y) {
     if (ncol(params$mu) == 2) stop("no such file") else matrix(0, nrow(y), ncol(params$mu))
-  }), n_selected = 1, control = quiet)
+  })
+  choice <- gps_choose(y, model_gaussian_mixture, 1:3, selector = selector, n_selected = 1,
+                       control = quiet)
   expect_match(choice$table$error[2], "no such file")
   expect_identical(is.na(choice$table$error), c(TRUE, FALSE, TRUE))
   expect_output(print(choice), "2 stopped: .*no such file")
