@@ -32,7 +32,7 @@ evidence_without <- function(task, state, result, points, latents) {
   block <- new_block(0, length(points))
   inputs <- block_inputs(task$model, state$params, y, block)
   evidence <- function(slots) {
-    slots_evidence(task, state, inputs, y, block, slots, state$start)
+    infer_slots(task, state, inputs, y, block, slots, state$start)$log_evidence
   }
   last <- leave_out_each(result$selected[, points, drop = FALSE], latents)
   if (nrow(last) >= n_left(task$model, state$params)) return(evidence(last))

@@ -27,10 +27,14 @@ wide_proposals <- 1024L
 wide_for_slot <- 30L
 
 # The selector of a prediction: where the model's default is no screen for the fit, there is one for
-# new data; and none where the ranking itself is what screening would find. `given` is the selector
-# as the user gave it.
-screen_new <- function(task, given) {
+# new data; and none where the ranking itself is what screening would find.
+screen_new <- function(task, fit) {
+  given <- fit$selector
   selector <- task$selector
+  # All that the fit knows to stand beside a latent, where it had the first of them as candidates.
+  if (beside_wanted(task) > 0 && !is.null(fit$gp$beside)) {
+    selector$screen$neighbours <- nrow(fit$gp$beside)
+  }
   if (task$is_before_rounds || !is.null(given$screen) || !can_screen(task$model)) return(selector)
   if (inherits(selector, "gps_selector_handcrafted") && ranks_by_joint(task$model)) {
     selector["screen"] <- list(NULL)
@@ -101,7 +105,11 @@ later_screen <- function(task) {
 # gained nothing for a while is done.
 improve_slots <- function(task, state, block, affinity, selected, rounds) {
   n_gains <- sum(attr(selected, "n_gains"))
-  evidence <- rep(NA_real_, block$n_points)
+  judge <- function(points, slots) judge_slots(task, state, block, points, slots)
+  known <- list(log_evidence = rep(NA_real_, block$n_points))
+  # What stands beside a point's best latent is sought beside the one that is best by now.
+  has_beside <- !is.null(beside_of(state, beside_wanted(task)))
+  if (has_beside) known <- judge(seq_len(block$n_points), selected)[c("log_evidence", "prob_on")]
   idle <- integer(block$n_points)
   for (round in seq_len(rounds$most)) {
     going <- which(idle < rounds$patience)
@@ -110,29 +118,30 @@ improve_slots <- function(task, state, block, affinity, selected, rounds) {
     part <- pick_points(task, state, block, going)
     state$iteration <- state$iteration + 1L
     state$selected <- selected[, going, drop = FALSE]
+    if (has_beside) state$prob_on <- known$prob_on[, going, drop = FALSE]
     ranking <- cut_answer(affinity, going)
     found <- select_ranked(part$task, state, part$block, part$inputs, ranking)
     n_gains <- n_gains + sum(attr(found, "n_gains"))
     at <- which(colSums(found != state$selected) > 0)
     points <- going[at]
-    judge <- function(points, slots) judge_slots(task, state, block, points, slots)
-    unknown <- points[is.na(evidence[points])]
-    evidence[unknown] <- judge(unknown, selected[, unknown, drop = FALSE])
+    unknown <- points[is.na(known$log_evidence[points])]
+    known$log_evidence[unknown] <- judge(unknown, selected[, unknown, drop = FALSE])$log_evidence
     new <- judge(points, found[, at, drop = FALSE])
-    better <- new > evidence[points]
+    better <- new$log_evidence > known$log_evidence[points]
     selected[, points[better]] <- found[, at[better]]
-    evidence[points[better]] <- new[better]
+    known$log_evidence[points[better]] <- new$log_evidence[better]
+    if (has_beside) known$prob_on[, points[better]] <- new$prob_on[, better]
     idle[going] <- idle[going] + 1L
     idle[points[better]] <- 0L
   }
   structure(selected, n_gains = n_gains)
 }
 
-# The evidence of some points with these slots.
+# list(log_evidence, prob_on) of some points with these slots.
 judge_slots <- function(task, state, block, points, slots) {
-  if (length(points) == 0) return(numeric())
+  if (length(points) == 0) return(list(log_evidence = numeric(), prob_on = slots + 0))
   part <- pick_points(task, state, block, points)
-  slots_evidence(task, state, part$inputs, part$task$y, part$block, slots, judging_start)
+  infer_slots(task, state, part$inputs, part$task$y, part$block, slots, judging_start)
 }
 
 # The start in whose name new chains judge slots: estimates are from other draws than those of the

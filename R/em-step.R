@@ -126,12 +126,12 @@ keep_better <- function(task, state, block, inputs, selected) {
   selected
 }
 
-# Log evidence of a block's points with these slots; where states are sampled, by new chains of one
+# The E-step of a block's points with these slots; where states are sampled, by new chains of one
 # start's streams.
-slots_evidence <- function(task, state, inputs, y, block, slots, start) {
+infer_slots <- function(task, state, inputs, y, block, slots, start) {
   chain <- if (task$method == "gibbs") new_chain(task$sweeps, task$seed, start, NULL, slots)
   run_estep(task$model, inputs, y, block, slots, task$states, task$n_threads, character(),
-            iteration = state$iteration, chain = chain)$log_evidence
+            iteration = state$iteration, chain = chain)
 }
 
 # The chains of a block, each where the last iteration left it; NULL where states are summed over.

@@ -26,7 +26,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' screening, by `screen = FALSE`, a [selector_custom()] or [selector_full()], the ranking alone
 #' decides, and so it does for mixtures with [selector_handcrafted()] left to the default, whose
 #' ranking is by the log joint that screening would look at. [selector_random()] draws a dozen sets
-#' for each point, which keeps the best, as at the end of a fit.
+#' for each point, which keeps the best, as at the end of a fit. Where neighbours ranked, candidates
+#' are also the latents that stood beside a point's best latent in the fit (see `neighbours` in
+#' [gps_screen()]; four times as many as there).
 #'
 #' The hand-crafted selector and your own rank new data directly. The learned one is trained on the
 #' fit's data and its last expectations, and ranks by the predictive mean of the Gaussian process;
@@ -287,7 +289,7 @@ new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   ))
   task$control$monotone <- FALSE
   if (is_new) {
-    task$selector <- screen_new(task, fit$selector)
+    task$selector <- screen_new(task, fit)
     task$selector <- train_selector(fit, task)
   }
   task$blocks <- prediction_blocks(task, type)

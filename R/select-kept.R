@@ -23,9 +23,8 @@ kept_index_points <- 8192L
 # neighbours by it, and what stands beside each latent [g x H].
 kept_near <- function(task, state) {
   engine <- state$memory$prepared
-  neighbours <- if (is.list(task$selector$screen)) task$selector$screen$neighbours else 0
   kept <- list(by_index = !is.null(engine$index), index = kept_index(task, state, engine))
-  c(kept, list(beside = beside_of(state, min(neighbours, nrow(state$beside$latent)))))
+  c(kept, list(beside = if (beside_wanted(task) > 0) state$beside$latent))
 }
 
 # The index is made for the parameters that predict. A fit that was cut short is not kept waiting.

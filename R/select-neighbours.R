@@ -31,6 +31,11 @@ count_ranked <- function(screen) {
   if (screen$neighbours > 0) 1L + beside_ranked * screen$neighbours else 0L
 }
 
+beside_wanted <- function(task) {
+  screen <- task$selector$screen
+  if (is.list(screen) && !is.null(screen$neighbours)) screen$neighbours else 0L
+}
+
 # The `n` latents that most often stood beside each, n x H; NULL before anything is known.
 beside_of <- function(state, n) {
   if (n == 0 || is.null(state$beside) || nrow(state$beside$latent) < n) return(NULL)

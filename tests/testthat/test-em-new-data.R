@@ -214,3 +214,32 @@ test_that("prediction by neighbours makes nothing of the size of latents x point
     expect_lt(gc()["Vcells", 5] - before, 1e7)
   }
 })
+
+test_that("new data look at what stood beside their best cluster in the fit", {
+  set.seed(1)
+  mu <- matrix(rnorm(8 * 300, sd = 3), 8)
+  draw <- function(n) t(mu[, sample.int(300, n, TRUE)] + matrix(rnorm(8 * n), 8))
+  y <- draw(3000)
+  new <- draw(400)
+  set.seed(2)
+  fit <- suppressWarnings(gps_fit(
+    y, model_gaussian_mixture(300, "spherical"),
+    selector_gp(method = "neighbours", screen = gps_screen(propose = 8, neighbours = 5)),
+    control = gps_control(max_iter = 15, n_threads = 1, progress = FALSE, mend = FALSE)
+  ))
+  expect_identical(dim(fit$gp$beside), c(20L, 300L))
+  best_five <- predict(fit, new, type = "loglik")
+  every <- matrix(1:300, 400, 300, byrow = TRUE)
+  all <- gps_estep(fit$model, coef(fit), new, every)$log_evidence
+  without <- fit
+  without$gp["beside"] <- list(NULL)
+  loss <- c(mean(all - best_five), mean(all - predict(without, new, type = "loglik")))
+  expect_true(all(all >= best_five - 1e-8))
+  expect_lt(loss[1], 0.6 * loss[2])
+  expect_lt(loss[1], 0.05)
+  for (bad in list(301L, -1L, NA_integer_)) {
+    broken <- fit
+    broken$gp$beside[3, 7] <- bad
+    expect_error(predict(broken, new), "`gp$beside`", fixed = TRUE, class = "gps_error_argument")
+  }
+})
