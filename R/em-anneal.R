@@ -68,7 +68,10 @@ set_schedule <- function(task, state) {
     state$noise_floor <- if (floor > task$noise[2]) floor else 0
   }
   is_late <- state$iteration > 0.8 * task$max_iter
-  if (control$polish && state$explore > 0 && is_late) state <- start_polish(state)
+  if (control$polish && state$explore > 0 && is_late) {
+    state <- start_polish(state)
+    state$limited <- TRUE
+  }
   state
 }
 

@@ -40,7 +40,10 @@ end_round <- function(state) {
 # equally long, or the state as it was with `mended_at`, where a further round would find nothing
 # else: nor would one after a move that came to nothing in the end.
 mend <- function(task, state) {
-  if (!is_mend_due(task, state)) return(state)
+  if (!is_mend_due(task, state)) {
+    state$limited <- state$limited || is_mend_due(unlimited(task), state)
+    return(state)
+  }
   if (has_come_to_nothing(task, state)) {
     state <- end_round(state)
     state["bound_before_move"] <- list(NULL)

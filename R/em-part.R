@@ -20,7 +20,7 @@ restrict_task <- function(task, rows) {
     task$y <- rows_data(task$y, rows)
     task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, task$n_selected))
   }
-  task["batches"] <- list(NULL)
+  task[c("batches", "keeper")] <- list(NULL)
   task$max_iter <- count_start_iterations(n_points(task$y))
   task$control$polish <- FALSE
   task$control$mend <- FALSE

@@ -7,7 +7,10 @@ run_em <- function(task, state) {
   state$status <- "max_iter"
   control <- task$control
   while (state$iteration < task$max_iter) {
+    keep_point(task, state = state)
+    before <- state
     state <- try_step(task, state)
+    if (state$limited && !before$limited) keep_fork(task, before)
     show_progress(task, state)
     if (!is.null(state$cut)) {
       state$status <- state$cut$status
@@ -19,6 +22,7 @@ run_em <- function(task, state) {
     }
     is_at_rest <- is_cold(state) && has_come_to_rest(task, state)
     if (is_held_back(task) && (is_at_rest || is_free_due(task, state))) {
+      if (!is_at_rest) state <- note_limit(task, state)
       task <- free_task(task)
       state <- free_state(state)
     } else if (is_at_rest) {
@@ -29,6 +33,15 @@ run_em <- function(task, state) {
       state <- start_polish(state)
     }
   }
+  if (state$status %in% c("converged", "max_iter")) keep_point(task, state = state)
+  state
+}
+
+# Freeing parameters may be due because half of the iterations are over, and for no other reason.
+note_limit <- function(task, state) {
+  if (state$limited || is_free_due(unlimited(task), state)) return(state)
+  keep_fork(task, state)
+  state$limited <- TRUE
   state
 }
 

@@ -8,36 +8,63 @@ judge_rows <- c(1000L, 200L)
 # rounding, which depends on the unit of the data, should choose among them.
 equal_bounds <- 1e-9
 
-# The state to go on from, with the table of starts in `starts`. Starts share the learned kernel and
-# its factorisation.
-choose_start <- function(task) {
+# The state to go on from, with the table of starts in `starts`. `results` are those of starts that
+# are over already.
+choose_start <- function(task, results = list()) {
   rows <- sample_rows(task)
   short <- restrict_task(task, rows)
-  unseen <- restrict_unseen(task, rows)
-  states <- vector("list", task$control$n_starts)
-  memory <- NULL
-  cut <- NULL
-  for (number in seq_along(states)) {
-    state <- run_start(short, number, memory)
-    cut <- if (is_cut(state)) state else state$cut
-    if (!is.null(state$complete)) states[[number]] <- state
-    if (!is.null(cut) || elapsed() > task$deadline) break
-    # What an interrupt in the next one leaves is this one.
-    short$has_fit <- !short$is_part
-    memory <- share_memory(state$memory)
-  }
-  states <- states[!vapply(states, is.null, NA)]
-  if (!is.null(cut) || elapsed() > task$deadline) unseen <- NULL
+  run <- run_starts(task, short, as.list(results))
+  is_whole <- vapply(run$results, function(result) is.null(result$failure), NA)
+  states <- lapply(run$results[is_whole], `[[`, "state")
+  is_cut_short <- !is.null(run$cut) || elapsed() > task$deadline
+  if (is_cut_short) close_keeper(task)
+  unseen <- if (!is_cut_short) restrict_unseen(task, rows)
   bounds <- vapply(states, judge_start, 1, lean_task(short), unseen)
   best <- which(bounds >= max(bounds) - equal_bounds * max(1, abs(max(bounds))))[1]
-  state <- start_from(task, short, states[[best]], cut)
-  state$starts <- data.frame(start = seq_along(states), bound_per_point = bounds,
+  state <- start_from(task, short, states[[best]], run$cut)
+  state$starts <- data.frame(start = which(is_whole), bound_per_point = bounds,
                              chosen = seq_along(states) == best,
                              rows = as.integer(n_points(short$y)),
                              unseen = if (is.null(unseen)) 0L else as.integer(n_points(unseen$y)))
+  state["failed_starts"] <- list(tell_failures(run$results))
   kept <- if (task$control$trace) states else states[best]
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state
+}
+
+# All starts after those that are over, which share the learned kernel and its factorisation:
+# list(results, cut). A result is list(state), or list(failure), the error of a start that failed.
+# They go on without it, unless all fail.
+run_starts <- function(task, short, results) {
+  cut <- NULL
+  for (number in setdiff(seq_len(task$control$n_starts), seq_along(results))) {
+    states <- Filter(Negate(is.null), lapply(results, `[[`, "state"))
+    # What an interrupt in this one leaves is the one before.
+    short$has_fit <- length(states) > 0 && !short$is_part
+    memory <- if (length(states) > 0) share_memory(states[[length(states)]]$memory)
+    state <- tryCatch(run_start(short, number, memory), gps_error = identity)
+    if (inherits(state, "gps_error")) {
+      results[[number]] <- list(failure = state)
+    } else {
+      cut <- if (is_cut(state)) state else state$cut
+      if (!is.null(state$complete)) results[[number]] <- list(state = state)
+    }
+    is_whole <- is.null(cut) && !identical(state$status, "time_limit")
+    if (is_whole) keep_point(task, results = results)
+    if (!is_whole || elapsed() > task$deadline) break
+  }
+  has_failed <- !vapply(results, function(result) is.null(result$failure), NA)
+  if (all(has_failed)) stop(results[[1]]$failure)
+  list(results = results, cut = cut)
+}
+
+# A data frame of the starts that failed, or NULL.
+tell_failures <- function(results) {
+  failures <- lapply(results, `[[`, "failure")
+  has_failed <- !vapply(failures, is.null, NA)
+  if (!any(has_failed)) return(NULL)
+  data.frame(start = which(has_failed),
+             message = vapply(failures[has_failed], conditionMessage, ""))
 }
 
 # A short start: the model's own, or one begun with a simpler model where there is one. What cuts it
@@ -161,6 +188,7 @@ grow_start <- function(task) {
   short <- restrict_task(task, rows)
   short$control$hold <- short$max_iter <- grow_iterations
   chosen <- run_em(lean_task(short), allowInterrupts(begin_state(short, 1L)))
+  if (!is.null(chosen$cut) || chosen$status == "time_limit") close_keeper(task)
   state <- start_from(task, short, chosen, chosen$cut)
   state$held <- 0L
   state$notes <- chosen$notes

@@ -29,7 +29,8 @@ make_task <- function(parts) {
     anneal_over = NULL, noise = NULL,    # see annealing_of()
     free_model = NULL,       # the model with nothing held fixed, while something is
     is_part = FALSE,         # its data are a part of the fit's: set by restrict_task()
-    has_fit = FALSE,         # a start before this one would do as the fit: set by choose_start()
+    has_fit = FALSE,         # a start before this one would do as the fit: set by run_starts()
+    keeper = NULL,           # of the points of the main run, see em-checkpoint.R
 
     # What is known of all data: read by starts, warnings, prices of parameters and the selector.
     n_whole = NULL, moments = NULL,
@@ -43,6 +44,12 @@ make_task <- function(parts) {
     batch_scale = NULL,      # N by the points of the batch; NULL: the task has all points
     may_refit = FALSE        # the selector may refit its kernel in this batch
   ), parts)
+}
+
+# The task as it would be if iterations had no limit.
+unlimited <- function(task) {
+  task$max_iter <- Inf
+  task
 }
 
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.
@@ -85,8 +92,9 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     bounds = numeric(),      # since bounds were last of the same schedule
     mended_at = NULL,        # bounds at which mending found nothing
     bound_before_move = NULL,
-    trace = list(), starts = NULL,
+    trace = list(), starts = NULL, failed_starts = NULL,
     status = NULL, cut = NULL,
+    limited = FALSE,         # with a larger `max_iter` the run would have gone another way
 
     # Minibatches: written and read by em-batches.R.
     batches = NULL,          # of each batch its slots, bound and weight in the sums

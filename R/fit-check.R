@@ -201,6 +201,9 @@ check_fit_choices <- function(parts) {
   need_fit(has_columns(parts$trace, trace_columns), "`trace` is not its trace")
   need_fit(is.null(parts$starts) || has_start_columns(parts$starts) &&
              sum(parts$starts$chosen) == 1, "`starts` is not its table of starts")
+  need_fit(is.null(parts$failed_starts) ||
+             has_columns(parts$failed_starts, list(start = integer(), message = character())),
+           "`failed_starts` is not its table of failed starts")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
   need_fit(is.character(parts$status) && length(parts$status) == 1 && !is.na(parts$status),
            "`status` is not a word")

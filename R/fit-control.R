@@ -62,7 +62,12 @@
 #'   at most 1; NULL: 0.7.
 #' @param target_mass for `n_selected = "auto"`: share of the posterior mass that the states of the
 #'   selected latents are to hold, above 0 and at most 1; see [gps_fit()].
-#' @param cluster,checkpoint not available yet; anything but NULL is an error.
+#' @param checkpoint NULL, or the path of a file to which the fit writes, now and then, what
+#'   [gps_resume()] needs to go on with it after a crash, an interrupt or a time limit.
+#' @param checkpoint_every seconds from one writing to the next, a number of at least 0, which means
+#'   after each iteration; NULL: 60, or 20 times what the last one took where that is more, so that
+#'   at most a twentieth of the time is for writing.
+#' @param cluster not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
 #' @section Starts:
@@ -210,9 +215,9 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
-                        keep_slots = TRUE, target_mass = 0.95, ...) {
-  refuse_unknown(list(...), setdiff(names(formals(gps_control)), c("cluster", "checkpoint")))
-  refuse_unbuilt(list(cluster = cluster, checkpoint = checkpoint))
+                        keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL, ...) {
+  refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"))
+  refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
@@ -229,13 +234,6 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
   if (!is.null(step) && is.null(batch_size)) {
     gps_abort("`step` is for minibatches: give a `batch_size`, too.")
   }
-  if (!identical(time_limit, Inf)) {
-    time_limit <- plain_numbers(time_limit)
-    if (!is_number(time_limit) || time_limit <= 0) {
-      abort_value(time_limit, "time_limit", "a number of seconds above 0 (Inf: none)")
-    }
-    time_limit <- as.double(time_limit)
-  }
   structure(
     list(max_iter = check_count(max_iter, "max_iter", 0),
          tol = if (!is.null(tol)) check_number(tol, "tol", 0),
@@ -245,12 +243,35 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          monotone = monotone, polish = check_flag(polish, "polish"), method = method,
          sweeps = check_sweeps(sweeps), batch_size = batch_size, step = step,
          n_threads = if (!is.null(n_threads)) check_count(n_threads, "n_threads"),
-         time_limit = time_limit, keep_data = check_flag(keep_data, "keep_data"),
+         time_limit = check_time_limit(time_limit), keep_data = check_flag(keep_data, "keep_data"),
          progress = check_flag(progress, "progress"), trace = check_flag(trace, "trace"),
          mend = check_flag(mend, "mend"), keep_slots = check_flag(keep_slots, "keep_slots"),
-         target_mass = check_number(target_mass, "target_mass", 0, 1, open = TRUE)),
+         target_mass = check_number(target_mass, "target_mass", 0, 1, open = TRUE),
+         checkpoint = check_checkpoint(checkpoint),
+         checkpoint_every = check_every(checkpoint_every, checkpoint)),
     class = "gps_control"
   )
+}
+
+check_time_limit <- function(time_limit) {
+  if (identical(time_limit, Inf)) return(Inf)
+  time_limit <- plain_numbers(time_limit)
+  if (!is_number(time_limit) || time_limit <= 0) {
+    abort_value(time_limit, "time_limit", "a number of seconds above 0 (Inf: none)")
+  }
+  as.double(time_limit)
+}
+
+check_checkpoint <- function(checkpoint) {
+  if (!is.null(checkpoint)) check_path(checkpoint, "checkpoint", "NULL or the path of a file")
+}
+
+check_every <- function(every, checkpoint) {
+  if (is.null(every)) return(NULL)
+  if (is.null(checkpoint)) {
+    gps_abort("`checkpoint_every` is for checkpoints: give a `checkpoint`, too.")
+  }
+  check_number(every, "checkpoint_every", 0)
 }
 
 check_hold <- function(hold) {

@@ -86,7 +86,8 @@ describe_fit <- function(fit) {
     Inference = describe_method(fit),
     Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
                            plain_number(fit$bound / fit$n_points)), describe_error(fit)),
-    Status = describe_status(fit), Starts = describe_starts(fit), describe_standing(fit)
+    Status = describe_status(fit), Starts = describe_starts(fit), describe_failures(fit),
+    describe_standing(fit)
   )
   chosen <- fit$chosen$line
   if (is.character(chosen) && length(chosen) == 1 && is_text(chosen)) {
@@ -160,6 +161,15 @@ describe_starts <- function(fit) {
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
   sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
           describe_start_rows(starts, fit$n_points))
+}
+
+# Starts that ended in an error: how many, and what the first one said.
+describe_failures <- function(fit) {
+  failed <- fit$failed_starts
+  if (is.null(failed)) return(NULL)
+  said <- strsplit(failed$message[1], "\n")[[1]][1]
+  c(Failed = sprintf("%s of %d: %s", plural(nrow(failed), "start"),
+                     nrow(failed) + nrow(fit$starts), said))
 }
 
 # Which rows the bounds of the starts are of, where not of all. Fits of 0.1.0 do not say it.

@@ -102,6 +102,8 @@
 #'   an estimate that is too small on average, and this its approximate standard error, see
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
 #'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
+#'   `failed_starts` (NULL, or a data frame of the `start`s that ended in an error,
+#'   without which the others went on, and its `message`; an error where all fail),
 #'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
 #'   ran, and on how many `unseen` ones it was judged, 0 for its own),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
@@ -145,13 +147,21 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   task$columns <- data$col_names
   task$rows <- data$row_names
   task$latents <- names_of_start(start, model)
+  task["keeper"] <- list(open_keeper(task, plan$chosen))
+  run_task(task, data, list(start = start, chosen = plan$chosen))
+}
+
+# The fit that a run from this point ends with; see em-checkpoint.R.
+run_task <- function(task, data, point) {
   facts <- warn_data(task)
+  on.exit(flush_keeper(task$keeper))
   # Interrupts arrive in until_cut(), which awaits them; one that is late finds the fit complete.
   suspendInterrupts({
-    state <- with_memory(first_state(task, start), "A fit of %s", task_size(task))
-    if (is.null(state$cut)) state <- run_em(if (is.null(start)) hold_back(task) else task, state)
-    ended <- widen_fit(task, finish(task, state), plan$chosen)
-    if (control$progress) cat("\n")
+    state <- go_on(task, point)
+    if (is_held_back(task)) task <- free_task(task)
+    flush_keeper(task$keeper)
+    ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
+    if (task$control$progress) cat("\n")
     fit <- new_fit(ended$task, ended$state, data, ended$chosen)
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
@@ -184,6 +194,21 @@ task_of <- function(given) {
                    given$control, seed, given$image_dim)
   if (!is.null(given$deadline)) task$deadline <- given$deadline
   task
+}
+
+# The state at the end of the main run.
+go_on <- function(task, point) {
+  state <- point$state
+  if (is.null(state)) {
+    keep_point(task, start = point$start, results = point$results)
+    state <- with_memory(first_state(task, point$start, point$results), "A fit of %s",
+                         task_size(task))
+    if (!is.null(state$cut)) return(state)
+    if (is.null(point$start)) task <- hold_back(task)
+  } else if (state$status == "converged") {
+    return(state)
+  }
+  run_em(task, state)
 }
 
 task_size <- function(task) {
@@ -252,9 +277,9 @@ warn_data <- function(task) {
 }
 
 # Short starts, the one start of the paper's algorithm, or where the user says.
-first_state <- function(task, start) {
+first_state <- function(task, start, results = NULL) {
   if (is.null(start) && grows(task)) return(grow_start(task))
-  if (is.null(start) && task$control$n_starts > 1) return(choose_start(task))
+  if (is.null(start) && task$control$n_starts > 1) return(choose_start(task, results))
   allowInterrupts(if (inherits(start, "gps_fit")) {
     resume_state(task, start)
   } else {
@@ -329,7 +354,8 @@ new_fit <- function(task, state, data, chosen = NULL) {
     n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
     method = task$method, bound = state$bound, bound_error = state$bound_error,
     n_points = n_points(task$y), n_iter = state$iteration, status = state$status,
-    trace = trace_frame(state$trace), starts = state$starts, kernel_theta = state$memory$theta,
+    trace = trace_frame(state$trace), starts = state$starts,
+    failed_starts = state$failed_starts, kernel_theta = state$memory$theta,
     kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
     memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
     prob_on = state$prob_on, value = state$value, y = if (control$keep_data) kept_data(data$y),

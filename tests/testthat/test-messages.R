@@ -43,7 +43,7 @@ test_that("refused controls, models, selectors and screens", {
     gps_control(tol = -1)
     gps_control(method = "gibs")
     gps_control(sweeps = 5)
-    gps_control(checkpoint = "fit.rds")
+    gps_control(checkpoint = 3)
     gps_control(monotone = TRUE, anneal = 2)
     gps_control(monotone = TRUE, method = "gibbs")
     model_binary_sparse(0)

@@ -1,0 +1,37 @@
+# By what data are known again, at the cost of one pass.
+
+# Points of which all numbers are kept, and numbers in all.
+trait_points <- 32L
+trait_numbers <- 2^16
+
+# list of sizes, names, moments, the numbers of some points, and of a matrix sums over points with
+# weights of changing sign, which tell of points that have changed places.
+data_traits <- function(task) {
+  y <- task$y
+  n <- max(1, min(trait_points, trait_numbers %/% n_dims(y)))
+  list(is_source = is_source(y), size = c(n_points(y), n_dims(y)), names = task$columns,
+       moments = unclass(task$moments)[c("centre", "variances", "square", "range")],
+       numbers = rows_data(y, even_rows(y, n)),
+       sums = if (!is_source(y)) drop(y %*% sin(seq_len(n_points(y)))))
+}
+
+# In what data differ from those of a run that have these traits, in words, or NULL.
+tell_traits <- function(found, kept) {
+  size <- function(traits) sprintf("%.0f x %.0f", traits$size[1], traits$size[2])
+  if (!identical(found$size, kept$size)) {
+    return(sprintf("it has %s numbers, not %s", size(found), size(kept)))
+  }
+  if (!identical(found$is_source, kept$is_source)) {
+    return(sprintf("the run read %s", if (kept$is_source) "a source" else "a matrix"))
+  }
+  if (!identical(found$names, kept$names)) return("its columns have other names")
+  scale <- sqrt(kept$moments$square)
+  is_near <- function(x, y, unit) all(abs(x - y) <= 1e-12 * unit)
+  n <- kept$size[1]
+  is_same <- identical(found$numbers, kept$numbers) &&
+    identical(found$moments$range, kept$moments$range) &&
+    is_near(found$moments$centre, kept$moments$centre, scale) &&
+    is_near(found$moments$variances, kept$moments$variances, scale^2) &&
+    (is.null(kept$sums) || is_near(found$sums, kept$sums, n * scale))
+  if (!is_same) "it has other numbers"
+}

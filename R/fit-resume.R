@@ -1,0 +1,140 @@
+# gps_resume(): a run from where it was stopped.
+
+#' Go on with a run that was stopped
+#'
+#' With `gps_control(checkpoint = file)` a fit writes now and then what it needs to go on. Whatever
+#' ended it, `gps_resume(file, y)` goes on from there, and ends with the fit of an undisturbed run,
+#' to the last bit: parameters, slots, bound, and the trace, whose iterations go on; its `seconds`
+#' are those that each iteration took.
+#'
+#' @param file the path of a checkpoint.
+#' @param y the data of the fit, given as to [gps_fit()]. The checkpoint does not hold them, but
+#'   knows them again by their sizes, names, moments and some of their numbers: others are refused.
+#'   A source is read once for that.
+#' @param ... changes of these arguments of [gps_control()]: `max_iter`, `time_limit` (which counts
+#'   anew), `n_threads`, `progress`, `keep_data`, `keep_slots`, `checkpoint` and `checkpoint_every`.
+#'   Unless told otherwise the run goes on writing to `file`, as often as before.
+#'
+#' @section When a checkpoint is written:
+#' The first before the first iteration: where that fails, for a folder that is not there or a disk
+#' that is full, the fit is an error. Then, between two short starts or two iterations (passes over
+#' the data in minibatches), at most every `checkpoint_every` seconds; what a later one cannot write
+#' is a warning of class `gps_warning_checkpoint`. The last at the end of the iterations, and when
+#' they are cut short, by an interrupt, a time limit or an error: of the last whole iteration.
+#' Short starts that are over are kept; one that is stopped begins anew, and so does the beginning
+#' of a fit with `grow`. There is none yet in the pilot of `n_selected = "auto"`, and what follows
+#' the main run there is made again from its end.
+#'
+#' A checkpoint is written to a new file beside it (its name ends in `.new`), which takes the place
+#' of the old one when it is whole: a process that is killed leaves one of the two, and maybe a part
+#' of the new file, which is overwritten by the next. It has the size of what the fit holds besides
+#' its data: slots (12 bytes for each selected latent and data point, 8 more where states are
+#' sampled), and for the exact Gaussian process its factorisation (8 n^2 bytes), twice where the
+#' kernel was refit in between.
+#'
+#' [gps_fit()] with a `checkpoint` that is there already begins anew and replaces it; a file that is
+#' no checkpoint is not replaced. A script that may be started again asks which it is:
+#' `if (file.exists(file)) gps_resume(file, y) else gps_fit(y, model, control = control)`.
+#'
+#' @section Another limit:
+#' Toward `max_iter` a fit ends its search (see `polish` and `mend` in [gps_control()]). A run that
+#' goes on with a larger `max_iter` goes back to before the first iteration that would have been
+#' another one, and is then the undisturbed run with this `max_iter`; but where `anneal` is above 1
+#' its temperatures stay those of the old one (other than in [model_occlusive()], they depend on
+#' `max_iter`). A run that has converged with nothing left out for its limit is over: it is only
+#' completed.
+#'
+#' @section Other versions:
+#' A checkpoint is gone on with by the version that wrote it. In another one it is an error that
+#' names both, whose field `params` has the parameters, for the `start` of [gps_fit()]. Models and
+#' selectors of R functions are stored with them.
+#' @return the fit, as of [gps_fit()].
+#' @seealso [gps_control()]
+#' @examples
+#' y <- simulate_bars(200, value = 5)$y
+#' file <- tempfile(fileext = ".rds")
+#' short <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+#'                  control = gps_control(max_iter = 5, n_starts = 2, checkpoint = file))
+#' fit <- gps_resume(file, y, max_iter = 15)
+#' c(short$n_iter, fit$n_iter)
+#' @export
+gps_resume <- function(file, y, ...) {
+  changes <- check_changes(list(...))
+  path <- find_checkpoint(file)
+  if (missing(y)) {
+    gps_abort("`y` is missing: the data of the run, which a checkpoint does not hold.")
+  }
+  saved <- with_memory(read_checkpoint(path), "The checkpoint %s", quoted(path))
+  if (!is_source(y)) tell_images_last(y, "y")
+  data <- with_memory(read_data(y), "A copy of `y`")
+  known <- need_same_data(data, saved$header$traits)
+  points <- unpack_shared(saved$points, if (!is_source(known)) known)
+  point <- choose_point(points, changes$max_iter)
+  task <- renew_task(point$task, known, data, complete_changes(changes, path))
+  task["keeper"] <- list(open_keeper(task, point$chosen, saved$header$traits))
+  run_task(task, data, point)
+}
+
+# The data as the run had them, or an error where they are others. A selector may have read a source
+# as a whole.
+need_same_data <- function(data, traits) {
+  y <- data$y
+  if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
+  found <- data_traits(list(y = y, columns = data$col_names, moments = data_moments(y)))
+  differs <- tell_traits(found, traits)
+  if (!is.null(differs)) {
+    gps_abort(sprintf("`y` is not the data of this run: %s.", differs), c("argument", "data"))
+  }
+  y
+}
+
+# Arguments of gps_control() that another session may need to change.
+may_change <- c("max_iter", "time_limit", "n_threads", "progress", "keep_data", "keep_slots",
+                "checkpoint", "checkpoint_every")
+
+check_changes <- function(changes) {
+  names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  refuse_unknown(changes[!names %in% may_change], may_change)
+  if (anyDuplicated(names) > 0) {
+    gps_abort(sprintf("`%s` is given twice.", names[anyDuplicated(names)]))
+  }
+  changes
+}
+
+find_checkpoint <- function(file) {
+  file <- check_path(file, "file", "the path of a checkpoint")
+  if (!file.exists(file) || dir.exists(file)) {
+    gps_abort(sprintf("`file`: there is no file %s.", quoted(file)))
+  }
+  absolute_path(file)
+}
+
+# A run goes on writing where it was, unless it is to write nothing.
+complete_changes <- function(changes, path) {
+  if (!"checkpoint" %in% names(changes)) changes["checkpoint"] <- list(path)
+  if (is.null(changes$checkpoint)) changes["checkpoint_every"] <- list(NULL)
+  changes
+}
+
+# The last point, or with more iterations than the run had the one from where they matter.
+choose_point <- function(points, max_iter) {
+  fork <- points$fork
+  if (is.null(max_iter) || is.null(fork)) return(points$point)
+  max_iter <- check_count(max_iter, "max_iter", 0)
+  if (max_iter > fork$task$control$max_iter) fork else points$point
+}
+
+# The task with its data `y`, and the control changed.
+renew_task <- function(task, y, data, changes) {
+  given <- unclass(task$given$control)
+  given[names(changes)] <- changes
+  given <- do.call(gps_control, given, quote = TRUE)
+  task$given$control <- given
+  task$control[may_change] <- unclass(given)[may_change]
+  task$y <- y
+  task["rows"] <- list(data$row_names)
+  task$n_threads <- resolve_threads(given$n_threads)
+  task$max_iter <- max(1, as.double(length(task$batches))) * given$max_iter
+  task$deadline <- elapsed() + given$time_limit
+  task
+}
