@@ -56,8 +56,9 @@ check_choice <- function(x, arg, choices) {
   x
 }
 
-# A matrix of finite numbers from a matrix or data frame; rows are data points. Storage is double.
-check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE) {
+# A matrix of finite numbers, or with NA where `may_miss`, from a matrix or data frame; rows are data
+# points. Storage is double.
+check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = FALSE) {
   x <- plain_numbers(x)
   if (is.data.frame(x)) x <- check_data_frame(x, arg)
   if (!(is.numeric(x) || is.logical(x)) || is.factor(x) || length(dim(x)) != 2) {
@@ -73,7 +74,7 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE) {
   x <- plain_double_matrix(x)
   check_names(rownames(x), "row", arg)
   check_names(colnames(x), "column", arg)
-  check_finite(x, arg)
+  check_finite(x, arg, may_miss)
   x
 }
 
@@ -146,10 +147,12 @@ tell_logical <- function(x, arg) {
                    paste(quoted(utils::head(found, 3)), collapse = ", "), arg))
 }
 
-# An error with row and column of the first value that is NA, NaN or infinite.
-check_finite <- function(x, arg) {
-  if (all(is.finite(x))) return(invisible(x))
-  bad <- which(!is.finite(x))[1]
+# An error with row and column of the first value that is infinite or, unless it `may_miss`, NA or
+# NaN.
+check_finite <- function(x, arg, may_miss = FALSE) {
+  is_bad <- if (may_miss && anyNA(x)) is.infinite(x) else !is.finite(x)
+  if (!any(is_bad)) return(invisible(x))
+  bad <- which(is_bad)[1]
   row <- (bad - 1) %% nrow(x) + 1
   column <- (bad - 1) %/% nrow(x) + 1
   gps_abort(sprintf("`%s` must have finite values, but row %d, column %d is %s.", arg, row, column,
@@ -244,7 +247,7 @@ no_argument <- c(
   data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
                "rows."),
   subset = "Give the rows themselves: y[rows, ].",
-  na.action = "Values must be finite: na.omit() leaves out rows with NA.",
+  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
   weights = "Weights of data points are not available yet."
 )
 

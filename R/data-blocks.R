@@ -21,31 +21,36 @@ split_blocks <- function(n_points, n_doubles) {
 # A block of data points. `offset` is where it begins in slots and all else that is kept for each
 # point; `first_row` (0-based) is the number of its first point in the whole, which random streams
 # and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
-# open block of sparse data has its entries besides, one of new data the numbers of its points'
-# `streams`.
+# open block of sparse data has its entries besides, one of data that lack cells those of all columns
+# of `y` as `missing` (data-missing.R), one of new data the numbers of its points' `streams`.
 new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
-                      streams = NULL) {
+                      streams = NULL, missing = NULL) {
   list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
-       entries = entries, streams = streams)
+       entries = entries, streams = streams, missing = missing)
 }
 
 # The points from `offset` (0-based) on in a block.
 part_block <- function(block, offset, n_points) {
   new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
-            block$entries, block$streams[offset + seq_len(n_points)])
+            block$entries, block$streams[offset + seq_len(n_points)], block$missing)
 }
 
 # Where a block's points are in slots.
 block_columns <- function(block) block$offset + seq_len(block$n_points)
 
-# list(task, block) in which `y` is a matrix that has the block's points.
+# list(task, block) in which `y` is a matrix that has the block's points, and the block knows which
+# cells they lack.
 open_block <- function(task, block) {
   source <- task$y
-  if (!is_source(source)) return(list(task = task, block = block))
+  if (!is_source(source)) {
+    block["missing"] <- list(task$missing)
+    return(list(task = task, block = block))
+  }
   from <- block$y_offset + 1
   to <- block$y_offset + block$n_points
   task$y <- read_ranges(source, from, to)
   block["entries"] <- list(sparse_entries(source, from, to))
+  block["missing"] <- list(cut_missing(task$missing, from:to))
   block$y_offset <- 0
   list(task = task, block = block)
 }
@@ -63,6 +68,16 @@ map_blocks <- function(task, use) {
 block_data <- function(y, block) {
   if (block$n_points == ncol(y)) return(y)
   y[, block$y_offset + seq_len(block$n_points), drop = FALSE]
+}
+
+# The data of an open block, D x n, with a reconstruction of its points where cells are missing.
+impute_block <- function(task, block, response) {
+  y <- block_data(task$y, block)
+  missing <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+  if (is.null(missing)) return(y)
+  at <- missing_places(missing, nrow(y))
+  y[at] <- response[at]
+  y
 }
 
 # Some data points, D x rows, in any order. From a source, neighbours are read together.

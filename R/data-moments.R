@@ -1,25 +1,28 @@
 # What models and warnings need to know of all data, gathered in one pass over blocks.
 
 # list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
-# squares [D], the means of squares, square (their mean) and range, of D x N data or a source.
+# squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of each
+# dimension over the points that have it.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
-data_moments <- function(y) {
+data_moments <- function(y, missing = find_missing(y)) {
   blocks <- split_blocks(n_points(y), n_dims(y))
-  parts <- map_blocks(list(y = y, blocks = blocks), function(task, block) {
+  parts <- map_blocks(list(y = y, blocks = blocks, missing = missing), function(task, block) {
     values <- block_data(task$y, block)
-    moments <- block_moments(values)
+    cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+    moments <- if (is.null(cells)) block_moments(values) else masked_moments(values, cells)
     refuse_large(values, first_row = block$first_row, range = moments$range)
     moments
   })
   moments <- Reduce(add_moments, parts)
-  n <- as.double(moments$n_points)
+  n <- as.double(moments$count)
+  n_values <- if (length(n) == 1) n * n_dims(y) else sum(n)
   squares <- moments$squares / n
   variances <- moments$deviations / n
   # What rounding of the means leaves of constant dimensions is no variance.
   variances[variances <= 1e-30 * squares] <- 0
-  square <- sum(moments$squares) / (n * n_dims(y))
-  variance <- sum(moments$deviations) / (n * n_dims(y))
+  square <- sum(moments$squares) / n_values
+  variance <- sum(moments$deviations) / n_values
   if (variance <= 1e-30 * square) variance <- 0
   structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
                  variances = variances, variance = variance, squares = squares, square = square,
@@ -31,16 +34,16 @@ as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(un
 
 block_moments <- function(y) {
   centre <- rowMeans(y)
-  list(n_points = ncol(y), centre = centre, deviations = rowSums((y - centre)^2),
+  list(n_points = ncol(y), count = ncol(y), centre = centre, deviations = rowSums((y - centre)^2),
        squares = rowSums(y^2), range = range(y))
 }
 
 add_moments <- function(left, right) {
-  n <- left$n_points + right$n_points
+  count <- left$count + right$count
   step <- right$centre - left$centre
-  share <- right$n_points / n
-  list(n_points = n, centre = left$centre + share * step,
-       deviations = left$deviations + right$deviations + share * left$n_points * step^2,
+  share <- right$count / pmax(count, 1)
+  list(n_points = left$n_points + right$n_points, count = count, centre = left$centre + share * step,
+       deviations = left$deviations + right$deviations + share * left$count * step^2,
        squares = left$squares + right$squares, range = range(left$range, right$range))
 }
 

@@ -2,10 +2,11 @@
 # and image size on the side.
 
 # list(y [D x n or a source], row_names, col_names, image_dim): from a matrix, data frame, array of
-# images, list of images, sparse matrix or source.
-read_data <- function(y, arg = "y") {
+# images, list of images, sparse matrix or source. Cells are missing (NA) only where `may_miss` says
+# so.
+read_data <- function(y, arg = "y", may_miss = FALSE) {
   y <- plain_numbers(y)
-  if (is_stored(y)) return(read_stored(y, arg))
+  if (is_stored(y)) return(read_stored(y, arg, may_miss))
   is_plain <- !is.object(y) || inherits(y, c("AsIs", "listof"))
   if (is.list(y) && is_plain && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
@@ -13,7 +14,7 @@ read_data <- function(y, arg = "y") {
     image_dim <- dim(y)[-1]
     y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
   }
-  y <- check_matrix(y, arg)
+  y <- check_matrix(y, arg, may_miss = may_miss)
   refuse_large(y, arg, points_in_rows = TRUE)
   list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim)
 }
@@ -24,8 +25,8 @@ largest_value <- 1e140
 
 # D x n data, or points in rows, whose squares would overflow. `first_row` points came before.
 refuse_large <- function(y, arg = "y", first_row = 0, points_in_rows = FALSE,
-                         range = base::range(y)) {
-  if (max(abs(range)) <= largest_value) return(invisible(y))
+                         range = value_range(y)) {
+  if (is.null(range) || max(abs(range)) <= largest_value) return(invisible(y))
   place <- arrayInd(which(abs(y) > largest_value)[1], dim(y))
   value <- y[place]
   if (!points_in_rows) place <- rev(place)
@@ -33,6 +34,12 @@ refuse_large <- function(y, arg = "y", first_row = 0, points_in_rows = FALSE,
     "`%s` is too large to square: rescale it. Row %.0f, column %d is %s; at most %s is possible.",
     arg, first_row + place[1], place[2], format(value, digits = 3), format(largest_value)
   ))
+}
+
+# The range of the values that are there; NULL of none.
+value_range <- function(y) {
+  if (!anyNA(y)) return(base::range(y))
+  if (!all(is.na(y))) base::range(y, na.rm = TRUE)
 }
 
 # A list of equal images -> array n x height x width (x channels).
@@ -74,8 +81,9 @@ tell_images_last <- function(y, arg) {
 # Data that are not a matrix of doubles in memory.
 is_stored <- function(y) is_source(y) || is_sparse_matrix(y)
 
-read_stored <- function(y, arg) {
+read_stored <- function(y, arg, may_miss = FALSE) {
   source <- if (is_source(y)) check_source(y, arg) else sparse_source(y, arg)
+  if (!may_miss) refuse_cells(source, source$missing, "this function", arg)
   if (is_sparse_matrix(y)) check_names(rownames(y), "row", arg)
   check_names(source$names, "column", arg)
   list(y = source, row_names = if (is_sparse_matrix(y)) rownames(y), col_names = source$names,

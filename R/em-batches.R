@@ -80,6 +80,7 @@ begin_sums <- function(memory, n_total) {
 # A fit's task with only the points of one batch.
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
+  task["missing"] <- list(cut_missing(task$missing, batch$rows))
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
   blocks <- split_blocks(length(batch$rows), point_doubles(task$model, task$n_selected))
   task$blocks <- lapply(blocks, function(block) {

@@ -29,19 +29,18 @@ surplus_costs <- function(task, state, result) {
 # Log evidence of some points, each without one latent.
 evidence_without <- function(task, state, result, points, latents) {
   y <- task$y[, points, drop = FALSE]
-  block <- new_block(0, length(points))
+  block <- new_block(0, length(points), missing = cut_missing(task$missing, points))
   inputs <- block_inputs(task$model, state$params, y, block)
   evidence <- function(slots) {
     infer_slots(task, state, inputs, y, block, slots, state$start)$log_evidence
   }
   last <- leave_out_each(result$selected[, points, drop = FALSE], latents)
   if (nrow(last) >= n_left(task$model, state$params)) return(evidence(last))
-  pmax(evidence(last), evidence(best_without(task, state, inputs, y, latents)))
+  pmax(evidence(last), evidence(best_without(task, state, inputs, y, block, latents)))
 }
 
 # Slots of what the model itself ranks best, each point without one latent.
-best_without <- function(task, state, inputs, y, latents) {
-  block <- new_block(0, ncol(y))
+best_without <- function(task, state, inputs, y, block, latents) {
   affinity <- block_handcrafted(task$model, inputs, y, block, task$n_threads)
   affinity[cbind(latents, seq_along(latents))] <- -Inf
   state$explore <- 0

@@ -94,7 +94,7 @@ rank_splits <- function(task, result, held) {
   of <- split(held$point[is_on], held$latent[is_on])
   splits <- lapply(names(of), function(name) {
     points <- of[[name]]
-    residual <- (task$y[, points, drop = FALSE] - result$response[, points, drop = FALSE]) / unit
+    residual <- task_residuals(task, result$response, points) / unit
     split <- split_residual(residual, as.integer(name))
     if (is.null(split)) return(NULL)
     split$gain <- move_gain(model, split, residual)

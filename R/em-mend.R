@@ -253,7 +253,7 @@ find_leaver.default <- function(task, state, result, on) {
 split_moves <- function(task, result, on, leaver) {
   model <- task$model
   unit <- residual_unit(model)
-  residual <- (task$y - result$response) / unit
+  residual <- task_residuals(task, result$response) / unit
   from <- leaver$from
   places <- setdiff(seq_len(model$n_latents), c(from, leaver$taker))
   splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))

@@ -17,6 +17,7 @@ restrict_task <- function(task, rows) {
   if (is.null(rows) && is_source(task$y)) rows <- seq_len(n_points(task$y))
   if (!is.null(rows)) {
     task$is_part <- length(rows) < n_points(task$y)
+    task["missing"] <- list(cut_missing(task$missing, rows))
     task$y <- rows_data(task$y, rows)
     task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, task$n_selected))
   }

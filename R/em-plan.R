@@ -140,14 +140,16 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   given <- list(selector = selector, control = control)
   plan <- plan_task(y, model, selector, n_selected, max_active, control)
   control <- plan$control
+  missing <- find_missing(y)
   y <- selector_data(y, plan$selector, model)
-  moments <- data_moments(y)
+  moments <- data_moments(y, missing)
+  y <- fill_missing(y, missing, moments$centre)
   model <- bind_data(model, y, moments)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   parts <- list(
-    y = y, blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
+    y = y, missing = missing, blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
     n_whole = n_points(y),
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),

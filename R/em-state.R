@@ -9,6 +9,7 @@ make_task <- function(parts) {
     # for new data, step_task() for gps_affinity() and gps_learn(); parts of the data are cut by
     # restrict_task() and batch_task().
     y = NULL,                # D x N or a source; read through data-blocks.R only
+    missing = NULL,          # cells that the data lack, see data-missing.R
     blocks = list(),         # of new_block(), what passes map over
     model = NULL,            # bound; a model held fixed in part at first, see hold_back()
     selector = NULL,         # with the model's defaults for what was left NULL

@@ -75,6 +75,10 @@ describe_fit <- function(fit) {
     Model = format_model(model),
     Data = paste0(plural(fit$n_points, "point"), " of ", plural(model$n_dims, "dimension"), images,
                   kept),
+    Missing = if (isTRUE(fit$n_missing > 0)) {
+      sprintf("%s, %.3g %% of all", plural(fit$n_missing, "cell"),
+              100 * fit$n_missing / (as.double(fit$n_points) * model$n_dims))
+    },
     Selector = if (isTRUE(fit$gp$all)) {
       "all latents, which take less time than learning to select"
     } else {
@@ -265,7 +269,11 @@ need_data <- function(fit, what) {
     gps_abort(paste(what, "needs the data, which this fit has not kept:",
                     "refit with gps_control(keep_data = TRUE)."))
   }
-  is_sound <- if (is_source(fit$y)) is_source_whole(fit$y) else !anyNA(fit$y)
+  is_sound <- if (is_source(fit$y)) {
+    is_source_whole(fit$y)
+  } else {
+    !anyNA(fit$y) || identical(sum(is.na(fit$y)), fit$n_missing)
+  }
   need_fit(is_sound, "`y` is not its data")
   fit$y
 }

@@ -2,8 +2,8 @@
 # new data with the selection that the selector makes of them.
 
 # Those of all models come first, then those where components have places, then those of mixtures.
-prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected", "slots",
-                      "sparse", "objects", "segmentation", "class", "uncertainty")
+prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik", "selected",
+                      "slots", "sparse", "objects", "segmentation", "class", "uncertainty")
 
 #' Predictions of a fit
 #'
@@ -53,6 +53,9 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' `type = "selected"` says which were selected; with [selector_full()], or `n_selected` = H,
 #' nothing is truncated.
 #'
+#' Missing cells (NA) of new data are allowed for by the models that allow for them in a fit, see
+#' [gps_fit()]. A learned selection sees the means of the fit's data in their place.
+#'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the
 #' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`. Types `"prob"`,
@@ -66,6 +69,7 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #'   frequent one among the draws, the first of these where several are;
 #' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
 #'   data were;
+#' * `"imputed"`: the data, with the reconstruction in their missing cells, shaped as `"response"`;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
 #'   sampling estimates, too small on average as the bound is, and not the same draws);
 #' * `"selected"`: integer matrix n x H', the selected latents in ascending order, 0 in slots that
@@ -100,8 +104,8 @@ prediction_types <- c("prob", "latent", "state", "response", "loglik", "selected
 #' str(predict(fit, bars$y[101:103, ], type = "slots"))
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
-                            type = c("prob", "latent", "state", "response", "loglik", "selected",
-                                     "slots", "sparse", "objects", "segmentation",
+                            type = c("prob", "latent", "state", "response", "imputed", "loglik",
+                                     "selected", "slots", "sparse", "objects", "segmentation",
                                      "class", "uncertainty"),
                             n_threads = NULL, ...) {
   object <- check_fit(object)
@@ -140,7 +144,7 @@ predict_task <- function(fit, task, state, type, row_names) {
     return(shape_slots(predict_slots(task, state), type, fit, row_names))
   }
   result <- predict_blocks(task, state, predictors[[type]])
-  if (type == "response") return(shape_rows(result, fit, row_names))
+  if (type %in% c("response", "imputed")) return(shape_rows(result, fit, row_names))
   if (type == "class") return(shape_classes(as.vector(result), fit, row_names))
   if (ncol(result) == 1 && type %in% c("loglik", "uncertainty")) {
     return(stats::setNames(as.vector(result), row_names))
@@ -164,32 +168,38 @@ check_type <- function(type, fit) {
 }
 
 # What each type asks of the E-step, how many columns it has, and how the E-step's result of a block
-# becomes n x columns.
+# becomes n x columns; `block` is open.
 predictors <- list(
   prob = list(
     want = character(), empty = 0, n_columns = function(task) count_choices(task$model),
-    use = function(result, task) scatter_choices(result$selected, result$prob_on, task$model)
+    use = function(result, task, block) scatter_choices(result$selected, result$prob_on, task$model)
   ),
   latent = list(
     want = "latent", empty = 0, n_columns = function(task) count_choices(task$model),
-    use = function(result, task) scatter_choices(result$selected, result$latent, task$model)
+    use = function(result, task, block) scatter_choices(result$selected, result$latent, task$model)
   ),
   state = list(
     want = c("prob", "draws"), empty = 0L, n_columns = function(task) count_choices(task$model),
-    use = function(result, task) best_states(result, task)
+    use = function(result, task, block) best_states(result, task)
   ),
   response = list(
     want = "response", empty = 0, n_columns = function(task) task$model$n_dims,
-    use = function(result, task) t(result$response)
+    use = function(result, task, block) t(result$response)
+  ),
+  imputed = list(
+    want = "response", empty = 0, n_columns = function(task) task$model$n_dims,
+    use = function(result, task, block) t(impute_block(task, block, result$response))
   ),
   loglik = list(want = character(), empty = 0, n_columns = function(task) 1L,
-                use = function(result, task) result$log_evidence),
+                use = function(result, task, block) result$log_evidence),
   class = list(want = character(), empty = 0L, n_columns = function(task) 1L,
-               use = function(result, task) likeliest_latent(result$selected, result$prob_on)),
+               use = function(result, task, block) {
+                 likeliest_latent(result$selected, result$prob_on)
+               }),
   uncertainty = list(want = character(), empty = 0, n_columns = function(task) 1L,
-                     use = function(result, task) doubt_of(result$prob_on)),
+                     use = function(result, task, block) doubt_of(result$prob_on)),
   selected = list(want = NULL, empty = 0L, n_columns = function(task) task$n_selected,
-                  use = function(result, task) t(result$selected))
+                  use = function(result, task, block) t(result$selected))
 )
 
 # Blocks of data through selection (unless the state has slots) and E-step; `use` of each into its
@@ -199,7 +209,7 @@ predict_blocks <- function(task, state, predictor) {
   for (block in task$blocks) {
     open <- open_block(task, block)
     result <- infer_block(open$task, state, open$block, predictor$want)
-    out[block_columns(block), ] <- predictor$use(result, task)
+    out[block_columns(block), ] <- predictor$use(result, open$task, open$block)
   }
   out
 }
@@ -277,8 +287,10 @@ match_states <- function(on) {
 # The task of a prediction: as the fit's, on other data, without anything random but ties.
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
+  missing <- find_missing(y)
+  if (!is.null(missing)) y <- fill_missing(y, missing, fit_fill(fit))
   task <- make_task(list(
-    y = y, model = fit$model,
+    y = y, missing = missing, model = fit$model,
     selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
     is_before_rounds = isTRUE(fit$ranks_once), is_new = is_new,
     n_selected = as.integer(fit$n_selected),
@@ -335,7 +347,7 @@ train_selector <- function(fit, task) {
     return(selector)
   }
   what <- "Selection for new data by a learned selector"
-  y <- need_matrix(fit, what)
+  y <- fill_data(need_matrix(fit, what))
   need_slots(fit, what)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
@@ -351,7 +363,8 @@ train_selector <- function(fit, task) {
 read_newdata <- function(fit, newdata, arg = "newdata") {
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
-  data <- read_data(newdata, arg)
+  data <- read_data(newdata, arg, may_miss = TRUE)
+  refuse_missing(data$y, fit$model, arg)
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
   if (has_images && !identical(data$image_dim, fit$image_dim)) {

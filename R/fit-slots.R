@@ -84,12 +84,13 @@ dense_types <- list(
   prob = "Types \"slots\" and \"sparse\" say the same in little memory.",
   latent = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
   state = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
-  response = "Data points can be predicted some at a time, as `newdata`."
+  response = "Data points can be predicted some at a time, as `newdata`.",
+  imputed = "Data points can be predicted some at a time, as `newdata`."
 )
 
 check_prediction_size <- function(fit, n_points, type) {
   if (is.null(dense_types[[type]])) return(invisible())
-  n_columns <- if (type == "response") fit$model$n_dims else count_choices(fit$model)
+  n_columns <- if (type %in% c("response", "imputed")) fit$model$n_dims else count_choices(fit$model)
   check_dense(n_points, n_columns, sprintf("A prediction of type \"%s\"", type),
               dense_types[[type]], bytes = if (type == "state") 4 else 8)
 }

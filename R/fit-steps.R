@@ -97,8 +97,9 @@ read_step <- function(selector, state, y) {
 step_task <- function(selector, model, y, seed, n_threads) {
   selector <- resolve_selector(resolve_engine(selector, model, y), model)
   selector["all"] <- list(NULL)
+  missing <- find_missing(y)
   make_task(list(
-    y = selector_data(y, selector, model), model = model, selector = selector,
+    y = fill_data(selector_data(y, selector, model), missing), missing = missing, model = model, selector = selector,
     seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads
   ))
 }

@@ -6,7 +6,8 @@
 #' may be on, the E-step sums over their states or samples them, and the M-step updates the
 #' parameters (Algorithm 1 of the paper).
 #'
-#' @param y numeric matrix or data frame n x D, data points in rows, finite values; or images as an
+#' @param y numeric matrix or data frame n x D, data points in rows, finite values, or NA where cells
+#'   are missing (see the section on these); or images as an
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time, or a dense one.
@@ -49,6 +50,17 @@
 #' names of clusters in a list of parameters, or those of a fit. `coef()`, [predict.gps_fit()],
 #' [expectations()] and [summary.gps_fit()] show them. Where mending (see [gps_control()]) has moved
 #' a cluster, names would lie: there are none then, and a warning says so.
+#'
+#' @section Missing cells:
+#' NA, and NaN alike, is a cell without a value; infinite values are refused. [model_binary_sparse()]
+#' allows for missing cells: log joints, the bound and `logLik()` are of the cells that are there, and
+#' the M-step is by what the missing ones are expected to be given these and the state, their
+#' variance included (EM of Dempster, Laird and Rubin 1977; cells must be missing at random). A data
+#' point without a single cell has the prior; a column without one is an error. Other models, sources
+#' and models of R functions refuse NA by an error of class `gps_error_data` that names the first
+#' one. Whatever ranks by whole points (a learned selection, functions of [selector_custom()], the
+#' initialisation, trials of mending) sees column means in missing cells. `predict(type = "imputed")`
+#' is the table with its gaps filled, `residuals()` are NA in them.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and
@@ -135,7 +147,9 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   control <- check_control(control)
   if (is.null(data_rule(model))) tell_logical(y, "y")
   if (!is_source(y)) tell_images_last(y, "y")
-  data <- with_memory(read_data(y), "A copy of `y`")
+  data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
+  refuse_missing(data$y, model)
+  refuse_unobserved(find_missing(data$y), n_dims(data$y), data$col_names)
   start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
@@ -365,6 +379,7 @@ new_fit <- function(task, state, data, chosen = NULL) {
     chosen = say_chosen(chosen),
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
+  if (!is.null(task$missing)) fit$n_missing <- count_missing(task$missing)
   structure(fit, class = "gps_fit")
 }
 

@@ -124,6 +124,7 @@ audit_verdict <- function(mass, recall) {
 # some of a fit's own points.
 own_points <- function(fit, n, n_threads, any_size = FALSE) {
   all <- need_data(fit, "gps_audit() without `y`")
+  refuse_cells(all, find_missing(all), "gps_audit()", "fit$y")
   slots <- need_slots(fit, "gps_audit() without `y`")
   points <- sample_points(fit, fit$n_points, n)
   y <- rows_data(all, points)
@@ -142,6 +143,7 @@ own_points <- function(fit, n, n_threads, any_size = FALSE) {
 # The same of new data.
 new_points <- function(fit, y, n, n_threads, any_size = FALSE) {
   data <- read_newdata(fit, y, "y")
+  refuse_cells(data$y, find_missing(data$y), "gps_audit()")
   points <- sample_points(fit, n_points(data$y), n)
   y <- rows_data(data$y, points)
   task <- new_prediction_task(fit, y, "prob", n_threads)

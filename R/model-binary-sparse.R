@@ -91,6 +91,9 @@ gps_bind.gps_binary_sparse <- function(model, y) {
 check_joint.gps_binary_sparse <- function(model, params, arg) check_emptied(params, arg)
 
 #' @export
+takes_missing.gps_binary_sparse <- function(model) TRUE
+
+#' @export
 gps_init.gps_binary_sparse <- function(model, y) init_linear(model, y)
 
 # W near the mean of the data above their intercept, and all their variance as noise.
@@ -140,7 +143,18 @@ column_norms <- function(w) {
 
 #' @export
 block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block, n_threads = 1L) {
-  inputs$proj / column_norms(inputs$W)
+  inputs$proj / observed_norms(inputs$W, block)
+}
+
+# Lengths of W's columns over the cells that each point of a block has, H x n; H where it has all.
+observed_norms <- function(w, block) {
+  cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+  if (is.null(cells)) return(column_norms(w))
+  observed <- matrix(1, nrow(w), block$n_points)
+  observed[missing_places(cells, nrow(w))] <- 0
+  norms <- sqrt(crossprod(w^2, observed))
+  norms[norms == 0] <- 1
+  norms
 }
 
 # b is what the split explains beyond the share 2 / pi of one direction's squares that the halves of

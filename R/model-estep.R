@@ -58,7 +58,9 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   n_threads <- resolve_threads(n_threads)
   blocks <- if (is_source(y)) split_blocks(n_points(y), point_doubles(model)) else
     list(new_block(0, n_points(y)))
-  result <- with_memory(join_parts(map_blocks(list(y = y, blocks = blocks), function(task, block) {
+  missing <- find_missing(y)
+  data <- list(y = y, blocks = blocks, missing = missing)
+  result <- with_memory(join_parts(map_blocks(data, function(task, block) {
     if (!is.null(chain)) chain$value <- block_slots(chain$value, block)
     run_estep(model, block_inputs(model, params, task$y, block), task$y, block,
               block_slots(selected, block), states, n_threads, want, beta, chain = chain)
@@ -87,11 +89,12 @@ name_response <- function(response, named, given) {
 # Data with the model's dimensions, D x n or a source.
 read_rows <- function(y, model) {
   if (!is_stored(y)) {
-    y <- check_matrix(y, "y", n_cols = model$n_dims)
+    y <- check_matrix(y, "y", n_cols = model$n_dims, may_miss = TRUE)
+    refuse_missing(t(y), model)
     check_values(model, y, points_in_rows = TRUE)
     return(t(refuse_large(y, points_in_rows = TRUE)))
   }
-  y <- read_data(y)$y
+  y <- refuse_missing(read_data(y, may_miss = TRUE)$y, model)
   check_columns(y, model)
   check_values(model, y)
   y

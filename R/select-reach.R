@@ -21,7 +21,8 @@ pick_points <- function(task, state, block, points) {
     part$offset <- 0
   } else {
     task$y <- block_data(task$y, block)[, points, drop = FALSE]
-    part <- new_block(0, length(points), block$first_row, streams = block$streams[points])
+    part <- new_block(0, length(points), block$first_row, streams = block$streams[points],
+                      missing = cut_missing(block$missing, block$y_offset + points))
   }
   list(task = task, block = part,
        inputs = block_inputs(task$model, state$params, task$y, part))

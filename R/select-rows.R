@@ -11,6 +11,7 @@ affinity_of_points <- function(selector, step, points) {
   for (block in split_blocks(length(points), point_doubles(task$model))) {
     task$y <- rows_data(step$task$y, points[block_columns(block)])
     block$y_offset <- 0
+    block["missing"] <- list(cut_missing(step$task$missing, points[block_columns(block)]))
     block$rows <- points[block_columns(block)]
     step$state$view <- block_view(selector, task, step$state, block)
     inputs <- block_inputs(task$model, step$state$params, task$y, block)

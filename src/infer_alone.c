@@ -15,7 +15,7 @@ static gps_status rank_tile(const gps_model *model, const gps_problem *problem, 
   for (size_t first = 0; first < n_latents; first += TILE_LATENTS) {
     const size_t left = n_latents - first, n = left < TILE_LATENTS ? left : TILE_LATENTS;
     for (size_t p = from; p < to; p++) {
-      const gps_point point = {(int)p, y + p * n_dims, NULL, NULL};
+      const gps_point point = {(int)p, y + p * n_dims, gps_observed_of(problem, (int)p), NULL};
       gps_status status = model->gain_begin ? model->gain_begin(problem, &point, scratch) : GPS_OK;
       if (status == GPS_OK) {
         status = model->gain(problem, &point, 0, NULL, (int)n, latent + first,

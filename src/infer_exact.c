@@ -57,7 +57,8 @@ gps_status infer_exact(const gps_model *model, const gps_problem *problem, const
   const size_t n_states = (size_t)states->n_states;
   double *prob = scratch, *folded = scratch + n_states, *model_scratch = folded + n_states;
   for (size_t n = from; n < to; n++) {
-    const gps_point point = {(int)n, y + n * n_dims, NULL, latent + n * n_slots};
+    const gps_point point = {(int)n, y + n * n_dims, gps_observed_of(problem, (int)n),
+                             latent + n * n_slots};
     *bad_point = n;
     if (is_unreached(states, point.latent)) {
       leave_unreached(states, posterior, n_dims, n);

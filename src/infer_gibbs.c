@@ -313,7 +313,8 @@ gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const
                        double *scratch, int *ints, size_t *bad_point) {
   gibbs_work work = new_work(model, problem, states, chain, scratch, ints);
   for (size_t n = from; n < to; n++) {
-    const gps_point point = {(int)n, y + n * (size_t)problem->shape.n_dims, NULL,
+    const gps_point point = {(int)n, y + n * (size_t)problem->shape.n_dims,
+                             gps_observed_of(problem, (int)n),
                              latent + n * (size_t)states->n_slots};
     *bad_point = n;
     const gps_status status = sample_point(&work, &point, n, posterior, stats);

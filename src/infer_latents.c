@@ -90,7 +90,8 @@ static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shar
         at += sums->part_length[s];
       }
     }
-    const gps_point point = {(int)n, sums->y + n * n_dims, NULL, NULL};
+    const gps_point point = {(int)n, sums->y + n * n_dims, gps_observed_of(sums->problem, (int)n),
+                             NULL};
     const gps_status status = sums->model->accumulate_latent(sums->problem, &point, latent,
                                                              shares->weight[i], part, scratch);
     if (status != GPS_OK) return status;

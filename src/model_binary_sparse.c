@@ -7,6 +7,7 @@
 
 #include "gpselect/model.h"
 #include "model_linear.h"
+#include "model_linear_missing.h"
 #include "model_sparse.h"
 #include "subsets.h"
 
@@ -69,6 +70,21 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
   }
 }
 
+/* The same over the cells that a point has; rows [m x n_slots] is scratch. */
+static void leave_missing(const gps_problem *problem, const gps_point *point, size_t n_slots,
+                          double *own, double *coupling, double *rows) {
+  const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
+  const double precision = 1 / problem->input[SIGMA2][0];
+  if (n_missing == 0) return;
+  linear_missing_rows(problem, point, problem->input[W], n_slots, point->latent, rows);
+  for (size_t k = 0; k < n_slots; k++) {
+    own[k] += 0.5 * precision * linear_missing_dot(rows, n_missing, k, k);
+    for (size_t j = 0; j < k; j++) {
+      coupling[j + k * n_slots] -= precision * linear_missing_dot(rows, n_missing, j, k);
+    }
+  }
+}
+
 /* Any template: a state is its parent plus its last slot, or all its slots where the parent is not
  * there. */
 static void template_log_joint(const gps_states *states, const double *own, const double *coupling,
@@ -87,12 +103,15 @@ static void template_log_joint(const gps_states *states, const double *own, cons
   }
 }
 
-/* scratch: own [slots], coupling or pairs [slots x slots], folded [states], rows of subsets */
+/* own [slots], coupling or pairs [slots x slots], folded [states], rows of subsets */
+static size_t complete_scratch(const gps_states *states) {
+  const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
+  return n_slots + n_slots * n_slots + n_states + subsets_scratch(n_states);
+}
+
+/* After these what missing cells need. */
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
-  (void)problem;
-  const size_t n_slots = (size_t)states->n_slots;
-  return n_slots + n_slots * n_slots + (size_t)states->n_states +
-         subsets_scratch((size_t)states->n_states);
+  return complete_scratch(states) + linear_missing_scratch(problem, (size_t)states->n_slots);
 }
 
 /* The log joint of the empty state, which the log joints of all states are relative to. */
@@ -106,6 +125,7 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   const size_t n_slots = (size_t)states->n_slots;
   double *own = scratch, *coupling = own + n_slots, *rows = coupling + n_slots * n_slots;
   gather(problem, point, n_slots, own, coupling);
+  leave_missing(problem, point, n_slots, own, coupling, scratch + complete_scratch(states));
   value[0] = 0;
   if (states->all_subsets) {
     subsets_log_joint(n_slots, own, coupling, value, rows);
@@ -152,7 +172,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_slots = (size_t)states->n_slots, n_states = (size_t)states->n_states;
-  double *pair = scratch + n_slots, *folded = pair + n_slots * n_slots, *rows = folded + n_states;
+  double *own = scratch, *pair = own + n_slots, *folded = pair + n_slots * n_slots,
+         *rows = folded + n_states;
   if (states->all_subsets) {
     memcpy(folded, prob, n_states * sizeof *prob);
     subsets_pairs(n_slots, folded, pair, rows);
@@ -162,6 +183,14 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   linear_add_point(problem, point, problem->input[Y_SQUARE], problem->input[CENTRE], stats[COUNT],
                    stats[DATA_SQUARE], stats[DATA_SUM]);
   add_moments(problem, point, n_slots, pair, stats);
+  if (gps_n_missing(problem, point->index) > 0) {
+    for (size_t k = 0; k < n_slots; k++) own[k] = pair[k * (n_slots + 1)];
+    const linear_moments moments = {n_slots, own, pair};
+    const linear_sums sums = {stats[DATA_ON], stats[DATA_SQUARE], stats[DATA_SUM]};
+    linear_add_missing(problem, point, problem->input[W], problem->input[SIGMA2][0],
+                       problem->input[INTERCEPT], problem->input[CENTRE], &moments, &sums,
+                       scratch + complete_scratch(states));
+  }
   return GPS_OK;
 }
 
@@ -186,17 +215,44 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
   return GPS_OK;
 }
 
+/* Gains over the cells that a point has, from those over all; given_rows [m] is scratch for the sum
+ * of the given latents' W in the others. */
+static void gain_missing(const gps_problem *problem, const gps_point *point, int n_given,
+                         const int *given, int n_candidates, const int *candidate, double *value,
+                         double *given_rows) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
+  const int *missing = gps_missing_of(problem, point->index);
+  const double precision = 1 / problem->input[SIGMA2][0];
+  memset(given_rows, 0, n_missing * sizeof *given_rows);
+  for (int i = 0; i < n_given; i++) {
+    const double *column = problem->input[W] + (size_t)given[i] * n_dims;
+    for (size_t m = 0; m < n_missing; m++) given_rows[m] += column[missing[m]];
+  }
+  for (int c = 0; c < n_candidates; c++) {
+    const double *column = problem->input[W] + (size_t)candidate[c] * n_dims;
+    double sum = 0;
+    for (size_t m = 0; m < n_missing; m++) {
+      const double w = column[missing[m]];
+      sum += w * (0.5 * w + given_rows[m]);
+    }
+    value[c] += precision * sum;
+  }
+}
+
 /* Couplings given by given, as their rows of the Gram matrix stay in the cache. */
 static gps_status gain(const gps_problem *problem, const gps_point *point, int n_given,
                        const int *given, int n_candidates, const int *candidate, double *value,
                        double *scratch) {
   const size_t n_latents = (size_t)problem->shape.n_latents;
   const double precision = 1 / problem->input[SIGMA2][0];
-  (void)scratch;
   for (int c = 0; c < n_candidates; c++) value[c] = drive(problem, point, (size_t)candidate[c]);
   for (int i = 0; i < n_given; i++) {
     const double *gram = problem->input[GRAM] + (size_t)given[i] * n_latents;
     for (int c = 0; c < n_candidates; c++) value[c] -= gram[candidate[c]] * precision;
+  }
+  if (gps_n_missing(problem, point->index) > 0) {
+    gain_missing(problem, point, n_given, given, n_candidates, candidate, value, scratch);
   }
   return GPS_OK;
 }

@@ -42,6 +42,21 @@ static void begin_projection(const double *w, const double *intercept, size_t n_
     memcpy(proj + n * n_latents, proj, n_latents * sizeof *proj);
 }
 
+/* proj [H x n] += W_d b_d over the missing cells d, whose zeros were taken for y_d = 0. */
+static void restore_missing(const gps_problem *problem, const double *w, const double *intercept,
+                            double *proj) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
+  for (size_t h = 0; h < n_latents; h++) {
+    const double *column = w + h * n_dims;
+    for (int n = 0; n < problem->n_points; n++) {
+      const int *missing = gps_missing_of(problem, n), n_missing = gps_n_missing(problem, n);
+      double sum = 0;
+      for (int i = 0; i < n_missing; i++) sum += column[missing[i]] * intercept[missing[i]];
+      proj[h + (size_t)n * n_latents] += sum;
+    }
+  }
+}
+
 enum { GRAM, PROJ, PRIOR, Y_SQUARE };
 const gps_array linear_prepared_list[] = {{"gram", "latents latents", GPS_NEEDED},
                                           {"proj", "latents points", GPS_NEEDED},
@@ -65,16 +80,22 @@ void linear_prepare(const gps_problem *problem, const linear_params *params, con
     linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, intercept != NULL,
                 proj, n_latents);
   }
+  if (problem->missing && intercept) restore_missing(problem, w, intercept, proj);
   sparse_prepare(problem, w, params->prob, params->is_shared, params->sigma2[0], intercept, y,
                  prepared[PRIOR], prepared[Y_SQUARE]);
 }
 
 void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
                       const double *centre, double *count, double *data_square, double *data_sum) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
   *count += 1;
-  *data_square +=
-      centre ? sparse_add_deviation(point->y, centre, (size_t)problem->shape.n_dims, data_sum)
-             : y_square[point->index];
+  if (centre == NULL) {
+    *data_square += y_square[point->index];
+  } else if (point->observed) {
+    *data_square += sparse_add_observed(point->y, centre, point->observed, n_dims, data_sum);
+  } else {
+    *data_square += sparse_add_deviation(point->y, centre, n_dims, data_sum);
+  }
 }
 
 /* Second moments [H x H] and right-hand side [H x D], twice: what is solved, and the statistics

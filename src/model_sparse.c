@@ -16,6 +16,17 @@ static double square_about(const double *y, const double *intercept, size_t n_di
   return sum;
 }
 
+/* The same over the cells that are there. */
+static double observed_square(const double *y, const double *intercept,
+                              const unsigned char *observed, size_t n_dims) {
+  double sum = 0;
+  for (size_t d = 0; d < n_dims; d++) {
+    const double deviation = intercept ? y[d] - intercept[d] : y[d];
+    sum += observed[d] ? deviation * deviation : 0;
+  }
+  return sum;
+}
+
 int sparse_is_emptied(const double *w, size_t n_dims, size_t latent) {
   const double *column = w + latent * n_dims;
   for (size_t d = 0; d < n_dims; d++) {
@@ -42,7 +53,9 @@ void sparse_prepare(const gps_problem *problem, const double *w, const double *p
   }
   prior[n_latents] = constant;
   for (size_t n = 0; n < (size_t)problem->n_points; n++) {
-    y_square[n] = square_about(y + n * n_dims, intercept, n_dims);
+    const unsigned char *observed = gps_observed_of(problem, (int)n);
+    y_square[n] = observed ? observed_square(y + n * n_dims, intercept, observed, n_dims)
+                           : square_about(y + n * n_dims, intercept, n_dims);
   }
 }
 
@@ -56,9 +69,23 @@ double sparse_add_deviation(const double *y, const double *centre, size_t n_dims
   return square;
 }
 
+double sparse_add_observed(const double *y, const double *centre, const unsigned char *observed,
+                           size_t n_dims, double *sum) {
+  double square = 0;
+  for (size_t d = 0; d < n_dims; d++) {
+    if (!observed[d]) continue;
+    const double deviation = y[d] - centre[d];
+    sum[d] += deviation;
+    square += deviation * deviation;
+  }
+  return square;
+}
+
 double sparse_shared_term(const gps_problem *problem, const gps_point *point, const double *prior,
                           const double *y_square, double sigma2) {
-  return prior[problem->shape.n_latents] - 0.5 * y_square[point->index] / sigma2;
+  const double value = prior[problem->shape.n_latents] - 0.5 * y_square[point->index] / sigma2;
+  const int n_missing = gps_n_missing(problem, point->index);
+  return n_missing == 0 ? value : value + 0.5 * n_missing * log(TWO_PI * sigma2);
 }
 
 gps_status sparse_update_sigma2(const gps_problem *problem, double square, double count,

@@ -13,8 +13,8 @@ int sparse_is_emptied(const double *w, size_t n_dims, size_t latent);
 size_t sparse_count_emptied(const double *w, size_t n_dims, size_t n_latents);
 
 /* prior [H + 1] = logit(pi_h), -Inf of one that is out, then the log joint of the empty state
- * without its data term; y_square [n] = |y - b|^2. prob [1 if shared, else H]; intercept b [D],
- * NULL: 0. */
+ * without its data term, for points that have all cells; y_square [n] = |y - b|^2 over the cells
+ * that a point has. prob [1 if shared, else H]; intercept b [D], NULL: 0. */
 void sparse_prepare(const gps_problem *problem, const double *w, const double *prob, int is_shared,
                     double sigma2, const double *intercept, const double *y, double *prior,
                     double *y_square);
@@ -22,6 +22,10 @@ void sparse_prepare(const gps_problem *problem, const double *w, const double *p
 /* Adds y - centre to sum [D]. Value: |y - centre|^2. Statistics are about a place that stays what
  * it is while the intercept moves, so that those of several iterations can be averaged. */
 double sparse_add_deviation(const double *y, const double *centre, size_t n_dims, double *sum);
+
+/* The same of the cells that are there. */
+double sparse_add_observed(const double *y, const double *centre, const unsigned char *observed,
+                           size_t n_dims, double *sum);
 
 /* The log joint of the empty state, which the log joints of all states are relative to. Any thread.
  */

@@ -327,7 +327,7 @@ static SEXP new_events(const gps_model *model) {
 SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP params, SEXP stats) {
   const gps_model *model = find_model(native);
   if (model->mstep == NULL) raise_error("model", "The model has no `mstep`.");
-  const r_block block = {NULL, 0, 0, NULL, NULL};
+  const r_block block = {NULL, 0, 0, NULL, NULL, NULL};
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
   const int n_stats = count_arrays(model->stats), n_params = count_arrays(model->params);
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);

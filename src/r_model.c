@@ -138,6 +138,45 @@ const int *read_streams(SEXP streams, int n_points) {
   return streams == R_NilValue ? NULL : view_ints(streams, n_points, "streams");
 }
 
+/* list(start, row) of cells of data with n_dims dimensions, from the point `offset` (0-based) on;
+ * NULL where none of the n_points that follow lacks any. */
+static const gps_missing *read_missing(SEXP cells, double offset, int n_points, int n_dims) {
+  if (cells == R_NilValue) return NULL;
+  const SEXP starts = list_need(cells, "start"), rows = list_need(cells, "row");
+  if (offset + n_points + 1 > (double)Rf_xlength(starts))
+    raise_error("model", "Missing cells are those of too few points.");
+  const int *start = view_ints(starts, -1, "start") + (size_t)offset;
+  const int *row = view_ints(rows, -1, "row");
+  if (start[0] < 0 || start[n_points] > Rf_xlength(rows) || start[n_points] < start[0])
+    raise_error("model", "Missing cells are not valid.");
+  if (start[n_points] == start[0]) return NULL;
+  const size_t n_cells = (size_t)n_points * (size_t)n_dims;
+  unsigned char *observed = (unsigned char *)R_alloc(n_cells, 1);
+  memset(observed, 1, n_cells);
+  for (int n = 0; n < n_points; n++) {
+    if (start[n + 1] < start[n]) raise_error("model", "Missing cells are not in order.");
+    for (int e = start[n]; e < start[n + 1]; e++) {
+      if (row[e] < 0 || row[e] >= n_dims || (e > start[n] && row[e] <= row[e - 1]))
+        raise_error("model", "Missing cells of point %d are not valid.", n + 1);
+      observed[(size_t)n * (size_t)n_dims + (size_t)row[e]] = 0;
+    }
+  }
+  gps_missing *missing = (gps_missing *)R_alloc(1, sizeof *missing);
+  missing->start = start;
+  missing->row = row;
+  missing->observed = observed;
+  return missing;
+}
+
+/* A copy of y [n_dims x n_points] with zeros in the cells that are missing. */
+static const double *clear_missing(const double *y, const gps_missing *missing, int n_points,
+                                   int n_dims) {
+  const size_t n_cells = (size_t)n_points * (size_t)n_dims;
+  double *copy = (double *)R_alloc(n_cells, sizeof *copy);
+  for (size_t i = 0; i < n_cells; i++) copy[i] = missing->observed[i] ? y[i] : 0;
+  return copy;
+}
+
 r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
   const double offset = view_number(list_need(block, "y_offset"), "y_offset");
@@ -146,11 +185,15 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
     raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset,
                 n_cols_of(y));
   }
-  const r_block result = {data + (size_t)offset * (size_t)n_dims,
+  const double *from = data + (size_t)offset * (size_t)n_dims;
+  const gps_missing *missing =
+      read_missing(list_get(block, "missing"), offset, (int)n_points, n_dims);
+  const r_block result = {missing ? clear_missing(from, missing, (int)n_points, n_dims) : from,
                           (size_t)view_number(list_need(block, "first_row"), "first_row"),
                           (int)n_points,
                           read_sparse(list_get(block, "entries"), offset, n_points, n_dims),
-                          read_streams(list_get(block, "streams"), (int)n_points)};
+                          read_streams(list_get(block, "streams"), (int)n_points),
+                          missing};
   return result;
 }
 
@@ -201,7 +244,8 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
                                .input = input,
                                .sparse = block.sparse,
                                .watch = begin_watch(),
-                               .streams = block.streams};
+                               .streams = block.streams,
+                               .missing = block.missing};
   return problem;
 }
 

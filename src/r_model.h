@@ -10,14 +10,16 @@ typedef struct {
   const double *y;
   size_t first_row; /* global number of its first data point */
   int n_points;
-  const gps_sparse *sparse; /* or NULL */
-  const int *streams;       /* [n_points] or NULL */
+  const gps_sparse *sparse;   /* or NULL */
+  const int *streams;         /* [n_points] or NULL */
+  const gps_missing *missing; /* or NULL */
 } r_block;
 
 /* list(package, symbol) -> the model's table, with all that it must have. */
 const gps_model *find_model(SEXP native);
 
-/* list(n_points, first_row, y_offset, entries, streams) of a matrix y with n_dims rows. */
+/* list(n_points, first_row, y_offset, entries, streams, missing) of a matrix y with n_dims rows.
+ * Where cells are missing y is a copy in which they are 0. */
 r_block read_block(SEXP y, SEXP block, int n_dims);
 
 /* list(start, row, value) of sparse data with n_dims dimensions, from the point `offset` (0-based)

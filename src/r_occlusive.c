@@ -21,7 +21,8 @@ static void scan_images(const scan_job *job, int from, int to, int n_threads) {
 #pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
   for (int n = from; n < to; n++) {
     const size_t thread = (size_t)thread_number();
-    const gps_point point = {n, job->y + (size_t)n * n_dims, NULL, NULL};
+    const gps_point point = {n, job->y + (size_t)n * n_dims, gps_observed_of(job->problem, n),
+                             NULL};
     /* Gains of finite data are finite: nothing in here fails. */
     occlusive_scan(job->problem, &point, job->plan, job->affinity + n_latents * (size_t)n,
                    job->scratch + job->n_doubles * thread, job->ints + job->n_ints * thread);

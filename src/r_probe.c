@@ -94,7 +94,8 @@ static probe read_probe(SEXP native, SEXP problem, SEXP y, SEXP block_list, SEXP
 
 static gps_point point_of(const probe *it, int n) {
   const size_t at = (size_t)n;
-  return (gps_point){n, it->y + at * (size_t)it->problem.shape.n_dims, NULL,
+  return (gps_point){n, it->y + at * (size_t)it->problem.shape.n_dims,
+                     gps_observed_of(&it->problem, n),
                      it->latent ? it->latent + at * (size_t)it->states.n_slots : NULL};
 }
 

@@ -102,8 +102,7 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
   }
   const int n_best = rank_best(work, index);
   for (int i = 0; i < n_best; i++) {
-    if (candidate_is_new(table, bits, work->order[i]))
-      work->candidate[work->n++] = work->order[i];
+    if (candidate_is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
   }
   for (int i = 0; kept && i < job->n_slots; i++) {
     if (kept[i] >= 0 && candidate_is_new(table, bits, kept[i]))
@@ -320,7 +319,8 @@ static gps_status screen_point(const screen_job *job, size_t index, int *selecte
   const int n_slots = job->n_slots, group_size = job->grid.height * job->grid.width;
   const int capacity = screen_capacity(job->screen, n_slots, group_size);
   const gps_shape shape = job->problem->shape;
-  const gps_point point = {(int)index, job->y + index * (size_t)shape.n_dims, NULL, NULL};
+  const gps_point point = {(int)index, job->y + index * (size_t)shape.n_dims,
+                           gps_observed_of(job->problem, (int)index), NULL};
   int *order = ints + capacity, *given = order + capacity, *visit = given + n_slots,
       *probe = visit + n_slots;
   screen_work work = {.job = job,

@@ -33,7 +33,7 @@ test_that("what is no table of numbers is refused", {
   expect_gps_error(quick_fit(1:5), "not an integer vector of length 5")
   expect_gps_error(quick_fit("data.csv"), "not \"data.csv\"")
   expect_gps_error(quick_fit(mean), "not a function")
-  expect_gps_error(quick_fit(plain() > 0 & NA), "row 1, column 1 is NA")
+  expect_gps_error(quick_fit(plain() > 0 & NA), "has no value, all cells are missing")
   expect_gps_error(quick_fit(matrix("a", 3, 3)), "not an array of character (3 x 3)")
   expect_gps_error(quick_fit(matrix(1i, 3, 3)), "not an array of complex (3 x 3)")
   expect_gps_error(quick_fit(matrix(as.raw(1), 3, 3)), "not an array of raw (3 x 3)")
@@ -106,7 +106,7 @@ test_that("one column, one row and one latent keep their shapes", {
 })
 
 test_that("values that are not finite are refused with row and column", {
-  for (bad in c(NaN, Inf, -Inf, NA)) {
+  for (bad in c(Inf, -Inf)) {
     y <- plain()
     y[7, 2] <- bad
     words <- sprintf("`y` must have finite values, but row 7, column 2 is %s.", format(bad))
@@ -114,9 +114,10 @@ test_that("values that are not finite are refused with row and column", {
     expect_gps_error(quick_fit(as.data.frame(y)), words)
     expect_gps_error(quick_fit(array(y, c(12, 3, 1))), words)
   }
-  integers <- matrix(1:12, 4)
-  integers[2, 3] <- NA
-  expect_gps_error(quick_fit(integers), "row 2, column 3 is NA")
+  # Beside cells that are missing, which are not refused.
+  y <- plain()
+  y[cbind(c(2, 7, 9), c(2, 2, 3))] <- c(NA, Inf, NaN)
+  expect_gps_error(quick_fit(y), "row 7, column 2 is Inf.")
 })
 
 test_that("images are arrays or lists, grey or coloured", {

@@ -120,7 +120,7 @@ test_that("bad newdata and types are refused in words that help", {
   refused(predict(fit, y, type = NA), "must be one of")
   refused(predict(fit, y, typ = "prob", tpye = 1), "Unknown argument `tpye`")
   refused(predict(fit, y[0, ]), "at least one row")
-  refused(predict(fit, replace(y, 130, NA)), "row 10, column 2 is NA")
+  refused(predict(fit, replace(y, 130, -Inf)), "row 10, column 2 is -Inf")
   refused(predict(fit, replace(y, 1, Inf)), "row 1, column 1 is Inf")
   refused(predict(fit, "a"), "`newdata` must be")
   refused(predict(fit, data.frame(y[, -1], a = letters[seq_len(20)])), "must be numeric")

@@ -2,7 +2,7 @@
 
 test_that("refused data", {
   fit <- function(y, ...) gps_fit(y, model_binary_sparse(4), selector_handcrafted(), ...)
-  y <- matrix(c(1:11, NaN), 4)
+  y <- matrix(c(1:11, Inf), 4)
   frame <- data.frame(length = 1:3, species = factor(c("a", "b", "c")))
   odd_images <- list(matrix(0, 2, 2), matrix(0, 2, 3))
   expect_snapshot(error = TRUE, cnd_class = TRUE, {

@@ -42,6 +42,14 @@ typedef struct {
   const double *value;
 } gps_sparse;
 
+/* Cells that the data do not have, of data points of which some lack some: those of data point n
+ * are the dimensions row[start[n]] .. row[start[n + 1] - 1], ascending. observed [n_dims x
+ * n_points] is 0 at these and 1 elsewhere. */
+typedef struct {
+  const int *start, *row; /* start [n_points + 1] */
+  const unsigned char *observed;
+} gps_missing;
+
 /* Whether R must have an array: GPS_MAY_MISS: of one that it has not the model gets NULL;
  * GPS_MAY_BE_FIXED: a parameter may stand among the options, and is NULL where the M-step writes.
  */
@@ -70,7 +78,24 @@ typedef struct {
   const gps_sparse *sparse;   /* the data of the block once more where they are sparse, or NULL */
   const gps_watch *watch;     /* to be asked where a call may take more than a tenth of a second */
   const int *streams;         /* [n_points] numbers of random streams; NULL: the global numbers */
+  const gps_missing *missing; /* NULL: all data points of the block have all cells, and so it is for
+                                 models that R does not know to allow for missing ones */
 } gps_problem;
+
+/* How many cells a data point of the block lacks, and which. */
+static inline int gps_n_missing(const gps_problem *problem, int index) {
+  return problem->missing ? problem->missing->start[index + 1] - problem->missing->start[index] : 0;
+}
+
+static inline const int *gps_missing_of(const gps_problem *problem, int index) {
+  return problem->missing->row + problem->missing->start[index];
+}
+
+/* gps_point.observed of a data point of the block. */
+static inline const unsigned char *gps_observed_of(const gps_problem *problem, int index) {
+  if (gps_n_missing(problem, index) == 0) return NULL;
+  return problem->missing->observed + (size_t)index * (size_t)problem->shape.n_dims;
+}
 
 /* The number of the random streams of a data point of the block. */
 static inline uint32_t gps_stream_of(const gps_problem *problem, size_t index) {
@@ -81,8 +106,8 @@ static inline uint32_t gps_stream_of(const gps_problem *problem, size_t index) {
 /* One data point. */
 typedef struct {
   int index;                     /* within the block */
-  const double *y;               /* [n_dims]; unobserved cells are 0 */
-  const unsigned char *observed; /* [n_dims] or NULL: all */
+  const double *y;               /* [n_dims]; missing cells are 0 */
+  const unsigned char *observed; /* [n_dims], 0 at missing cells; NULL where there are none */
   const int *latent;             /* [n_slots] latent held by each slot, -1 = empty */
 } gps_point;
 

@@ -1,0 +1,116 @@
+# Missing cells: NA or NaN in the data. The data that users give, and those that a fit keeps, have
+# them as NA. Inside a task `y` holds something finite in their place, for who looks at whole points
+# (rankings, starts), and `missing` says where they are: list(start [N + 1], row), for each data
+# point its dimensions without a value, counted from 0, ascending, as src/r_model.c reads them. NULL:
+# there are none. Models see the cells that are there alone.
+
+# Where the cells of D x N data or of a source are missing.
+find_missing <- function(y) {
+  if (is_source(y)) return(y$missing)
+  if (!anyNA(y)) return(NULL)
+  at <- which(is.na(y)) - 1
+  count <- tabulate(at %/% nrow(y) + 1, ncol(y))
+  list(start = c(0L, cumsum(count)), row = as.integer(at %% nrow(y)))
+}
+
+# Their places in a matrix of D rows.
+missing_places <- function(missing, n_dims) {
+  count <- diff(missing$start)
+  rep(seq_along(count) - 1, count) * n_dims + missing$row + 1
+}
+
+count_missing <- function(missing) if (is.null(missing)) 0L else length(missing$row)
+
+# Those of some data points, in any order.
+cut_missing <- function(missing, points) {
+  if (is.null(missing)) return(NULL)
+  first <- missing$start[points]
+  count <- missing$start[points + 1L] - first
+  if (sum(count) == 0) return(NULL)
+  list(start = c(0L, cumsum(count)), row = missing$row[rep(first, count) + sequence(count)])
+}
+
+# D x N data with `fill` [D] in place of what is missing. Sources have zeros there.
+fill_missing <- function(y, missing, fill) {
+  if (is.null(missing) || is_source(y)) return(y)
+  y[missing_places(missing, nrow(y))] <- fill[missing$row + 1L]
+  y
+}
+
+# The same with what the data themselves say of each dimension.
+fill_data <- function(y, missing = find_missing(y)) {
+  if (is.null(missing) || is_source(y)) y else fill_missing(y, missing, observed_means(y))
+}
+
+# Means [D] of the values that are there, 0 where there are none.
+observed_means <- function(y) {
+  means <- rowMeans(y, na.rm = TRUE)
+  ifelse(is.finite(means), means, 0)
+}
+
+# What stands in for the missing cells of data that a fit has not seen: means of its own, as far as
+# it knows them.
+fit_fill <- function(fit) {
+  if (is.matrix(fit$y)) return(observed_means(fit$y))
+  centre <- fit$model$options$centre
+  if (length(centre) == fit$model$n_dims) centre else numeric(fit$model$n_dims)
+}
+
+# Whether a model allows for missing cells.
+takes_missing <- function(model) UseMethod("takes_missing")
+
+#' @export
+takes_missing.default <- function(model) FALSE
+
+# An error for missing cells of data D x N or a source that a model does not allow for.
+refuse_missing <- function(y, model, arg = "y") {
+  if (is.null(y) || takes_missing(model)) return(invisible(y))
+  missing <- find_missing(y)
+  if (is.null(missing)) return(invisible(y))
+  refuse_cells(y, missing, sprintf("the model %s", dQuote(model$name, FALSE)), arg)
+}
+
+# The same for whoever does not.
+refuse_cells <- function(y, missing, who, arg = "y") {
+  if (is.null(missing)) return(invisible(y))
+  point <- which(diff(missing$start) > 0)[1]
+  gps_abort(sprintf(paste(
+    "`%s` must have finite values, but row %d, column %d is NA: %s does not allow for missing",
+    "cells."
+  ), arg, point, missing$row[missing$start[point] + 1L] + 1L, who), c("data", "argument"))
+}
+
+# A dimension without a single value tells nothing, and its parameters could be anything.
+refuse_unobserved <- function(missing, n_dims, names) {
+  if (is.null(missing)) return(invisible())
+  n_points <- length(missing$start) - 1
+  empty <- which(tabulate(missing$row + 1L, n_dims) == n_points)
+  if (length(empty) == 0) return(invisible())
+  gps_abort(sprintf(
+    "%s of `y` %s no value, all cells are missing: leave %s out.", column_words(empty, names),
+    if (length(empty) == 1) "has" else "have", if (length(empty) == 1) "it" else "them"
+  ), c("data", "argument"))
+}
+
+# Residuals D x n of points (NULL: all) of a task's data, 0 where cells are missing.
+task_residuals <- function(task, response, points = NULL) {
+  if (is.null(points)) {
+    residual <- task$y - response
+  } else {
+    residual <- task$y[, points, drop = FALSE] - response[, points, drop = FALSE]
+  }
+  missing <- if (is.null(points)) task$missing else cut_missing(task$missing, points)
+  if (!is.null(missing)) residual[missing_places(missing, nrow(residual))] <- 0
+  residual
+}
+
+# Moments of a block as block_moments() gives them, each dimension by the values that it has.
+masked_moments <- function(y, missing) {
+  places <- missing_places(missing, nrow(y))
+  y[places] <- NA
+  count <- ncol(y) - tabulate(missing$row + 1L, nrow(y))
+  centre <- observed_means(y)
+  list(n_points = ncol(y), count = count, centre = centre,
+       deviations = rowSums((y - centre)^2, na.rm = TRUE), squares = rowSums(y^2, na.rm = TRUE),
+       range = if (any(count > 0)) range(y, na.rm = TRUE))
+}

@@ -1,0 +1,177 @@
+# Missing cells: what is not there tells nothing, and is expected to be what the model says.
+
+takes <- Filter(function(row) takes_missing(row$model()), MODELS)
+
+for_models("the E-step with missing cells equals brute force", function(row) {
+  case <- missing_case(row)
+  for (n_selected in c(2, row$n_latents)) {
+    selected <- draw_selected(12, row$n_latents, n_selected)
+    for (max_active in unique(c(1, if (!row$is_one_hot) n_selected))) {
+      found <- gps_estep(case$model, case$params, case$y, selected, max_active,
+                         c("stats", "latent", "response"))
+      truth <- brute_missing(row, case$params, case$y, selected, max_active,
+                             case$model$options$centre)
+      expect_near(found$log_evidence, truth$log_evidence, 1e-10)
+      expect_near(spread_slots(found$prob_on, selected, row$n_latents), truth$mean, 1e-10)
+      expect_near(spread_slots(found$latent, selected, row$n_latents), truth$value, 1e-10)
+      is_gap <- is.na(case$y)
+      expect_near(found$response[is_gap], truth$imputed[is_gap], 1e-10)
+      stats <- plain_stats(row, found$stats)
+      expect_setequal(names(stats), names(truth$stats))
+      for (name in names(stats)) expect_near(c(stats[[name]]), c(truth$stats[[name]]), 1e-10)
+    }
+  }
+}, takes)
+
+for_models("points that lack the same cells are those of a model without these", function(row) {
+  case <- draw_case(row, 20)
+  dims <- seq_len(row$n_dims)
+  gone <- c(1, 3)
+  y <- case$y
+  y[, gone] <- NA
+  less <- lapply(case$params, function(x) {
+    if (is.null(dim(x)) && length(x) == row$n_dims && !identical(x, case$params$pi) &&
+          !identical(x, case$params$mu)) return(x[-gone])
+    x
+  })
+  is_full <- length(dim(less$sigma)) == 3
+  less$W <- if (!is.null(less$W)) less$W[-gone, , drop = FALSE]
+  if (row$is_one_hot) {
+    less$mu <- less$mu[-gone, , drop = FALSE]
+    if (is_full) less$sigma <- less$sigma[-gone, -gone, , drop = FALSE]
+    if (is.matrix(less$sigma)) less$sigma <- less$sigma[-gone, , drop = FALSE]
+    if (is.null(dim(less$sigma))) less$sigma <- case$params$sigma
+  }
+  small <- gps_bind(row$model(), case$y[, -gone, drop = FALSE])
+  selected <- draw_selected(20, row$n_latents, 3)
+  found <- gps_estep(case$model, case$params, y, selected, want = "latent")
+  expected <- gps_estep(small, less, case$y[, -gone, drop = FALSE], selected, want = "latent")
+  for (name in names(expected)) expect_near(found[[name]], expected[[name]], 1e-12)
+}, takes)
+
+for_models("screening and ranking see the cells that are there", function(row) {
+  case <- missing_case(row)
+  task <- list(y = t(case$y), missing = find_missing(t(case$y)),
+               blocks = list(new_block(0, nrow(case$y))))
+  open <- open_block(task, task$blocks[[1]])
+  inputs <- block_inputs(case$model, case$params, open$task$y, open$block)
+  every <- matrix(seq_len(row$n_latents), nrow(case$y), row$n_latents, byrow = TRUE)
+  affinity <- block_handcrafted(case$model, inputs, open$task$y, open$block)
+  expect_equal(dim(affinity), c(row$n_latents, nrow(case$y)))
+  expect_true(all(is.finite(affinity)))
+  # Gains by a table in C: each is the difference of two log joints.
+  if (row$is_one_hot) return()
+  given <- c(2L, 4L)
+  others <- setdiff(seq_len(row$n_latents), given)
+  asked <- ask_missing(case, open, inputs, given, others)
+  expect_near(asked$gain, asked$joint[-1, ] - rep(asked$joint[1, ], each = length(others)), 1e-10)
+}, takes)
+
+test_that("nothing depends on the order of rows and columns, blocks and threads", {
+  set.seed(3)
+  bars <- simulate_bars(1100)
+  y <- bars$y
+  y[runif(length(y)) < 0.3] <- NA
+  model <- gps_bind(model_binary_sparse(10, intercept = TRUE), bars$y)
+  params <- gps_init(model, bars$y)
+  selected <- draw_selected(1100, 10, 4)
+  step <- gps_estep(model, params, y, selected)
+  expect_identical(gps_estep(model, params, y, selected, n_threads = 2), step)
+  rows <- sample.int(1100)
+  turned <- gps_estep(model, params, y[rows, ], selected[rows, ])
+  expect_near(turned$prob_on, step$prob_on[rows, ], 1e-12)
+  for (name in names(step$stats)) expect_near(turned$stats[[name]], step$stats[[name]], 1e-10)
+  columns <- sample.int(25)
+  moved <- params
+  moved$W <- params$W[columns, ]
+  moved$intercept <- params$intercept[columns]
+  again <- gps_bind(model_binary_sparse(10, intercept = TRUE), bars$y[, columns])
+  expect_near(gps_estep(again, moved, y[, columns], selected)$log_evidence, step$log_evidence, 1e-10)
+  alone <- gps_estep(model, params, y[700, , drop = FALSE], selected[700, , drop = FALSE])
+  expect_near(alone$log_evidence, step$log_evidence[700], 1e-12)
+})
+
+test_that("the bound of a fit with missing cells never falls", {
+  set.seed(4)
+  y <- simulate_bars(200)$y
+  y[runif(length(y)) < 0.3] <- NA
+  for (model in list(model_binary_sparse(10), model_binary_sparse(10, intercept = TRUE))) {
+    fit <- gps_fit(y, model, selector_full(), control = short_control(max_iter = 25, tol = 0))
+    expect_no_fall(fit$trace$bound)
+  }
+})
+
+test_that("bars with missing cells are found, and the cells restored", {
+  set.seed(2)
+  bars <- simulate_bars(400)
+  y <- bars$y
+  y[runif(length(y)) < 0.3] <- NA
+  y[7, ] <- NaN
+  is_gap <- is.na(y)
+  fit <- gps_fit(y, model_binary_sparse(10), n_selected = 6, control = gps_control(n_starts = 4))
+  expect_true(all(match_components(coef(fit)$W, bars$W)$matched))
+  response <- predict(fit, type = "response")
+  # Hardly worse than with the parameters that the data were drawn from.
+  truth <- list(W = bars$W, pi = 0.2, sigma2 = bars$sigma2)
+  best <- gps_estep(fit$model, truth, y, matrix(1:10, 400, 10, byrow = TRUE), want = "response")
+  error <- function(response) sqrt(mean((response - bars$y)[is_gap & row(y) != 7]^2))
+  expect_lt(error(response), 1.05 * error(best$response))
+  imputed <- predict(fit, type = "imputed")
+  expect_identical(imputed[!is_gap], y[!is_gap])
+  expect_identical(imputed[is_gap], response[is_gap])
+  expect_identical(is.na(residuals(fit)), is.na(y))
+  expect_near(residuals(fit)[!is_gap], (y - response)[!is_gap], 1e-12)
+  expect_match(paste(capture.output(print(fit)), collapse = " "),
+               sprintf("Missing +%d cells", sum(is_gap)))
+  # Predicted anew, alone or among others.
+  expect_near(predict(fit, y[1:20, ])[5, ], predict(fit, y[5, ])[1, ], 1e-10)
+  # Nothing is known of a point without a cell: all but the selected latents are off.
+  expect_near(predict(fit, y, type = "loglik")[7], 4 * log1p(-coef(fit)$pi), 1e-10)
+  expect_near(predict(fit, y[1:20, ], type = "imputed")[!is_gap[1:20, ]],
+              y[1:20, ][!is_gap[1:20, ]], 0)
+  # As fitted, after it was stored.
+  stored <- unserialize(serialize(fit, NULL))
+  expect_identical(predict(stored, y[1:5, ]), predict(fit, y[1:5, ]))
+  expect_no_error(update(fit, max_iter = 2))
+  expect_s3_class(summary(fit), "summary.gps_fit")
+  affinity <- gps_affinity(selector_handcrafted(), fit, y, 3:5)
+  w <- coef(fit)$W * !is.na(y[4, ])
+  expect_near(affinity[2, ], drop(ifelse(is.na(y[4, ]), 0, y[4, ]) %*% w) / sqrt(colSums(w^2)), 1e-10)
+})
+
+test_that("moments are of the values that are there", {
+  set.seed(1)
+  y <- matrix(rnorm(3000), 3)
+  y[runif(3000) < 0.4] <- NA
+  moments <- data_moments(y)
+  n <- rowSums(!is.na(y))
+  expect_near(moments$centre, rowMeans(y, na.rm = TRUE), 1e-14)
+  expect_near(moments$variances, apply(y, 1, var, na.rm = TRUE) * (n - 1) / n, 1e-13)
+  expect_near(moments$square, mean(y^2, na.rm = TRUE), 1e-13)
+  expect_near(moments$range, range(y, na.rm = TRUE), 0)
+})
+
+test_that("minibatches learn from the cells that are there", {
+  set.seed(2)
+  bars <- simulate_bars(600, value = 5)
+  y <- bars$y
+  y[runif(length(y)) < 0.2] <- NA
+  fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+                 control = gps_control(batch_size = 100, max_iter = 20))
+  expect_true(all(match_components(coef(fit)$W, bars$W)$matched))
+})
+
+test_that("what cannot be is refused by name", {
+  y <- matrix(c(rnorm(19), NA), 5)
+  refused <- function(code, words) expect_gps_error(code, words, "data")
+  custom <- model_custom(2, init = function(y) list(a = 1),
+                         log_joint = function(params, y, states) numeric(ncol(states)))
+  refused(gps_fit(y, custom), "row 5, column 4 is NA: the model")
+  refused(gps_fit(cbind(y[, 1:3], u = NA), model_binary_sparse(2)),
+          "column 4 (\"u\") of `y` has no value")
+  read <- function(from, to) y[from:to, , drop = FALSE]
+  refused(gps_fit(gps_source(5, 4, read), model_binary_sparse(2)), "row 5, column 4 is NA")
+  fit <- gps_fit(y, model_binary_sparse(2), selector_full(), control = short_control(max_iter = 2))
+  refused(gps_audit(fit), "gps_audit() does not allow for missing")
+  expect_error(gps_init(model_binary_sparse(2), y), class = "gps_error_argument")
+})
