@@ -56,7 +56,8 @@ state_stats <- function(params, state, given, centre, q) {
   origin <- if (length(centre) == 0) numeric(n_dims) else centre
   second <- tcrossprod(y - origin) + spread
   if (!is.null(params[["sigma"]])) {
-    moment <- switch(length(dim(params[["sigma"]])) + 1, sum(diag(second)), NULL, diag(second), second)
+    moment <- switch(length(dim(params[["sigma"]])) + 1, sum(diag(second)), NULL, diag(second),
+                     second)
     return(list(count = q, on = q * state, first = q * outer(y - origin, state),
                 second = q * outer(moment, state)))
   }

@@ -86,7 +86,8 @@ test_that("nothing depends on the order of rows and columns, blocks and threads"
   moved$W <- params$W[columns, ]
   moved$intercept <- params$intercept[columns]
   again <- gps_bind(model_binary_sparse(10, intercept = TRUE), bars$y[, columns])
-  expect_near(gps_estep(again, moved, y[, columns], selected)$log_evidence, step$log_evidence, 1e-10)
+  found <- gps_estep(again, moved, y[, columns], selected)
+  expect_near(found$log_evidence, step$log_evidence, 1e-10)
   alone <- gps_estep(model, params, y[700, , drop = FALSE], selected[700, , drop = FALSE])
   expect_near(alone$log_evidence, step$log_evidence[700], 1e-12)
 })
@@ -136,7 +137,8 @@ test_that("bars with missing cells are found, and the cells restored", {
   expect_s3_class(summary(fit), "summary.gps_fit")
   affinity <- gps_affinity(selector_handcrafted(), fit, y, 3:5)
   w <- coef(fit)$W * !is.na(y[4, ])
-  expect_near(affinity[2, ], drop(ifelse(is.na(y[4, ]), 0, y[4, ]) %*% w) / sqrt(colSums(w^2)), 1e-10)
+  seen <- ifelse(is.na(y[4, ]), 0, y[4, ])
+  expect_near(affinity[2, ], drop(seen %*% w) / sqrt(colSums(w^2)), 1e-10)
 })
 
 test_that("moments are of the values that are there", {
