@@ -56,8 +56,8 @@ check_choice <- function(x, arg, choices) {
   x
 }
 
-# A matrix of finite numbers, or with NA where `may_miss`, from a matrix or data frame; rows are data
-# points. Storage is double.
+# A matrix of finite numbers, or with NA where `may_miss`, from a matrix or data frame; rows are
+# data points. Storage is double.
 check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = FALSE) {
   x <- plain_numbers(x)
   if (is.data.frame(x)) x <- check_data_frame(x, arg)

@@ -21,8 +21,9 @@ split_blocks <- function(n_points, n_doubles) {
 # A block of data points. `offset` is where it begins in slots and all else that is kept for each
 # point; `first_row` (0-based) is the number of its first point in the whole, which random streams
 # and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
-# open block of sparse data has its entries besides, one of data that lack cells those of all columns
-# of `y` as `missing` (data-missing.R), one of new data the numbers of its points' `streams`.
+# open block of sparse data has its entries besides, one of data that lack cells those of all
+# columns of `y` as `missing` (data-missing.R), one of new data the numbers of its points'
+# `streams`.
 new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
                       streams = NULL, missing = NULL) {
   list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,

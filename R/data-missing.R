@@ -1,8 +1,8 @@
 # Missing cells: NA or NaN in the data. The data that users give, and those that a fit keeps, have
 # them as NA. Inside a task `y` holds something finite in their place, for who looks at whole points
 # (rankings, starts), and `missing` says where they are: list(start [N + 1], row), for each data
-# point its dimensions without a value, counted from 0, ascending, as src/r_model.c reads them. NULL:
-# there are none. Models see the cells that are there alone.
+# point its dimensions without a value, counted from 0, ascending, as src/r_model.c reads them.
+# NULL: there are none. Models see the cells that are there alone.
 
 # Where the cells of D x N data or of a source are missing.
 find_missing <- function(y) {

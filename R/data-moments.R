@@ -1,8 +1,8 @@
 # What models and warnings need to know of all data, gathered in one pass over blocks.
 
 # list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
-# squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of each
-# dimension over the points that have it.
+# squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of
+# each dimension over the points that have it.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
 data_moments <- function(y, missing = find_missing(y)) {
@@ -42,7 +42,8 @@ add_moments <- function(left, right) {
   count <- left$count + right$count
   step <- right$centre - left$centre
   share <- right$count / pmax(count, 1)
-  list(n_points = left$n_points + right$n_points, count = count, centre = left$centre + share * step,
+  list(n_points = left$n_points + right$n_points, count = count,
+       centre = left$centre + share * step,
        deviations = left$deviations + right$deviations + share * left$count * step^2,
        squares = left$squares + right$squares, range = range(left$range, right$range))
 }

@@ -149,7 +149,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   parts <- list(
-    y = y, missing = missing, blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
+    y = y, missing = missing,
+    blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
     n_whole = n_points(y),
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),

@@ -90,7 +90,8 @@ dense_types <- list(
 
 check_prediction_size <- function(fit, n_points, type) {
   if (is.null(dense_types[[type]])) return(invisible())
-  n_columns <- if (type %in% c("response", "imputed")) fit$model$n_dims else count_choices(fit$model)
+  is_of_data <- type %in% c("response", "imputed")
+  n_columns <- if (is_of_data) fit$model$n_dims else count_choices(fit$model)
   check_dense(n_points, n_columns, sprintf("A prediction of type \"%s\"", type),
               dense_types[[type]], bytes = if (type == "state") 4 else 8)
 }

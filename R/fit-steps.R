@@ -99,7 +99,8 @@ step_task <- function(selector, model, y, seed, n_threads) {
   selector["all"] <- list(NULL)
   missing <- find_missing(y)
   make_task(list(
-    y = fill_data(selector_data(y, selector, model), missing), missing = missing, model = model, selector = selector,
+    y = fill_data(selector_data(y, selector, model), missing), missing = missing, model = model,
+    selector = selector,
     seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads
   ))
 }

@@ -6,8 +6,8 @@
 #' may be on, the E-step sums over their states or samples them, and the M-step updates the
 #' parameters (Algorithm 1 of the paper).
 #'
-#' @param y numeric matrix or data frame n x D, data points in rows, finite values, or NA where cells
-#'   are missing (see the section on these); or images as an
+#' @param y numeric matrix or data frame n x D, data points in rows, finite values, or NA where
+#'   cells are missing (see the section on these); or images as an
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time, or a dense one.
