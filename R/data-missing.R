@@ -87,8 +87,8 @@ refuse_unobserved <- function(missing, n_dims, names) {
   empty <- which(tabulate(missing$row + 1L, n_dims) == n_points)
   if (length(empty) == 0) return(invisible())
   gps_abort(sprintf(
-    "%s of `y` %s no value, all cells are missing: leave %s out.", column_words(empty, names),
-    if (length(empty) == 1) "has" else "have", if (length(empty) == 1) "it" else "them"
+    "`y` has no value in %s, of which all cells are missing: leave %s out.",
+    column_words(empty, names), if (length(empty) == 1) "it" else "them"
   ), c("data", "argument"))
 }
 

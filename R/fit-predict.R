@@ -67,8 +67,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' * `"latent"`: matrix n x H, posterior means of the latents (of b z in models with slabs);
 #' * `"state"`: integer matrix n x H of 0 and 1, the most probable state; by sampling the most
 #'   frequent one among the draws, the first of these where several are;
-#' * `"response"`: the reconstruction, posterior mean of the signal: n x D, or images as the fit's
-#'   data were;
+#' * `"response"`: the reconstruction, posterior mean of the signal, in missing cells of the cells:
+#'   n x D, or images as the fit's data were;
 #' * `"imputed"`: the data, with the reconstruction in their missing cells, shaped as `"response"`;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
 #'   sampling estimates, too small on average as the bound is, and not the same draws);

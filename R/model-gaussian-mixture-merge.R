@@ -71,8 +71,22 @@ merge_cost <- function(task, result, on, pair, cluster) {
 pair_cost <- function(task, result, points, both, cluster) {
   alone <- list(mu = as.matrix(cluster$mu), pi = cluster$pi, sigma = as_only(cluster$sigma))
   y <- task$y[, points, drop = FALSE]
-  ratio <- exp(drop(cluster_affinity(task$model, alone, y, 1L)) - result$log_evidence[points])
+  affinity <- if (is.null(task$missing)) {
+    drop(cluster_affinity(task$model, alone, y, 1L))
+  } else {
+    observed_affinity(task, alone, y, points)
+  }
+  ratio <- exp(affinity - result$log_evidence[points])
   -sum(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)))
+}
+
+# What cluster_affinity() says of a mixture of one, from the cells that the points have.
+observed_affinity <- function(task, alone, y, points) {
+  model <- task$model
+  model$n_latents <- 1L
+  model <- bind_native(model, model$n_dims, model$sizes, model$options)
+  block <- new_block(0, length(points), missing = cut_missing(task$missing, points))
+  drop(block_handcrafted(model, block_inputs(model, alone, y, block), y, block, task$n_threads))
 }
 
 # The covariance of one cluster as that of a mixture of one.

@@ -112,6 +112,9 @@ cluster_scale <- function(model, moments) {
 }
 
 #' @export
+takes_missing.gps_gaussian_mixture <- function(model) TRUE
+
+#' @export
 gps_init.gps_gaussian_mixture <- function(model, y) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)

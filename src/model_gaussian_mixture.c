@@ -8,6 +8,7 @@
 
 #include "gpselect/model.h"
 #include "linalg.h"
+#include "model_gaussian_missing.h"
 #include "model_gaussian_mixture.h"
 #include "vector_math.h"
 
@@ -94,8 +95,7 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
 }
 
 static double shared_term(const gps_problem *problem, const gps_point *point) {
-  (void)point;
-  return problem->input[LOG_BASE][0];
+  return problem->input[LOG_BASE][0] + mixture_missing_shared(problem, point);
 }
 
 /* |factor x|^2 of a lower triangle [stride x D], eight rows at a time. */
@@ -142,10 +142,16 @@ GPS_INLINE double distance_square(const gps_problem *problem, const double *y, s
   return sum * whitener[c] * whitener[c];
 }
 
-/* scratch: a difference, and y about the centre with zeros up to the stride */
+/* scratch: a difference, y about the centre with zeros up to the stride, and what missing cells
+ * need
+ */
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   (void)states;
-  return 2 * stride_of((size_t)problem->shape.n_dims);
+  return 2 * stride_of((size_t)problem->shape.n_dims) + mixture_missing_scratch(problem);
+}
+
+static double *missing_scratch(const gps_problem *problem, double *scratch) {
+  return scratch + 2 * stride_of((size_t)problem->shape.n_dims);
 }
 
 /* value [n] for latents [n]; a latent of -1 gets -Inf. */
@@ -159,12 +165,21 @@ GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const doubl
   }
 }
 
+static gps_status point_log_joint(const gps_problem *problem, const gps_point *point, int n,
+                                  const int *latent, double *value, double *scratch) {
+  if (gps_n_missing(problem, point->index) > 0) {
+    return mixture_missing_joint(problem, point, n, latent, value,
+                                 missing_scratch(problem, scratch));
+  }
+  cluster_log_joint(problem, point->y, n, latent, value, scratch);
+  return GPS_OK;
+}
+
 /* One-hot template: state m is slot active[m]. */
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,
                             const gps_states *states, double *value, double *scratch) {
   if (states->max_active != 1 || states->n_states != states->n_slots) return GPS_BAD_MODEL;
-  cluster_log_joint(problem, point->y, states->n_slots, point->latent, value, scratch);
-  return GPS_OK;
+  return point_log_joint(problem, point, states->n_slots, point->latent, value, scratch);
 }
 
 /* second [stride x D] += weight * x x', whole columns of the stride. */
@@ -207,6 +222,26 @@ static void centre_point(const gps_problem *problem, const double *y, double *x)
   for (size_t d = n_dims; d < stride; d++) x[d] = 0;
 }
 
+/* The same of a data point that is in cluster c. x is it about the centre, scratch[0 .. stride) is
+ * free; in x missing cells become what they are expected to be. */
+static gps_status add_point(const gps_problem *problem, const gps_point *point, size_t c, double *x,
+                            double weight, double *on, double *first, double *second,
+                            double *scratch) {
+  const int n_missing = gps_n_missing(problem, point->index);
+  if (n_missing > 0) {
+    const int *missing = gps_missing_of(problem, point->index);
+    double *expected = scratch, *rest = missing_scratch(problem, scratch);
+    const gps_status status = mixture_missing_means(problem, point, c, expected, rest);
+    if (status != GPS_OK) return status;
+    for (int i = 0; i < n_missing; i++) {
+      x[missing[i]] = expected[i] - problem->input[CENTRE][missing[i]];
+    }
+    mixture_missing_spread(problem, point, c, weight, second, rest);
+  }
+  add_moments(problem, x, weight, on, first, second);
+  return GPS_OK;
+}
+
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
@@ -222,8 +257,10 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     const size_t c = (size_t)point->latent[i];
     has_cluster = 1;
     if (prob[i] > NEGLIGIBLE) {
-      add_moments(problem, x, prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
-                  stats[SECOND] + c * size);
+      const gps_status status =
+          add_point(problem, point, c, x, prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
+                    stats[SECOND] + c * size, scratch);
+      if (status != GPS_OK) return status;
     }
   }
   stats[COUNT][0] += has_cluster;
@@ -233,19 +270,34 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
 static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
                                     double weight, double *const *part, double *scratch) {
   double *x = scratch + stride_of((size_t)problem->shape.n_dims);
-  (void)latent;
   centre_point(problem, point->y, x);
-  add_moments(problem, x, weight, part[ON], part[FIRST], part[SECOND]);
+  return add_point(problem, point, (size_t)latent, x, weight, part[ON], part[FIRST], part[SECOND],
+                   scratch);
+}
+
+/* What a data point's missing cells are expected to be over all clusters, into its response. */
+static gps_status describe_missing(const gps_problem *problem, const gps_point *point, int n_slots,
+                                   const double *prob, double *response, double *scratch) {
+  const int n_missing = gps_n_missing(problem, point->index);
+  if (n_missing == 0) return GPS_OK;
+  const int *missing = gps_missing_of(problem, point->index);
+  for (int i = 0; i < n_missing; i++) response[missing[i]] = 0;
+  for (int k = 0; k < n_slots; k++) {
+    if (point->latent[k] < 0) continue;
+    const gps_status status = mixture_missing_means(problem, point, (size_t)point->latent[k],
+                                                    scratch, missing_scratch(problem, scratch));
+    if (status != GPS_OK) return status;
+    for (int i = 0; i < n_missing; i++) response[missing[i]] += prob[k] * scratch[i];
+  }
   return GPS_OK;
 }
 
 /* Posterior means of the indicators are the responsibilities; the response is the mean of the mu_c
- * under them. */
+ * under them, and in missing cells that of the cells. */
 static gps_status describe(const gps_problem *problem, const gps_point *point,
                            const gps_states *states, const double *prob, double *latent,
                            double *response, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  (void)scratch;
   memcpy(latent, prob, (size_t)states->n_slots * sizeof *latent);
   if (!response) return GPS_OK;
   memset(response, 0, n_dims * sizeof *response);
@@ -254,7 +306,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
     const double *mu = problem->input[MU] + (size_t)point->latent[i] * n_dims;
     for (size_t d = 0; d < n_dims; d++) response[d] += prob[i] * mu[d];
   }
-  return GPS_OK;
+  return describe_missing(problem, point, states->n_slots, prob, response, scratch);
 }
 
 /* Clusters exclude each other: nothing can be added to a cluster that is on. */
@@ -266,8 +318,7 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
     for (int i = 0; i < n_candidates; i++) value[i] = -HUGE_VAL;
     return GPS_OK;
   }
-  cluster_log_joint(problem, point->y, n_candidates, candidate, value, scratch);
-  return GPS_OK;
+  return point_log_joint(problem, point, n_candidates, candidate, value, scratch);
 }
 
 const gps_model model_gaussian_mixture = {

@@ -153,6 +153,68 @@ test_that("moments are of the values that are there", {
   expect_near(moments$range, range(y, na.rm = TRUE), 0)
 })
 
+test_that("the bound of a mixture with missing cells never falls, and clusters are found", {
+  for (covariance in c("full", "diagonal", "spherical")) {
+    set.seed(6)
+    label <- rep(1:3, each = 80)
+    y <- matrix(rnorm(240 * 4), 240) %*% (diag(4) + if (covariance == "full") 0.4 else 0) +
+      cbind(c(0, 5, 0), c(0, 0, 5), c(4, -4, 0), c(0, 3, -3))[label, ]
+    whole <- y
+    y[runif(length(y)) < 0.2] <- NA
+    model <- model_gaussian_mixture(3, covariance)
+    fit <- gps_fit(y, model, selector_full(), control = short_control(max_iter = 30, tol = 0))
+    expect_no_fall(fit$trace$bound)
+    fit <- gps_fit(y, model, control = gps_control(progress = FALSE))
+    agreement <- table(predict(fit, type = "class"), label)
+    expect_gt(sum(apply(agreement, 1, max)), 225)
+    gaps <- is.na(y)
+    error <- sqrt(mean((predict(fit, type = "imputed") - whole)[gaps]^2))
+    centre <- matrix(colMeans(y, na.rm = TRUE), 240, 4, byrow = TRUE)
+    expect_lt(error, 0.8 * sqrt(mean((centre - whole)[gaps]^2)))
+    # By a partition, of which each point has what it has.
+    begun <- gps_fit(y, model, selector_full(), start = label, control = short_control())
+    expect_gt(begun$bound, fit$bound - 1)
+  }
+})
+
+test_that("what a merged cluster would cost is judged by the cells that are there", {
+  row <- Filter(function(row) row$is_one_hot, takes)[[1]]
+  case <- missing_case(row, 30)
+  y <- t(case$y)
+  task <- list(y = fill_data(y), missing = find_missing(y), model = case$model, n_threads = 1L)
+  second <- function(x) {
+    if (is.null(dim(x))) return(x[2])
+    if (is.matrix(x)) x[, 2, drop = FALSE] else x[, , 2, drop = FALSE]
+  }
+  alone <- lapply(case$params, second)
+  points <- c(1:5, 20:30)
+  found <- observed_affinity(task, alone, task$y[, points], points)
+  wanted <- vapply(points, function(n) {
+    is_there <- !is.na(y[, n])
+    if (!any(is_there)) return(log(alone$pi))
+    log(alone$pi) + log_normal(y[is_there, n], alone$mu[is_there],
+                               reference_covariance(alone, 1)[is_there, is_there, drop = FALSE])
+  }, 1)
+  expect_near(found, wanted, 1e-10)
+})
+
+test_that("many clusters are gathered alike, one by one or together", {
+  set.seed(8)
+  model <- gps_bind(model_gaussian_mixture(60, "full"), matrix(rnorm(3000), 600))
+  y <- matrix(rnorm(3000), 600)
+  y[runif(3000) < 0.2] <- NA
+  params <- gps_init(model, matrix(rnorm(3000), 600))
+  few <- draw_selected(600, 60, 3)
+  by_latent <- gps_estep(model, params, y, few)
+  every <- matrix(seq_len(60), 600, 60, byrow = TRUE)
+  together <- gps_estep(model, params, y, every)
+  expect_equal(sum(by_latent$stats$on), 600)
+  # The same responsibilities give the same sums, whichever way they are gathered.
+  spread <- spread_slots(by_latent$prob_on, few, 60)
+  expect_near(by_latent$stats$on, colSums(spread), 1e-10)
+  expect_true(all(is.finite(unlist(together$stats))))
+})
+
 test_that("minibatches learn from the cells that are there", {
   set.seed(2)
   bars <- simulate_bars(600, value = 5)
@@ -170,7 +232,7 @@ test_that("what cannot be is refused by name", {
                          log_joint = function(params, y, states) numeric(ncol(states)))
   refused(gps_fit(y, custom), "row 5, column 4 is NA: the model")
   refused(gps_fit(cbind(y[, 1:3], u = NA), model_binary_sparse(2)),
-          "column 4 (\"u\") of `y` has no value")
+          "no value in column 4 (\"u\")")
   read <- function(from, to) y[from:to, , drop = FALSE]
   refused(gps_fit(gps_source(5, 4, read), model_binary_sparse(2)), "row 5, column 4 is NA")
   fit <- gps_fit(y, model_binary_sparse(2), selector_full(), control = short_control(max_iter = 2))

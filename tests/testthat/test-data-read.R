@@ -33,7 +33,7 @@ test_that("what is no table of numbers is refused", {
   expect_gps_error(quick_fit(1:5), "not an integer vector of length 5")
   expect_gps_error(quick_fit("data.csv"), "not \"data.csv\"")
   expect_gps_error(quick_fit(mean), "not a function")
-  expect_gps_error(quick_fit(plain() > 0 & NA), "has no value, all cells are missing")
+  expect_gps_error(quick_fit(matrix(NA, 4, 3)), "`y` has no value in columns")
   expect_gps_error(quick_fit(matrix("a", 3, 3)), "not an array of character (3 x 3)")
   expect_gps_error(quick_fit(matrix(1i, 3, 3)), "not an array of complex (3 x 3)")
   expect_gps_error(quick_fit(matrix(as.raw(1), 3, 3)), "not an array of raw (3 x 3)")
