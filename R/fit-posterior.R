@@ -86,7 +86,7 @@ states_of_point <- function(fit, n, what, want = character()) {
   y <- need_data(fit, what)
   task <- new_prediction_task(fit, rows_data(y, n), "state", is_new = FALSE)
   task$sweeps[2] <- counted_draws
-  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1),
+  result <- infer_block(task, stored_state(fit, n), new_block(0, 1, n - 1, missing = task$missing),
                         c("prob", "draws", want))
   states <- if (fit$method == "exact") {
     list(on = slots_on(task$states), prob = result$prob[, 1],
@@ -116,7 +116,7 @@ joint_of_states <- function(task, fit, selected, on) {
   log_joint <- rep(NA_real_, ncol(on))
   is_known <- colSums(on) <= task$model$exact_active
   if (!any(is_known)) return(log_joint)
-  block <- new_block(0, 1)
+  block <- new_block(0, 1, missing = task$missing)
   result <- run_estep(task$model, block_inputs(task$model, fit$params, task$y, block), task$y,
                       block, selected, template_of(on[, is_known, drop = FALSE]), task$n_threads,
                       "prob")

@@ -193,6 +193,7 @@ run_task <- function(task, data, point) {
 # it takes is the fit's.
 plan_fit <- function(given, start) {
   if (!identical(given$n_selected, "auto")) return(list(given = given))
+  refuse_cells(given$y, find_missing(given$y), "`n_selected` = \"auto\"")
   given$deadline <- elapsed() + given$control$time_limit
   given$seed <- stream_seed()
   if (inherits(start, "gps_fit")) start <- plus_no_intercept(given$model, start$params)

@@ -130,6 +130,14 @@ test_that("bars with missing cells are found, and the cells restored", {
   expect_near(predict(fit, y, type = "loglik")[7], 4 * log1p(-coef(fit)$pi), 1e-10)
   expect_near(predict(fit, y[1:20, ], type = "imputed")[!is_gap[1:20, ]],
               y[1:20, ][!is_gap[1:20, ]], 0)
+  # The states of one point are those of its cells.
+  states <- posterior_states(fit, 4)
+  alone <- gps_estep(fit$model, coef(fit), y[4, , drop = FALSE], t(fit$selected[, 4]),
+                     want = "prob")
+  expect_near(states$probability, sort(alone$prob[1, ], decreasing = TRUE)[seq_len(nrow(states))],
+              1e-10)
+  expect_near(colMeans(posterior_sample(fit, 400, points = 4, seed = 1)[, 1, ]),
+              predict(fit)[4, ], 0.12)
   # As fitted, after it was stored.
   stored <- unserialize(serialize(fit, NULL))
   expect_identical(predict(stored, y[1:5, ]), predict(fit, y[1:5, ]))
@@ -236,6 +244,8 @@ test_that("what cannot be is refused by name", {
   read <- function(from, to) y[from:to, , drop = FALSE]
   refused(gps_fit(gps_source(5, 4, read), model_binary_sparse(2)), "row 5, column 4 is NA")
   fit <- gps_fit(y, model_binary_sparse(2), selector_full(), control = short_control(max_iter = 2))
+  refused(gps_fit(y, model_binary_sparse(2), n_selected = "auto"),
+          "`n_selected` = \"auto\" does not allow for missing")
   refused(gps_audit(fit), "gps_audit() does not allow for missing")
   expect_error(gps_init(model_binary_sparse(2), y), class = "gps_error_argument")
 })
