@@ -10,10 +10,10 @@
 #' in the same way, see [gps_fit()].
 #'
 #' A fit reads all points once to learn their means and spread ([model_max_spike_slab()], and models
-#' that take certain numbers alone, such as [model_noisy_or()]: twice), and then once in each
-#' iteration, in blocks of 512 points or of a power of two times that, so that a block has about two
-#' million numbers. Starts, trials of mending and, with a source, the initialisation read a sample
-#' of rows.
+#' that take certain numbers alone, [model_noisy_or()] and [model_poisson_mixture()]: twice), and
+#' then once in each iteration, in blocks of 512 points or of a power of two times that, so that a
+#' block has about two million numbers. Starts, trials of mending and, with a source, the
+#' initialisation read a sample of rows.
 #'
 #' Some selectors need all data at once: the exact method of [selector_gp()] and
 #' [selector_custom()] with `learn`. They read a source of at most 2^25 numbers (256 MB) as a whole,

@@ -102,7 +102,7 @@ most_compared <- 2000L
 # Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
 # looked for.
 find_duplicates <- function(params, model = NULL) {
-  n_components <- max(0L, ncol(params$W), ncol(params$mu), model$n_components)
+  n_components <- max(0L, ncol(params$W), ncol(params$mu), ncol(params$rate), model$n_components)
   overlap <- if (n_components > most_compared) {
     matrix(0)
   } else if (is_placed(model)) {
@@ -111,6 +111,8 @@ find_duplicates <- function(params, model = NULL) {
     abs(crossprod(unit_columns(params$W)))
   } else if (!is.null(params$mu) && !is.null(params$sigma)) {
     cluster_overlap(params)
+  } else if (inherits(model, "gps_poisson_mixture")) {
+    count_overlap(params)
   } else {
     matrix(0)
   }
@@ -146,6 +148,11 @@ cluster_overlap <- function(params) {
     }
   }
   overlap
+}
+
+# The same of clusters of counts.
+count_overlap <- function(params) {
+  exp(-0.5 * square_distances(sqrt(params$rate), colSums(params$rate), seq_len(ncol(params$rate))))
 }
 
 # One coefficient for each dimension.

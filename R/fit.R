@@ -12,8 +12,8 @@
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time, or a dense one.
 #' @param model a model: [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
-#'   [model_gaussian_mixture()], [model_occlusive()] or [model_noisy_or()]; or one of your own, see
-#'   [model_custom()].
+#'   [model_gaussian_mixture()], [model_occlusive()], [model_noisy_or()] or
+#'   [model_poisson_mixture()]; or one of your own, see [model_custom()].
 #' @param selector a selector, see [selector_gp()].
 #' @param n_selected number of latents that may be on for each data point, H' in the paper, a whole
 #'   number in 1..H. NULL: all up to 6 latents, 6 of more; 2 clusters or a quarter of them,

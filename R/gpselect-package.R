@@ -9,7 +9,8 @@
 #' @section Where to read on:
 #' * Fit: [gps_fit()], [gps_control()]; models: [model_binary_sparse()],
 #'   [model_spike_slab()], [model_max_spike_slab()], [model_gaussian_mixture()],
-#'   [model_occlusive()]; of binary data [model_noisy_or()]; your own: [model_custom()].
+#'   [model_occlusive()]; of binary data [model_noisy_or()], of counts
+#'   [model_poisson_mixture()]; your own: [model_custom()].
 #' * Who ranks the latents: [selector_gp()] and its alternatives; kernels: [kernel_rbf()] and
 #'   others; refining the ranking: [gps_screen()].
 #' * Use a fit: [summary.gps_fit()], [predict.gps_fit()], [plot.gps_fit()], [expectations()],

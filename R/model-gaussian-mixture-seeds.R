@@ -4,6 +4,27 @@
 # are labelled, and moves many at a time.
 many_clusters <- 40L
 
+# Each cluster begins at a data point of its own.
+refuse_few_points <- function(model, n_points) {
+  if (model$n_latents <= n_points) return(invisible())
+  gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.",
+                    n_points, model$n_latents))
+}
+
+refuse_short_start <- function(n_clusters, n_rows) {
+  if (n_clusters <= n_rows) return(invisible())
+  gps_abort(sprintf(paste(
+    "A start on %d data points cannot have %d clusters: use a larger `grow`, or `n_starts` = 1",
+    "without `grow`."
+  ), n_rows, n_clusters))
+}
+
+# Of mixtures the probabilities of the clusters.
+check_shares <- function(params, arg) {
+  if (is.null(params$pi) || abs(sum(params$pi) - 1) <= 1e-8) return(invisible())
+  gps_abort(sprintf("`%s$pi` must add up to 1, not to %s.", arg, format(sum(params$pi))))
+}
+
 # Data points that seeds are looked for among, for each cluster and at least; of very many clusters
 # fewer, since each seed is compared with each point.
 seed_rows <- c(10L, 2000L)

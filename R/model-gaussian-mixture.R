@@ -83,10 +83,7 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
 #' @export
 gps_bind.gps_gaussian_mixture <- function(model, y) {
   moments <- as_moments(y)
-  if (model$n_latents > moments$n_points) {
-    gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.",
-                      moments$n_points, model$n_latents))
-  }
+  refuse_few_points(model, moments$n_points)
   kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
   bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
               options = list(centre = moments$centre, scale = cluster_scale(model, moments),
@@ -118,12 +115,7 @@ takes_missing.gps_gaussian_mixture <- function(model) TRUE
 gps_init.gps_gaussian_mixture <- function(model, y) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)
-  if (n_clusters > nrow(y)) {
-    gps_abort(sprintf(paste(
-      "A start on %d data points cannot have %d clusters: use a larger `grow`, or `n_starts` = 1",
-      "without `grow`."
-    ), nrow(y), n_clusters))
-  }
+  refuse_short_start(n_clusters, nrow(y))
   rows <- seq_len(nrow(y))
   all_rows <- y
   n_rows <- count_seed_rows(n_clusters)
@@ -200,9 +192,7 @@ spread_within <- function(model, x, label) {
 
 #' @export
 check_joint.gps_gaussian_mixture <- function(model, params, arg) {
-  if (!is.null(params$pi) && abs(sum(params$pi) - 1) > 1e-8) {
-    gps_abort(sprintf("`%s$pi` must add up to 1, not to %s.", arg, format(sum(params$pi))))
-  }
+  check_shares(params, arg)
   sigma <- params$sigma
   if (is.null(sigma)) return(invisible())
   is_sound <- if (length(dim(sigma)) == 3) apply(sigma, 3, is_covariance) else all(sigma > 0)

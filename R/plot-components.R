@@ -9,7 +9,7 @@ draw_components <- function(fit) {
   }
   usage <- component_usage(fit) / fit$n_points
   shown <- utils::head(order(-usage), most_shown)
-  kind <- if (is_mixture(fit)) "Cluster means" else "Components"
+  kind <- if (is_one_hot(fit)) "Cluster means" else "Components"
   if (length(shown) < length(usage)) {
     kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
   }

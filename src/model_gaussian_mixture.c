@@ -10,6 +10,7 @@
 #include "linalg.h"
 #include "model_gaussian_missing.h"
 #include "model_gaussian_mixture.h"
+#include "model_mixture.h"
 #include "vector_math.h"
 
 static const gps_array params_list[] = {
@@ -39,8 +40,6 @@ static const char *const events_list[] = {"sigma_floor", "pi_floor", "empty_clus
                                           NULL};
 
 #define LOG_TWO_PI 1.8378770664093454836
-/* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
-#define NEGLIGIBLE 1e-22
 
 /* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma
  * in units of the scale. */

@@ -3,6 +3,7 @@
 
 #include "linalg.h"
 #include "model_gaussian_mixture.h"
+#include "model_mixture.h"
 
 enum { EVENT_SIGMA, EVENT_PI, EVENT_EMPTY, EVENT_KEPT };
 
@@ -19,30 +20,6 @@ size_t mixture_mstep_scratch(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const size_t common = n_dims + 2 * sigma_size(problem);
   return kind_of(problem) == FULL ? common + n_dims + linalg_eigen_sym_scratch(n_dims) : common;
-}
-
-/* pi = on / count, the exact maximiser under pi_c >= floor: the clusters at the floor keep it, the
- * others share the rest in proportion. */
-static void update_pi(size_t n_clusters, const double *on, double floor, double *pi, int *events) {
-  double free_mass = 1, free_on = 0;
-  for (size_t c = 0; c < n_clusters; c++) {
-    pi[c] = -1;
-    free_on += on[c];
-  }
-  for (int changed = 1; changed;) {
-    changed = 0;
-    for (size_t c = 0; c < n_clusters; c++) {
-      if (pi[c] > 0 || on[c] * free_mass >= floor * free_on) continue;
-      pi[c] = floor;
-      free_mass -= floor;
-      free_on -= on[c];
-      changed = 1;
-      events[EVENT_PI]++;
-    }
-  }
-  for (size_t c = 0; c < n_clusters; c++) {
-    if (pi[c] < 0) pi[c] = on[c] / free_on * free_mass;
-  }
 }
 
 /* to [D x D] <- sigma in units of the scale. */
@@ -191,8 +168,8 @@ static gps_status update_common(const gps_problem *problem, const double *const 
  * covariance: the step is still a maximisation over the rest. */
 gps_status mixture_mstep(const gps_problem *problem, const double *const *stats,
                          double *const *params_new, int *events, double *scratch) {
-  update_pi((size_t)problem->shape.n_latents, stats[ON], problem->input[FLOOR_PI][0],
-            params_new[PI], events);
+  mixture_update_pi((size_t)problem->shape.n_latents, stats[ON], problem->input[FLOOR_PI][0],
+                    params_new[PI], events + EVENT_PI);
   return problem->input[COMMON][0] != 0 ? update_common(problem, stats, params_new, events, scratch)
                                         : update_each(problem, stats, params_new, events, scratch);
 }

@@ -85,6 +85,7 @@ constructor_calls <- function() {
     call_of("model_spike_slab", n_latents = 4, covariance = "full", shared_prob = TRUE),
     call_of("model_max_spike_slab", n_latents = 4, shared_prob = FALSE),
     call_of("model_noisy_or", n_latents = 4, shared_prob = FALSE),
+    call_of("model_poisson_mixture", n_components = 3),
     call_of("model_gaussian_mixture", n_components = 3, covariance = "diagonal"),
     call_of("model_occlusive", n_components = 2, size = c(2, 2), image = c(5, 5), clutter = 0.1,
             density = 1, background = 0),

@@ -110,6 +110,7 @@ object_kinds <- list(
     binary = function() model_binary_sparse(4), slab = function() model_spike_slab(4),
     max = function() model_max_spike_slab(4), mixture = function() model_gaussian_mixture(3),
     placed = function() model_occlusive(2, c(2, 2), c(3, 3)), causes = function() model_noisy_or(4),
+    counts = function() model_poisson_mixture(3),
     bound_a = bound(model_binary_sparse(4)),
     bound_b = bound(model_spike_slab(4, "full")), bound_c = bound(model_max_spike_slab(4)),
     bound_d = bound(model_gaussian_mixture(3)), bound_e = bound(model_occlusive(2, 2:3, c(3, 3))),

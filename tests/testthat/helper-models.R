@@ -111,6 +111,30 @@ noisy_row <- function(shared) {
   )
 }
 
+poisson_row <- function() {
+  set.seed(15)
+  rate <- matrix(rexp(16, 1 / 4), 4)
+  prob <- c(0.4, 0.3, 0.2, 0.1)
+  list(
+    name = "poisson_mixture", n_latents = 4, n_dims = 4, is_one_hot = TRUE,
+    blank = function(n) matrix(1, n, 4), model = function() model_poisson_mixture(4),
+    params = list(rate = rate, pi = prob), joint = function(...) joint_poisson_mixture(...),
+    stats = function(y, posterior, centre) {
+      list(count = nrow(y), on = colSums(posterior$mean), sum = t(y) %*% posterior$mean)
+    },
+    mstep = function(y, posterior) {
+      list(rate = sweep(t(y) %*% posterior$mean, 2, colSums(posterior$mean), "/"),
+           pi = colMeans(posterior$mean))
+    },
+    response = function(params, mean) mean %*% t(params$rate),
+    moments = function(params) {
+      mean <- drop(params$rate %*% params$pi)
+      list(mean = mean, covariance = diag(mean) +
+             params$rate %*% (params$pi * t(params$rate)) - tcrossprod(mean))
+    }
+  )
+}
+
 MODELS <- list(
   sparse_row("binary_sparse", shared = FALSE),
   sparse_row("binary_sparse, shared", shared = TRUE),
@@ -119,7 +143,7 @@ MODELS <- list(
   spike_row("full", shared = FALSE),
   sparse_row("binary_sparse, intercept", shared = FALSE, intercept = TRUE),
   spike_row("diagonal", shared = TRUE, intercept = TRUE),
-  noisy_row(shared = FALSE), noisy_row(shared = TRUE)
+  noisy_row(shared = FALSE), noisy_row(shared = TRUE), poisson_row()
 )
 
 # Models whose every state has no closed form, or whose latents have places: what does not ask for

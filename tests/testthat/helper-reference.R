@@ -73,6 +73,12 @@ joint_noisy_or <- function(params, y, state) {
                    1 - response_noisy_or(params, t(state)))))
 }
 
+# log p(c, y) of the Poisson mixture; exactly one cluster is on.
+joint_poisson_mixture <- function(params, y, state) {
+  k <- which(state == 1)
+  log(params$pi[k]) + sum(dpois(y, params$rate[, k], log = TRUE))
+}
+
 # All states of the model, H x n_states.
 all_states <- function(row) {
   n_latents <- row$n_latents

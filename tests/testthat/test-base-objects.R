@@ -66,10 +66,11 @@ model_cases <- function() {
                  model_spike_slab(3), model_spike_slab(3, "full"), model_max_spike_slab(3),
                  model_gaussian_mixture(3), model_gaussian_mixture(3, "diagonal"),
                  model_gaussian_mixture(3, "spherical"), model_occlusive(2, c(2, 3), c(5, 6)),
-                 model_noisy_or(3), model_noisy_or(3, shared_prob = FALSE))
+                 model_noisy_or(3), model_noisy_or(3, shared_prob = FALSE),
+                 model_poisson_mixture(3))
   lapply(models, function(model) {
     y <- if (inherits(model, "gps_occlusive")) images else y
-    if (inherits(model, "gps_noisy_or")) y <- (y > 0.7) + 0
+    if (inherits(model, c("gps_noisy_or", "gps_poisson_mixture"))) y <- (y > 0.7) + 0
     bound <- gps_bind(model, y)
     params <- gps_init(bound, y)
     attr(params, "labels") <- NULL

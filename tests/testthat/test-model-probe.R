@@ -83,7 +83,8 @@ test_that("all built-in models are clean", {
     model_spike_slab(4, "full", FALSE), model_max_spike_slab(4), model_gaussian_mixture(4),
     model_gaussian_mixture(3, "diagonal"), model_gaussian_mixture(3, "spherical"),
     model_occlusive(3, c(3, 3)), model_binary_sparse(1), model_gaussian_mixture(1),
-    model_noisy_or(4), model_noisy_or(4, FALSE), model_noisy_or(1)
+    model_noisy_or(4), model_noisy_or(4, FALSE), model_noisy_or(1),
+    model_poisson_mixture(3), model_poisson_mixture(1)
   )
   for (model in models) {
     report <- check_gps_model(model)
