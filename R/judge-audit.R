@@ -16,8 +16,15 @@
 #'   `probable`, the share in which the latent is selected; NA where there is none.
 #' * Verdict: "green" where the mass is at least 0.95 and the recall at least 0.98; "red" where the
 #'   mass is below 0.8 or the recall below 0.9; "amber" between.
+#' * Ranking: mass, recall and verdict, by the same levels, of the `n_selected` latents that the
+#'   selector ranks best, before screening and without what earlier iterations have left in the
+#'   slots. Where this is red and the verdict is not, the selection stands on screening and on its
+#'   own history: the selector has not learned what is on. NULL where nothing is ranked or all
+#'   latents are selected. What ranks by candidates, as neighbours do, selects no others.
 #' * Rank correlation: Spearman's, of the affinities of the reference's latents and their
-#'   probabilities, in each point; the mean over the points. NA for selectors that rank nothing.
+#'   probabilities, in each point; the mean over the points. Where a selector ranks by candidates it
+#'   is over these alone, since all others have the affinity 0. NA for selectors that rank nothing,
+#'   and where no point has two latents of different affinities.
 #' * Leave-one-out \eqn{R^2}{R^2} of the regression of a learned selection, on the fit's own points:
 #'   1 - the mean square of ⟨s⟩ less its leave-one-out prediction, in units of the variance of ⟨s⟩
 #'   over the points, all latents together.
@@ -52,14 +59,14 @@
 #'   1..H (where latents have places 1..components).
 #' @param ... nothing; an unknown argument is an error.
 #' @return With `n_selected` an object of class `gps_sizes`, see the section on it; else of class
-#'   `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`,
-#'   `rank_correlation`, `loo_r2` as above; `never`, numbers of the latents (where these have places
-#'   components) that are selected for none of the data points, without those that are out of the
-#'   model; `reference`, a text, and `is_exact`; `points`, a data frame of `point`, `mass`, `gap`,
-#'   `n_probable`, `n_found` and `correlation`; and `curve`, a data frame with the recall that the
-#'   best `n_selected` latents by affinity would have, or NULL; and `line`, a text. The points are
-#'   the same ones in each call. [plot()] draws the captured mass of all points and the
-#'   curve, `summary(fit, audit = )` shows the audit in one line.
+#'   `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`, `ranking`, `rank_correlation`,
+#'   `loo_r2` as above; `never`, numbers of the latents (where these have places components) that
+#'   are selected for none of the data points, without those that are out of the model; `reference`,
+#'   a text, and `is_exact`; `points`, a data frame of `point`, `mass`, `gap`, `n_probable`,
+#'   `n_found` and `correlation`; and `curve`, a data frame with the recall that the best
+#'   `n_selected` latents by affinity would have, or NULL; and `line`, a text. The points are the
+#'   same ones in each call. [plot()] draws the captured mass of all points and the curve,
+#'   `summary(fit, audit = )` shows the audit in one line.
 #' @seealso [selection_recall()], where the truth is known; [check_gps_model()].
 #' @examples
 #' set.seed(1)
@@ -94,13 +101,14 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
     point = case$points, mass = found$mass, gap = found$gap,
     n_probable = tabulate(pairs[, 2], ncol(case$y)),
     n_found = tabulate(pairs[is_found, 2], ncol(case$y)),
-    correlation = rank_correlations(case$affinity, found)
+    correlation = rank_correlations(case$affinity, found, has_candidates(case$task))
   )
   mass <- mean(found$mass)
   recall <- if (nrow(pairs) > 0) mean(is_found) else NA_real_
   audit <- structure(
     list(verdict = audit_verdict(mass, recall), mass = mass, recall = recall,
-         gap = mean(found$gap), rank_correlation = mean_known(points$correlation),
+         gap = mean(found$gap), ranking = judge_ranking(fit, case, probable),
+         rank_correlation = mean_known(points$correlation),
          loo_r2 = loo_share(fit, case), never = never_selected(fit, case$all_selected),
          reference = plan$said, is_exact = plan$kind == "whole", probable = probable,
          n_selected = fit$n_selected, n_latents = fit$model$n_latents, n_points = fit$n_points,
@@ -110,14 +118,6 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
   )
   audit$line <- audit_line(audit)
   audit
-}
-
-audit_levels <- data.frame(verdict = c("green", "red"), mass = c(0.95, 0.8), recall = c(0.98, 0.9))
-
-audit_verdict <- function(mass, recall) {
-  if (is.na(recall)) recall <- 1
-  if (mass < audit_levels$mass[2] || recall < audit_levels$recall[2]) return("red")
-  if (mass >= audit_levels$mass[1] && recall >= audit_levels$recall[1]) "green" else "amber"
 }
 
 # list(task, y [D x n], points, selected, all_selected, affinity [H x n] or NULL, targets [H x n]):
@@ -179,19 +179,6 @@ known_ranking <- function(affinity) {
   if (is.null(affinity) || anyNA(affinity) || all(affinity == affinity[1])) NULL else affinity
 }
 
-# Spearman's correlation in each point, over the latents of the reference.
-rank_correlations <- function(affinity, found) {
-  n <- ncol(found$slots)
-  if (is.null(affinity)) return(rep(NA_real_, n))
-  vapply(seq_len(n), function(point) {
-    held <- found$slots[, point] > 0
-    x <- affinity[found$slots[held, point], point]
-    y <- found$prob_on[held, point]
-    if (length(unique(x)) < 2 || length(unique(y)) < 2) return(NA_real_)
-    stats::cor(x, y, method = "spearman")
-  }, 1)
-}
-
 mean_known <- function(x) if (all(is.na(x))) NA_real_ else mean(x, na.rm = TRUE)
 
 # How well the leave-one-out regression of a learned selection knows its targets.
@@ -209,18 +196,6 @@ never_selected <- function(fit, selected) {
   choice <- choice_of(fit$model, selected)
   emptied <- emptied_latents(fit$model, fit$params)
   setdiff(seq_len(count_choices(fit$model)), c(choice, emptied))
-}
-
-# Recall of the best 1, 2, ... latents by affinity; equal ones count as the last of them.
-recall_curve <- function(affinity, pairs, slots) {
-  if (is.null(affinity) || nrow(pairs) == 0) return(NULL)
-  place <- vapply(seq_len(nrow(pairs)), function(i) {
-    at <- affinity[, pairs[i, 2]]
-    sum(at >= at[slots[pairs[i, 1], pairs[i, 2]]])
-  }, 1)
-  n_latents <- nrow(affinity)
-  data.frame(n_selected = seq_len(n_latents),
-             recall = cumsum(tabulate(place, n_latents)) / nrow(pairs))
 }
 
 #' @rdname gps_audit
@@ -245,8 +220,7 @@ print.gps_audit <- function(x, digits = 3, ...) {
     Recall = sprintf("%s of %s of a point and a latent with a probability of %s or more",
                      show(x$recall), plural(sum(x$points$n_probable), "pair"), show(x$probable)),
     Gap = show(x$gap, " nats a point"),
-    Ranking = sprintf("correlation %s; leave-one-out R^2 %s", show(x$rank_correlation),
-                      show(x$loo_r2)),
+    Ranking = describe_ranking(x, show),
     Never = if (length(never) == 0) "every latent is selected for some point" else
       sprintf("%d selected for no point: %s%s", length(x$never), paste(never, collapse = ", "),
               if (length(x$never) > 10) ", ..." else "")
@@ -256,16 +230,36 @@ print.gps_audit <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
+describe_ranking <- function(audit, show) {
+  alone <- audit$ranking
+  by_itself <- if (!is.null(alone)) {
+    sprintf("%s before screening: mass %s, recall %s; ", alone$verdict, show(alone$mass),
+            show(alone$recall))
+  }
+  sprintf("%scorrelation %s; leave-one-out R^2 %s", paste0("", by_itself),
+          show(audit$rank_correlation), show(audit$loo_r2))
+}
+
 is_audit_sound <- function(x) {
   numbers <- x[c("mass", "recall", "gap", "rank_correlation", "loo_r2", "probable", "n_points")]
   is.list(x) && is_one_of(x$verdict, c("green", "amber", "red")) && is.data.frame(x$points) &&
     all(vapply(numbers, function(value) is.numeric(value) && length(value) == 1, NA)) &&
-    is.numeric(x$points$mass) && is.character(x$reference)
+    is.numeric(x$points$mass) && is.character(x$reference) &&
+    (is.null(x$ranking) || is_ranking_sound(x$ranking))
+}
+
+is_ranking_sound <- function(x) {
+  is.list(x) && is_one_of(x$verdict, c("green", "amber", "red")) && is_number(x$mass) &&
+    is.numeric(x$recall) && length(x$recall) == 1
 }
 
 # "green: mass 0.985, recall 0.997 of 200 points (exact, ...)".
 audit_line <- function(audit) {
-  sprintf("%s: mass %s, recall %s, gap %s nats a point (%s%s; %s)", audit$verdict,
+  alone <- audit$ranking$verdict
+  said <- if (is.null(alone) || alone == audit$verdict) "" else
+    sprintf(" (ranking alone %s)", alone)
+  sprintf("%s%s: mass %s, recall %s, gap %s nats a point (%s%s; %s)", audit$verdict,
+          said,
           plain_number(audit$mass, 3), plain_number(audit$recall, 3), plain_number(audit$gap, 2),
           if (audit$is_new) "new data, " else "", plural(nrow(audit$points), "point"),
           audit$reference)

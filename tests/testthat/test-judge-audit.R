@@ -233,3 +233,85 @@ test_that("several numbers of selected latents have the mass that all states tel
   expect_gps_error(gps_audit(full, n_selected = 3), "selector_full(), which ranks nothing")
   expect_gps_error(print(structure(list(), class = "gps_sizes")), "`x` is not as gps_audit()")
 })
+
+# Mixtures whose first iterations are from `start`; the audit's words and lights.
+lights <- function(y, model, selector, n_selected = NULL, start = NULL, max_iter = 30) {
+  set.seed(2)
+  control <- gps_control(n_starts = 2, max_iter = max_iter, n_threads = 1, progress = FALSE)
+  fit <- suppressWarnings(gps_fit(y, model, selector, n_selected, control = control,
+                                  start = start), classes = "gps_warning")
+  audit <- gps_audit(fit, n = 100)
+  list(fit = fit, audit = audit, verdict = audit$verdict, ranking = audit$ranking$verdict)
+}
+
+test_that("the ranking alone is red for a linear kernel on a line, and green for others", {
+  for (n_clusters in c(3, 9)) {
+    set.seed(1)
+    y <- simulate_clusters(60 * n_clusters, n_clusters, layout = "line")$y
+    model <- model_gaussian_mixture(n_clusters)
+    linear <- lights(y, model, selector_gp(kernel_linear()))
+    expect_identical(c(linear$verdict, linear$ranking), c("green", "red"))
+    expect_output(print(linear$audit), "Ranking +red before screening: mass 0[.]")
+    expect_match(linear$audit$line, "^green \\(ranking alone red\\): mass")
+    rbf <- lights(y, model, selector_gp(kernel_rbf()))
+    expect_identical(c(rbf$verdict, rbf$ranking), c("green", "green"))
+  }
+  set.seed(1)
+  y <- simulate_clusters(800, 20, 6)$y
+  near <- lights(y, model_gaussian_mixture(20, "spherical"),
+                 selector_gp(kernel_rbf(), method = "neighbours"))
+  expect_identical(c(near$verdict, near$ranking), c("green", "green"))
+})
+
+test_that("low rank is red from random starts, and neighbours on a random dictionary", {
+  set.seed(3)
+  centre <- matrix(stats::rnorm(3200, sd = 3), 200)
+  y <- centre[sample(200, 4000, TRUE), ] + matrix(stats::rnorm(64000), 4000)
+  low <- lights(y, model_gaussian_mixture(200, "spherical"),
+                selector_gp(method = "ichol", rank = 40, screen = FALSE), 5L,
+                list(mu = t(y[sample(4000, 200), ])), max_iter = 12)
+  expect_identical(c(low$verdict, low$ranking), c("red", "red"))
+  set.seed(4)
+  W <- matrix(stats::rnorm(64 * 128), 64)
+  on <- matrix(stats::runif(1000 * 128) < 4 / 128, 1000)
+  y <- tcrossprod(on * 1, W) + matrix(stats::rnorm(64000, sd = 0.5), 1000)
+  truth <- list(W = W, pi = 4 / 128, sigma2 = 0.25)
+  near <- lights(y, model_binary_sparse(128),
+                 selector_gp(kernel_rbf(), method = "neighbours", rank = 20, screen = FALSE), 8L,
+                 truth, max_iter = 2)
+  expect_identical(c(near$verdict, near$ranking), c("red", "red"))
+  # Of candidates alone: all other latents have the affinity 0.
+  fit <- near$fit
+  points <- near$audit$points$point[1:20]
+  affinity <- gps_affinity(fit$selector, fit, y, points)
+  task <- new_prediction_task(fit, t(y[points, ]), "prob", 1L, is_new = FALSE)
+  found <- refer_points(task, fit$params, plan_reference(task), t(y[points, ]),
+                        fit$selected[, points])
+  wanted <- vapply(1:20, function(n) {
+    slots <- found$slots[, n][found$slots[, n] > 0]
+    among <- affinity[n, slots] != 0
+    on <- found$prob_on[found$slots[, n] > 0, n]
+    if (length(unique(on[among])) < 2) return(NA_real_)
+    cor(affinity[n, slots][among], on[among], method = "spearman")
+  }, 1)
+  expect_near(near$audit$points$correlation[1:20], wanted, 1e-6)
+  # What ranks by candidates selects no others.
+  chosen <- best_ranked(task, prediction_state(fit), t(y[points, ]), t(affinity))
+  held <- chosen > 0
+  expect_true(all(affinity[cbind(col(chosen)[held], chosen[held])] > 0))
+})
+
+test_that("the ranking is judged by the definition", {
+  set.seed(11)
+  bars <- simulate_bars(60, size = 4, prob = 0.3)
+  fit <- audit_fit(bars$y, model_binary_sparse(8), 3L, selector_handcrafted(gps_screen()),
+                   start = list(W = bars$W, pi = 0.3))
+  audit <- gps_audit(fit)
+  affinity <- gps_affinity(fit$selector, fit, bars$y)
+  best <- t(apply(affinity, 1, function(a) sort(order(-a)[1:3])))
+  joint <- function(y, state) joint_binary_sparse(fit$params, y, state)
+  by_hand <- audit_by_hand(bars$y, best, 8, 3, joint)
+  expect_near(audit$ranking$mass, mean(by_hand$mass), 1e-8)
+  expect_near(audit$ranking$recall, by_hand$recall, 1e-12)
+  expect_null(gps_audit(audit_fit(bars$y, model_binary_sparse(8), 8L))$ranking)
+})
