@@ -113,7 +113,8 @@ noisy_row <- function(shared) {
 
 poisson_row <- function() {
   set.seed(15)
-  rate <- matrix(rexp(16, 1 / 4), 4)
+  # Whole numbers near them are rates, too.
+  rate <- matrix(0.6 + rexp(16, 1 / 4), 4)
   prob <- c(0.4, 0.3, 0.2, 0.1)
   list(
     name = "poisson_mixture", n_latents = 4, n_dims = 4, is_one_hot = TRUE,
