@@ -148,17 +148,20 @@ block_handcrafted.gps_binary_sparse <- function(model, inputs, y, block, n_threa
 
 # Lengths of W's columns over the cells that each point of a block has, H x n; H where it has all.
 observed_norms <- function(w, block) {
-  cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
-  if (is.null(cells)) return(column_norms(w))
-  observed <- matrix(1, nrow(w), block$n_points)
-  observed[missing_places(cells, nrow(w))] <- 0
-  norms <- sqrt(crossprod(w^2, observed))
-  norms[norms == 0] <- 1
-  norms
+  square <- observed_squares(w, block)
+  if (is.null(square)) return(column_norms(w))
+  ifelse(square > 0, sqrt(square), 1)
 }
 
-# b is what the split explains beyond the share 2 / pi of one direction's squares that the halves of
-# mere noise explain.
+# Their squares, NULL where the points have all cells.
+observed_squares <- function(w, block) {
+  cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+  if (is.null(cells)) return(NULL)
+  observed <- matrix(1, nrow(w), block$n_points)
+  observed[missing_places(cells, nrow(w))] <- 0
+  crossprod(w^2, observed)
+}
+
 #' @export
 move_gain.gps_binary_sparse <- function(model, split, residual) {
   noise <- 2 / pi * sum(split$size) * mean(residual^2)

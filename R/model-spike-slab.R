@@ -132,6 +132,9 @@ rescale_stats.gps_spike_slab <- function(model, stats, rescale) {
 }
 
 #' @export
+takes_missing.gps_spike_slab <- function(model) TRUE
+
+#' @export
 gps_init.gps_spike_slab <- function(model, y) {
   n_latents <- model$n_latents
   psi <- rep(1, n_latents)
@@ -218,7 +221,8 @@ gps_handcrafted.gps_spike_slab <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
-  singleton_likelihood(inputs, inputs$proj, diag(inputs$gram))
+  square <- observed_squares(inputs$W, block)
+  singleton_likelihood(inputs, inputs$proj, if (is.null(square)) diag(inputs$gram) else square)
 }
 
 # H x n, from W'y and the squares of W's columns. Nothing is divided by psi, which may be tiny.

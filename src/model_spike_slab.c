@@ -7,6 +7,7 @@
 
 #include "gpselect/model.h"
 #include "model_linear.h"
+#include "model_linear_missing.h"
 #include "model_slab.h"
 #include "model_sparse.h"
 
@@ -125,6 +126,31 @@ static void gather(const gps_problem *problem, const gps_point *point, const int
   }
 }
 
+/* What a latent's square, its own product, is over the cells that are there: rounding must not take
+ * it below 0. */
+static double less_missing(double gram, double precision, double of_missing) {
+  const double left = gram - precision * of_missing;
+  return left > 0 ? left : 0;
+}
+
+/* Slots that hold the given latents, over the cells that a point has; rows [m x n] is scratch. */
+static void leave_missing(const gps_problem *problem, const gps_point *point, const int *latent,
+                          const slab_slots *slots, double *rows) {
+  const size_t n = slots->n_slots, n_missing = (size_t)gps_n_missing(problem, point->index);
+  const double precision = 1 / problem->input[SIGMA2][0];
+  if (n_missing == 0) return;
+  linear_missing_rows(problem, point, problem->input[W], n, latent, rows);
+  for (size_t k = 0; k < n; k++) {
+    const size_t at = k * (n + 1);
+    slots->gram[at] =
+        less_missing(slots->gram[at], precision, linear_missing_dot(rows, n_missing, k, k));
+    for (size_t j = 0; j < k; j++) {
+      slots->gram[j + k * n] -= precision * linear_missing_dot(rows, n_missing, j, k);
+      slots->gram[k + j * n] = slots->gram[j + k * n];
+    }
+  }
+}
+
 /* on, value, pull [n], value_value, pull_pull [n x n] */
 static size_t moments_size(size_t n) { return n * (3 + 2 * n); }
 
@@ -135,12 +161,18 @@ static slab_moments moments_in(size_t n, int full, double *scratch) {
   return moments;
 }
 
-/* Slots, moments, and what either kind of slab needs; for gains the slots of those given and the
- * couplings of one more. */
-static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
+/* Slots, moments, and what either kind of slab needs. */
+static size_t complete_scratch(const gps_problem *problem, const gps_states *states) {
   const size_t n = (size_t)states->n_slots;
   return slots_size(n) + moments_size(n) +
          (is_full(problem) ? slab_correlated_scratch(n) : slab_independent_scratch(n, states));
+}
+
+/* After these what missing cells need. For gains: the slots of those given, the couplings of one
+ * more, and what either kind of slab needs, between them the missing cells' rows of all of them. */
+static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
+  return complete_scratch(problem, states) +
+         linear_missing_scratch(problem, (size_t)states->n_slots);
 }
 
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,
@@ -149,6 +181,7 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   const slab_slots slots = slots_in(n, scratch);
   double *rest = scratch + slots_size(n) + moments_size(n);
   gather(problem, point, point->latent, &slots);
+  leave_missing(problem, point, point->latent, &slots, scratch + complete_scratch(problem, states));
   if (is_full(problem)) return slab_correlated_log_joint(&slots, states, value, rest);
   slab_independent_log_joint(&slots, states, value, rest);
   return GPS_OK;
@@ -212,6 +245,13 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   add_values(point, &moments, n, n_dims, full, stats);
   add_pairs(point, n, moments.value_value, n_latents, stats[VALUE_VALUE]);
   if (full) add_pairs(point, n, moments.pull_pull, n_latents, stats[PULL_PULL]);
+  if (gps_n_missing(problem, point->index) > 0) {
+    const linear_moments x = {n, moments.value, moments.value_value};
+    const linear_sums sums = {stats[DATA_VALUE], stats[DATA_SQUARE], stats[DATA_SUM]};
+    linear_add_missing(problem, point, problem->input[W], problem->input[SIGMA2][0],
+                       problem->input[INTERCEPT], problem->input[CENTRE], &x, &sums,
+                       scratch + complete_scratch(problem, states));
+  }
   return GPS_OK;
 }
 
@@ -241,8 +281,11 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
   const double precision = 1 / problem->input[SIGMA2][0];
   const int full = is_full(problem);
   const slab_slots slots = slots_in(n, scratch);
-  double *gram_with = scratch + slots_size(n), *psi_with = gram_with + n, *rest = psi_with + n;
+  const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
+  double *gram_with = scratch + slots_size(n), *psi_with = gram_with + n, *rows = psi_with + n,
+         *rest = rows + (n + 1) * n_missing;
   gather(problem, point, given, &slots);
+  leave_missing(problem, point, given, &slots, rows);
   if (full) {
     const gps_status status = slab_correlated_given(&slots, rest);
     if (status != GPS_OK) return status;
@@ -255,7 +298,15 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
       gram_with[i] = problem->input[GRAM][(size_t)given[i] + from] * precision;
       if (full) psi_with[i] = problem->input[PSI][(size_t)given[i] + from];
     }
-    const slab_latent latent = latent_of(problem, point, h, precision);
+    slab_latent latent = latent_of(problem, point, h, precision);
+    if (n_missing > 0) {
+      linear_missing_rows(problem, point, problem->input[W], 1, candidate + c,
+                          rows + n * n_missing);
+      for (size_t i = 0; i < n; i++) {
+        gram_with[i] -= precision * linear_missing_dot(rows, n_missing, i, n);
+      }
+      latent.gram = less_missing(latent.gram, precision, linear_missing_dot(rows, n_missing, n, n));
+    }
     value[c] = full ? slab_correlated_gain(&slots, &latent, gram_with, psi_with, rest)
                     : slab_independent_gain(&slots, &latent, gram_with, rest);
   }

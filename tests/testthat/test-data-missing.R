@@ -96,7 +96,9 @@ test_that("the bound of a fit with missing cells never falls", {
   set.seed(4)
   y <- simulate_bars(200)$y
   y[runif(length(y)) < 0.3] <- NA
-  for (model in list(model_binary_sparse(10), model_binary_sparse(10, intercept = TRUE))) {
+  models <- list(model_binary_sparse(10), model_binary_sparse(10, intercept = TRUE),
+                 model_spike_slab(8), model_spike_slab(8, "full", intercept = TRUE))
+  for (model in models) {
     fit <- gps_fit(y, model, selector_full(), control = short_control(max_iter = 25, tol = 0))
     expect_no_fall(fit$trace$bound)
   }
