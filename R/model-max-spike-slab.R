@@ -112,6 +112,9 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
 }
 
 #' @export
+takes_missing.gps_max_spike_slab <- function(model) TRUE
+
+#' @export
 check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(params, arg)
 
 # As for binary sparse coding, with positive weights.
@@ -165,9 +168,17 @@ gps_handcrafted.gps_max_spike_slab <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_threads = 1L) {
-  proj <- project_block(inputs$W, y, block)
-  if (has_intercept(model)) proj <- proj - drop(crossprod(inputs$W, inputs$intercept))
-  proj / column_norms(inputs$W)
+  missing <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+  if (is.null(missing)) {
+    proj <- project_block(inputs$W, y, block)
+    if (has_intercept(model)) proj <- proj - drop(crossprod(inputs$W, inputs$intercept))
+  } else {
+    y <- block_data(y, block)
+    if (has_intercept(model)) y <- y - c(inputs$intercept)
+    y[missing_places(missing, nrow(y))] <- 0
+    proj <- crossprod(inputs$W, y)
+  }
+  proj / observed_norms(inputs$W, block)
 }
 
 # What a component that is on explains is a part of the residual here, too.
@@ -237,6 +248,9 @@ sign_facts <- function(task) {
   scale <- sqrt(variance_scale(task$moments))
   parts <- map_blocks(task, function(task, block) {
     y <- block_data(task$y, block) / scale
+    # Zeros are of no sign.
+    missing <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+    if (!is.null(missing)) y[missing_places(missing, nrow(y))] <- 0
     list(sums = sign_sums(y), lowest = lowest_of_rows(y))
   })
   list(sums = Reduce(`+`, lapply(parts, `[[`, "sums")),

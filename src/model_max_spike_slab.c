@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "max_conditional.h"
+#include "model_max_missing.h"
 #include "model_max_spike_slab.h"
 #include "model_sparse.h"
 #include "vector_math.h"
@@ -66,42 +67,32 @@ static void begin_response(const gps_problem *problem, double *response) {
   for (int d = 0; d < problem->shape.n_dims; d++) response[d] = intercept ? intercept[d] : 0;
 }
 
-/* What a data point adds to the statistics whatever is on. */
-static void add_point(const gps_problem *problem, const gps_point *point, double *const *stats) {
-  stats[COUNT][0] += 1;
-  stats[DATA_SQUARE][0] +=
-      max_has_intercept(problem)
-          ? sparse_add_deviation(point->y, problem->input[CENTRE], (size_t)problem->shape.n_dims,
-                                 stats[DATA_SUM])
-          : problem->input[Y_SQUARE][point->index];
-}
-
 static const double *component(const gps_problem *problem, int latent) {
   return problem->input[W] + (size_t)latent * (size_t)problem->shape.n_dims;
 }
 
+/* `gathered` is where the cells are put together that a point has, where some are missing. */
 static max_latent latent_of(const gps_problem *problem, const gps_point *point, int latent,
-                            const double *others) {
-  const max_latent result = {.n_dims = (size_t)problem->shape.n_dims,
-                             .y = data_of(problem, point),
-                             .w = component(problem, latent),
-                             .others = others,
-                             .mu = problem->input[MU][latent],
-                             .psi = problem->input[PSI][latent],
-                             .log_norm = problem->input[LOG_NORM][latent],
-                             .sigma2 = problem->input[SIGMA2][0],
-                             .beta = problem->beta};
+                            const double *others, double *gathered) {
+  max_latent result = {.n_dims = (size_t)problem->shape.n_dims,
+                       .y = data_of(problem, point),
+                       .w = component(problem, latent),
+                       .others = others,
+                       .mu = problem->input[MU][latent],
+                       .psi = problem->input[PSI][latent],
+                       .log_norm = problem->input[LOG_NORM][latent],
+                       .sigma2 = problem->input[SIGMA2][0],
+                       .beta = problem->beta};
+  if (point->observed) max_leave_missing(point, &result, gathered);
   return result;
 }
 
-/* Posterior moments of a latent that is on alone: of z and z^2 over z < 0 and over z > 0. */
-enum { FIRST_BELOW, FIRST_ABOVE, SECOND_BELOW, SECOND_ABOVE, N_MOMENTS };
-
-/* scratch: moments [4 x slots], what latents reach [D], the winner of each dimension [D], a
- * conditional's own */
+/* scratch: moments [4 x slots], what latents reach [D], the winner of each dimension [D], the cells
+ * that are there, a conditional's own */
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  return N_MOMENTS * (size_t)states->n_slots + 2 * n_dims + max_latent_scratch(n_dims);
+  return N_MOMENTS * (size_t)states->n_slots + 2 * n_dims + max_missing_scratch(problem) +
+         max_latent_scratch(n_dims);
 }
 
 /* reached[d] <- max(reached[d], value w[d]) */
@@ -133,9 +124,11 @@ static gps_status conditional(const gps_problem *problem, const gps_point *point
                               gps_step *step, double *scratch) {
   const int latent = point->latent[slot];
   const double *others = reach_others(problem, point, states->n_slots, slot, value, scratch);
-  const max_latent law = latent_of(problem, point, latent, others);
+  double *gathered = scratch + problem->shape.n_dims;
+  const max_latent law = latent_of(problem, point, latent, others, gathered);
   normal_pieces pieces;
-  const double log_integral = max_latent_integral(&law, &pieces, scratch + problem->shape.n_dims);
+  const double log_integral =
+      max_latent_integral(&law, &pieces, gathered + max_missing_scratch(problem));
   const double odds = problem->beta * problem->input[PRIOR][latent] + log_integral;
   if (odds == -HUGE_VAL) {
     /* Out of the model. */
@@ -176,7 +169,9 @@ static gps_status log_joint_draw(const gps_problem *problem, const gps_point *po
     prior += problem->input[PRIOR][latent] + problem->input[LOG_NORM][latent] -
              0.5 * deviation * deviation / problem->input[PSI][latent];
   }
-  for (size_t d = 0; reached && d < n_dims; d++) sum += reached[d] * (2 * y[d] - reached[d]);
+  for (size_t d = 0; reached && d < n_dims; d++) {
+    if (!point->observed || point->observed[d]) sum += reached[d] * (2 * y[d] - reached[d]);
+  }
   *log_joint = problem->beta * (prior + 0.5 * sum / problem->input[SIGMA2][0]);
   return GPS_OK;
 }
@@ -235,12 +230,13 @@ static void add_draw(const gps_problem *problem, const gps_point *point, int n_s
       add_wins(stats[WON_VALUE] + latent * n_dims, winner, k, first, n_dims);
     }
   }
+  if (point->observed) max_add_missing(problem, point, value, weight, reached, winner, stats);
 }
 
 static gps_status accumulate_draws(const gps_problem *problem, const gps_point *point,
                                    const gps_states *states, int n_draws, const double *draws,
                                    const double *prob_on, double *const *stats, double *scratch) {
-  add_point(problem, point, stats);
+  max_add_point(problem, point, stats);
   for (int k = 0; k < states->n_slots; k++) {
     if (point->latent[k] >= 0) stats[ON][point->latent[k]] += prob_on[k];
   }
@@ -271,9 +267,10 @@ static gps_status describe_draws(const gps_problem *problem, const gps_point *po
  * temperature, and moments of z [4] in it. */
 static double single_log_joint(const gps_problem *problem, const gps_point *point, int latent,
                                double *moment, double *scratch) {
-  const max_latent law = latent_of(problem, point, latent, NULL);
+  const max_latent law = latent_of(problem, point, latent, NULL, scratch);
   normal_pieces pieces;
-  const double log_integral = max_latent_integral(&law, &pieces, scratch);
+  const double log_integral =
+      max_latent_integral(&law, &pieces, scratch + max_missing_scratch(problem));
   memset(moment, 0, N_MOMENTS * sizeof *moment);
   for (size_t i = 0; i < pieces.n; i++) {
     const int is_above = i < pieces.n_first;
@@ -308,7 +305,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  add_point(problem, point, stats);
+  max_add_point(problem, point, stats);
+  if (point->observed) max_add_missing_base(problem, point, stats);
   for (int m = 0; m < states->n_states; m++) {
     if (states->n_active[m] == 0) continue;
     const int slot = states->active[(size_t)m * (size_t)states->max_active];
@@ -329,6 +327,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
         stats[WON_VALUE][d + latent * n_dims] += prob[m] * moment[FIRST_BELOW + is_above];
       }
     }
+    if (point->observed)
+      max_add_missing_single(problem, point, (int)latent, prob[m], moment, stats);
   }
   return GPS_OK;
 }
@@ -359,16 +359,18 @@ static gps_status gain(const gps_problem *problem, const gps_point *point, int n
                        const int *given, int n_candidates, const int *candidate, double *value,
                        double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  double *reached = scratch, *own = scratch + n_dims;
+  double *reached = scratch, *gathered = scratch + n_dims;
+  double *own = gathered + max_missing_scratch(problem);
   normal_pieces pieces;
   memset(reached, 0, n_dims * sizeof *reached);
   for (int i = 0; i < n_given; i++) {
-    const max_latent law = latent_of(problem, point, given[i], i > 0 ? reached : NULL);
+    const max_latent law = latent_of(problem, point, given[i], i > 0 ? reached : NULL, gathered);
     max_latent_integral(&law, &pieces, own);
-    raise_to(reached, law.w, max_latent_mode(&law, &pieces), n_dims);
+    raise_to(reached, component(problem, given[i]), max_latent_mode(&law, &pieces), n_dims);
   }
   for (int c = 0; c < n_candidates; c++) {
-    const max_latent law = latent_of(problem, point, candidate[c], n_given > 0 ? reached : NULL);
+    const max_latent law =
+        latent_of(problem, point, candidate[c], n_given > 0 ? reached : NULL, gathered);
     value[c] = problem->input[PRIOR][candidate[c]] +
                max_latent_integral(&law, &pieces, own) / problem->beta;
   }

@@ -44,6 +44,9 @@ enum {
   WON_VALUE
 };
 
+/* Posterior moments of a latent that is on alone: of z and z^2 over z < 0 and over z > 0. */
+enum { FIRST_BELOW, FIRST_ABOVE, SECOND_BELOW, SECOND_ABOVE, N_MOMENTS };
+
 enum { EVENT_SIGMA2, EVENT_PI, EVENT_PSI, EVENT_KEPT, EVENT_W };
 
 extern const gps_array max_stats[];
