@@ -49,6 +49,11 @@
 #' `leak` is half of the mean of each column, `p` that mean times a random number between 0.5 and
 #' 1.5 for each latent and column, kept in \[0.01, 0.99\]; `pi` is 1 / H, 1/2 at most.
 #'
+#' @section Local maxima:
+#' There are many. The default is eight short starts, with moves of components after them, see the
+#' section on mending in [gps_control()]: of 10 bars in 300 images a single start found 8.5 on
+#' average without moves, and 10 with them (8 data sets).
+#'
 #' @param n_latents number of causes H, a whole number of at least 1.
 #' @param shared_prob TRUE: one `pi` for all causes; FALSE: one each.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -133,3 +138,33 @@ gps_handcrafted.gps_noisy_or <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_noisy_or <- function(model, inputs, y, block, n_threads = 1L) inputs$alone
+
+# Half of the squares that a split explains, in units of the residuals' variance, beyond the share
+# 2 / pi of one direction's squares that the halves of mere noise explain.
+#' @export
+move_gain.gps_noisy_or <- function(model, split, residual) {
+  variance <- mean(residual^2)
+  if (variance == 0) return(0)
+  max(0, split$between / variance - 2 / pi * sum(split$size)) / 2
+}
+
+# A component that comes anew fires where the rarer half of all points has more ones than the other.
+# It begins off the ends, from which it could not move.
+#' @export
+move_component.gps_noisy_or <- function(model, params, from, split) {
+  into <- split$latent
+  share <- split$size / sum(split$size)
+  if (into == 0) {
+    rare <- which.min(split$size)
+    changed <- from
+    fire <- split$centres[, rare] - split$centres[, 3 - rare]
+    prob <- share[rare]
+  } else {
+    changed <- c(into, from)
+    fire <- 1 - exp(-params$W[, into]) + split$centres
+    prob <- params$pi[if (length(params$pi) > 1) into else 1] * share
+  }
+  params$W[, changed] <- -log1p(-pmin(pmax(fire, 0.01), 0.99))
+  if (length(params$pi) > 1) params$pi[changed] <- pmin(pmax(prob, 1e-4), 1 - 1e-4)
+  params
+}

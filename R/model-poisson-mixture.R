@@ -143,6 +143,10 @@ block_handcrafted.gps_poisson_mixture <- function(model, inputs, y, block, n_thr
         y, block, n_threads)
 }
 
+# About that of a diagonal Gaussian: both are one pass over the dimensions.
+#' @export
+gain_cost.gps_poisson_mixture <- function(model) 25 + 0.3 * model$n_dims
+
 # Residuals of Poisson counts are about as wide as the root of their mean.
 #' @export
 residual_unit.gps_poisson_mixture <- function(model) sqrt(model$options$centre)

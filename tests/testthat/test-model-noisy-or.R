@@ -129,6 +129,30 @@ test_that("probabilities stay off their ends, counted and said", {
   expect_output(print(fit), "prob_floor [0-9]+, .*in the last M-step|prob_floor [0-9]+ in the last")
 })
 
+test_that("moves find bars that one start has missed", {
+  bars <- vapply(1:10, function(h) {
+    c(if (h <= 5) row(diag(5)) == h else col(diag(5)) == h - 5) + 0
+  }, numeric(25))
+  params <- list(W = -log1p(-0.8 * bars), pi = 0.2, leak = rep(0.02, 25))
+  set.seed(2)
+  y <- gps_draw(gps_bind(model_noisy_or(10), matrix(0, 300, 25)), params, 300)$y
+  found <- function(mend, shared) {
+    set.seed(102)
+    fit <- gps_fit(y, model_noisy_or(10, shared), selector_handcrafted(), n_selected = 5,
+                   control = short_control(mend = mend))
+    list(n = sum(match_components(1 - exp(-coef(fit)$W), bars)$matched), bound = fit$bound,
+         events = fit$trace$events)
+  }
+  for (shared in c(TRUE, FALSE)) {
+    without <- found(FALSE, shared)
+    with <- found(TRUE, shared)
+    expect_lt(without$n, 10)
+    expect_identical(with$n, 10L)
+    expect_gt(with$bound, without$bound + 20)
+    expect_match(with$events, "split|renewed", all = FALSE)
+  }
+})
+
 test_that("data that are not zeros and ones are refused where they enter", {
   case <- noisy_case(8)
   bad <- case$y

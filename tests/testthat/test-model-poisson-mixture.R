@@ -118,6 +118,21 @@ test_that("zeros, a constant column, and clusters that nobody is in do no harm",
   expect_identical(step$events, c(rate_floor = 1L, pi_floor = 1L, empty_cluster = 1L))
 })
 
+test_that("moves find clusters that one start has missed", {
+  bounds <- vapply(c(FALSE, TRUE), function(mend) {
+    set.seed(7)
+    rate <- matrix(rgamma(64, 2, 0.4), 8)
+    y <- matrix(as.double(rpois(320 * 8, rate[, rep(1:8, each = 40)])), 320, byrow = TRUE)
+    fit <- gps_fit(y, model_poisson_mixture(8), selector_handcrafted(), n_selected = 3,
+                   control = short_control(mend = mend))
+    truth <- gps_estep(fit$model, list(rate = rate, pi = rep(1 / 8, 8)), y,
+                       matrix(1:8, 320, 8, byrow = TRUE))
+    fit$bound - sum(truth$log_evidence)
+  }, 1)
+  expect_lt(bounds[1], 0)
+  expect_gt(bounds[2], 0)
+})
+
 test_that("data that are not counts are refused where they enter", {
   case <- count_case(10)
   refuse <- function(code, words) expect_gps_error(code, words, class = "data")
