@@ -9,7 +9,9 @@
 # The installed package is that of R_LIBS or build/library.
 
 folder <- file.path("tests", "testthat", "frozen")
-source(file.path("tests", "testthat", "helper-frozen.R"))
+for (file in c("helper-frozen.R", "helper-frozen-discrete.R")) {
+  source(file.path("tests", "testthat", file))
+}
 file_of <- function(table) file.path(folder, paste0(table, ".txt"))
 
 collect <- function() {

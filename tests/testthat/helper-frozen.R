@@ -311,7 +311,7 @@ brittle_fit <- "occlusive/ichol"
 frozen_fits <- function(is_brittle) {
   calls <- c(name_cases("binary", fits_binary_sparse()), name_cases("learned", fits_learned()),
              name_cases("slabs", fits_slabs()), name_cases("mixture", fits_mixture()),
-             name_cases("occlusive", fits_occlusive()))
+             name_cases("occlusive", fits_occlusive()), name_cases("discrete", fits_discrete()))
   calls <- calls[(names(calls) == brittle_fit) == is_brittle]
   lapply(calls, function(call) function() fit_numbers(call()))
 }
@@ -319,10 +319,11 @@ frozen_fits <- function(is_brittle) {
 # What a fit says of its parameters, its way, some of its points and of new data.
 fit_numbers <- function(call) {
   frozen_seed(6)
-  fit <- do.call(gps_fit, call)
+  fit <- do.call(gps_fit, call[names(call) != "newdata"])
   points <- seq_len(min(6, ncol(fit$selected)))
   y <- if (is.array(call$y)) call$y else frozen_bars()
   newdata <- 0.9 * if (is.matrix(y)) y[1:3, ] else y[1:3, , ]
+  if (!is.null(call$newdata)) newdata <- call$newdata
   # An exact learned selector ranks new data by the fit's own, of which a source is not kept.
   is_able <- !is.null(fit$y) || is.null(fit$kernel_theta) || !is.null(fit$gp$cross)
   new <- sapply(if (is_able) c("prob", "selected", "response"), simplify = FALSE,
