@@ -37,7 +37,8 @@
 #' point out when that is ranked, and not to judge it by its own answer. `learn(params, y,
 #' expectations)`, if there is one, gets all data points of a run and their posterior means n x H
 #' after each E-step; its value is the memory. Both may have fewer arguments; see also
-#' [selector_custom()].
+#' [selector_custom()]. `system.file("examples", "selectors", package = "gpselect")` has selectors
+#' by nearest neighbours and by forests of the package ranger.
 #'
 #' @param class the class that methods are for, a name; or several, the most special first.
 #' @param name,label what print() calls it.
