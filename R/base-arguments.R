@@ -47,7 +47,8 @@ check_flag <- function(x, arg) {
 check_choice <- function(x, arg, choices) {
   if (identical(x, choices)) return(choices[1])
   if (!is.character(x) || length(x) != 1 || is.na(x) || !x %in% choices) {
-    hint <- nearest_name(x, choices)
+    hint <- intersect(value_synonyms[[if (is_one_of(x, names(value_synonyms))) x else ""]], choices)
+    hint <- if (length(hint) > 0) hint[1] else nearest_name(x, choices)
     gps_abort(sprintf(
       "`%s` must be one of %s, not %s.%s", arg, paste(quoted(choices), collapse = ", "),
       describe_value(x), if (is.null(hint)) "" else sprintf(" Did you mean %s?", quoted(hint))
@@ -159,10 +160,36 @@ check_finite <- function(x, arg, may_miss = FALSE) {
                     format(x[bad])))
 }
 
+# What other software calls the values of our arguments.
+value_synonyms <- list(
+  VVV = "full", VVI = "diagonal", VII = "spherical", diag = "diagonal", unrestricted = "full",
+  EEE = "tied", common = "tied", pooled = "tied", isotropic = "spherical", bic = "BIC",
+  cv = "held-out", cluster = "class", clusters = "class", label = "class", labels = "class",
+  classification = "class", posterior = "prob", probability = "prob", probabilities = "prob",
+  proba = "prob", responsibilities = "prob", mean = "response", fitted = "response",
+  reconstruction = "response", loglikelihood = "loglik", logLik = "loglik", density = "loglik",
+  float64 = "double", float32 = "float", numeric = "double", real = "double"
+)
+
 # TRUE for an object of one of the package's classes, else an error that says what was expected.
 check_class <- function(x, arg, class, allowed) {
-  if (!inherits(x, class)) abort_value(x, arg, allowed)
+  if (!inherits(x, class)) abort_class(x, arg, class, allowed)
   invisible(x)
+}
+
+# The same with what is mostly meant: the function instead of what it makes, or its name.
+abort_class <- function(x, arg, class, allowed) {
+  makers <- grep(paste0("^", sub("^gps_", "", class[1]), "_"), getNamespaceExports("gpselect"),
+                 value = TRUE)
+  hint <- if (is.function(x)) {
+    " A function has to be called, with parentheses after its name."
+  } else if (is_one_of(x, x) && length(makers) > 0) {
+    short <- sub("^[a-z]+_", "", makers)
+    found <- c(makers[makers == x | short == x], nearest_name(x, makers))
+    if (length(found) > 0) sprintf(" Did you mean %s()?", found[1])
+  }
+  gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
+                    if (is.null(hint)) "" else hint))
 }
 
 # Names of rows or columns of data: text, or missing.
@@ -215,6 +242,26 @@ decode_integer64 <- function(bits) {
   value
 }
 
+# An error for an argument of the calling function that has no default and was not given. R's own
+# would come from somewhere inside, and name nothing but the argument.
+need_given <- function() {
+  caller <- sys.parent()
+  frame <- parent.frame()
+  arguments <- formals(sys.function(caller))
+  has_none <- vapply(arguments, function(x) is.name(x) && !nzchar(as.character(x)), NA)
+  needed <- setdiff(names(arguments)[has_none], "...")
+  is_absent <- vapply(needed, function(name) {
+    eval(call("missing", as.name(name)), frame)
+  }, NA)
+  if (!any(is_absent)) return(invisible())
+  call <- sys.call(caller)[[1]]
+  called <- if (is.name(call)) as.character(call)
+  if (is.call(call) && length(call) == 3) called <- as.character(call[[3]])
+  gps_abort(paste0("`", needed[is_absent][1], "` is missing", if (!is.null(called)) {
+    sprintf(": %s() needs %s, see ?%s", called, list_arguments(needed), called)
+  }, "."))
+}
+
 # What other software calls our arguments.
 synonyms <- list(
   max_iter = c("iter", "niter", "n_iter", "maxit", "iter.max", "itmax", "epochs", "max.iter"),
@@ -225,7 +272,9 @@ synonyms <- list(
   batch_size = c("batch", "minibatch"),
   n_components = c("k", "K", "G", "C", "n_clusters", "nclusters", "clusters", "centers", "ncomp",
                    "n_latents", "components"),
-  n_latents = c("k", "K", "H", "n_components", "ncomp", "latents", "components", "factors"),
+  n_clusters = c("k", "K", "G", "C", "n_components", "centers", "clusters"),
+  n_latents = c("k", "K", "H", "G", "C", "n_components", "n_clusters", "ncomp", "latents",
+                "components", "factors"),
   covariance = c("modelNames", "covariance_type", "cov", "cov_type"),
   newdata = c("newx", "newy", "new_data", "data", "x", "y", "X"),
   type = c("what", "kind"), which = c("type", "what"), truth = c("true", "latents"),
@@ -264,14 +313,20 @@ refuse_unknown <- function(extra, valid, parts = character()) {
   }
   words <- c(sprintf("Unknown argument %s.",
                      if (name == "") "without a name" else sprintf("`%s`", printable(name))),
-             if (name != "") advise_argument(name, valid, argument_makers()[parts]), there)
+             if (name != "") advise_argument(name, valid, argument_makers(parts)), there)
   gps_abort(paste(words, collapse = " "))
 }
 
 # Functions whose values are arguments, and what they take.
-argument_makers <- function() {
-  lapply(list(control = "gps_control", selector = "selector_gp", model = "model_gaussian_mixture"),
-         function(name) list(call = name, names = setdiff(names(formals(name)), "...")))
+argument_makers <- function(parts) {
+  makers <- list(control = "gps_control", selector = "selector_gp",
+                 model = c("model_gaussian_mixture", "model_binary_sparse"))[parts]
+  makers <- lapply(names(makers), function(part) {
+    lapply(makers[[part]], function(name) {
+      list(part = part, call = name, names = setdiff(names(formals(name)), "..."))
+    })
+  })
+  unlist(makers, recursive = FALSE)
 }
 
 # A sentence on what was meant by a name, or NULL.
@@ -280,8 +335,10 @@ advise_argument <- function(name, valid, makers) {
   own <- intersect(meant, valid)
   if (length(own) > 0) return(sprintf("Did you mean `%s`?", own[1]))
   if (name %in% names(no_argument)) return(no_argument[[name]])
-  exact <- advise_maker(makers, function(names) intersect(c(name, meant), names))
-  if (!is.null(exact)) return(exact)
+  for (wanted in list(name, meant)) {
+    exact <- advise_maker(makers, function(names) intersect(wanted, names))
+    if (!is.null(exact)) return(exact)
+  }
   near <- nearest_name(name, valid)
   if (!is.null(near)) return(sprintf("Did you mean `%s`?", near))
   advise_maker(makers, function(names) nearest_name(name, names))
@@ -289,11 +346,11 @@ advise_argument <- function(name, valid, makers) {
 
 # The first maker with an argument that `find(names)` finds.
 advise_maker <- function(makers, find) {
-  for (part in names(makers)) {
-    found <- find(makers[[part]]$names)
+  for (maker in makers) {
+    found <- find(maker$names)
     if (length(found) > 0) {
-      return(sprintf("`%s` is an argument of %s(): %s = %s(%s = ).", found[1], makers[[part]]$call,
-                     part, makers[[part]]$call, found[1]))
+      return(sprintf("`%s` is an argument of %s(): %s = %s(%s = ).", found[1], maker$call,
+                     maker$part, maker$call, found[1]))
     }
   }
   NULL

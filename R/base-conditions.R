@@ -89,7 +89,9 @@ nearest_name <- function(x, choices) {
   choices <- choices[is_text(choices)]
   if (length(choices) == 0) return(NULL)
   distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
-  if (min(distance) > max(2, nchar(x) %/% 3)) NULL else choices[which.min(distance)]
+  # One or two letters are near everything that is short.
+  most <- if (nchar(x) < 3) 0 else max(2, nchar(x) %/% 3)
+  if (min(distance) > most) NULL else choices[which.min(distance)]
 }
 
 # Suggested packages are asked for by name where they are needed.

@@ -30,6 +30,7 @@ gps_source_binary <- function(path, d,
                                        "int32"),
                               endian = c("little", "big"), offset = 0, names = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_source_binary)))
+  need_given()
   state <- file_state(path)
   d <- check_count(d, "d")
   type <- check_choice(type, "type", names(binary_types))
@@ -53,17 +54,26 @@ gps_source_binary <- function(path, d,
 }
 
 # The halves of doubles that hold their last digits are floats of any size, or all 0 where the
-# numbers are whole: a sample of the file tells.
+# numbers are whole: a sample of the file tells. Numbers of different columns differ in size by
+# less.
 tell_doubles <- function(path, endian, offset) {
   connection <- file(path, "rb")
   on.exit(close(connection))
   seek(connection, offset)
   values <- matrix(head_pairs(readBin(connection, "double", 2000, 4, endian = endian)), 2)
   if (endian == "big") values <- values[2:1, , drop = FALSE]
+  # Decimals repeat a pattern, which as a float is tiny or huge by the last digit.
+  decades <- vapply(1:2, function(half) {
+    size <- abs(values[half, is.finite(values[half, ]) & values[half, ] != 0])
+    if (length(size) > 5) diff(log10(range(size))) else 0
+  }, 1)
+  is_wild <- decades[1] > 12 && decades[2] < 6
   is_odd <- !is.finite(values) | values != 0 & (abs(values) > 1e25 | abs(values) < 1e-25)
   last <- mean(is_odd[1, ])
   is_whole <- all(values[1, ] %in% 0) && mean(values[2, ] != 0, na.rm = TRUE) > 0.5
-  if (ncol(values) < 10 || any(is_odd[2, ]) || !(last > 0.2 || is_whole)) return(invisible())
+  if (ncol(values) < 10 || any(is_odd[2, ]) || !(last > 0.2 || is_whole || is_wild)) {
+    return(invisible())
+  }
   gps_warn(sprintf(paste("The numbers of %s look like doubles that are read as two floats each:",
                          "`type` = \"double\"?"), quoted(path)))
 }
@@ -181,6 +191,7 @@ open_binary <- function(source) {
 gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL,
                             ...) {
   refuse_unknown(list(...), names(formals(gps_source_hdf5)))
+  need_given()
   require_package("hdf5r", "gps_source_hdf5()")
   state <- file_state(path)
   if (!is.character(dataset) || length(dataset) != 1 || is.na(dataset) || !nzchar(dataset)) {

@@ -50,7 +50,13 @@
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_source)))
+  need_given()
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
+  arguments <- names(formals(args(read)))
+  if (length(arguments) < 2 && !"..." %in% arguments) {
+    gps_abort(sprintf(paste("`read` must be a function of two arguments, (from, to), that returns",
+                            "these rows as a matrix, not one of %d."), length(arguments)))
+  }
   new_source("function", check_count(n, "n"), check_count(d, "d"), names, read = read)
 }
 

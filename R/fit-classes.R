@@ -27,7 +27,10 @@
 #' fit <- gps_fit(y, model_gaussian_mixture(3), selector_full())
 #' c(BIC = BIC(fit), ICL = icl(fit))
 #' @export
-icl <- function(object, ...) UseMethod("icl")
+icl <- function(object, ...) {
+  need_given()
+  UseMethod("icl")
+}
 
 #' @rdname icl
 #' @export
@@ -70,6 +73,7 @@ icl.default <- function(object, ...) {
 #' @export
 order_latents <- function(fit, order = NULL, ...) {
   refuse_unknown(list(...), "order")
+  need_given()
   fit <- check_fit(fit)
   if (is_placed(fit$model)) {
     gps_abort("order_latents() is not for models whose components have locations.")

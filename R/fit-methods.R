@@ -368,6 +368,7 @@ change_control <- function(control, changes) {
 #' @rdname fit-methods
 #' @export
 expectations <- function(fit) {
+  need_given()
   fit <- check_fit(fit)
   check_dense(fit$n_points, count_choices(fit$model), "expectations()", dense_types$prob)
   component_probs(fit)

@@ -23,8 +23,11 @@ read_start <- function(start, model, data, arg = "start") {
 read_labels <- function(labels, model, n_points, arg) {
   n_clusters <- model$n_latents
   if (length(labels) != n_points) {
-    gps_abort(sprintf("`%s` must have a label for each of %s, not %s.", arg,
-                      plural(n_points, "data point"), plural(length(labels), "label")))
+    is_word <- is.character(labels) && length(labels) == 1
+    gps_abort(sprintf("`%s` must have a label for each of %s, not %s.%s", arg,
+                      plural(n_points, "data point"), plural(length(labels), "label"),
+                      if (is_word) " The name of a method is none: kmeans(y, 3) makes labels." else
+                        ""))
   }
   if (anyNA(labels)) {
     gps_abort(sprintf("`%s` must have a label for each data point, but that of point %d is NA.",

@@ -47,6 +47,7 @@ NULL
 #' @export
 posterior_states <- function(fit, n, top = 10, ...) {
   refuse_unknown(list(...), names(formals(posterior_states)))
+  need_given()
   fit <- check_fit(fit)
   n <- check_count(n, "n", 1, fit$n_points)
   top <- check_count(top, "top")
@@ -128,6 +129,7 @@ joint_of_states <- function(task, fit, selected, on) {
 #' @export
 posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL, ...) {
   refuse_unknown(list(...), names(formals(posterior_sample)))
+  need_given()
   fit <- check_fit(fit)
   y <- need_data(fit, "posterior_sample()")
   n_draws <- check_count(n_draws, "n_draws")

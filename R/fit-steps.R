@@ -38,6 +38,7 @@ NULL
 #' @rdname steps
 #' @export
 gps_affinity <- function(selector, state, y, points = NULL) {
+  need_given()
   step <- read_step(selector, state, y)
   points <- check_point_numbers(points, n_points(step$task$y))
   if (has_to_learn(selector, step$state$memory)) {
@@ -57,6 +58,7 @@ has_to_learn <- function(selector, memory) {
 #' @rdname steps
 #' @export
 gps_learn <- function(selector, state, y) {
+  need_given()
   step <- read_step(selector, state, y)
   if (is.null(step$state$selected)) {
     gps_abort("`state` must have `selected` and `prob_on`, n x slots, as from gps_estep().")

@@ -187,6 +187,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                    index = NULL, ...) {
   refuse_formula(if (missing(x)) list(...)$formula else x)
   refuse_unknown(list(...), names(formals(gp_fit)))
+  need_given()
   tell_logical(x, "x")
   tell_logical(targets, "targets")
   x <- check_points(x, "x")
@@ -314,6 +315,7 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' sqrt(mean((loo$mean - fit$targets)^2))
 #' @export
 gp_loo <- function(fit, n_threads = NULL) {
+  need_given()
   check_gp_fit(fit, "fit", points = TRUE)
   loo <- engine_loo(trained_engine(fit, resolve_threads(n_threads)), t(fit$targets))
   mean <- t(loo$mean)
@@ -333,6 +335,7 @@ gp_loo <- function(fit, n_threads = NULL) {
 #' gp_gradient(fit)
 #' @export
 gp_gradient <- function(fit, n_threads = NULL) {
+  need_given()
   check_gp_fit(fit, "fit", points = TRUE)
   fit_gradient(fit, resolve_threads(n_threads))
 }

@@ -69,7 +69,8 @@ gps_denoise <- function(image, sd, model = NULL, selector = selector_handcrafted
                         step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
                         control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
                         remainder = TRUE, start = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector"))
+  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector", "model"))
+  need_given()
   noisy <- check_image(image)
   sd <- check_number(sd, "sd", 1e-150, 1e150)
   size <- check_patch_size(size, dim(noisy))

@@ -46,6 +46,7 @@
 #' @export
 extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array"), ...) {
   refuse_unknown(list(...), names(formals(extract_patches)))
+  need_given()
   image <- check_image(image)
   size <- check_pair(size, "size", upper = dim(image))
   step <- check_pair(step, "step")
@@ -68,6 +69,7 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 #' @export
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
   refuse_unknown(list(...), names(formals(assemble_patches)))
+  need_given()
   dim <- check_pair(dim, "dim")
   check_cells(dim[1], dim[2], "The two numbers of `dim`")
   if (is.null(positions)) positions <- attr(patches, "positions")

@@ -83,6 +83,7 @@
 gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, n_selected = NULL,
                       ...) {
   refuse_unknown(list(...), names(formals(gps_audit)))
+  need_given()
   fit <- check_fit(fit)
   n <- check_count(n, "n")
   probable <- check_number(probable, "probable", 0, 1, open = TRUE)

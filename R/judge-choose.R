@@ -60,6 +60,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                        selector = NULL, n_selected = NULL, max_active = NULL,
                        control = gps_control(progress = FALSE), share = 0.25, warm = TRUE, ...) {
   refuse_unknown(list(...), names(formals(gps_choose)), c("control", "selector"))
+  need_given()
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)
   numbers <- sort(check_numbers(n_latents))

@@ -57,6 +57,7 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
                               truth = NULL, latents = NULL, target = NULL, audit_points = 100,
                               ...) {
   refuse_unknown(list(...), names(formals(compare_selectors)))
+  need_given()
   model <- check_model(model)
   selectors <- check_selectors(selectors)
   seeds <- check_seeds(seeds)

@@ -30,6 +30,7 @@
 #' @export
 selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE, ...) {
   refuse_unknown(list(...), names(formals(selection_recall)))
+  need_given()
   fit <- check_fit(fit)
   within <- check_number(within, "within", lower = 0)
   all_objects <- check_flag(all_objects, "all_objects")

@@ -192,6 +192,7 @@ kernel_composition <- function(...) {
 #' @export
 kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), ...) {
   refuse_unknown(list(...), names(formals(kernel_custom)))
+  need_given()
   if (!is.function(value)) abort_value(value, "value", "a function of (x, z, parameters)")
   if (!is.null(gradient) && !is.function(gradient)) {
     abort_value(gradient, "gradient", "NULL or a function of (x, z, parameters)")

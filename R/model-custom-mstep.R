@@ -3,6 +3,7 @@
 #' @rdname model_custom
 #' @export
 posterior_mean <- function(posterior) {
+  need_given()
   check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
   mean <- matrix(0, posterior$n_latents, ncol(posterior$prob))
   prob_on <- posterior$on %*% posterior$prob
@@ -14,6 +15,7 @@ posterior_mean <- function(posterior) {
 #' @rdname model_custom
 #' @export
 posterior_second <- function(posterior) {
+  need_given()
   check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
   n_latents <- posterior$n_latents
   pairs <- which(upper.tri(diag(nrow(posterior$on)), diag = TRUE), arr.ind = TRUE)
@@ -33,6 +35,7 @@ posterior_second <- function(posterior) {
 #' @rdname model_custom
 #' @export
 posterior_weights <- function(posterior) {
+  need_given()
   check_class(posterior, "posterior", "gps_posterior", "what `mstep` gets")
   posterior$prob
 }

@@ -76,6 +76,7 @@ model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NU
                          upper = Inf, draw = NULL, vectorised = FALSE, rule = state_rule(),
                          name = "Custom model", ...) {
   refuse_unknown(list(...), names(formals(model_custom)))
+  need_given()
   functions <- list(init = init, log_joint = log_joint, mstep = mstep, gradient = gradient,
                     draw = draw)
   takes <- c(init = "(y)", log_joint = "(params, y, states)", mstep = "(params, y, posterior)",

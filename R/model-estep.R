@@ -39,6 +39,7 @@
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
                       value = NULL) {
+  need_given()
   model <- check_bound_model(model)
   params <- align_params(model, params, "params")
   named <- column_names(model, params)

@@ -56,6 +56,7 @@
 model_gaussian_mixture <- function(n_components, covariance = c("full", "diagonal", "spherical"),
                                    ...) {
   refuse_unknown(list(...), names(formals(model_gaussian_mixture)))
+  need_given()
   n_components <- check_count(n_components, "n_components")
   covariance <- check_choice(covariance, "covariance", c("full", "diagonal", "spherical"))
   shape <- function(first) {

@@ -86,6 +86,7 @@ model_native <- function(package, symbol, n_latents, params = NULL, prepared = N
                          events = NULL, options = list(), sizes = NULL, class = character(),
                          name = symbol, ranges = list(), rule = state_rule(), settings = list(),
                          exact_active = Inf, gauge = NULL, defaults = list()) {
+  need_given()
   native <- list(package = package, symbol = symbol)
   if (!is_native(native)) abort_value(native, "package` and `symbol", "the names of a table")
   table <- model_table(native)
@@ -114,6 +115,7 @@ model_native <- function(package, symbol, n_latents, params = NULL, prepared = N
 new_gps_model <- function(class, name, n_latents, params = list(), ranges = list(),
                           rule = state_rule(), settings = list(), exact_active = Inf, gauge = NULL,
                           defaults = list()) {
+  need_given()
   defaults <- make_of(model_defaults, as.list(defaults), "defaults", "new_gps_model")
   model <- structure(
     list(name = name, n_latents = check_count(n_latents, "n_latents"), settings = settings,

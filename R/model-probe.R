@@ -68,6 +68,7 @@
 #' @export
 check_gps_model <- function(model, y = NULL, session = TRUE, ...) {
   refuse_unknown(list(...), names(formals(check_gps_model)))
+  need_given()
   model <- check_model(model)
   session <- check_flag(session, "session")
   if (!is.null(y)) {

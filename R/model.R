@@ -40,6 +40,7 @@ NULL
 #' @rdname gps_model
 #' @export
 gps_init <- function(model, y) {
+  need_given()
   method <- function(model, y) UseMethod("gps_init")
   model <- check_bound_model(model)
   y <- plain_numbers(y)
@@ -66,6 +67,7 @@ check_first_params <- function(model, params) {
 #' @rdname gps_model
 #' @export
 gps_bind <- function(model, y) {
+  need_given()
   method <- function(model, y) UseMethod("gps_bind")
   model <- check_model(model)
   y <- plain_numbers(y)
@@ -80,6 +82,7 @@ gps_bind <- function(model, y) {
 #' @rdname gps_model
 #' @export
 gps_mstep <- function(model, params, stats) {
+  need_given()
   method <- function(model, params, stats) UseMethod("gps_mstep")
   model <- check_bound_model(model)
   named <- align_params(model, params, "params")
@@ -92,6 +95,7 @@ gps_mstep <- function(model, params, stats) {
 #' @rdname gps_model
 #' @export
 gps_mend <- function(model, params, stats, progress = NULL) {
+  need_given()
   method <- function(model, params, stats, progress) UseMethod("gps_mend")
   method(check_bound_model(model), params, stats, progress)
 }
@@ -99,6 +103,7 @@ gps_mend <- function(model, params, stats, progress = NULL) {
 #' @rdname gps_model
 #' @export
 gps_draw <- function(model, params, n) {
+  need_given()
   method <- function(model, params, n) UseMethod("gps_draw")
   model <- check_bound_model(model)
   named <- align_params(model, params, "params")
@@ -114,6 +119,7 @@ gps_draw <- function(model, params, n) {
 #' @rdname gps_model
 #' @export
 gps_handcrafted <- function(model, params, y) {
+  need_given()
   method <- function(model, params, y) UseMethod("gps_handcrafted")
   model <- check_bound_model(model)
   params <- align_params(model, params, "params")
@@ -126,6 +132,7 @@ gps_handcrafted <- function(model, params, y) {
 #' @rdname gps_model
 #' @export
 gps_prepare <- function(model, params, y) {
+  need_given()
   method <- function(model, params, y) UseMethod("gps_prepare")
   method(model, params, y)
 }

@@ -175,6 +175,7 @@ selector_random <- function(...) {
 #' @export
 selector_custom <- function(affinity, learn = NULL, ...) {
   refuse_unknown(list(...), names(formals(selector_custom)))
+  need_given()
   if (!is.function(affinity)) abort_value(affinity, "affinity", "a function of (params, y)")
   if (!is.null(learn) && !is.function(learn)) {
     abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
@@ -185,6 +186,7 @@ selector_custom <- function(affinity, learn = NULL, ...) {
 #' @rdname new_gps_model
 #' @export
 new_gps_selector <- function(class, label, affinity, learn = NULL, explore = 0, settings = list()) {
+  need_given()
   is_text <- function(x) is.character(x) && length(x) > 0 && !anyNA(x) && all(nzchar(x))
   if (!is_text(class)) abort_value(class, "class", "names of classes")
   if (!is_text(label) || length(label) != 1) abort_value(label, "label", "one text")

@@ -54,6 +54,7 @@
 simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, value = 10, sigma2 = 2,
                           mu = 1, psi = 1, intercept = 0, ...) {
   refuse_unknown(list(...), names(formals(simulate_bars)))
+  need_given()
   n <- check_count(n, "n")
   model <- check_choice(model, "model", c("binary_sparse", "spike_slab", "max_spike_slab"))
   size <- check_count(size, "size", lower = 2)

@@ -35,6 +35,7 @@
 #' unlink(dir, recursive = TRUE)
 #' @export
 read_objects <- function(dir, size = c(10, 10), pattern = "[.]png$", threshold = 0.1) {
+  need_given()
   size <- check_pair(size, "size")
   threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
   files <- find_pictures(dir, pattern)
