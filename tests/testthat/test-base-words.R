@@ -15,7 +15,6 @@ test_that("a missing argument is named by the function that needs it, in all fun
 test_that("words of other packages are understood", {
   y <- as.matrix(iris[1:4])
   mixture <- model_gaussian_mixture(3)
-  fit <- a_fit("mixture")
   expect_snapshot(error = TRUE, {
     gps_fit(y, model_gaussian_mixture)
     gps_fit(y, mixture, selector_full)
@@ -23,13 +22,14 @@ test_that("words of other packages are understood", {
     gps_fit(y, "gaussian_mixture")
     gps_fit(y, mixture, start = "kmeans")
     model_gaussian_mixture(3, "VVI")
-    predict(fit, type = "classification")
-    predict(fit, type = "probabilities")
     gps_source(10, 3, function(i) i)
   })
 })
 
 test_that("arguments of other packages are answered by ours", {
+  fit <- a_fit("mixture")
+  expect_gps_error(predict(fit, type = "classification"), "Did you mean \"class\"?")
+  expect_gps_error(predict(fit, type = "probabilities"), "Did you mean \"prob\"?")
   y <- as.matrix(iris[1:4])
   of_model <- "an argument of model_binary_sparse(): model = model_binary_sparse(n_latents = )"
   expect_gps_error(update(a_fit("full"), n_latents = 4), of_model)
