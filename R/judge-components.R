@@ -12,7 +12,7 @@
 #' cosine says nothing of surplus pixels that are black in the component; `iou` does.
 #'
 #' @param found Learned components: a D x K matrix of finite numbers with one component a column; or
-#'   a fit, or any list, that has them as `W` or, failing that, as `mu`.
+#'   a fit, or any list, that has them as `W` or, failing that, as `mu` or `rate`.
 #' @param truth True components, D x H, given in the same ways; K may be smaller or larger than H.
 #'   The result of [simulate_bars()] or [simulate_clusters()] will do. Where `found` has `alpha` and
 #'   `w`: objects, as made by [scene_objects()], or the result of [simulate_scenes()].
@@ -57,11 +57,12 @@ match_components <- function(found, truth, threshold = if (has_places) 0.9 else 
 get_components <- function(x, arg) {
   components <- if (inherits(x, "gps_fit")) stats::coef(x) else x
   if (is.list(components) && !is.data.frame(components)) {
-    has_w <- !is.null(components[["W"]])
-    components <- if (has_w) components[["W"]] else components[["mu"]]
+    of_models <- intersect(c("W", "mu", "rate"), names(components))
+    components <- if (length(of_models) > 0) components[[of_models[1]]]
   }
   if (length(dim(components)) != 2) {
-    abort_value(x, arg, "a matrix with components in columns, or a fit or list with `W` or `mu`")
+    abort_value(x, arg, paste("a matrix with components in columns, or a fit or list with `W`,",
+                              "`mu` or `rate`"))
   }
   check_matrix(components, arg)
 }

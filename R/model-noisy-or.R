@@ -58,7 +58,7 @@
 #' @param shared_prob TRUE: one `pi` for all causes; FALSE: one each.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H, at least 0), `pi` (one
-#'   number or H) and `leak` (D, between 0 and 1).
+#'   number or H) and `leak` (D, between 0 and 1); [plot.gps_fit()] shows `p`.
 #' @references Heckerman and Breese (1996) Causal independence for probability assessment and
 #'   inference using Bayesian networks. *IEEE Transactions on Systems, Man, and Cybernetics A* 26.
 #'
@@ -139,6 +139,10 @@ gps_handcrafted.gps_noisy_or <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_noisy_or <- function(model, inputs, y, block, n_threads = 1L) inputs$alone
+
+# Figures show probabilities: of weights, one near its limit would outshine all others.
+#' @export
+component_values.gps_noisy_or <- function(model, params) 1 - exp(-params$W)
 
 # Half of the squares that a split explains, in units of the residuals' variance, beyond the share
 # 2 / pi of one direction's squares that the halves of mere noise explain.

@@ -136,7 +136,10 @@ name_params <- function(params, model, col_names, latent_names = NULL) {
 
 # The parameters D x H that say what each latent stands for, or NULL: those named as in the models
 # of this package, or the first of that shape.
-component_values <- function(model, params) {
+component_values <- function(model, params) UseMethod("component_values")
+
+#' @export
+component_values.default <- function(model, params) {
   names <- intersect(c("W", "mu", names(params)), names(params))
   size <- c(model$n_dims, model$n_latents)
   is_shaped <- vapply(params[names], function(x) identical(dim(x), size), NA)

@@ -119,7 +119,7 @@ draw_comparison <- function(fit, truth, beside) {
 # What was given as `beside`, as a list of fits or components.
 list_of_fits <- function(beside) {
   is_one <- inherits(beside, "gps_fit") || !is.list(beside) || is.data.frame(beside) ||
-    any(c("W", "mu") %in% names(beside))
+    any(c("W", "mu", "rate") %in% names(beside))
   if (is_one && !is.null(beside)) list(beside) else beside
 }
 

@@ -217,6 +217,7 @@ test_that("a fit prints, predicts, draws, and is the same after a file", {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_silent(plot(fit, which = c("components", "bound", "selection")))
+  expect_identical(component_values(fit$model, fit$params), 1 - exp(-fit$params$W))
 })
 
 test_that("chains and batches come near the sum over all states", {

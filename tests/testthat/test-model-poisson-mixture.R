@@ -176,6 +176,8 @@ test_that("a fit prints, predicts, draws, begins with labels, and is the same af
   fit <- gps_fit(case$y, model_poisson_mixture(4), control = short_control(max_iter = 30))
   expect_output(print(fit), "Poisson mixture: 4 clusters")
   expect_s3_class(summary(fit)$classes, "data.frame")
+  expect_identical(match_components(fit, case$params), match_components(coef(fit)$rate,
+                                                                        case$params$rate))
   expect_near(rowSums(predict(fit)), rep(1, 80), 1e-12)
   expect_identical(predict(fit, type = "class"), max.col(predict(fit), "first"))
   expect_equal(fitted(fit), predict(fit) %*% t(fit$params$rate))
