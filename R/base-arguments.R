@@ -296,8 +296,7 @@ no_argument <- c(
   data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
                "rows."),
   subset = "Give the rows themselves: y[rows, ].",
-  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
-  weights = "Weights of data points are not available yet."
+  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
 )
 
 # An error for arguments that a function does not have. `parts`: names of our arguments that are

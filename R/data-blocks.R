@@ -23,17 +23,18 @@ split_blocks <- function(n_points, n_doubles) {
 # and messages use; `y_offset` is where its columns begin in the `y` that goes along with it. An
 # open block of sparse data has its entries besides, one of data that lack cells those of all
 # columns of `y` as `missing` (data-missing.R), one of new data the numbers of its points'
-# `streams`.
+# `streams`, and one of data with weights those of its points.
 new_block <- function(offset, n_points, first_row = offset, y_offset = offset, entries = NULL,
-                      streams = NULL, missing = NULL) {
+                      streams = NULL, missing = NULL, weights = NULL) {
   list(offset = offset, n_points = n_points, first_row = first_row, y_offset = y_offset,
-       entries = entries, streams = streams, missing = missing)
+       entries = entries, streams = streams, missing = missing, weights = weights)
 }
 
 # The points from `offset` (0-based) on in a block.
 part_block <- function(block, offset, n_points) {
   new_block(block$offset + offset, n_points, block$first_row + offset, block$y_offset + offset,
-            block$entries, block$streams[offset + seq_len(n_points)], block$missing)
+            block$entries, block$streams[offset + seq_len(n_points)], block$missing,
+            block$weights[offset + seq_len(n_points)])
 }
 
 # Where a block's points are in slots.
@@ -43,6 +44,9 @@ block_columns <- function(block) block$offset + seq_len(block$n_points)
 # cells they lack.
 open_block <- function(task, block) {
   source <- task$y
+  if (!is.null(task$weights)) {
+    block$weights <- task$weights[block$y_offset + seq_len(block$n_points)]
+  }
   if (!is_source(source)) {
     block["missing"] <- list(task$missing)
     return(list(task = task, block = block))

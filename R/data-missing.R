@@ -51,7 +51,10 @@ observed_means <- function(y) {
 # What stands in for the missing cells of data that a fit has not seen: means of its own, as far as
 # it knows them.
 fit_fill <- function(fit) {
-  if (is.matrix(fit$y)) return(observed_means(fit$y))
+  if (is.matrix(fit$y)) {
+    counts <- is.null(fit$weights) | fit$weights > 0
+    return(observed_means(if (all(counts)) fit$y else fit$y[, counts, drop = FALSE]))
+  }
   centre <- fit$model$options$centre
   if (length(centre) == fit$model$n_dims) centre else numeric(fit$model$n_dims)
 }
@@ -105,12 +108,25 @@ task_residuals <- function(task, response, points = NULL) {
 }
 
 # Moments of a block as block_moments() gives them, each dimension by the values that it has.
-masked_moments <- function(y, missing) {
+masked_moments <- function(y, missing, weights = NULL) {
   places <- missing_places(missing, nrow(y))
   y[places] <- NA
+  if (!is.null(weights)) return(weighed_moments(y, weights))
   count <- ncol(y) - tabulate(missing$row + 1L, nrow(y))
   centre <- observed_means(y)
   list(n_points = ncol(y), count = count, centre = centre,
        deviations = rowSums((y - centre)^2, na.rm = TRUE), squares = rowSums(y^2, na.rm = TRUE),
        range = if (any(count > 0)) range(y, na.rm = TRUE))
+}
+
+# The same with NA in missing cells, where points have weights.
+weighed_moments <- function(y, weights) {
+  there <- !is.na(y)
+  y[!there] <- 0
+  weights <- there * rep(weights, each = nrow(y))
+  count <- rowSums(weights)
+  centre <- rowSums(weights * y) / ifelse(count > 0, count, 1)
+  list(n_points = ncol(y), count = count, centre = centre,
+       deviations = rowSums(weights * (y - centre)^2), squares = rowSums(weights * y^2),
+       range = if (any(there)) range(y[there]))
 }

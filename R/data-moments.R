@@ -2,15 +2,18 @@
 
 # list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
 # squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of
-# each dimension over the points that have it.
+# each dimension over the points that have it. With weights each point counts so many times, in all
+# but n_points.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
-data_moments <- function(y, missing = find_missing(y)) {
+data_moments <- function(y, missing = find_missing(y), weights = NULL) {
   blocks <- split_blocks(n_points(y), n_dims(y))
-  parts <- map_blocks(list(y = y, blocks = blocks, missing = missing), function(task, block) {
+  task <- list(y = y, blocks = blocks, missing = missing, weights = weights)
+  parts <- map_blocks(task, function(task, block) {
     values <- block_data(task$y, block)
     cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
-    moments <- if (is.null(cells)) block_moments(values) else masked_moments(values, cells)
+    moments <- if (is.null(cells)) block_moments(values, block$weights) else
+      masked_moments(values, cells, block$weights)
     refuse_large(values, first_row = block$first_row, range = moments$range)
     moments
   })
@@ -32,16 +35,24 @@ data_moments <- function(y, missing = find_missing(y)) {
 # From n x D data as gps_bind() has them; moments stay what they are.
 as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(unname(t(y)))
 
-block_moments <- function(y) {
-  centre <- rowMeans(y)
+block_moments <- function(y, weights = NULL) {
+  centre <- row_means(y, weights)
+  if (!is.null(weights)) {
+    return(list(n_points = ncol(y), count = sum(weights), centre = centre,
+                deviations = drop((y - centre)^2 %*% weights), squares = drop(y^2 %*% weights),
+                range = range(y)))
+  }
   list(n_points = ncol(y), count = ncol(y), centre = centre, deviations = rowSums((y - centre)^2),
        squares = rowSums(y^2), range = range(y))
 }
 
+# In place of the count of a dimension that no point has.
+tiny_count <- 1e-300
+
 add_moments <- function(left, right) {
   count <- left$count + right$count
   step <- right$centre - left$centre
-  share <- right$count / pmax(count, 1)
+  share <- right$count / pmax(count, tiny_count)
   list(n_points = left$n_points + right$n_points, count = count,
        centre = left$centre + share * step,
        deviations = left$deviations + right$deviations + share * left$count * step^2,

@@ -4,12 +4,14 @@
 trait_points <- 32L
 trait_numbers <- 2^16
 
-# list of sizes, names, moments, the numbers of some points, and of a matrix sums over points with
-# weights of changing sign, which tell of points that have changed places.
+# list of weights as they were given, sizes, names, moments, the numbers of some points, and of a
+# matrix sums over points with factors of changing sign, which tell of points that have changed
+# places.
 data_traits <- function(task) {
   y <- task$y
   n <- max(1, min(trait_points, trait_numbers %/% n_dims(y)))
-  list(is_source = is_source(y), size = c(n_points(y), n_dims(y)), names = task$columns,
+  list(weights = task$given$weights, is_source = is_source(y), size = c(n_points(y), n_dims(y)),
+       names = task$columns,
        moments = unclass(task$moments)[c("centre", "variances", "square", "range")],
        numbers = rows_data(y, even_rows(y, n)),
        sums = if (!is_source(y)) drop(y %*% sin(seq_len(n_points(y)))))

@@ -88,7 +88,8 @@ pilot_task <- function(given, model) {
   control$max_iter <- min(control$max_iter, pilot_limits[["max_iter"]])
   task <- suppressWarnings(
     new_task(rows_data(given$y, rows), given$model, given$selector, size,
-             if (is.finite(limit)) min(limit, size), control, given$seed, given$image_dim),
+             if (is.finite(limit)) min(limit, size), control, given$seed, given$image_dim,
+             given$weights[rows], given$unit),
     classes = "gps_warning"
   )
   task$control$n_starts <- min(task$control$n_starts, pilot_limits[["n_starts"]])

@@ -81,6 +81,7 @@ begin_sums <- function(memory, n_total) {
 batch_task <- function(task, batch) {
   task$y <- rows_data(task$y, batch$rows)
   task["missing"] <- list(cut_missing(task$missing, batch$rows))
+  task["weights"] <- list(task$weights[batch$rows])
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
   blocks <- split_blocks(length(batch$rows), point_doubles(task$model, task$n_selected))
   task$blocks <- lapply(blocks, function(block) {
@@ -270,13 +271,14 @@ em_epoch <- function(task, state) {
       break
     }
     state <- updated
-    visited <- visited + length(state$batches[[k]]$rows)
+    rows <- state$batches[[k]]$rows
+    visited <- visited + total_weight(task$weights[rows], length(rows))
     totals <- totals + c(state$bound, state$bound_error^2, state$evaluations)
     if (elapsed() > task$deadline) break
   }
   if (visited == 0) return(state)
   # As if all batches had been visited.
-  totals <- totals * n_points(task$y) / visited
+  totals <- totals * task_weight(task) / visited
   if (!is.null(state$memory)) state$memory$refit <- length(state$memory$refits) > n_refits
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])

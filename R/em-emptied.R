@@ -8,9 +8,10 @@
 surplus_costs <- function(task, state, result) {
   model <- task$model
   prob <- pmin(result$prob_on, 1 - 1e-15)
+  weights <- result$weights
   is_on <- result$selected > 0 & result$prob_on > least_on
   cost <- numeric(model$n_latents)
-  off <- rowsum(c(0, -log1p(-prob[!is_on & result$selected > 0])),
+  off <- rowsum(c(0, -weigh_columns(log1p(-prob), weights)[!is_on & result$selected > 0]),
                 c(1L, result$selected[!is_on & result$selected > 0]))
   cost[as.integer(rownames(off))] <- off
   at <- which(is_on, arr.ind = TRUE)
@@ -19,10 +20,10 @@ surplus_costs <- function(task, state, result) {
     points <- at[part, 2]
     latents <- result$selected[at[part, , drop = FALSE]]
     loss <- result$log_evidence[points] - evidence_without(task, state, result, points, latents)
-    lost <- rowsum(loss, latents)
+    lost <- rowsum(weigh(loss, weights[points]), latents)
     cost[as.integer(rownames(lost))] <- cost[as.integer(rownames(lost))] + lost
   }
-  cost + n_points(task$y) * log1p(-rep_len(state$params$pi, model$n_latents)) *
+  cost + task_weight(task) * log1p(-rep_len(state$params$pi, model$n_latents)) *
     is_in_model(state$params)
 }
 
@@ -82,7 +83,7 @@ latent_price <- function(task) {
   half_log(task) * (count_free(task$model) - count_free(task$model, task$model$n_latents - 1L))
 }
 
-half_log <- function(task) 0.5 * log(task$n_whole) * n_points(task$y) / task$n_whole
+half_log <- function(task) 0.5 * log(task$n_whole) * task_weight(task) / task$n_whole
 
 # An iteration after latents have left: where they were on, others must be found in their places
 # at once, or a single point that has not found them would keep what is surplus.

@@ -11,6 +11,7 @@ bulk_promise <- 2
 bulk_moves <- function(task, state) {
   result <- pass(task, state, "response")
   held <- held_slots(result)
+  held$weight <- result$weights[held$point]
   leavers <- rank_leavers(task, state, result, held)
   splits <- rank_splits(task, result, held)
   pairs <- pair_moves(leavers, splits, task$model$n_latents)
@@ -21,6 +22,7 @@ bulk_moves <- function(task, state) {
 }
 
 # Data points in which each cluster is more than hardly on: list(latent, point, prob), by cluster.
+# Where points have weights there is also `weight`.
 held_slots <- function(result) {
   at <- which(result$prob_on > least_on & result$selected > 0)
   latent <- result$selected[at]
@@ -47,7 +49,7 @@ find_partners <- function(held, n_latents) {
     a <- ordered[first]
     b <- ordered[first + step]
     pairs[[step]] <- data.frame(one = held$latent[a], other = held$latent[b],
-                                shared = held$prob[a] * held$prob[b])
+                                shared = weigh(held$prob[a] * held$prob[b], held$weight[a]))
   }
   pairs <- do.call(rbind, pairs)
   if (is.null(pairs)) return(data.frame(one = integer(), other = integer(), shared = numeric()))
@@ -69,7 +71,7 @@ most_shared <- 6L
 rank_leavers <- function(task, state, result, held) {
   n_latents <- task$model$n_latents
   lost <- numeric(n_latents)
-  sums <- rowsum(-log1p(-pmin(held$prob, 1 - 1e-15)), held$latent)
+  sums <- rowsum(-weigh(log1p(-pmin(held$prob, 1 - 1e-15)), held$weight), held$latent)
   lost[as.integer(rownames(sums))] <- sums
   pairs <- find_partners(held, n_latents)
   of <- split_held(held, n_latents)
@@ -95,9 +97,10 @@ rank_splits <- function(task, result, held) {
   splits <- lapply(names(of), function(name) {
     points <- of[[name]]
     residual <- task_residuals(task, result$response, points) / unit
-    split <- split_residual(residual, as.integer(name))
+    weights <- result$weights[points]
+    split <- split_residual(residual, as.integer(name), weights)
     if (is.null(split)) return(NULL)
-    split$gain <- move_gain(model, split, residual)
+    split$gain <- weighed_gain(model, split, residual, weights)
     split$centres <- split$centres * unit
     split
   })

@@ -223,9 +223,11 @@ find_moves.default <- function(task, state) {
   if (moves_in_bulk(model)) return(bulk_moves(task, state))
   result <- pass(task, state, "response")
   on <- dense_targets(result, model$n_latents)
+  weights <- result$weights
   latent <- list(selected = result$selected, prob_on = result$latent)
   value <- dense_targets(latent, model$n_latents) * (on > 0.5)
   leaver <- find_leaver(task, state, result, on)
+  if (!is.null(weights)) value <- value[, spread_weights(weights), drop = FALSE]
   others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
   c(emptying_moves(task, state, leaver$costs, trial_moves), utils::head(others, trial_moves))
 }
@@ -239,7 +241,7 @@ find_leaver <- function(task, state, result, on) UseMethod("find_leaver", task$m
 #' @export
 find_leaver.default <- function(task, state, result, on) {
   if (!can_empty(task$model)) {
-    cost <- removal_cost(on)
+    cost <- removal_cost(on, result$weights)
     return(list(from = which.min(cost), cost = min(cost), params = state$params))
   }
   costs <- surplus_costs(task, state, result)
@@ -254,12 +256,16 @@ split_moves <- function(task, result, on, leaver) {
   model <- task$model
   unit <- residual_unit(model)
   residual <- task_residuals(task, result$response) / unit
+  weights <- result$weights
   from <- leaver$from
   places <- setdiff(seq_len(model$n_latents), c(from, leaver$taker))
-  splits <- lapply(places, function(h) split_residual(residual[, on[h, ] > 0.5, drop = FALSE], h))
-  if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L)))
+  splits <- lapply(places, function(h) {
+    points <- on[h, ] > 0.5
+    split_residual(residual[, points, drop = FALSE], h, weights[points])
+  })
+  if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L, weights)))
   splits <- splits[!vapply(splits, is.null, NA)]
-  gain <- vapply(splits, function(split) move_gain(model, split, residual), 1)
+  gain <- vapply(splits, function(split) weighed_gain(model, split, residual, weights), 1)
   ranked <- order(-gain)
   ranked <- ranked[gain[ranked] > least_promise * leaver$cost]
   lapply(splits[ranked], function(split) {

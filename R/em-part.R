@@ -19,6 +19,7 @@ restrict_task <- function(task, rows) {
     task$is_part <- length(rows) < n_points(task$y)
     task["missing"] <- list(cut_missing(task$missing, rows))
     task$y <- rows_data(task$y, rows)
+    task["weights"] <- list(task$weights[rows])
     task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, task$n_selected))
   }
   task[c("batches", "keeper")] <- list(NULL)

@@ -135,23 +135,23 @@ most_explorers <- 4096L
 
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
-                     image_dim = NULL) {
+                     image_dim = NULL, weights = NULL, bound_unit = 1) {
   model <- set_image(model, image_dim)
   given <- list(selector = selector, control = control)
   plan <- plan_task(y, model, selector, n_selected, max_active, control)
   control <- plan$control
   missing <- find_missing(y)
   y <- selector_data(y, plan$selector, model)
-  moments <- data_moments(y, missing)
+  moments <- data_moments(y, missing, weights)
   y <- fill_missing(y, missing, moments$centre)
-  model <- bind_data(model, y, moments)
+  model <- bind_data(model, y, moments, weights)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   parts <- list(
     y = y, missing = missing,
     blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
-    n_whole = n_points(y),
+    n_whole = total_weight(weights, n_points(y)), weights = weights, bound_unit = bound_unit,
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
     first_rate = first_rate(model, lengths(batches)),

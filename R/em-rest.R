@@ -23,7 +23,7 @@ has_come_to_rest <- function(task, state) {
   is_batched <- !is.null(task$batches)
   is_noisy <- state$explore > 0 || task$method == "gibbs" || is_batched
   window <- if (is_batched) batch_window else settle_window
-  has_settled(state$bounds, task$control$tol * n_points(task$y), is_noisy, window) &&
+  has_settled(state$bounds, task$control$tol * task_weight(task), is_noisy, window) &&
     !(state$explore == 0 && !is_batched && swings(task, state, window))
 }
 
@@ -32,7 +32,7 @@ has_come_to_rest <- function(task, state) {
 swings <- function(task, state, window) {
   if (task$method != "gibbs") return(FALSE)
   errors <- vapply(utils::tail(state$trace, 2 * window), `[[`, 1, "bound_error")
-  is_swinging(utils::tail(state$bounds, 2 * window), errors, n_points(task$y))
+  is_swinging(utils::tail(state$bounds, 2 * window), errors, task_weight(task))
 }
 
 is_swinging <- function(bounds, errors, n_points) {
@@ -46,7 +46,7 @@ swing_nats <- 0.02
 has_slowed <- function(task, state) {
   last <- utils::tail(state$bounds, 2)
   limit <- if (!is_placed(task$model)) {
-    slow_rise * n_points(task$y)
+    slow_rise * task_weight(task)
   } else {
     slow_image_rise * n_numbers(task)
   }
@@ -57,8 +57,8 @@ has_slowed <- function(task, state) {
 slow_rise <- 0.1
 slow_image_rise <- 4e-4
 
-# Numbers that the data have: a bound is a sum over points and dimensions.
-n_numbers <- function(task) as.double(n_points(task$y)) * n_dims(task$y)
+# Numbers that the observations have: a bound is a sum over points and dimensions.
+n_numbers <- function(task) as.double(task_weight(task)) * n_dims(task$y)
 
 # Bounds are flat when the mean of the last four exceeds that of the four before by less than this
 # many nats a number. A fit may end only when they have settled far more finely.

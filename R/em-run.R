@@ -156,6 +156,6 @@ show_progress <- function(task, state) {
   if (!task$control$progress) return(invisible())
   cat(sprintf("\r%s, %s %d of at most %.0f, bound %.2f ", phase_name(state),
               if (is.null(task$batches)) "iteration" else "update", state$iteration, task$max_iter,
-              state$bound))
+              state$bound * task$bound_unit))
   utils::flush.console()
 }

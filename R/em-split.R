@@ -5,42 +5,43 @@
 # [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
 # direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that
 # the direction is that of the largest skewness.
-split_residual <- function(residual, latent) {
-  if (ncol(residual) < 4) return(NULL)
-  centre <- rowMeans(residual)
+split_residual <- function(residual, latent, weights = NULL) {
+  if (ncol(residual) == 0 || total_weight(weights, ncol(residual)) < 4) return(NULL)
+  centre <- row_means(residual, weights)
   deviation <- residual - centre
-  direction <- leading_direction(deviation)
-  if (latent == 0) direction <- skewed_direction(deviation, direction)
+  direction <- leading_direction(deviation, weights)
+  if (latent == 0) direction <- skewed_direction(deviation, direction, weights)
   score <- drop(crossprod(deviation, direction))
   is_high <- score > 0
   for (iteration in 1:10) {
     if (!any(is_high) || all(is_high)) return(NULL)
-    is_high <- score > (mean(score[is_high]) + mean(score[!is_high])) / 2
+    is_high <- score > (mean_of(score[is_high], weights[is_high]) +
+                          mean_of(score[!is_high], weights[!is_high])) / 2
   }
-  size <- c(sum(is_high), sum(!is_high))
+  size <- c(sum(weigh(is_high, weights)), sum(weigh(!is_high, weights)))
   if (any(size == 0)) return(NULL)
-  centres <- cbind(rowMeans(residual[, is_high, drop = FALSE]),
-                   rowMeans(residual[, !is_high, drop = FALSE]))
-  list(latent = latent, centres = centres, size = size, along = sum(score^2),
-       total = sum(deviation^2),
+  centres <- cbind(row_means(residual[, is_high, drop = FALSE], weights[is_high]),
+                   row_means(residual[, !is_high, drop = FALSE], weights[!is_high]))
+  list(latent = latent, centres = centres, size = size, along = sum(weigh(score^2, weights)),
+       total = sum(weigh_columns(deviation^2, weights)),
        between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
 }
 
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
-leading_direction <- function(x) {
+leading_direction <- function(x, weights = NULL) {
   direction <- x[, which.max(colSums(x^2))]
   for (iteration in 1:20) {
-    direction <- drop(x %*% crossprod(x, unit_length(direction)))
+    direction <- drop(x %*% weigh(crossprod(x, unit_length(direction)), weights))
   }
   unit_length(direction)
 }
 
 # Along the mean of columns far out on its side: of several directions in a mixture, iterating this
 # keeps one.
-skewed_direction <- function(x, direction) {
-  if (sum(crossprod(x, direction)^3) < 0) direction <- -direction
+skewed_direction <- function(x, direction, weights = NULL) {
+  if (sum(weigh(crossprod(x, direction)^3, weights)) < 0) direction <- -direction
   for (iteration in 1:10) {
-    direction <- unit_length(drop(x %*% pmax(crossprod(x, direction), 0)^2))
+    direction <- unit_length(drop(x %*% weigh(pmax(crossprod(x, direction), 0)^2, weights)))
   }
   direction
 }
@@ -56,8 +57,19 @@ residual_unit <- function(model) UseMethod("residual_unit")
 #' @export
 residual_unit.default <- function(model) 1
 
-# Roughly what the bound gains if a component is there for each half of a split.
+# Roughly what the bound gains if a component is there for each half of a split. Sums of points and
+# of squares in it are in proportion to the number of points.
 move_gain <- function(model, split, residual) UseMethod("move_gain")
+
+# The same where points have weights: of as many points as there are with the same mean squares,
+# times the observations that a point stands for.
+weighed_gain <- function(model, split, residual, weights) {
+  if (is.null(weights)) return(move_gain(model, split, residual))
+  unit <- mean(weights)
+  sums <- c("size", "along", "total", "between")
+  split[sums] <- lapply(split[sums], `/`, unit)
+  unit * move_gain(model, split, weigh_columns(residual, sqrt(weights / unit)))
+}
 
 # Parameters with the component `from` moved to one half of a split, and the split latent to the
 # other.

@@ -120,11 +120,11 @@ start_from <- function(task, short, chosen, cut) {
 # The bound a point of a start: of rows that it did not see, ranked by the model itself and screened
 # as in the fit, or where there are none to speak of of its own.
 judge_start <- function(state, lean, unseen) {
-  if (is.null(unseen)) return(state$bound / n_points(lean$y))
+  if (is.null(unseen)) return(state$bound / task_weight(lean))
   unseen$model <- lean$model
   state[c("explore", "beta", "is_polishing")] <- list(0, 1, FALSE)
   state[per_point] <- list(NULL)
-  pass(unseen, state, want = character())$bound / n_points(unseen$y)
+  pass(unseen, state, want = character())$bound / task_weight(unseen)
 }
 
 # The task on rows that the starts do not see; NULL where these are too few, or the model cannot
@@ -155,7 +155,7 @@ lean_task <- function(short) {
 # what the initialisation knows of some data points, or random ones.
 begin_state <- function(task, number, memory = NULL) {
   rows <- if (is_source(task$y)) sample_rows(task)
-  params <- with_seed(task$seed, number, init_rows(task$model, task$y, rows))
+  params <- with_seed(task$seed, number, init_rows(task$model, task$y, rows, task$weights))
   labels <- attr(params, "labels")
   is_early <- task$explore > 0 || !is.null(task$noise)
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,

@@ -10,11 +10,13 @@ make_task <- function(parts) {
     # restrict_task() and batch_task().
     y = NULL,                # D x N or a source; read through data-blocks.R only
     missing = NULL,          # cells that the data lack, see data-missing.R
+    weights = NULL,          # N, for how many observations each point stands; NULL: for one
+    bound_unit = 1,          # of what the weights are in, as the user gave them
     blocks = list(),         # of new_block(), what passes map over
     model = NULL,            # bound; a model held fixed in part at first, see hold_back()
     selector = NULL,         # with the model's defaults for what was left NULL
     control = NULL,          # of gps_control(), with the model's defaults for what was left NULL
-    given = NULL,            # list(selector, control) as the user gave them, for the fit
+    given = NULL,            # list(selector, control, weights) as the user gave them, for the fit
     n_threads = 1L, seed = NULL, deadline = Inf,
 
     # How states are inferred: read by select-slots.R and the E-step.
@@ -34,6 +36,7 @@ make_task <- function(parts) {
     keeper = NULL,           # of the points of the main run, see em-checkpoint.R
 
     # What is known of all data: read by starts, warnings, prices of parameters and the selector.
+    # `n_whole` is how many observations there are.
     n_whole = NULL, moments = NULL,
     units = NULL,            # of the selector's kernel, where batches share them
     columns = NULL, rows = NULL,         # their names

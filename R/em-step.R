@@ -85,6 +85,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
                      chain = block_chain(task, state, block, selected))
   result <- c(list(selected = selected, evaluations = evaluations, ranked = ranked), estep)
   if (is_thinned(task, state)) result[c("selected", "prob_on")] <- thin_slots(estep$prob_on)
+  result["weights"] <- list(block$weights)
   result$sums <- block_sums(task, state, state$view, result)
   result
 }

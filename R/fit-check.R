@@ -180,6 +180,8 @@ check_fit_data <- function(parts) {
   image_dim <- parts$image_dim
   need_fit(is.null(image_dim) || is.integer(image_dim) && length(image_dim) %in% 2:3 &&
              isTRUE(prod(image_dim) == n_dims), "`image_dim` is not the size of an image")
+  need_fit(are_weights(parts$weights, parts$n_points),
+           "`weights` are not those of its data points")
   for (name in c("row_names", "col_names", "latent_names")) {
     n <- switch(name, row_names = parts$n_points, col_names = n_dims, parts$model$n_latents)
     need_fit(is.null(parts[[name]]) || is.character(parts[[name]]) && length(parts[[name]]) == n,
@@ -264,7 +266,8 @@ check_fit_gp <- function(parts) {
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),
            "`gp$units` are not the units of its columns")
-  need_fit(is.null(gp$index) || is_index_sound(gp$index, parts$model$n_dims, parts$n_points),
+  n_counted <- count_counted(parts)
+  need_fit(is.null(gp$index) || is_index_sound(gp$index, parts$model$n_dims, n_counted),
            "`gp$index` is not the index of its data")
   need_fit(is.null(gp$beside) || is_beside_sound(gp$beside, parts$model$n_latents),
            "`gp$beside` are not its latents")

@@ -41,7 +41,8 @@ icl.gps_fit <- function(object, ...) {
     gps_abort("icl() is for mixtures, of which one cluster is on in each point: BIC(fit) is not.")
   }
   slots <- need_slots(object, "icl()")
-  stats::BIC(stats::logLik(object)) - 2 * sum(log1p(-pmin(doubt_of(slots$prob_on), 1)))
+  stats::BIC(stats::logLik(object)) -
+    2 * sum(weigh(log1p(-pmin(doubt_of(slots$prob_on), 1)), object$weights))
 }
 
 #' @export
@@ -106,7 +107,7 @@ reorder_fit <- function(fit, order) {
   if (!is.null(fit$latent_names)) fit$latent_names <- fit$latent_names[order]
   if (is.null(fit$standing)) return(fit)
   usage <- component_usage(fit)
-  found <- list(n_points = fit$n_points, usage = usage, names = fit$col_names)
+  found <- list(n_points = count_counted(fit), usage = usage, names = fit$col_names)
   fit$standing$degenerate <- c(character(), find_degenerate(model, fit$params, found))
   fit$standing$unused <- setdiff(which(usage < 1), emptied_latents(model, fit$params))
   fit

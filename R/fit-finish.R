@@ -60,3 +60,37 @@ cut_widening <- function(ended, status) {
   if (status == "interrupted") ended$state$status <- status
   ended
 }
+
+# The fit of all rows, those of weight 0 included, with the data that it keeps.
+make_fit <- function(ended, data, kept) {
+  fit <- fill_uncounted(new_fit(ended$task, ended$state, data, kept, ended$chosen), kept)
+  fit["y"] <- list(if (ended$task$given$control$keep_data) kept_data(data$y))
+  fit
+}
+
+# With all data still in it.
+new_fit <- function(task, state, data, kept, chosen) {
+  control <- task$control
+  standing <- standing_in_time(task, state, data$col_names)
+  state <- rescale_bounds(place_slots(state, kept, n_points(data$y)), task$bound_unit)
+  if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
+  fit <- list(
+    params = state$params, model = task$model, selector = task$given$selector,
+    n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
+    method = task$method, bound = state$bound, bound_error = state$bound_error,
+    n_points = n_points(data$y), n_iter = state$iteration, status = state$status,
+    trace = rescale_bounds(trace_frame(state$trace), task$bound_unit), starts = state$starts,
+    failed_starts = state$failed_starts, kernel_theta = state$memory$theta,
+    kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
+    memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
+    prob_on = state$prob_on, value = state$value, y = data$y, weights = data$weights,
+    image_dim = data$image_dim,
+    row_names = if (control$keep_data || control$keep_slots) data$row_names,
+    col_names = data$col_names, latent_names = kept_names(task, state), standing = standing,
+    chosen = say_chosen(chosen),
+    seed = task$seed, version = utils::packageVersion("gpselect")
+  )
+  missing <- find_missing(data$y)
+  if (!is.null(missing)) fit$n_missing <- count_missing(missing)
+  structure(fit, class = "gps_fit")
+}

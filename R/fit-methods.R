@@ -11,8 +11,9 @@
 #'   nothing.
 #'
 #' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
-#' the truncated free energy, the sum over data points of \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log
-#' sum over K_n of p(s, y_n)}, with \eqn{K_n} of equation 2 of the paper: a lower bound of the
+#' the truncated free energy, the sum over data points (with weights times these) of
+#' \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log sum over K_n of p(s, y_n)}, with \eqn{K_n} of
+#' equation 2 of the paper: a lower bound of the
 #' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
 #' it. By Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
 #' `error`, its standard error. Where the likelihood has no maximum, so that AIC and BIC mean
@@ -28,8 +29,8 @@
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
 #' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
 #'   scale of a slab, which `W` can take over, is none, and latents that are emptied have none), and
-#'   `nobs`.
-#' * `nobs()`: the number of data points.
+#'   `nobs`, the number of data points or the sum of their weights.
+#' * `nobs()`: the number of data points, with weights of those whose weight is not 0.
 #' * `sigma()`: standard deviation of the noise, of models that have one (`sigma2`).
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
@@ -74,7 +75,7 @@ describe_fit <- function(fit) {
   lines <- c(
     Model = format_model(model),
     Data = paste0(plural(fit$n_points, "point"), " of ", plural(model$n_dims, "dimension"), images,
-                  kept),
+                  describe_weights(fit), kept),
     Missing = if (isTRUE(fit$n_missing > 0)) {
       sprintf("%s, %.3g %% of all", plural(fit$n_missing, "cell"),
               100 * fit$n_missing / (as.double(fit$n_points) * model$n_dims))
@@ -88,8 +89,10 @@ describe_fit <- function(fit) {
                        describe_choices(model), fit$max_active, describe_states(fit),
                        if (is.null(fit$selected)) ", not kept" else ""),
     Inference = describe_method(fit),
-    Bound = paste0(sprintf("%s, %s a point", plain_number(fit$bound, 7),
-                           plain_number(fit$bound / fit$n_points)), describe_error(fit)),
+    Bound = paste0(sprintf("%s, %s %s", plain_number(fit$bound, 7),
+                           plain_number(fit$bound / fit_weight(fit)),
+                           if (is.null(fit$weights)) "a point" else "for a weight of 1"),
+                   describe_error(fit)),
     Status = describe_status(fit), Starts = describe_starts(fit), describe_failures(fit),
     describe_standing(fit)
   )
@@ -153,7 +156,7 @@ describe_status <- function(fit) {
   words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
                   time_limit = "out of time after", interrupted = "interrupted after", fit$status)
   if (is.null(fit$control$batch_size)) return(paste(words, describe_iterations(fit)))
-  passes <- fit$n_iter / ceiling(fit$n_points / fit$control$batch_size)
+  passes <- fit$n_iter / ceiling(count_counted(fit) / fit$control$batch_size)
   sprintf("%s %s (%s pass%s over the data)", words, plural(fit$n_iter, "update"),
           format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")
 }
@@ -164,7 +167,7 @@ describe_starts <- function(fit) {
   bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
   sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
-          describe_start_rows(starts, fit$n_points))
+          describe_start_rows(starts, count_counted(fit)))
 }
 
 # Starts that ended in an error: how many, and what the first one said.
@@ -207,7 +210,7 @@ logLik.gps_fit <- function(object, ...) {
   object <- check_fit(object)
   model <- object$model
   structure(object$bound, df = count_free(model, n_left(model, object$params)),
-            nobs = object$n_points,
+            nobs = fit_weight(object),
             error = if (object$method == "gibbs") object$bound_error,
             degenerate = said_reasons(object),
             class = c("gps_bound", "logLik"))
@@ -224,9 +227,9 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   refuse_shown(list(...), "digits")
   error <- attr(x, "error")
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
-              is_number(attr(x, "nobs")) && attr(x, "nobs") %% 1 == 0 &&
+              is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&
               (is.null(error) || is_number(error)), "x", "logLik()")
-  cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %d)\n",
+  cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %.15g)\n",
               format(c(x), digits = digits),
               if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),
               as.integer(attr(x, "df")), attr(x, "nobs")))
@@ -243,7 +246,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
 nobs.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   object <- check_fit(object)
-  object$n_points
+  count_counted(object)
 }
 
 #' @rdname fit-methods
@@ -261,34 +264,6 @@ residuals.gps_fit <- function(object, ...) {
   object <- check_fit(object)
   y <- need_matrix(object, "residuals()")
   shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
-}
-
-# The stored data, D x n or a source, or an error that says why there are none.
-need_data <- function(fit, what) {
-  if (is.null(fit$y)) {
-    gps_abort(paste(what, "needs the data, which this fit has not kept:",
-                    "refit with gps_control(keep_data = TRUE)."))
-  }
-  is_sound <- if (is_source(fit$y)) {
-    is_source_whole(fit$y)
-  } else {
-    !anyNA(fit$y) || identical(sum(is.na(fit$y)), fit$n_missing)
-  }
-  need_fit(is_sound, "`y` is not its data")
-  fit$y
-}
-
-# The same, always D x n.
-need_matrix <- function(fit, what) whole_data(need_data(fit, what), what)
-
-# A matrix n x D as the data were given: with names, or as an array of images.
-shape_rows <- function(x, fit, row_names) {
-  if (!is.null(fit$image_dim)) {
-    names <- if (!is.null(row_names)) c(list(row_names), vector("list", length(fit$image_dim)))
-    return(array(x, c(nrow(x), fit$image_dim), dimnames = names))
-  }
-  if (!is.null(row_names) || !is.null(fit$col_names)) dimnames(x) <- list(row_names, fit$col_names)
-  x
 }
 
 #' @importFrom stats coef fitted logLik nobs predict residuals simulate update
@@ -350,6 +325,7 @@ update.gps_fit <- function(object, ...) {
   if (is.null(arguments$y)) {
     y <- need_data(object, "update() without `y`")
     arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
+    if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
   }
   do.call(gps_fit, arguments, quote = TRUE)
 }
@@ -379,7 +355,8 @@ ended_swinging <- function(fit) {
   trace <- utils::tail(fit$trace, 2 * settle_window)
   if (fit$method != "gibbs" || !is.null(fit$control$batch_size) || fit$status == "converged" ||
       nrow(trace) < 2 * settle_window || any(trace$explore > 0)) return(FALSE)
-  has_settled(trace$bound, 1e-12, TRUE) && is_swinging(trace$bound, trace$bound_error, fit$n_points)
+  has_settled(trace$bound, 1e-12, TRUE) &&
+    is_swinging(trace$bound, trace$bound_error, fit_weight(fit))
 }
 
 describe_iterations <- function(fit) {

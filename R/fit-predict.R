@@ -347,8 +347,11 @@ train_selector <- function(fit, task) {
     return(selector)
   }
   what <- "Selection for new data by a learned selector"
-  y <- fill_data(need_matrix(fit, what))
+  y <- need_matrix(fit, what)
   need_slots(fit, what)
+  rows <- counted_rows(fit)
+  if (!is.null(rows)) fit[per_point] <- cut_points(unclass(fit), rows)[per_point]
+  y <- fill_data(if (is.null(rows)) y else y[, rows, drop = FALSE])
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
   trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)

@@ -67,25 +67,38 @@ gps_resume <- function(file, y, ...) {
   saved <- with_memory(read_checkpoint(path), "The checkpoint %s", quoted(path))
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y), "A copy of `y`")
-  known <- need_same_data(data, saved$header$traits)
+  data["weights"] <- list(saved$header$traits$weights)
+  counted <- need_same_data(data, saved$header$traits)
+  known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)
   point <- choose_point(points, changes$max_iter)
-  task <- renew_task(point$task, known, data, complete_changes(changes, path))
+  task <- renew_task(point$task, counted, complete_changes(changes, path))
   task["keeper"] <- list(open_keeper(task, point$chosen, saved$header$traits))
   run_task(task, data, point)
 }
 
-# The data as the run had them, or an error where they are others. A selector may have read a source
-# as a whole.
+# The data as the run had them, of count_rows(), or an error where they are others. A selector may
+# have read a source as a whole.
 need_same_data <- function(data, traits) {
-  y <- data$y
-  if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
-  found <- data_traits(list(y = y, columns = data$col_names, moments = data_moments(y)))
-  differs <- tell_traits(found, traits)
-  if (!is.null(differs)) {
-    gps_abort(sprintf("`y` is not the data of this run: %s.", differs), c("argument", "data"))
+  differs <- tell_length(data, traits)
+  if (is.null(differs)) {
+    counted <- count_rows(data, data$weights)
+    y <- counted$y
+    if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
+    counted$y <- y
+    found <- data_traits(list(y = y, columns = data$col_names,
+                              moments = data_moments(y, weights = counted$weights)))
+    differs <- tell_traits(found, traits)
   }
-  y
+  if (is.null(differs)) return(counted)
+  gps_abort(sprintf("`y` is not the data of this run: %s.", differs), c("argument", "data"))
+}
+
+# Of data with weights some may have been left out: all are to be there.
+tell_length <- function(data, traits) {
+  n <- length(traits$weights)
+  if (n == 0 || n == n_points(data$y)) return(NULL)
+  sprintf("it has %s, not %.0f", plural(n_points(data$y), "data point"), n)
 }
 
 # Arguments of gps_control() that another session may need to change.
@@ -124,15 +137,15 @@ choose_point <- function(points, max_iter) {
   if (max_iter > fork$task$control$max_iter) fork else points$point
 }
 
-# The task with its data `y`, and the control changed.
-renew_task <- function(task, y, data, changes) {
+# The task with its data, and the control changed.
+renew_task <- function(task, counted, changes) {
   given <- unclass(task$given$control)
   given[names(changes)] <- changes
   given <- do.call(gps_control, given, quote = TRUE)
   task$given$control <- given
   task$control[may_change] <- unclass(given)[may_change]
-  task$y <- y
-  task["rows"] <- list(data$row_names)
+  task$y <- counted$y
+  task["rows"] <- list(counted$row_names)
   task$n_threads <- resolve_threads(given$n_threads)
   task$max_iter <- max(1, as.double(length(task$batches))) * given$max_iter
   task$deadline <- elapsed() + given$time_limit

@@ -6,7 +6,7 @@
 # kinds; the numbers of latents (components, where they have places) that are on in less than one
 # point; and the noise variance where annealing, which was not over, still held it.
 find_standing <- function(task, state, col_names) {
-  usage <- slot_usage(task$model, state$selected, state$prob_on)
+  usage <- slot_usage(task$model, state$selected, weigh_columns(state$prob_on, task$weights))
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
   list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
        unused = setdiff(which(usage < 1), emptied_latents(task$model, state$params)),

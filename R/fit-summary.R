@@ -12,10 +12,11 @@
 #' @return a list of class `summary.gps_fit` with
 #' * `about`: what `print()` of the fit says, named character vector;
 #' * `params`: data frame, one row a parameter: `parameter`, `shape`, `min`, `mean`, `max`;
-#' * `usage`: H expected numbers of data points in which each component is on;
-#' * `classes`: of mixtures, else NULL: data frame of `cluster` (number or name), `points` (how many
-#'   are most probably in it), `expected` (`usage`), `uncertainty` (mean over these points of 1 -
-#'   the largest probability; NA where there are none);
+#' * `usage`: H expected numbers of data points in which each component is on, each as often as its
+#'   weight says (weights below 1 on average: divided by their mean);
+#' * `classes`: of mixtures, else NULL: data frame of `cluster` (number or name), `points` (how
+#'   many, counted as in `usage`, are most probably in it), `expected` (`usage`), `uncertainty`
+#'   (mean over these points of 1 - the largest probability; NA where there are none);
 #' * `dead`: numbers of the components used by less than one data point;
 #' * `emptied`: numbers of the latents that are out of the model, see [gps_control()];
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
@@ -50,8 +51,8 @@ summary.gps_fit <- function(object, audit = NULL, ...) {
          degenerate = c(character(), object$standing$degenerate),
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
-         nobs = object$n_points, aic = stats::AIC(bound),
-         bic = stats::BIC(bound), mean_active = sum(usage) / object$n_points,
+         nobs = count_counted(object), aic = stats::AIC(bound),
+         bic = stats::BIC(bound), mean_active = sum(usage) / count_observations(object),
          by_prior = is.null(object$selected), audit = audit$line),
     class = "summary.gps_fit"
   )
@@ -62,11 +63,18 @@ class_table <- function(fit, usage) {
   if (!is_one_hot(fit) || is.null(fit$selected)) return(NULL)
   class <- most_probable_cluster(fit)
   points <- tabulate(class, fit$model$n_latents)
-  doubt <- doubt_of(fit$prob_on)
-  total <- vapply(split(doubt, factor(class, seq_along(points))), sum, 1, USE.NAMES = FALSE)
+  weights <- observation_weights(fit)
+  if (!is.null(weights)) points <- sum_by(weights, class, length(points))
+  doubt <- weigh(doubt_of(fit$prob_on), weights)
+  total <- sum_by(doubt, class, length(points))
   names <- if (is.null(fit$latent_names)) seq_along(points) else fit$latent_names
   data.frame(cluster = names, points = points, expected = usage,
              uncertainty = ifelse(points > 0, total / points, NA))
+}
+
+# Sums of x for each class 1..n.
+sum_by <- function(x, class, n) {
+  vapply(split(x, factor(class, seq_len(n))), sum, 1, USE.NAMES = FALSE)
 }
 
 # An audit whose fit this is.
@@ -83,10 +91,10 @@ check_audit <- function(audit, fit) {
 # the prior probability where a fit has not kept them.
 component_usage <- function(fit) {
   if (is.null(fit$selected)) {
-    return(fit$n_points * rep_len(fit$params$pi, count_choices(fit$model)))
+    return(count_observations(fit) * rep_len(fit$params$pi, count_choices(fit$model)))
   }
   slots <- need_slots(fit, "How much each component is used")
-  slot_usage(fit$model, slots$selected, slots$prob_on)
+  slot_usage(fit$model, slots$selected, weigh_columns(slots$prob_on, observation_weights(fit)))
 }
 
 summarise_params <- function(params) {

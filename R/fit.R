@@ -27,7 +27,37 @@
 #'   same model to go on from; where only the new model has an `intercept`, that begins at 0. With a
 #'   start there are no short starts. Columns are matched by name. For mixtures also a partition or
 #'   centres, see "Starts of mixtures".
+#' @param weights NULL, or n finite numbers of at least 0, not all 0: for how many observations each
+#'   data point stands, see the section on weights.
 #' @param ... nothing; an unknown argument is an error that says which there are.
+#'
+#' @section Weights:
+#' A row twice is a row of weight 2. With weights \eqn{w_n} a fit maximises
+#' \deqn{\sum_n w_n \log \sum_{s \in K_n} p(s, y_n),}{sum over n of w_n log sum over K_n of p(s,
+#' y_n),} which is its `bound`: the M-step has the sums over data points of \eqn{w_n} times their
+#' expected statistics, and \eqn{\sum_n w_n}{sum w_n} in place of N. Weights count in first values
+#' as well (seeds of clusters are drawn by weight times distance), in floors, in the choice among
+#' starts, in mending, and in the rules of stopping; an estimate by Gibbs sampling is that of one
+#' chain a row, counted `w` times. A model of another package gets them in its statistics; one of R
+#' functions needs an `mstep` that knows them, see [model_custom()].
+#'
+#' A row of weight 0 takes no part: the fit is that of the other rows, to the last bit, and the row
+#' gets the posterior that [predict()] would give it as new data. Weights of 1 are none.
+#'
+#' Multiplied by a constant, weights give the same parameters and a bound multiplied by it, as far
+#' as no limit in numbers of observations acts: "a cluster of less than one point keeps its mean",
+#' the pseudo-observation of [model_max_spike_slab()], or what mending asks of a latent, half of log
+#' N for each parameter. Weights whose mean over the rows that count is below 1, such as those that
+#' add up to 1, are shares and not numbers of observations: these limits take them divided by that
+#' mean.
+#'
+#' What ranks latents, the Gaussian process of [selector_gp()] and the refits of its kernel, looks
+#' at each row that counts once, whatever its weight: it learns a function of the data, and left out
+#' of its own prediction a row must not be predicted by its double. Minibatches are of rows, and
+#' [predict()], [residuals()] and [gps_audit()] treat all rows alike. `nobs()` is the number of rows
+#' with a weight above 0, as in [glm()]; `BIC()` takes log of the sum of the weights, so that it,
+#' too, is that of repeated rows. AIC and BIC mean something only where weights are numbers of
+#' observations.
 #'
 #' @section Names of columns:
 #' A fit keeps the names of the data's columns, and its parameters have them. Where names tell all
@@ -121,7 +151,8 @@
 #'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
 #'   ran, and on how many `unseen` ones it was judged, 0 for its own),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, and the data as `y` (D x n, or a source). With a
+#'   predict: `model`, `selector`, `kernel_theta`, the data as `y` (D x n, or a source), and
+#'   `weights` (n, NULL where all are 1). With a
 #'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
 #'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
@@ -142,7 +173,7 @@
 #' match_components(coef(fit)$W, bars$W)$matched
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
-                    control = gps_control(), start = NULL, ...) {
+                    control = gps_control(), start = NULL, weights = NULL, ...) {
   check_call(if (missing(y)) NULL else list(y), missing(model), list(...))
   model <- check_model(model)
   selector <- check_selector(selector)
@@ -151,18 +182,24 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   refuse_missing(data$y, model)
-  refuse_unobserved(find_missing(data$y), n_dims(data$y), data$col_names)
   start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
-  given <- list(y = data$y, model = model, selector = selector, n_selected = n_selected,
-                max_active = max_active, control = control, image_dim = data$image_dim)
+  data$weights <- check_weights(weights, n_points(data$y))
+  refuse_weights(model, data$weights)
+  counted <- count_rows(data, data$weights)
+  refuse_unobserved(find_missing(counted$y), n_dims(data$y), data$col_names)
+  start <- keep_start_rows(start, counted$kept, n_points(data$y))
+  given <- c(list(model = model, selector = selector, n_selected = n_selected,
+                  max_active = max_active, control = control, image_dim = data$image_dim),
+             counted[c("y", "weights", "unit")])
   plan <- plan_fit(given, start)
   task <- with_memory(task_of(plan$given), "A fit of %.0f data points of %.0f dimensions",
                       n_points(data$y), n_dims(data$y))
   task$columns <- data$col_names
-  task$rows <- data$row_names
+  task$rows <- counted$row_names
   task$latents <- names_of_start(start, model)
+  task$given["weights"] <- list(data$weights)
   task["keeper"] <- list(open_keeper(task, plan$chosen))
   run_task(task, data, list(start = start, chosen = plan$chosen))
 }
@@ -178,7 +215,7 @@ run_task <- function(task, data, point) {
     flush_keeper(task$keeper)
     ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
     if (task$control$progress) cat("\n")
-    fit <- new_fit(ended$task, ended$state, data, ended$chosen)
+    fit <- make_fit(ended, data, counted_rows(data))
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
       warn_degenerate(fit, is_said = is_constant(task))
@@ -208,7 +245,7 @@ plan_fit <- function(given, start) {
 task_of <- function(given) {
   seed <- if (is.null(given$seed)) stream_seed() else given$seed
   task <- new_task(given$y, given$model, given$selector, given$n_selected, given$max_active,
-                   given$control, seed, given$image_dim)
+                   given$control, seed, given$image_dim, given$weights, given$unit)
   if (!is.null(given$deadline)) task$deadline <- given$deadline
   task
 }
@@ -291,99 +328,6 @@ warn_data <- function(task) {
   warn_baseline(task)
   warn_batches(task)
   doubt_data(task$model, task)
-}
-
-# Short starts, the one start of the paper's algorithm, or where the user says.
-first_state <- function(task, start, results = NULL) {
-  if (is.null(start) && grows(task)) return(grow_start(task))
-  if (is.null(start) && task$control$n_starts > 1) return(choose_start(task, results))
-  allowInterrupts(if (inherits(start, "gps_fit")) {
-    resume_state(task, start)
-  } else {
-    given_state(task, start)
-  })
-}
-
-# The one start of the paper's algorithm, or where the user says.
-given_state <- function(task, start) {
-  state <- begin_state(task, 1)
-  if (!is.null(start)) {
-    start <- if (inherits(start, "gps_partition")) {
-      partition_params(task, state$params, start)
-    } else {
-      check_params(task$model, start)
-    }
-    state$params[names(start)] <- start
-    state <- skip_annealing(task, inform_state(task, state))
-  }
-  state$start <- 0L
-  state
-}
-
-# Parameters that a user gives know something: the first expectations come from them, by the model's
-# own ranking where it has one, not at random.
-inform_state <- function(task, state) {
-  if (!has_ranking(task$model)) return(state)
-  ranked <- task
-  ranked$selector <- selector_handcrafted()
-  informed <- state
-  informed$explore <- 0
-  result <- pass(ranked, informed, want = character())
-  points <- c("selected", "prob_on", "value")
-  state[points] <- result[points]
-  state["memory"] <- list(learn_selector(task$selector, task, state))
-  state
-}
-
-# Go on from a fit: its parameters, and its slots and kernel where they fit the data. On images of
-# another size latents have other numbers, and rows of other names are other data.
-resume_state <- function(task, fit) {
-  fit <- check_fit(fit)
-  params <- plus_no_intercept(task$model, stats::coef(fit))
-  params <- align_params(task$model, params, "start", task$columns)
-  state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
-  is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
-  if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
-        has_same_places(fit$model, task$model)) {
-    slots <- need_slots(fit, "`start`")
-    state[c("selected", "prob_on")] <- slots[c("selected", "prob_on")]
-    if (task$method == "gibbs") state["value"] <- slots["value"]
-    if (!is.null(fit$kernel_theta) && inherits(task$selector, "gps_selector_gp") &&
-          length(fit$kernel_theta) ==
-            length(theta_names(task$selector$kernel, n_dims(task$y)))) {
-      place <- match_columns(fit$col_names, task$columns, "start", "`y`")
-      theta <- permute_theta(task$selector$kernel, fit$kernel_theta, place)
-      state$memory <- new_gp_memory(theta, permute_units(fit$gp$units, place))
-    }
-    state["memory"] <- list(learn_selector(task$selector, task, state))
-  } else if (is.null(fit$selected)) {
-    state <- inform_state(task, state)
-  }
-  skip_annealing(task, state)
-}
-
-new_fit <- function(task, state, data, chosen = NULL) {
-  control <- task$control
-  standing <- standing_in_time(task, state, data$col_names)
-  if (!control$keep_slots) state[c("selected", "prob_on", "value")] <- list(NULL)
-  fit <- list(
-    params = state$params, model = task$model, selector = task$given$selector,
-    n_selected = task$n_selected, max_active = task$max_active, control = task$given$control,
-    method = task$method, bound = state$bound, bound_error = state$bound_error,
-    n_points = n_points(task$y), n_iter = state$iteration, status = state$status,
-    trace = trace_frame(state$trace), starts = state$starts,
-    failed_starts = state$failed_starts, kernel_theta = state$memory$theta,
-    kernel_trace = trace_kernel(state$memory), gp = kept_gp(task, state),
-    memory = if (is.null(state$memory$theta)) state$memory, selected = state$selected,
-    prob_on = state$prob_on, value = state$value, y = if (control$keep_data) kept_data(data$y),
-    image_dim = data$image_dim,
-    row_names = if (control$keep_data || control$keep_slots) data$row_names,
-    col_names = data$col_names, latent_names = kept_names(task, state), standing = standing,
-    chosen = say_chosen(chosen),
-    seed = task$seed, version = utils::packageVersion("gpselect")
-  )
-  if (!is.null(task$missing)) fit$n_missing <- count_missing(task$missing)
-  structure(fit, class = "gps_fit")
 }
 
 # Parameters to begin with that do not have the model's shapes.

@@ -95,19 +95,22 @@ check_joint.gps_binary_sparse <- function(model, params, arg) check_emptied(para
 takes_missing.gps_binary_sparse <- function(model) TRUE
 
 #' @export
-gps_init.gps_binary_sparse <- function(model, y) init_linear(model, y)
+gps_init.gps_binary_sparse <- function(model, y, weights = NULL) init_linear(model, y, weights)
 
 # W near the mean of the data above their intercept, and all their variance as noise.
-init_linear <- function(model, y) {
-  centred <- sweep(y, 2, colMeans(y))
-  deviation <- mean(sqrt(colMeans(centred^2)))
+init_linear <- function(model, y, weights = NULL) {
+  means <- column_means(y, weights)
+  centred <- sweep(y, 2, means)
+  squares <- column_means(centred^2, weights)
+  deviation <- mean(sqrt(squares))
   n_latents <- model$n_latents
   prob <- min(0.5, 1 / n_latents)
-  intercept <- first_intercept(model, y)
-  above <- colMeans(y) - if (is.null(intercept)) 0 else intercept
+  intercept <- first_intercept(model, y, weights)
+  above <- means - if (is.null(intercept)) 0 else intercept
   c(list(W = above + deviation / 4 * normal_matrix(ncol(y), n_latents),
          pi = rep(prob, model$sizes[["probs"]]),
-         sigma2 = max(mean(centred^2), model$options$floor_sigma2)),
+         sigma2 = max(if (is.null(weights)) mean(centred^2) else mean(squares),
+                      model$options$floor_sigma2)),
     if (!is.null(intercept)) list(intercept = intercept))
 }
 

@@ -34,7 +34,7 @@ run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states
   if ("stats" %in% want) {
     result$stats <- structure(
       list(y = y, selected = selected, on = on, states = states, prob = prob,
-           n_latents = model$n_latents),
+           n_latents = model$n_latents, weights = block$weights),
       class = "gps_posterior"
     )
   }
@@ -130,7 +130,9 @@ call_log_joint <- function(model, params, part) {
 own_gradient <- function(model, params, posterior) {
   takes_latents <- takes_own(model$functions$gradient, "latents", 5)
   parts <- in_own_parts(model, posterior$y, posterior$selected, posterior$states, function(part) {
-    weights <- posterior$prob[, part$points, drop = !model$settings$vectorised]
+    weights <- weigh_columns(posterior$prob[, part$points, drop = FALSE],
+                             posterior$weights[part$points])
+    if (!model$settings$vectorised) weights <- drop(weights)
     arguments <- list(params, part$y, part$states, weights)
     if (takes_latents) arguments <- c(arguments, list(part$latents))
     value <- do.call(call_own, c(list(model, "gradient"), arguments), quote = TRUE)

@@ -20,7 +20,7 @@ posterior_second <- function(posterior) {
   n_latents <- posterior$n_latents
   pairs <- which(upper.tri(diag(nrow(posterior$on)), diag = TRUE), arr.ind = TRUE)
   both <- (posterior$on[pairs[, 1], , drop = FALSE] * posterior$on[pairs[, 2], , drop = FALSE]) %*%
-    posterior$prob
+    weigh_columns(posterior$prob, posterior$weights)
   one <- posterior$selected[pairs[, 1], , drop = FALSE]
   other <- posterior$selected[pairs[, 2], , drop = FALSE]
   held <- one > 0 & other > 0
@@ -55,6 +55,7 @@ join_posteriors <- function(parts) {
   for (name in c("y", "selected", "prob")) {
     joined[[name]] <- do.call(cbind, lapply(parts, `[[`, name))
   }
+  joined$weights <- unlist(lapply(parts, `[[`, "weights"))
   joined
 }
 
@@ -64,7 +65,7 @@ gps_mstep.gps_custom_model <- function(model, params, stats) {
   if (is.null(model$functions$mstep)) {
     return(list(params = maximise_expected(model, params, stats), events = c(bounded = 0L)))
   }
-  new <- read_own_params(call_own(model, "mstep", params, stats$y, stats), "mstep")
+  new <- read_own_params(call_mstep(model, params, stats), "mstep")
   unknown <- setdiff(names(new), names(params))
   if (length(unknown) > 0) {
     gps_abort(sprintf("`mstep` must return parameters of the model, which has no %s.",
@@ -74,6 +75,30 @@ gps_mstep.gps_custom_model <- function(model, params, stats) {
   fit_own_params(model, params, "mstep")
   bounded <- bound_own_params(model, params)
   list(params = bounded$params, events = c(bounded = as.integer(bounded$n_moved)))
+}
+
+# What `mstep` returns. Of points with weights it has to know them.
+call_mstep <- function(model, params, posterior) {
+  if (!knows_weights(model$functions$mstep)) {
+    refuse_weights(model, posterior$weights)
+    return(call_own(model, "mstep", params, posterior$y, posterior))
+  }
+  weights <- posterior$weights
+  if (is.null(weights)) weights <- rep(1, ncol(posterior$y))
+  call_own(model, "mstep", params, posterior$y, posterior, weights = weights)
+}
+
+knows_weights <- function(mstep) "weights" %in% names(formals(mstep))
+
+
+# Weights that a model of R functions could not use.
+refuse_weights <- function(model, weights) {
+  mstep <- if (inherits(model, "gps_custom_model")) model$functions$mstep
+  if (is.null(weights) || is.null(mstep) || knows_weights(mstep)) return(invisible())
+  gps_abort(sprintf(paste(
+    "`weights` need an `mstep` of the model %s that knows them: give it an argument `weights`,",
+    "mstep(params, y, posterior, weights), or leave `mstep` out."
+  ), dQuote(model$name, FALSE)))
 }
 
 # Iterations of optim() in one M-step: EM goes on anyway.
@@ -119,6 +144,7 @@ no_loss <- 1e200
 
 expected_log_joint <- function(model, params, posterior) {
   value <- own_log_joints(model, params, posterior$y, posterior$selected, posterior$states, 0)
-  is_used <- posterior$prob > 0
-  sum(posterior$prob[is_used] * value[is_used])
+  prob <- weigh_columns(posterior$prob, posterior$weights)
+  is_used <- prob > 0
+  sum(prob[is_used] * value[is_used])
 }

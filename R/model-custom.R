@@ -25,8 +25,11 @@
 #' probability that each latent is on; `posterior_second(posterior)` H x H, the sum over the data
 #' points of the probability that two are; `posterior_weights(posterior)` S x n, the probability of
 #' each state, whose selected latents, n_selected x n, are `posterior$selected`, and `posterior$on`,
-#' n_selected x S, says which of these are on. Values beyond `lower` and `upper` are moved to the
-#' limit, and counted among the events of the trace ("bounded").
+#' n_selected x S, says which of these are on. An `mstep` with an argument `weights` also gets n
+#' numbers, for how many observations each data point stands (1 without weights);
+#' `posterior_second()` counts points so many times, the other two tell of each point. Without that
+#' argument [gps_fit()] refuses weights; without `mstep` they need nothing. Values beyond `lower`
+#' and `upper` are moved to the limit, and counted among the events of the trace ("bounded").
 #'
 #' Without `mstep` the expected log joint is maximised by [optim()] within the bounds (method
 #' "L-BFGS-B", a few iterations each time, which suffices for the bound not to fall), with numerical

@@ -66,4 +66,6 @@ set_variances <- function(params, latents, variances) {
 # What the bound would lose at once without each latent: states in which it is off remain, so log Z
 # falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are
 # sorely needed.
-removal_cost <- function(on) -rowSums(log1p(-pmin(on, 1 - 1e-15)))
+removal_cost <- function(on, weights = NULL) {
+  -rowSums(weigh_columns(log1p(-pmin(on, 1 - 1e-15)), weights))
+}

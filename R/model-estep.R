@@ -15,6 +15,8 @@
 #' @param max_active most latents on at once, a whole number in 1..H'; NULL: all.
 #' @param want which of "stats", "latent", "response" and, by summing, "prob" or, by sampling,
 #'   "draws" to compute besides `prob_on` and `log_evidence`.
+#' @param weights NULL, or n numbers of at least 0: for how many observations each data point stands
+#'   in the statistics.
 #' @param beta inverse temperature of the log joint, above 0; 1 is none.
 #' @param n_threads number of threads; NULL: see [gps_control()].
 #' @param method,sweeps as in [gps_control()].
@@ -38,7 +40,7 @@
 #' @export
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,
-                      value = NULL) {
+                      value = NULL, weights = NULL) {
   need_given()
   model <- check_bound_model(model)
   params <- align_params(model, params, "params")
@@ -55,12 +57,13 @@ gps_estep <- function(model, params, y, selected, max_active = NULL, want = "sta
   beta <- check_number(beta, "beta", 0, open = TRUE)
   sweeps <- check_sweeps(sweeps)
   if (!is.null(value)) value <- check_value(value, selected)
+  weights <- check_weights(weights, n_points(y))
   chain <- if (method == "gibbs") new_chain(sweeps, stream_seed(), 0L, value, selected)
   n_threads <- resolve_threads(n_threads)
   blocks <- if (is_source(y)) split_blocks(n_points(y), point_doubles(model)) else
     list(new_block(0, n_points(y)))
   missing <- find_missing(y)
-  data <- list(y = y, blocks = blocks, missing = missing)
+  data <- list(y = y, blocks = blocks, missing = missing, weights = weights)
   result <- with_memory(join_parts(map_blocks(data, function(task, block) {
     if (!is.null(chain)) chain$value <- block_slots(chain$value, block)
     run_estep(model, block_inputs(model, params, task$y, block), task$y, block,
@@ -165,7 +168,7 @@ join_parts <- function(parts) {
   } else {
     joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
                    stats = fold_stats(lapply(parts, `[[`, "stats")))
-    joined$variance <- unlist(lapply(parts, `[[`, "variance"))
+    for (name in c("variance", "weights")) joined[[name]] <- unlist(lapply(parts, `[[`, name))
     sums <- lapply(parts, `[[`, "sums")
     if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
     for (name in c("selected", "prob_on", "latent", "response", "prob", "value", "ranked")) {
@@ -177,17 +180,20 @@ join_parts <- function(parts) {
     }
   }
   joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
-  joined$bound <- sum_evidence(joined$log_evidence)
+  joined$bound <- sum_evidence(joined$log_evidence, joined$weights)
   joined$n_unreached <- sum(joined$log_evidence == -Inf)
-  joined$bound_error <- sqrt(sum(joined$variance))
+  joined$bound_error <- sqrt(sum(weigh(joined$variance, joined$weights^2)))
   joined
 }
 
-# The bound: the sum over all points. Those that no latent has reached yet count like the others.
-sum_evidence <- function(log_evidence) {
+# The bound: the sum over all points, each as often as it counts. Those that no latent has reached
+# yet count like the others.
+sum_evidence <- function(log_evidence, weights = NULL) {
   is_reached <- log_evidence > -Inf
-  if (all(is_reached)) return(sum(log_evidence))
-  if (any(is_reached)) mean(log_evidence[is_reached]) * length(log_evidence) else -Inf
+  if (all(is_reached)) return(sum(weigh(log_evidence, weights)))
+  if (!any(is_reached)) return(-Inf)
+  mean_of(log_evidence[is_reached], weights[is_reached]) *
+    total_weight(weights, length(log_evidence))
 }
 
 # Matrices side by side: cbind() reads element by element.

@@ -8,8 +8,8 @@ least_shared <- 0.5
 #' @export
 find_leaver.gps_gaussian_mixture <- function(task, state, result, on) {
   params <- state$params
-  cost <- removal_cost(on)
-  pairs <- sharing_pairs(on)
+  cost <- removal_cost(on, result$weights)
+  pairs <- sharing_pairs(on, result$weights)
   merged <- lapply(seq_len(nrow(pairs)), function(i) merged_cluster(params, pairs[i, ]))
   loss <- vapply(seq_along(merged), function(i) {
     merge_cost(task, result, on, pairs[i, ], merged[[i]])
@@ -24,8 +24,8 @@ find_leaver.gps_gaussian_mixture <- function(task, state, result, on) {
 }
 
 # Each cluster with the one that it shares most points with, each pair once: k x 2.
-sharing_pairs <- function(on) {
-  shared <- tcrossprod(on)
+sharing_pairs <- function(on, weights = NULL) {
+  shared <- tcrossprod(weigh_columns(on, if (!is.null(weights)) sqrt(weights)))
   diag(shared) <- 0
   partner <- max.col(shared, ties.method = "first")
   each <- seq_along(partner)
@@ -77,7 +77,7 @@ pair_cost <- function(task, result, points, both, cluster) {
     observed_affinity(task, alone, y, points)
   }
   ratio <- exp(affinity - result$log_evidence[points])
-  -sum(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)))
+  -sum(weigh(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)), result$weights[points]))
 }
 
 # What cluster_affinity() says of a mixture of one, from the cells that the points have.

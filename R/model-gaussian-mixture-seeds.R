@@ -46,16 +46,17 @@ seed_trials <- function(n_clusters, n_points) {
 # nearest one. By greedy k-means++ (Arthur and Vassilvitskii 2007, k-means++: the advantages of
 # careful seeding, *SODA*): candidates are drawn by their squared distances to the seeds so far, and
 # the one that leaves the least of these is the next seed.
-draw_seeds <- function(x, n_seeds) {
+# A point of weight w is as likely to be drawn, and counts as much, as w points.
+draw_seeds <- function(x, n_seeds, weights = NULL) {
   n_points <- ncol(x)
   square <- colSums(x^2)
-  seeds <- sample.int(n_points, 1)
+  seeds <- sample.int(n_points, 1, prob = weights)
   nearest <- square_distances(x, square, seeds)[, 1]
   label <- rep(1L, n_points)
   n_trials <- seed_trials(n_seeds, n_points)
   while (length(seeds) < n_seeds) {
     nearest[seeds] <- 0
-    total <- cumsum(nearest)
+    total <- cumsum(weigh(nearest, weights))
     if (!(total[n_points] > 0)) {
       rest <- setdiff(seq_len(n_points), seeds)
       seeds <- c(seeds, rest[sample.int(length(rest), n_seeds - length(seeds))])
@@ -63,7 +64,7 @@ draw_seeds <- function(x, n_seeds) {
     }
     at <- stats::runif(n_trials) * total[n_points]
     trials <- unique(pmin(findInterval(at, total), n_points - 1L) + 1L)
-    step <- .Call(C_seed_trials, x, square, nearest, as.integer(trials))
+    step <- .Call(C_seed_trials, x, square, nearest, weights, as.integer(trials))
     seeds <- c(seeds, trials[step$best])
     nearest <- step$distances
     label[step$nearer] <- length(seeds)
@@ -83,16 +84,18 @@ square_distances <- function(x, square, points) {
 # stretched to the same spread along each; and either way every other time with random weights of
 # the axes, since nobody knows which ones tell the clusters apart. Many clusters have one start,
 # which chance should not spoil.
-seed_space <- function(x, can_turn, n_clusters) {
+seed_space <- function(x, can_turn, n_clusters, weights = NULL) {
   if (n_clusters > many_clusters) return(x)
   kind <- stats::runif(2) < 0.5
-  if (can_turn && kind[1]) x <- whiten_columns(x)
+  if (can_turn && kind[1]) x <- whiten_columns(x, weights)
   if (kind[2]) x <- x * exp(stats::rnorm(nrow(x)))
   x
 }
 
-whiten_columns <- function(x) {
-  axes <- eigen(shrink_covariance(tcrossprod(x - rowMeans(x)) / ncol(x), ncol(x)), symmetric = TRUE)
+whiten_columns <- function(x, weights = NULL) {
+  total <- total_weight(weights, ncol(x))
+  deviation <- weigh_columns(x - row_means(x, weights), if (!is.null(weights)) sqrt(weights))
+  axes <- eigen(shrink_covariance(tcrossprod(deviation) / total, total), symmetric = TRUE)
   crossprod(axes$vectors, x) / sqrt(axes$values)
 }
 
@@ -117,7 +120,11 @@ nearest_seed <- function(x, seeds) {
 }
 
 # Means [D x k] of the columns of x [D x n] with the same label, 1..k.
-label_means <- function(x, label, n_labels) {
+label_means <- function(x, label, n_labels, weights = NULL) {
+  if (!is.null(weights)) {
+    size <- rowsum(weights, label)[, 1]
+    return(t(rowsum(t(x) * weights, label) / size))
+  }
   if (n_labels <= many_clusters) {
     means <- lapply(seq_len(n_labels), function(k) rowMeans(x[, label == k, drop = FALSE]))
     return(matrix(unlist(means), nrow(x)))

@@ -113,7 +113,7 @@ cluster_scale <- function(model, moments) {
 takes_missing.gps_gaussian_mixture <- function(model) TRUE
 
 #' @export
-gps_init.gps_gaussian_mixture <- function(model, y) {
+gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)
   refuse_short_start(n_clusters, nrow(y))
@@ -123,14 +123,15 @@ gps_init.gps_gaussian_mixture <- function(model, y) {
   if (nrow(y) > n_rows) {
     rows <- sort(sample.int(nrow(y), n_rows))
     y <- y[rows, , drop = FALSE]
+    weights <- weights[rows]
   }
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
-  z <- seed_space(x, can_turn = model$settings$covariance == "full", n_clusters)
-  drawn <- draw_seeds(z, n_clusters)
+  z <- seed_space(x, can_turn = model$settings$covariance == "full", n_clusters, weights)
+  drawn <- draw_seeds(z, n_clusters, weights)
   seeds <- drawn$seeds
   params <- list(mu = t(y[seeds, , drop = FALSE]),
-                 sigma = spread_within(model, x, drawn$label),
+                 sigma = spread_within(model, x, drawn$label, weights),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
   # A cluster of one point has no shape of its own, and one that grows without it loses points to
@@ -173,15 +174,18 @@ start_model.gps_gaussian_mixture <- function(model, n_rows) {
 # Covariances [D x D x C], [D x C] or [C] for clusters to begin with: that of the columns of x
 # [D x n] about the means of those with the same label, as one for all. A little of the
 # covariance of all of them, that of one point, keeps clusters of single points from nothing.
-spread_within <- function(model, x, label) {
+spread_within <- function(model, x, label, weights = NULL) {
   n_clusters <- model$n_latents
   scale <- model$options$scale
-  means <- label_means(x, label, n_clusters)
-  deviation <- cbind(x - means[, label, drop = FALSE], x - rowMeans(x))
-  weight <- rep(c(1, 1 / ncol(x)), each = ncol(x)) / (ncol(x) - n_clusters + 1)
+  means <- label_means(x, label, n_clusters, weights)
+  deviation <- cbind(x - means[, label, drop = FALSE], x - row_means(x, weights))
+  total <- total_weight(weights, ncol(x))
+  # More clusters than observations are only where weights are below 1.
+  left <- max(total - n_clusters, 0) + 1
+  weight <- weigh(rep(c(1, 1 / total), each = ncol(x)) / left, c(weights, weights))
   if (model$settings$covariance == "full") {
     sigma <- tcrossprod(deviation * rep(sqrt(weight), each = nrow(x)))
-    sigma <- shrink_covariance(sigma, ncol(x) - n_clusters + 1) * tcrossprod(scale)
+    sigma <- shrink_covariance(sigma, left) * tcrossprod(scale)
     return(array(sigma, c(dim(sigma), n_clusters)))
   }
   variance <- drop(deviation^2 %*% weight)

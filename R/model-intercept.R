@@ -32,7 +32,11 @@ upgrade_options.gps_spike_slab <- function(model, options) name_options(model, o
 
 # Where the intercept begins: at the medians of the columns, as a component that is sparse is off in
 # most points. NULL without one.
-first_intercept <- function(model, y) if (has_intercept(model)) column_quantiles(t(y), 0.5)[, 1]
+first_intercept <- function(model, y, weights = NULL) {
+  if (!has_intercept(model)) return(NULL)
+  if (is.null(weights)) return(column_quantiles(t(y), 0.5)[, 1])
+  apply(unname(y), 2, weighted_median, weights)
+}
 
 # Parameters of a fit from which a model with an intercept goes on: where the fit's own model had
 # none, it was 0.

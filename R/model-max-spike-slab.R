@@ -120,8 +120,8 @@ check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(par
 
 # As for binary sparse coding, with positive weights.
 #' @export
-gps_init.gps_max_spike_slab <- function(model, y) {
-  linear <- init_linear(model, y)
+gps_init.gps_max_spike_slab <- function(model, y, weights = NULL) {
+  linear <- init_linear(model, y, weights)
   unit <- rep(1, model$n_latents)
   c(list(W = pmax(abs(linear$W), model$options$floor_W), pi = linear$pi, mu = unit, psi = unit),
     linear[setdiff(names(linear), c("W", "pi"))])

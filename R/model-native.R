@@ -18,6 +18,9 @@
 #'    `NextMethod()`), gps_draw() for [simulate()], gps_handcrafted() for [selector_handcrafted()],
 #'    gps_mend() for repairs after each M-step, and gps_prepare() and gps_mstep() where the table
 #'    does not have these members.
+#' 4. Weights of data points need nothing: what a point adds to the statistics is multiplied by
+#'    its weight. A table that does so itself (`weighs`) spares a pass over the statistics for each
+#'    point; a method gps_init(model, y, weights) gets the weights, NULL: 1 each.
 #'
 #' What R declares is held against the table when the model is bound to data: an array or an event
 #' that only one of them knows, or of which they know different shapes, is an error of class

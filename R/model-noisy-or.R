@@ -113,9 +113,9 @@ data_rule.gps_noisy_or <- function(model) {
 
 # Equal causes would stay equal: each weight begins at its own multiple of what explains the ones.
 #' @export
-gps_init.gps_noisy_or <- function(model, y) {
+gps_init.gps_noisy_or <- function(model, y, weights = NULL) {
   n_latents <- model$n_latents
-  share <- pmin(pmax(colMeans(y), least_fire), 1 - least_fire)
+  share <- pmin(pmax(column_means(y, weights), least_fire), 1 - least_fire)
   fire <- share * (0.5 + t(uniform_matrix(n_latents, ncol(y))))
   list(W = -log1p(-pmin(pmax(fire, 0.01), 0.99)),
        pi = rep(min(0.5, 1 / n_latents), model$sizes[["probs"]]),

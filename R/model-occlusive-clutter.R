@@ -67,13 +67,15 @@ surveyed_images <- 5000L
 # Range of the numbers of most images: quantiles over the images of each image's own. Neither pixels
 # that are hot or dead in all images nor a few images that are tell; objects do, small or rare. y is
 # D x N data or a source.
-core_range <- function(y) {
-  values <- rows_data(y, even_rows(y, surveyed_images))
+core_range <- function(y, weights = NULL) {
+  rows <- even_rows(y, surveyed_images)
+  values <- rows_data(y, rows)
+  weights <- weights[rows]
   skipped <- min(ceiling(outlying_numbers * nrow(values)), (nrow(values) - 1) %/% 4)
   at <- c(1 + skipped, nrow(values) - skipped)
   ends <- apply(values, 2, function(image) sort(image, partial = at)[at])
-  c(stats::quantile(ends[1, ], outlying_images, names = FALSE, type = 1),
-    stats::quantile(ends[2, ], 1 - outlying_images, names = FALSE, type = 1))
+  c(weighted_quantile(ends[1, ], weights, outlying_images),
+    weighted_quantile(ends[2, ], weights, 1 - outlying_images))
 }
 
 # Of moments with a core; of others, and where the core is a single number, the whole range.
@@ -83,8 +85,8 @@ image_core <- function(moments) {
 }
 
 #' @export
-survey_data.gps_occlusive <- function(model, y, moments) {
-  moments$core <- core_range(y)
+survey_data.gps_occlusive <- function(model, y, moments, weights = NULL) {
+  moments$core <- core_range(y, weights)
   moments
 }
 

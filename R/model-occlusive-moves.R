@@ -26,7 +26,7 @@ find_moves.gps_occlusive <- function(task, state) {
   if (is.null(task$selector$screen) || task$control$monotone) return(list())
   on <- scatter_choices(state$selected, state$prob_on, task$model)
   utils::head(c(merge_moves(task, state), join_moves(task, state, on),
-                renewing_moves(task, state, idle_components(on))), trial_moves)
+                renewing_moves(task, state, idle_components(on, task$weights))), trial_moves)
 }
 
 # Features and masks of the pixels that components own: a component that begins anew must be worth
@@ -37,10 +37,11 @@ count_used.gps_occlusive <- function(model, params) {
 }
 
 # Those that hardly any image has, least needed first, or else the one that is needed least.
-idle_components <- function(on) {
-  cost <- removal_cost(t(on))
+idle_components <- function(on, weights = NULL) {
+  cost <- removal_cost(t(on), weights)
   needed_least <- order(cost)
-  is_idle <- colSums(on > 0.5)[needed_least] < lowest_share * nrow(on)
+  usage <- colSums(weigh(on > 0.5, weights))
+  is_idle <- usage[needed_least] < lowest_share * total_weight(weights, nrow(on))
   needed_least[is_idle | seq_along(cost) == 1]
 }
 
@@ -203,7 +204,7 @@ unite_latents <- function(model, relabel, pair, offset) {
 # list(a, b, shift): b's window lies `shift` pixels from a's, a being the more frequent.
 find_parts <- function(task, state, on) {
   model <- task$model
-  usage <- colSums(on)
+  usage <- colSums(weigh(on, task$weights))
   place <- locate_latents(model, state$selected)
   row <- matrix(place$row, nrow(state$selected))
   column <- matrix(place$column, nrow(state$selected))
@@ -216,14 +217,15 @@ find_parts <- function(task, state, on) {
       pairs[[length(pairs) + 1]] <- cbind(
         component[i, both], component[j, both],
         signed_shift(row[j, both] - row[i, both], model$grid[1]),
-        signed_shift(column[j, both] - column[i, both], model$grid[2])
+        signed_shift(column[j, both] - column[i, both], model$grid[2]),
+        if (is.null(task$weights)) rep(1, length(both)) else task$weights[both]
       )
     }
   }
   pairs <- do.call(rbind, pairs)
   # Of a single slot there are no pairs.
   if (is.null(pairs) || nrow(pairs) == 0) return(list())
-  found <- stats::aggregate(list(n = rep(1, nrow(pairs))), as.data.frame(pairs), sum)
+  found <- stats::aggregate(list(n = pairs[, 5]), as.data.frame(pairs[, 1:4, drop = FALSE]), sum)
   found$share <- found$n / pmax(pmin(usage[found$V1], usage[found$V2]), 1)
   found <- found[found$share >= least_together & found$n >= 5, ]
   found <- found[order(-found$share), ]

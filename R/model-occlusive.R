@@ -333,14 +333,16 @@ searched_images <- 500L
 # Windows around what differs most from the background, each from another image as far as there are
 # enough. The images that they are from are examples of their component.
 #' @export
-gps_init.gps_occlusive <- function(model, y) {
+gps_init.gps_occlusive <- function(model, y, weights = NULL) {
   n_components <- model$n_components
   n_pixels <- prod(model$grid)
   channel <- rep(seq_len(model$n_channels), each = n_pixels)
   background <- if (!is.null(model$background)) {
     rep_len(model$background, model$n_channels)
   } else {
-    vapply(seq_len(model$n_channels), function(c) stats::median(y[, channel == c]), 1)
+    vapply(seq_len(model$n_channels), function(c) {
+      weighted_median(y[, channel == c], if (!is.null(weights)) rep(weights, n_pixels))
+    }, 1)
   }
   rows <- sample.int(nrow(y), min(nrow(y), max(searched_images, n_components)))
   chosen <- t(y[rows, , drop = FALSE])
@@ -350,7 +352,8 @@ gps_init.gps_occlusive <- function(model, y) {
   corner <- max.col(t(sums), "first")
   energy <- sums[cbind(corner, seq_along(rows))]
   prob <- energy^2 / max(energy^2, .Machine$double.xmin) + 1e-12
-  image <- sample.int(length(rows), n_components, length(rows) < n_components, prob)
+  image <- sample.int(length(rows), n_components, length(rows) < n_components,
+                      weigh(prob, weights[rows]))
   windows <- lapply(image, function(n) cut_window(model, chosen[, n], corner[n]))
   params <- list(
     alpha = aperm(array(new_mask(model$size), c(model$size, n_components)), c(3, 1, 2)),

@@ -91,7 +91,7 @@ data_rule.gps_poisson_mixture <- function(model) {
 }
 
 #' @export
-gps_init.gps_poisson_mixture <- function(model, y) {
+gps_init.gps_poisson_mixture <- function(model, y, weights = NULL) {
   n_clusters <- model$n_latents
   refuse_short_start(n_clusters, nrow(y))
   rows <- seq_len(nrow(y))
@@ -99,12 +99,16 @@ gps_init.gps_poisson_mixture <- function(model, y) {
   if (nrow(y) > n_rows) {
     rows <- sort(sample.int(nrow(y), n_rows))
     y <- y[rows, , drop = FALSE]
+    weights <- weights[rows]
   }
   even <- 2 * sqrt(t(y) + 3 / 8)
-  drawn <- draw_seeds(seed_space(even - rowMeans(even), FALSE, n_clusters), n_clusters)
-  size <- tabulate(drawn$label, n_clusters)
-  means <- label_means(t(y), drawn$label, n_clusters)
-  rate <- (means * rep(size, each = ncol(y)) + colMeans(y)) / rep(size + 1, each = ncol(y))
+  space <- seed_space(even - row_means(even, weights), FALSE, n_clusters)
+  drawn <- draw_seeds(space, n_clusters, weights)
+  size <- if (is.null(weights)) tabulate(drawn$label, n_clusters) else
+    rowsum(weights, drawn$label)[, 1]
+  means <- label_means(t(y), drawn$label, n_clusters, weights)
+  rate <- (means * rep(size, each = ncol(y)) + column_means(y, weights)) /
+    rep(size + 1, each = ncol(y))
   params <- list(rate = pmax(rate, model$options$floor_rate), pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
   structure(params, labels = data.frame(point = rows[drawn$seeds], latent = seq_len(n_clusters)))

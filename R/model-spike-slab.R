@@ -136,10 +136,10 @@ rescale_stats.gps_spike_slab <- function(model, stats, rescale) {
 takes_missing.gps_spike_slab <- function(model) TRUE
 
 #' @export
-gps_init.gps_spike_slab <- function(model, y) {
+gps_init.gps_spike_slab <- function(model, y, weights = NULL) {
   n_latents <- model$n_latents
   psi <- rep(1, n_latents)
-  linear <- init_linear(model, y)
+  linear <- init_linear(model, y, weights)
   c(linear[c("W", "pi")],
     list(mu = rep(1, n_latents),
          psi = if (model$settings$covariance == "full") diag(psi, n_latents) else psi),

@@ -85,12 +85,18 @@ hold_model.default <- function(model) model
 
 # Whether a class of the model has a method of its own, here or in another package, for a generic of
 # this one. getS3method() knows a generic by its call of UseMethod() only where that comes last.
-has_method <- function(model, generic) {
+has_method <- function(model, generic) !is.null(method_of(model, generic))
+
+# The method of the first class of the model that has one, or NULL.
+method_of <- function(model, generic) {
   here <- topenv()
   registered <- get(".__S3MethodsTable__.", envir = here)
-  any(vapply(paste(generic, class(model), sep = "."), function(name) {
-    exists(name, envir = registered, inherits = FALSE) || exists(name, envir = here)
-  }, NA))
+  for (name in paste(generic, class(model), sep = ".")) {
+    found <- get0(name, envir = registered, inherits = FALSE)
+    if (is.null(found)) found <- get0(name, envir = here)
+    if (!is.null(found)) return(found)
+  }
+  NULL
 }
 
 # Whether the hand-crafted ranking is by the log joint of the states themselves: of a mixture each
@@ -147,19 +153,19 @@ has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
-bind_data <- function(model, y, moments = data_moments(y)) {
+bind_data <- function(model, y, moments = data_moments(y), weights = NULL) {
   if (is_built_in(model)) {
     check_values(model, y)
-    return(bind_model(model, survey_data(model, y, moments)))
+    return(bind_model(model, survey_data(model, y, moments, weights)))
   }
   bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
 }
 
 # Moments with what else a model of this package needs to know of all data, D x N or a source.
-survey_data <- function(model, y, moments) UseMethod("survey_data")
+survey_data <- function(model, y, moments, weights = NULL) UseMethod("survey_data")
 
 #' @export
-survey_data.default <- function(model, y, moments) moments
+survey_data.default <- function(model, y, moments, weights = NULL) moments
 
 # Most moves that are tried in a round of mending.
 trial_moves <- 3L

@@ -149,15 +149,24 @@ init_stored <- function(model, y) {
 }
 
 # Parameters from some rows (NULL: all) of D x N data or a source. Labels name the rows of all data.
-init_rows <- function(model, y, rows) {
-  if (is.null(rows) && !is_source(y)) return(gps_init(model, t(y)))
+init_rows <- function(model, y, rows, weights = NULL) {
+  if (is.null(rows) && !is_source(y)) return(init_weighed(model, t(y), weights))
   if (is.null(rows)) rows <- seq_len(n_points(y))
   sample <- t(rows_data(y, rows))
-  params <- gps_init(model, sample)
+  params <- init_weighed(model, sample, weights[rows])
   if (!is.null(attr(params, "labels"))) {
     attr(params, "labels")$point <- rows[attr(params, "labels")$point]
   }
   params
+}
+
+# First values of data of which each row counts so many times. A method without an argument
+# `weights` gets the rows as they are.
+init_weighed <- function(model, y, weights) {
+  method <- if (!is.null(weights)) method_of(model, "gps_init")
+  if (is.null(method) || !"weights" %in% names(formals(method))) return(gps_init(model, y))
+  params <- method(model, y, weights = weights)
+  if (is_built_in(model)) params else check_first_params(model, params)
 }
 
 # A matrix of finite numbers with the model's columns.

@@ -7,7 +7,7 @@ draw_components <- function(fit) {
     gps_abort(sprintf("The figure \"components\" needs parameters of %d x %d, which %s.",
                       fit$model$n_dims, fit$model$n_latents, "this model has not"))
   }
-  usage <- component_usage(fit) / fit$n_points
+  usage <- component_usage(fit) / count_observations(fit)
   shown <- utils::head(order(-usage), most_shown)
   kind <- if (is_one_hot(fit)) "Cluster means" else "Components"
   if (length(shown) < length(usage)) {

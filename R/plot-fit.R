@@ -133,14 +133,15 @@ place_figures <- list(
 # Fits of 0.1.0 do not say it.
 rows_of_starts <- function(fit) {
   rows <- fit$starts$rows[1]
-  if (is.null(rows)) min(fit$n_points, start_rows) else rows
+  if (is.null(rows)) min(count_counted(fit), start_rows) else rows
 }
 
 draw_bound <- function(fit) {
   trace <- fit$trace
   if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
   is_main <- trace$start == 0
-  trace$value <- trace$bound / ifelse(is_main, fit$n_points, rows_of_starts(fit))
+  each <- fit_weight(fit) / count_counted(fit)
+  trace$value <- trace$bound / (each * ifelse(is_main, count_counted(fit), rows_of_starts(fit)))
   starts <- split(trace[!is_main, ], trace$start[!is_main])
   panels <- c(if (length(starts) > 0) 2, if (any(is_main)) 3)
   with_par(list(mfrow = c(1, 1), mar = panel_margins + c(0, 1, 0, 0), cex = 1), {
@@ -257,9 +258,10 @@ draw_pairs <- function(affinity, posterior) {
 draw_selection <- function(fit) {
   need_slots(fit, "The figure \"selection\"")
   n_latents <- count_choices(fit$model)
-  on <- component_usage(fit) / fit$n_points
-  held <- fit$selected[fit$selected > 0]
-  offered <- tabulate(choice_of(fit$model, held), n_latents) / fit$n_points
+  on <- component_usage(fit) / count_observations(fit)
+  is_held <- (fit$selected > 0) + 0
+  offered <- slot_usage(fit$model, fit$selected, weigh_columns(is_held, observation_weights(fit))) /
+    count_observations(fit)
   order <- order(-on)
   with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
     wide <- if (n_latents <= 60) 0.4 else 0.5

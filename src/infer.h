@@ -63,7 +63,8 @@ gps_status infer_alone(const gps_model *model, const gps_problem *problem, const
 /* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
 #define GPS_NEGLIGIBLE 1e-22
 
-/* The points of each latent, ascending, and their responsibilities: those of latent h are
+/* The points of each latent, ascending, and their responsibilities, times the weights of the points
+ * where these have any: those of latent h are
  * start[h] .. start[h + 1] - 1. */
 typedef struct {
   size_t *start, *next; /* [n_latents + 1]; next begins as start, and is used up by sorting */
@@ -74,8 +75,8 @@ typedef struct {
 /* How many there are in slots [n_slots x n_points], and where those of each latent begin. */
 size_t infer_count_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
                           int n_latents, size_t *start);
-void infer_sort_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
-                       gps_shares *shares);
+void infer_sort_shares(const double *prob_on, const int *latent, const double *point_weight,
+                       int n_slots, int n_points, gps_shares *shares);
 
 /* Statistics that a model accumulates latent by latent. */
 typedef struct {

@@ -22,15 +22,16 @@ size_t infer_count_shares(const double *prob_on, const int *latent, int n_slots,
   return start[n_latents];
 }
 
-void infer_sort_shares(const double *prob_on, const int *latent, int n_slots, int n_points,
-                       gps_shares *shares) {
+void infer_sort_shares(const double *prob_on, const int *latent, const double *point_weight,
+                       int n_slots, int n_points, gps_shares *shares) {
   size_t i = 0;
   for (int n = 0; n < n_points; n++) {
+    const double times = point_weight ? point_weight[n] : 1;
     for (int slot = 0; slot < n_slots; slot++, i++) {
       if (latent[i] < 0 || !(prob_on[i] > GPS_NEGLIGIBLE)) continue;
       const size_t at = shares->next[latent[i]]++;
       shares->point[at] = n;
-      shares->weight[at] = prob_on[i];
+      shares->weight[at] = times * prob_on[i];
     }
   }
 }

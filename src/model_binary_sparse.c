@@ -180,6 +180,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   } else {
     sum_pairs(states, prob, pair);
   }
+  const double weight = gps_weight_of(problem, (size_t)point->index);
+  for (size_t i = 0; weight != 1 && i < n_slots * n_slots; i++) pair[i] *= weight;
   linear_add_point(problem, point, problem->input[Y_SQUARE], problem->input[CENTRE], stats[COUNT],
                    stats[DATA_SQUARE], stats[DATA_SUM]);
   add_moments(problem, point, n_slots, pair, stats);
@@ -285,4 +287,5 @@ const gps_model model_binary_sparse = {
     .prepare = prepare,
     .mstep_scratch = linear_mstep_scratch,
     .mstep = mstep,
+    .weighs = 1,
 };

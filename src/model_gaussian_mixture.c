@@ -248,6 +248,7 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   const size_t size = kind_of(problem) == FULL       ? stride * n_dims
                       : kind_of(problem) == DIAGONAL ? n_dims
                                                      : 1;
+  const double weight = gps_weight_of(problem, (size_t)point->index);
   double *x = scratch + stride;
   int has_cluster = 0;
   centre_point(problem, point->y, x);
@@ -257,12 +258,12 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     has_cluster = 1;
     if (prob[i] > NEGLIGIBLE) {
       const gps_status status =
-          add_point(problem, point, c, x, prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
-                    stats[SECOND] + c * size, scratch);
+          add_point(problem, point, c, x, weight * prob[i], stats[ON] + c,
+                    stats[FIRST] + c * n_dims, stats[SECOND] + c * size, scratch);
       if (status != GPS_OK) return status;
     }
   }
-  stats[COUNT][0] += has_cluster;
+  if (has_cluster) stats[COUNT][0] += weight;
   return GPS_OK;
 }
 
@@ -337,4 +338,5 @@ const gps_model model_gaussian_mixture = {
     .prepare = prepare,
     .mstep_scratch = mixture_mstep_scratch,
     .mstep = mixture_mstep,
+    .weighs = 1,
 };

@@ -88,13 +88,15 @@ void linear_prepare(const gps_problem *problem, const linear_params *params, con
 void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
                       const double *centre, double *count, double *data_square, double *data_sum) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  *count += 1;
+  const double weight = gps_weight_of(problem, (size_t)point->index);
+  *count += weight;
   if (centre == NULL) {
-    *data_square += y_square[point->index];
+    *data_square += weight * y_square[point->index];
   } else if (point->observed) {
-    *data_square += sparse_add_observed(point->y, centre, point->observed, n_dims, data_sum);
+    *data_square +=
+        sparse_add_observed(point->y, centre, point->observed, weight, n_dims, data_sum);
   } else {
-    *data_square += sparse_add_deviation(point->y, centre, n_dims, data_sum);
+    *data_square += sparse_add_deviation(point->y, centre, weight, n_dims, data_sum);
   }
 }
 

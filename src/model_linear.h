@@ -42,7 +42,7 @@ typedef struct {
   const double *first, *data_sum, *centre;
 } linear_stats;
 
-/* Adds what a data point has whatever is on. */
+/* Adds what a data point has whatever is on, times its weight. */
 void linear_add_point(const gps_problem *problem, const gps_point *point, const double *y_square,
                       const double *centre, double *count, double *data_square, double *data_sum);
 

@@ -42,6 +42,7 @@ void linear_add_missing(const gps_problem *problem, const gps_point *point, cons
   const size_t n_dims = (size_t)problem->shape.n_dims, n = moments->n_slots;
   const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
   const int *missing = gps_missing_of(problem, point->index);
+  const double weight = gps_weight_of(problem, (size_t)point->index);
   double *rows = scratch, *product = rows + n * n_missing, *mean = product + n_missing,
          *square = mean + n_missing;
   linear_missing_rows(problem, point, w, n, point->latent, rows);
@@ -61,7 +62,7 @@ void linear_add_missing(const gps_problem *problem, const gps_point *point, cons
   for (size_t i = 0; i < n_missing; i++) {
     const size_t d = (size_t)missing[i];
     const double base = (intercept ? intercept[d] : 0) - (centre ? centre[d] : 0);
-    *sums->data_square += sigma2 + base * base + 2 * base * mean[i] + square[i];
-    if (centre) sums->data_sum[d] += base + mean[i];
+    *sums->data_square += weight * (sigma2 + base * base) + 2 * base * mean[i] + square[i];
+    if (centre) sums->data_sum[d] += weight * base + mean[i];
   }
 }

@@ -23,7 +23,8 @@ GPS_INLINE double linear_missing_dot(const double *rows, size_t n_missing, size_
  * block has all cells. */
 size_t linear_missing_scratch(const gps_problem *problem, size_t n_slots);
 
-/* Moments of x in a point's slots: first [n], second [n x n] as its upper triangle. */
+/* Moments of x in a point's slots, times its weight: first [n], second [n x n] as its upper
+ * triangle. */
 typedef struct {
   size_t n_slots;
   const double *first, *second;

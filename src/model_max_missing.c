@@ -28,18 +28,20 @@ void max_leave_missing(const gps_point *point, max_latent *law, double *gathered
   law->others = law->others ? others : NULL;
 }
 
-void max_add_point(const gps_problem *problem, const gps_point *point, double *const *stats) {
+double max_add_point(const gps_problem *problem, const gps_point *point, double *const *stats) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *centre = problem->input[CENTRE];
-  stats[COUNT][0] += 1;
+  const double weight = gps_weight_of(problem, (size_t)point->index);
+  double *sum = stats[DATA_SUM], *square = stats[DATA_SQUARE];
+  stats[COUNT][0] += weight;
   if (!max_has_intercept(problem)) {
-    stats[DATA_SQUARE][0] += problem->input[Y_SQUARE][point->index];
+    *square += weight * problem->input[Y_SQUARE][point->index];
   } else if (point->observed) {
-    stats[DATA_SQUARE][0] +=
-        sparse_add_observed(point->y, centre, point->observed, n_dims, stats[DATA_SUM]);
+    *square += sparse_add_observed(point->y, centre, point->observed, weight, n_dims, sum);
   } else {
-    stats[DATA_SQUARE][0] += sparse_add_deviation(point->y, centre, n_dims, stats[DATA_SUM]);
+    *square += sparse_add_deviation(point->y, centre, weight, n_dims, sum);
   }
+  return weight;
 }
 
 static double intercept_of(const gps_problem *problem, size_t d) {
@@ -73,10 +75,11 @@ void max_add_missing_base(const gps_problem *problem, const gps_point *point,
                           double *const *stats) {
   const int n_missing = gps_n_missing(problem, point->index);
   const int *missing = gps_missing_of(problem, point->index);
+  const double weight = gps_weight_of(problem, (size_t)point->index);
   for (int i = 0; i < n_missing; i++) {
     const double base = base_of(problem, (size_t)missing[i]);
-    stats[DATA_SQUARE][0] += base * base + problem->input[SIGMA2][0];
-    if (max_has_intercept(problem)) stats[DATA_SUM][missing[i]] += base;
+    stats[DATA_SQUARE][0] += weight * (base * base + problem->input[SIGMA2][0]);
+    if (max_has_intercept(problem)) stats[DATA_SUM][missing[i]] += weight * base;
   }
 }
 

@@ -236,13 +236,13 @@ static void add_draw(const gps_problem *problem, const gps_point *point, int n_s
 static gps_status accumulate_draws(const gps_problem *problem, const gps_point *point,
                                    const gps_states *states, int n_draws, const double *draws,
                                    const double *prob_on, double *const *stats, double *scratch) {
-  max_add_point(problem, point, stats);
+  const double weight = max_add_point(problem, point, stats);
   for (int k = 0; k < states->n_slots; k++) {
-    if (point->latent[k] >= 0) stats[ON][point->latent[k]] += prob_on[k];
+    if (point->latent[k] >= 0) stats[ON][point->latent[k]] += weight * prob_on[k];
   }
   for (int s = 0; s < n_draws; s++) {
     add_draw(problem, point, states->n_slots, draws + (size_t)s * (size_t)states->n_slots,
-             1.0 / n_draws, stats, scratch);
+             weight * (1.0 / n_draws), stats, scratch);
   }
   return GPS_OK;
 }
@@ -305,30 +305,29 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  max_add_point(problem, point, stats);
+  const double weight = max_add_point(problem, point, stats);
   if (point->observed) max_add_missing_base(problem, point, stats);
   for (int m = 0; m < states->n_states; m++) {
     if (states->n_active[m] == 0) continue;
+    const double share = weight * prob[m];
     const int slot = states->active[(size_t)m * (size_t)states->max_active];
     if (point->latent[slot] < 0) continue;
     const size_t latent = (size_t)point->latent[slot];
     const double *moment = scratch + N_MOMENTS * (size_t)slot, *w = component(problem, (int)latent);
-    stats[ON][latent] += prob[m];
-    stats[ON_DRAWN][latent] += prob[m];
-    stats[VALUE][latent] += prob[m] * (moment[FIRST_BELOW] + moment[FIRST_ABOVE]);
-    stats[VALUE_SQUARE][latent] += prob[m] * (moment[SECOND_BELOW] + moment[SECOND_ABOVE]);
+    stats[ON][latent] += share;
+    stats[ON_DRAWN][latent] += share;
+    stats[VALUE][latent] += share * (moment[FIRST_BELOW] + moment[FIRST_ABOVE]);
+    stats[VALUE_SQUARE][latent] += share * (moment[SECOND_BELOW] + moment[SECOND_ABOVE]);
     for (size_t d = 0; d < n_dims; d++) {
       if (w[d] == 0) continue;
       const int is_above = w[d] > 0;
-      stats[WON_DATA][d + latent * n_dims] +=
-          prob[m] * point->y[d] * moment[FIRST_BELOW + is_above];
-      stats[WON_SQUARE][d + latent * n_dims] += prob[m] * moment[SECOND_BELOW + is_above];
+      stats[WON_DATA][d + latent * n_dims] += share * point->y[d] * moment[FIRST_BELOW + is_above];
+      stats[WON_SQUARE][d + latent * n_dims] += share * moment[SECOND_BELOW + is_above];
       if (max_has_intercept(problem)) {
-        stats[WON_VALUE][d + latent * n_dims] += prob[m] * moment[FIRST_BELOW + is_above];
+        stats[WON_VALUE][d + latent * n_dims] += share * moment[FIRST_BELOW + is_above];
       }
     }
-    if (point->observed)
-      max_add_missing_single(problem, point, (int)latent, prob[m], moment, stats);
+    if (point->observed) max_add_missing_single(problem, point, (int)latent, share, moment, stats);
   }
   return GPS_OK;
 }
@@ -397,4 +396,5 @@ const gps_model model_max_spike_slab = {
     .prepare = prepare,
     .mstep_scratch = max_mstep_scratch,
     .mstep = max_mstep,
+    .weighs = 1,
 };

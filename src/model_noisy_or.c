@@ -217,15 +217,16 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const workspace it = lay_out(problem, (size_t)states->n_slots, scratch);
-  stats[COUNT][0] += sum_states(&it, states, prob);
+  const double weight = gps_weight_of(problem, (size_t)point->index);
+  stats[COUNT][0] += weight * sum_states(&it, states, prob);
   for (size_t j = 0; j < it.n_on; j++) {
-    stats[LEAKED][(size_t)it.at[j]] += it.leak[j] * it.sum_leak[j];
+    stats[LEAKED][(size_t)it.at[j]] += weight * it.leak[j] * it.sum_leak[j];
   }
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int k = 0; k < states->n_active[m]; k++) {
       const int latent = point->latent[active[k]];
-      if (latent >= 0) stats[ON][latent] += prob[m];
+      if (latent >= 0) stats[ON][latent] += weight * prob[m];
     }
   }
   for (int k = 0; k < states->n_slots; k++) {
@@ -233,7 +234,7 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     double *fired = stats[FIRED] + (size_t)point->latent[k] * n_dims;
     for (size_t j = 0; j < it.n_on; j++) {
       const size_t place = (size_t)k * it.n_on + j;
-      fired[(size_t)it.at[j]] += it.fire[place] * it.fired[place];
+      fired[(size_t)it.at[j]] += weight * it.fire[place] * it.fired[place];
     }
   }
   return GPS_OK;
@@ -356,4 +357,5 @@ const gps_model model_noisy_or = {
     .gain = gain,
     .prepare = prepare,
     .mstep = mstep,
+    .weighs = 1,
 };

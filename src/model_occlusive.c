@@ -251,4 +251,5 @@ const gps_model model_occlusive = {
     .prepare = prepare,
     .mstep_scratch = occlusive_mstep_scratch,
     .mstep = occlusive_mstep,
+    .weighs = 1,
 };

@@ -179,7 +179,7 @@ static void begin_rest(const occlusive *it, const occlusive_point *at) {
 }
 
 GPS_CLONES static void add_background(const occlusive *it, const occlusive_point *at,
-                                      const double *y, double *const *stats) {
+                                      const double *y, double times, double *const *stats) {
   double count = 0, square = 0;
   for (size_t p = 0; p < it->n_pixels; p++) {
     at->rest[p] = (at->rest[p] > 0 ? at->rest[p] : 0) * at->clean[p];
@@ -193,10 +193,19 @@ GPS_CLONES static void add_background(const occlusive *it, const occlusive_point
       sum += weighed;
       square += weighed * plane[p];
     }
-    stats[BACKGROUND_DATA][c] += sum;
+    stats[BACKGROUND_DATA][c] += times * sum;
   }
-  stats[BACKGROUND_COUNT][0] += count;
-  stats[BACKGROUND_SQUARE][0] += square;
+  stats[BACKGROUND_COUNT][0] += times * count;
+  stats[BACKGROUND_SQUARE][0] += times * square;
+}
+
+/* What a slot adds, of a point that stands for so many observations. */
+static void weigh_window(const occlusive *it, const occlusive_point *at, double weight) {
+  for (size_t i = 0; weight != 1 && i < it->n_window; i++) {
+    at->owned[i] *= weight;
+    at->exposure[i] *= weight;
+    at->removal[i] *= weight;
+  }
 }
 
 gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
@@ -204,21 +213,23 @@ gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *poi
                                 double *scratch) {
   const occlusive it = occlusive_of(problem);
   const occlusive_point at = occlusive_slots_in(&it, states, scratch);
+  const double weight = gps_weight_of(problem, (size_t)point->index);
   begin_rest(&it, &at);
   for (int slot = 0; slot < states->n_slots; slot++) {
     if (!share_slot(&it, &at, states, prob, slot, problem->beta == 1)) continue;
     const double *place = at.place + 3 * slot;
     add_window(&it, place, at.owned, NULL, -1, at.rest);
     remove_clutter(&it, &at, slot);
+    weigh_window(&it, &at, weight);
     add_owned(&it, &at, place, stats);
   }
-  add_background(&it, &at, point->y, stats);
-  stats[COUNT][0] += 1;
+  add_background(&it, &at, point->y, weight, stats);
+  stats[COUNT][0] += weight;
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int i = 0; i < states->n_active[m]; i++) {
       const double component = at.place[3 * active[i]];
-      if (component >= 0) stats[ON][(size_t)component] += prob[m];
+      if (component >= 0) stats[ON][(size_t)component] += weight * prob[m];
     }
   }
   return GPS_OK;

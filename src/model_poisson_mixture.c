@@ -144,13 +144,15 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
+  const double weight = gps_weight_of(problem, (size_t)point->index);
   (void)scratch;
   for (int i = 0; i < states->n_slots; i++) {
     if (point->latent[i] < 0) continue;
-    stats[COUNT][0] += prob[i];
+    const double share = weight * prob[i];
+    stats[COUNT][0] += share;
     if (!(prob[i] > NEGLIGIBLE)) continue;
-    stats[ON][point->latent[i]] += prob[i];
-    add_counts(problem, point, prob[i], stats[SUM] + (size_t)point->latent[i] * n_dims);
+    stats[ON][point->latent[i]] += share;
+    add_counts(problem, point, share, stats[SUM] + (size_t)point->latent[i] * n_dims);
   }
   return GPS_OK;
 }
@@ -238,4 +240,5 @@ const gps_model model_poisson_mixture = {
     .gain = gain,
     .prepare = prepare,
     .mstep = mstep,
+    .weighs = 1,
 };

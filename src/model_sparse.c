@@ -59,26 +59,27 @@ void sparse_prepare(const gps_problem *problem, const double *w, const double *p
   }
 }
 
-double sparse_add_deviation(const double *y, const double *centre, size_t n_dims, double *sum) {
+double sparse_add_deviation(const double *y, const double *centre, double weight, size_t n_dims,
+                            double *sum) {
   double square = 0;
   for (size_t d = 0; d < n_dims; d++) {
     const double deviation = y[d] - centre[d];
-    sum[d] += deviation;
+    sum[d] += weight * deviation;
     square += deviation * deviation;
   }
-  return square;
+  return weight * square;
 }
 
 double sparse_add_observed(const double *y, const double *centre, const unsigned char *observed,
-                           size_t n_dims, double *sum) {
+                           double weight, size_t n_dims, double *sum) {
   double square = 0;
   for (size_t d = 0; d < n_dims; d++) {
     if (!observed[d]) continue;
     const double deviation = y[d] - centre[d];
-    sum[d] += deviation;
+    sum[d] += weight * deviation;
     square += deviation * deviation;
   }
-  return square;
+  return weight * square;
 }
 
 double sparse_shared_term(const gps_problem *problem, const gps_point *point, const double *prior,

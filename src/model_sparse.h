@@ -19,13 +19,15 @@ void sparse_prepare(const gps_problem *problem, const double *w, const double *p
                     double sigma2, const double *intercept, const double *y, double *prior,
                     double *y_square);
 
-/* Adds y - centre to sum [D]. Value: |y - centre|^2. Statistics are about a place that stays what
- * it is while the intercept moves, so that those of several iterations can be averaged. */
-double sparse_add_deviation(const double *y, const double *centre, size_t n_dims, double *sum);
+/* Adds y - centre to sum [D]. Value: |y - centre|^2, both times the weight. Statistics are about a
+ * place that stays what it is while the intercept moves, so that those of several iterations can be
+ * averaged. */
+double sparse_add_deviation(const double *y, const double *centre, double weight, size_t n_dims,
+                            double *sum);
 
 /* The same of the cells that are there. */
 double sparse_add_observed(const double *y, const double *centre, const unsigned char *observed,
-                           size_t n_dims, double *sum);
+                           double weight, size_t n_dims, double *sum);
 
 /* The log joint of the empty state, which the log joints of all states are relative to. Any thread.
  */

@@ -240,6 +240,8 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
   slab_moments moments;
   const gps_status status = point_moments(problem, states, prob, full, &moments, scratch);
   if (status != GPS_OK) return status;
+  const double weight = gps_weight_of(problem, (size_t)point->index);
+  for (size_t i = 0; weight != 1 && i < moments_size(n); i++) moments.on[i] *= weight;
   linear_add_point(problem, point, problem->input[Y_SQUARE], problem->input[CENTRE], stats[COUNT],
                    stats[DATA_SQUARE], stats[DATA_SUM]);
   add_values(point, &moments, n, n_dims, full, stats);
@@ -378,4 +380,5 @@ const gps_model model_spike_slab = {
     .prepare = prepare,
     .mstep_scratch = mstep_scratch,
     .mstep = mstep,
+    .weighs = 1,
 };

@@ -26,6 +26,7 @@ typedef struct {
   const int *latent;
   const gps_chain *chain; /* NULL: exact */
   const gps_posterior *posterior;
+  const double *weight; /* [n_points] of points that the model does not weigh itself, or NULL */
   int n_stats, n_threads, wants_stats;
   size_t stats_length, scratch_length, ints_length;
   size_t n_slice;            /* points of a block in the next slice: between two questions */
@@ -34,12 +35,43 @@ typedef struct {
   double *scratch;           /* [scratch_length x n_threads] */
   int *ints;                 /* [ints_length x n_threads] */
   double **stat_pointer;     /* [n_stats x blocks in the wave] */
+  double *own;               /* [stats_length x n_threads] of one point, where there are weights */
+  double **own_pointer;      /* [n_stats x n_threads] */
 } wave_job;
 
 typedef struct {
   gps_status status;
   size_t point;
 } failure;
+
+/* Points [from, to), all in one block; stats NULL: no statistics. */
+static void run_points(const wave_job *job, size_t from, size_t to, int thread,
+                       double *const *stats, failure *result) {
+  double *scratch = job->scratch + (size_t)thread * job->scratch_length;
+  if (job->chain) {
+    result->status = infer_gibbs(job->model, job->problem, job->states, job->chain, job->y,
+                                 job->latent, from, to, job->posterior, stats, scratch,
+                                 job->ints + (size_t)thread * job->ints_length, &result->point);
+  } else {
+    result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from,
+                                 to, job->posterior, stats, scratch, &result->point);
+  }
+}
+
+/* The same point by point, for a model that knows nothing of weights: a point's statistics are
+ * multiplied and added to the block's [stats_length]. */
+static void run_weighed(const wave_job *job, size_t from, size_t to, int thread, double *into,
+                        failure *result) {
+  double *own = job->own + (size_t)thread * job->stats_length;
+  double **pointer = job->own_pointer + (size_t)thread * (size_t)job->n_stats;
+  for (int s = 0; s < job->n_stats; s++) pointer[s] = own + job->stat_offset[s];
+  for (size_t n = from; n < to && result->status == GPS_OK; n++) {
+    const double weight = job->weight[n];
+    memset(own, 0, job->stats_length * sizeof *own);
+    run_points(job, n, n + 1, thread, weight > 0 ? pointer : NULL, result);
+    for (size_t i = 0; i < job->stats_length; i++) into[i] += weight * own[i];
+  }
+}
 
 /* The points of a block that lie in the slice from its point `start` on, unless an earlier slice
  * failed. */
@@ -50,15 +82,10 @@ static void run_slice(const wave_job *job, size_t block, int in_wave, size_t sta
   if (result->status != GPS_OK || from >= n_points) return;
   const size_t to = from + n < n_points ? from + n : n_points;
   double *const *pointer = job->stat_pointer + (size_t)in_wave * (size_t)job->n_stats;
-  double *const *wanted = job->wants_stats ? pointer : NULL;
-  double *scratch = job->scratch + (size_t)thread * job->scratch_length;
-  if (job->chain) {
-    result->status = infer_gibbs(job->model, job->problem, job->states, job->chain, job->y,
-                                 job->latent, from, to, job->posterior, wanted, scratch,
-                                 job->ints + (size_t)thread * job->ints_length, &result->point);
+  if (job->wants_stats && job->weight) {
+    run_weighed(job, from, to, thread, job->stats + (size_t)in_wave * job->stats_length, result);
   } else {
-    result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from,
-                                 to, job->posterior, wanted, scratch, &result->point);
+    run_points(job, from, to, thread, job->wants_stats ? pointer : NULL, result);
   }
 }
 
@@ -119,6 +146,11 @@ static void run_blocks(wave_job *job, double *total) {
   job->stat_pointer = (double **)R_alloc((size_t)(job->n_stats * wave), sizeof(double *));
   job->scratch = (double *)R_alloc(job->scratch_length * (size_t)job->n_threads, sizeof(double));
   job->ints = (int *)R_alloc(job->ints_length * (size_t)job->n_threads, sizeof(int));
+  if (job->weight && job->wants_stats) {
+    const size_t n_threads = (size_t)job->n_threads;
+    job->own = (double *)R_alloc(job->stats_length * n_threads, sizeof(double));
+    job->own_pointer = (double **)R_alloc((size_t)job->n_stats * n_threads, sizeof(double *));
+  }
   failure *results = (failure *)R_alloc((size_t)wave, sizeof *results);
   gps_fold fold;
   fold_begin(&fold, (double *)R_alloc((size_t)n_levels * job->stats_length, sizeof(double)),
@@ -133,7 +165,8 @@ static void run_blocks(wave_job *job, double *total) {
 
 /* Posteriors of all points, and their statistics into the arrays stat. Without statistics, or where
  * they are gathered latent by latent, blocks have none. */
-static void infer_blocks(wave_job *job, const size_t *offset, double *const *stat) {
+static void infer_blocks(wave_job *job, const double *weight, const size_t *offset,
+                         double *const *stat) {
   const int by_latent =
       job->wants_stats && !job->chain &&
       sums_by_latent(job->model, job->problem, job->states, job->stats_length);
@@ -144,8 +177,9 @@ static void infer_blocks(wave_job *job, const size_t *offset, double *const *sta
   for (int s = 0; s < job->n_stats; s++)
     memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
   if (by_latent) {
-    sum_latents(job->model, job->problem, job->states, job->y, job->latent, job->posterior->prob_on,
-                offset, stat, job->n_threads);
+    const r_posterior_slots slots = {job->latent, job->posterior->prob_on, weight};
+    sum_latents(job->model, job->problem, job->states, job->y, &slots, offset, stat,
+                job->n_threads);
   }
 }
 
@@ -235,6 +269,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   gps_problem problem = read_problem(model, shape, inputs, lengths, block, 1);
   problem.beta = view_number(list_need(settings, "beta"), "beta");
   problem.iteration = view_int(list_need(settings, "iteration"), "iteration");
+  if (!weighs_points(model)) problem.weight = NULL;
   const gps_states states = read_states(states_list);
   const SEXP want = list_need(settings, "want");
   const int n_stats = count_arrays(model->stats);
@@ -253,6 +288,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
                   .latent = read_slots(selected, states.n_slots, block.n_points),
                   .chain = chain,
                   .posterior = &posterior,
+                  .weight = weighs_points(model) ? NULL : block.weight,
                   .n_stats = n_stats,
                   .n_threads = view_int(list_need(settings, "n_threads"), "n_threads"),
                   .wants_stats = wants(want, "stats"),
@@ -265,7 +301,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
     job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
   }
   job.n_slice = points_in_slice(&job);
-  infer_blocks(&job, offset, stat);
+  infer_blocks(&job, block.weight, offset, stat);
   UNPROTECT(1);
   return result;
 }
@@ -327,7 +363,7 @@ static SEXP new_events(const gps_model *model) {
 SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP params, SEXP stats) {
   const gps_model *model = find_model(native);
   if (model->mstep == NULL) raise_error("model", "The model has no `mstep`.");
-  const r_block block = {NULL, 0, 0, NULL, NULL, NULL};
+  const r_block block = {.n_points = 0};
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
   const int n_stats = count_arrays(model->stats), n_params = count_arrays(model->params);
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);

@@ -33,33 +33,34 @@ int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps
 }
 
 /* Points that have a latent in a slot. */
-static double count_reached(const int *latent, int n_slots, int n_points) {
+static double count_reached(const r_posterior_slots *slots, int n_slots, int n_points) {
   double n_reached = 0;
   for (int n = 0; n < n_points; n++) {
     int has_latent = 0;
-    for (int i = 0; i < n_slots; i++) has_latent |= latent[(size_t)n * (size_t)n_slots + i] >= 0;
-    n_reached += has_latent;
+    for (int i = 0; i < n_slots; i++)
+      has_latent |= slots->latent[(size_t)n * (size_t)n_slots + (size_t)i] >= 0;
+    if (has_latent) n_reached += slots->weight ? slots->weight[n] : 1;
   }
   return n_reached;
 }
 
-static gps_shares sort_shares(const gps_problem *problem, int n_slots, const int *latent,
-                              const double *prob_on) {
+static gps_shares sort_shares(const gps_problem *problem, int n_slots,
+                              const r_posterior_slots *slots) {
   const int n_points = problem->n_points, n_latents = problem->shape.n_latents;
   const size_t n_starts = (size_t)n_latents + 1;
   gps_shares shares = {.start = (size_t *)R_alloc(n_starts, sizeof(size_t)),
                        .next = (size_t *)R_alloc(n_starts, sizeof(size_t))};
   const size_t n =
-      infer_count_shares(prob_on, latent, n_slots, n_points, n_latents, shares.start);
+      infer_count_shares(slots->prob_on, slots->latent, n_slots, n_points, n_latents, shares.start);
   memcpy(shares.next, shares.start, n_starts * sizeof *shares.next);
   shares.point = (int *)R_alloc(n, sizeof(int));
   shares.weight = (double *)R_alloc(n, sizeof(double));
-  infer_sort_shares(prob_on, latent, n_slots, n_points, &shares);
+  infer_sort_shares(slots->prob_on, slots->latent, slots->weight, n_slots, n_points, &shares);
   return shares;
 }
 
 void sum_latents(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                 const double *y, const int *latent, const double *prob_on, const size_t *offset,
+                 const double *y, const r_posterior_slots *slots, const size_t *offset,
                  double *const *stat, int n_threads) {
   const int n_stats = count_arrays(model->stats), n_latents = problem->shape.n_latents;
   size_t *part_length = (size_t *)R_alloc((size_t)n_stats, sizeof *part_length);
@@ -74,9 +75,9 @@ void sum_latents(const gps_model *model, const gps_problem *problem, const gps_s
     const int is_own = ends_in_latents(model->stats[s].shape);
     part_length[s] = is_own ? (offset[s + 1] - offset[s]) / (size_t)n_latents : 0;
     sums.length += part_length[s];
-    if (!is_own) *stat[s] = count_reached(latent, states->n_slots, problem->n_points);
+    if (!is_own) *stat[s] = count_reached(slots, states->n_slots, problem->n_points);
   }
-  const gps_shares shares = sort_shares(problem, states->n_slots, latent, prob_on);
+  const gps_shares shares = sort_shares(problem, states->n_slots, slots);
   const size_t length = infer_latents_scratch(&sums, problem->n_points);
   const size_t threads = (size_t)n_threads;
   double *scratch = (double *)R_alloc(length * threads, sizeof *scratch);

@@ -9,9 +9,16 @@
 int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps_states *states,
                    size_t stats_length);
 
+/* What the points of a block have in their slots [n_slots x n], and for how many observations each
+ * stands, NULL: for one. */
+typedef struct {
+  const int *latent;
+  const double *prob_on, *weight;
+} r_posterior_slots;
+
 /* All statistics of a block into the arrays stat, whose numbers are offset [n + 1] apart. */
 void sum_latents(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                 const double *y, const int *latent, const double *prob_on, const size_t *offset,
+                 const double *y, const r_posterior_slots *slots, const size_t *offset,
                  double *const *stat, int n_threads);
 
 #endif

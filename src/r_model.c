@@ -25,7 +25,7 @@ const gps_model *find_model(SEXP native) {
   const gps_model *(*get)(void) = (const gps_model *(*)(void))R_GetCCallable(package, symbol);
   const gps_model *model = get();
   need_member(model != NULL, symbol, "table");
-  if (model->api != GPS_MODEL_API) {
+  if (model->api < GPS_MODEL_API_OLDEST || model->api > GPS_MODEL_API) {
     raise_error("model",
                 "Model %s of package %s was built for version %d of the model interface, and this "
                 "is version %d: install %s anew.",
@@ -42,6 +42,8 @@ const gps_model *find_model(SEXP native) {
   }
   return model;
 }
+
+int weighs_points(const gps_model *model) { return model->api >= 3 && model->weighs; }
 
 int count_arrays(const gps_array *arrays) {
   int n = 0;
@@ -177,6 +179,10 @@ static const double *clear_missing(const double *y, const gps_missing *missing, 
   return copy;
 }
 
+static const double *read_weights(SEXP weights, int n_points) {
+  return weights == R_NilValue ? NULL : view_doubles(weights, n_points, "weights");
+}
+
 r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
   const double offset = view_number(list_need(block, "y_offset"), "y_offset");
@@ -193,7 +199,8 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
                           (int)n_points,
                           read_sparse(list_get(block, "entries"), offset, n_points, n_dims),
                           read_streams(list_get(block, "streams"), (int)n_points),
-                          missing};
+                          missing,
+                          read_weights(list_get(block, "weights"), (int)n_points)};
   return result;
 }
 
@@ -245,7 +252,8 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
                                .sparse = block.sparse,
                                .watch = begin_watch(),
                                .streams = block.streams,
-                               .missing = block.missing};
+                               .missing = block.missing,
+                               .weight = block.weight};
   return problem;
 }
 

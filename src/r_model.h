@@ -13,13 +13,14 @@ typedef struct {
   const gps_sparse *sparse;   /* or NULL */
   const int *streams;         /* [n_points] or NULL */
   const gps_missing *missing; /* or NULL */
+  const double *weight;       /* [n_points] or NULL */
 } r_block;
 
 /* list(package, symbol) -> the model's table, with all that it must have. */
 const gps_model *find_model(SEXP native);
 
-/* list(n_points, first_row, y_offset, entries, streams, missing) of a matrix y with n_dims rows.
- * Where cells are missing y is a copy in which they are 0. */
+/* list(n_points, first_row, y_offset, entries, streams, missing, weights) of a matrix y with n_dims
+ * rows. Where cells are missing y is a copy in which they are 0. */
 r_block read_block(SEXP y, SEXP block, int n_dims);
 
 /* list(start, row, value) of sparse data with n_dims dimensions, from the point `offset` (0-based)
@@ -41,6 +42,9 @@ gps_states read_states(SEXP states);
 /* New arrays of the given dims (a named list of integer vectors), in the table's order. Returns a
  * protected-by-caller list; pointers to the storage go into data [n]. */
 SEXP new_arrays(const gps_array *arrays, SEXP dims, double **data);
+
+/* Whether a model's statistics come weighed. */
+int weighs_points(const gps_model *model);
 
 int count_arrays(const gps_array *arrays);
 int count_names(const char *const *names);

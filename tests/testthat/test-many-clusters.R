@@ -194,7 +194,7 @@ test_that("seeds are those of greedy k-means++ by its definition", {
   square <- colSums(x^2)
   nearest <- square_distances(x, square, 3)[, 1]
   trials <- c(7L, 90L, 15L)
-  step <- .Call(C_seed_trials, x, square, nearest, trials)
+  step <- .Call(C_seed_trials, x, square, nearest, NULL, trials)
   distances <- pmin(square_distances(x, square, trials), nearest)
   best <- which.min(colSums(distances))
   expect_identical(step, list(best = best, distances = distances[, best],

@@ -10,7 +10,10 @@
 #include "rng.h"
 #include "watch.h"
 
-#define GPS_MODEL_API 2
+/* Version 3 has members at the end that version 2 has not: `weight` of a problem and `weighs` of a
+ * table. Tables of version 2 go on as they are. */
+#define GPS_MODEL_API 3
+#define GPS_MODEL_API_OLDEST 2
 
 typedef enum {
   GPS_OK = 0,
@@ -80,6 +83,8 @@ typedef struct {
   const int *streams;         /* [n_points] numbers of random streams; NULL: the global numbers */
   const gps_missing *missing; /* NULL: all data points of the block have all cells, and so it is for
                                  models that R does not know to allow for missing ones */
+  const double *weight;       /* [n_points] for how many observations each data point stands; NULL:
+                                 for one, or the engine sees to it (see `weighs`) */
 } gps_problem;
 
 /* How many cells a data point of the block lacks, and which. */
@@ -101,6 +106,11 @@ static inline const unsigned char *gps_observed_of(const gps_problem *problem, i
 static inline uint32_t gps_stream_of(const gps_problem *problem, size_t index) {
   return problem->streams ? (uint32_t)problem->streams[index]
                           : (uint32_t)(problem->first_row + index);
+}
+
+/* For how many observations a data point of the block stands in the statistics. */
+static inline double gps_weight_of(const gps_problem *problem, size_t index) {
+  return problem->weight ? problem->weight[index] : 1;
 }
 
 /* One data point. */
@@ -208,6 +218,12 @@ typedef struct gps_model {
   gps_status (*mstep)(const gps_problem *, const double *const *stats, double *const *params_new,
                       int *events, /* counts of floors and rescues, for the trace */
                       double *scratch);
+
+  /* Since version 3. 1: accumulate() and accumulate_draws() multiply all that they add by
+   * gps_weight_of() of the point. 0: they know nothing of weights. The statistics of a point that
+   * has one are then made in an array of their own, multiplied and added by the engine, at the cost
+   * of passing over the whole array for each point. accumulate_latent() has its `weight` anyway. */
+  int weighs;
 } gps_model;
 
 #endif

@@ -156,6 +156,7 @@ TABLE(not_prepared, WHOLE, .prepare = NULL)
 TABLE(gathered, WHOLE, .accumulate_latent = of_latent)
 TABLE(gathered_twice, WHOLE, .accumulate_latent = twice_latent)
 TABLE(later, WHOLE, .api = GPS_MODEL_API + 1)
+TABLE(earlier, WHOLE, .api = GPS_MODEL_API_OLDEST)
 TABLE(no_params, WHOLE, .params = no_arrays)
 TABLE(no_stats, WHOLE, .stats = NULL)
 TABLE(no_scratch_size, WHOLE, .scratch_size = NULL)
@@ -179,6 +180,7 @@ void R_init_tables(DllInfo *dll) {
   REGISTER(gathered);
   REGISTER(gathered_twice);
   REGISTER(later);
+  REGISTER(earlier);
   REGISTER(no_params);
   REGISTER(no_stats);
   REGISTER(no_scratch_size);

@@ -1,0 +1,32 @@
+# How much the data points of a fit count, by the weights that it was given.
+
+# Rows of a fit that count, NULL: all.
+counted_rows <- function(fit) if (any(fit$weights == 0)) which(fit$weights > 0)
+
+count_counted <- function(fit) if (is.null(fit$weights)) fit$n_points else sum(fit$weights > 0)
+
+# The sum of the weights as they were given.
+fit_weight <- function(fit) total_weight(fit$weights, fit$n_points)
+
+# Observations that each row of a fit stands for, by the rule of count_rows(); NULL: one each.
+observation_weights <- function(fit) {
+  weights <- fit$weights
+  if (is.null(weights)) return(NULL)
+  weights / min(1, mean(weights[weights > 0]))
+}
+
+count_observations <- function(fit) total_weight(observation_weights(fit), fit$n_points)
+
+# ", weights with the sum 12.5, 3 rows of weight 0", or nothing.
+describe_weights <- function(fit) {
+  if (is.null(fit$weights)) return("")
+  n_out <- fit$n_points - count_counted(fit)
+  paste0(", weights with the sum ", plain_number(fit_weight(fit), 6),
+         if (n_out > 0) sprintf(", %s of weight 0", plural(n_out, "row")))
+}
+
+are_weights <- function(weights, n_points) {
+  is.null(weights) || is.double(weights) && is.null(attributes(weights)) &&
+    length(weights) == n_points && all(is.finite(weights)) && all(weights >= 0) &&
+    any(weights > 0)
+}
