@@ -193,7 +193,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   given <- c(list(model = model, selector = selector, n_selected = n_selected,
                   max_active = max_active, control = control, image_dim = data$image_dim),
              counted[c("y", "weights", "unit")])
-  plan <- plan_fit(given, start)
+  plan <- plan_fit(given, start, first_state)
   task <- with_memory(task_of(plan$given), "A fit of %.0f data points of %.0f dimensions",
                       n_points(data$y), n_dims(data$y))
   task$columns <- data$col_names
@@ -224,30 +224,6 @@ run_task <- function(task, data, point) {
     })
   })
   fit
-}
-
-# list(given, chosen): what gps_fit() was given, with a number in place of `n_selected` = "auto" and
-# the seed that this took; and how the number was found, NULL if nothing was to be chosen. Time that
-# it takes is the fit's.
-plan_fit <- function(given, start) {
-  if (!identical(given$n_selected, "auto")) return(list(given = given))
-  refuse_cells(given$y, find_missing(given$y), "`n_selected` = \"auto\"")
-  given$deadline <- elapsed() + given$control$time_limit
-  given$seed <- stream_seed()
-  if (inherits(start, "gps_fit")) start <- plus_no_intercept(given$model, start$params)
-  chosen <- with_memory(choose_size(given, function(task) first_state(task, start)),
-                        "A pilot fit for `n_selected` = \"auto\"")
-  given$n_selected <- chosen$n_selected
-  if (!is.null(given$max_active)) given$max_active <- min(chosen$max_active, chosen$n_selected)
-  list(given = given, chosen = chosen)
-}
-
-task_of <- function(given) {
-  seed <- if (is.null(given$seed)) stream_seed() else given$seed
-  task <- new_task(given$y, given$model, given$selector, given$n_selected, given$max_active,
-                   given$control, seed, given$image_dim, given$weights, given$unit)
-  if (!is.null(given$deadline)) task$deadline <- given$deadline
-  task
 }
 
 # The state at the end of the main run.

@@ -18,9 +18,10 @@
 #'   mass is below 0.8 or the recall below 0.9; "amber" between.
 #' * Ranking: mass, recall and verdict, by the same levels, of the `n_selected` latents that the
 #'   selector ranks best, before screening and without what earlier iterations have left in the
-#'   slots. Where this is red and the verdict is not, the selection stands on screening and on its
-#'   own history: the selector has not learned what is on. NULL where nothing is ranked or all
-#'   latents are selected. What ranks by candidates, as neighbours do, selects no others.
+#'   slots. It is red, too, where the leave-one-out \eqn{R^2}{R^2} is below 0.1. Where it is red and
+#'   the verdict is not, the selection stands on screening and on its own history: the selector has
+#'   not learned what is on. NULL where nothing is ranked or all latents are selected. What ranks by
+#'   candidates, as neighbours do, selects no others.
 #' * Rank correlation: Spearman's, of the affinities of the reference's latents and their
 #'   probabilities, in each point; the mean over the points. Where a selector ranks by candidates it
 #'   is over these alone, since all others have the affinity 0. NA for selectors that rank nothing,
@@ -106,11 +107,12 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
   )
   mass <- mean(found$mass)
   recall <- if (nrow(pairs) > 0) mean(is_found) else NA_real_
+  loo_r2 <- loo_share(fit, case)
   audit <- structure(
     list(verdict = audit_verdict(mass, recall), mass = mass, recall = recall,
-         gap = mean(found$gap), ranking = judge_ranking(fit, case, probable),
+         gap = mean(found$gap), ranking = judge_ranking(fit, case, probable, loo_r2),
          rank_correlation = mean_known(points$correlation),
-         loo_r2 = loo_share(fit, case), never = never_selected(fit, case$all_selected),
+         loo_r2 = loo_r2, never = never_selected(fit, case$all_selected),
          reference = plan$said, is_exact = plan$kind == "whole", probable = probable,
          n_selected = fit$n_selected, n_latents = fit$model$n_latents, n_points = fit$n_points,
          is_new = !is.null(y), bound = fit$bound, points = points,

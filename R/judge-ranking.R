@@ -8,12 +8,18 @@ audit_verdict <- function(mass, recall) {
   if (mass >= audit_levels$mass[1] && recall >= audit_levels$recall[1]) "green" else "amber"
 }
 
+# A regression that explains less of its targets' variance than this has learned next to nothing,
+# however many of the probable latents are among those that happen to come first.
+least_r2 <- 0.1
+
 # list(verdict, mass, recall) of the best latents by affinity alone; NULL where nothing is ranked.
-judge_ranking <- function(fit, case, probable) {
+judge_ranking <- function(fit, case, probable, loo_r2) {
   if (is.null(case$affinity) || fit$n_selected == fit$model$n_latents) return(NULL)
   selected <- best_ranked(case$task, prediction_state(fit), case$y, case$affinity)
   found <- judge_selection(case$task, fit$params, case$y, selected, probable)
-  list(verdict = audit_verdict(found$mass, found$recall), mass = found$mass, recall = found$recall)
+  verdict <- audit_verdict(found$mass, found$recall)
+  if (isTRUE(loo_r2 < least_r2)) verdict <- "red"
+  list(verdict = verdict, mass = found$mass, recall = found$recall)
 }
 
 # The best latents of each point before screening, slots x n; 0 where candidates are fewer.

@@ -242,8 +242,8 @@ gps_draw.gps_custom_model <- function(model, params, n) {
   wanted <- list(y = c(n, model$n_dims), latents = c(n, model$n_latents))
   for (name in names(wanted)) {
     x <- if (is.list(drawn)) drawn[[name]]
-    if (is.numeric(x) && identical(dim(x), as.integer(wanted[[name]])) && !anyNA(x)) next
-    gps_abort(sprintf("`draw` must return a list with `%s` of %s numbers, not %s.", name,
+    if (is.numeric(x) && identical(dim(x), as.integer(wanted[[name]])) && all(is.finite(x))) next
+    gps_abort(sprintf("`draw` must return a list with `%s` of %s finite numbers, not %s.", name,
                       paste(wanted[[name]], collapse = " x "), describe_value(x)), "model")
   }
   drawn

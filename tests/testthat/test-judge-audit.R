@@ -245,7 +245,7 @@ lights <- function(y, model, selector, n_selected = NULL, start = NULL, max_iter
 }
 
 test_that("the ranking alone is red for a linear kernel on a line, and green for others", {
-  for (n_clusters in c(3, 9)) {
+  for (n_clusters in c(3, 6, 9)) {
     set.seed(1)
     y <- simulate_clusters(60 * n_clusters, n_clusters, layout = "line")$y
     model <- model_gaussian_mixture(n_clusters)
@@ -253,6 +253,7 @@ test_that("the ranking alone is red for a linear kernel on a line, and green for
     expect_identical(c(linear$verdict, linear$ranking), c("green", "red"))
     expect_output(print(linear$audit), "Ranking +red before screening: mass 0[.]")
     expect_match(linear$audit$line, "^green \\(ranking alone red\\): mass")
+    expect_true(linear$audit$loo_r2 < 0.1 || linear$audit$ranking$recall < 0.9)
     rbf <- lights(y, model, selector_gp(kernel_rbf()))
     expect_identical(c(rbf$verdict, rbf$ranking), c("green", "green"))
   }
@@ -314,4 +315,8 @@ test_that("the ranking is judged by the definition", {
   expect_near(audit$ranking$mass, mean(by_hand$mass), 1e-8)
   expect_near(audit$ranking$recall, by_hand$recall, 1e-12)
   expect_null(gps_audit(audit_fit(bars$y, model_binary_sparse(8), 8L))$ranking)
+  # A regression that explains nothing is red, whatever comes first by chance.
+  case <- own_points(fit, 60, 1L)
+  expect_identical(judge_ranking(fit, case, 0.1, NA)$verdict, audit$ranking$verdict)
+  expect_identical(judge_ranking(fit, case, 0.1, 0.099)$verdict, "red")
 })

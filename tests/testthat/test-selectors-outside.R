@@ -88,6 +88,8 @@ test_that("evolved states have the exact bound when they are all there is", {
   }
   expect_near(fit$curve$bound[1], exact(start), 1e-10)
   expect_identical(fit$curve$evaluations, (16 + 6) * c(1, 2, 3))
+  known <- fit_evolutionary(y, start, n_iter = 2, n_kept = 16, n_parents = 3, learn = FALSE)
+  expect_near(known$curve$bound, rep(exact(start), 2), 1e-10)
   one <- fit_evolutionary(y, start, n_iter = 1, n_kept = 16, n_parents = 3)
   estep <- gps_estep(model, start, y, matrix(1:4, 30, 4, byrow = TRUE), want = "stats")
   stepped <- gps_mstep(model, start, estep$stats)

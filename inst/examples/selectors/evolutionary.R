@@ -78,9 +78,9 @@ random_states <- function(n_points, n_kept, n_latents, prob, code) {
 
 # list(params, curve, states, joint): the curve has the bound a data point and the log joints a data
 # point that were asked for up to there, after each E-step. It ends where the bound has risen by
-# less than `tol` in ten iterations.
+# less than `tol` in ten iterations. With `learn = FALSE` the parameters stay as they are.
 fit_evolutionary <- function(y, start, n_iter = 100, n_kept = 20, n_parents = 5,
-                             n_generations = 1, tol = 1e-3) {
+                             n_generations = 1, tol = 1e-3, learn = TRUE) {
   y <- as.matrix(y)
   n <- nrow(y)
   params <- start
@@ -101,7 +101,7 @@ fit_evolutionary <- function(y, start, n_iter = 100, n_kept = 20, n_parents = 5,
       ncol(y) / 2 * log(2 * pi * params$sigma2) + n_latents * log(1 - params$pi)
     curve <- rbind(curve, data.frame(iteration = iteration, evaluations = iteration * n_asked,
                                      bound = mean(most + log(total) + shared)))
-    params <- evolved_mstep(y, kept$states, c(weight / rep(total, each = n_kept)), of)
+    if (learn) params <- evolved_mstep(y, kept$states, c(weight / rep(total, each = n_kept)), of)
     if (iteration > 10 && diff(curve$bound[iteration - c(10, 0)]) < tol) break
   }
   list(params = params, curve = curve, states = kept$states, joint = kept$joint)

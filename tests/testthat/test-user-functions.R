@@ -1,0 +1,122 @@
+# Every function that a user supplies, with every fault, in mid-fit: a classed error that names the
+# function and says where the fit was, with the last good parameters inside.
+
+# What a faulty function returns in place of its value `v`.
+faults <- list(
+  stop = function(v) stop("it is late"), null = function(v) NULL, text = function(v) "a",
+  list = function(v) list(1), missing = function(v) replace(v, 1, NA),
+  infinite = function(v) replace(v, seq_along(v), Inf), complex = function(v) v + 1i,
+  short = function(v) if (is.null(dim(v))) v[-1] else v[-1, , drop = FALSE],
+  empty = function(v) v[0]
+)
+
+# `f` with the same arguments, at fault from its call number `from` on. A fault of `part` is in that
+# element of a list, unless it is one of the whole.
+turns_faulty <- function(f, fault, from, part = NULL) {
+  count <- 0
+  is_of_all <- is.null(part) || fault %in% c("stop", "null", "text", "list")
+  call <- function(frame) {
+    count <<- count + 1
+    value <- do.call(f, unname(mget(names(formals(f)), envir = frame)), quote = TRUE)
+    if (count < from) return(value)
+    if (is_of_all) return(faults[[fault]](value))
+    value[[part]] <- faults[[fault]](value[[part]])
+    value
+  }
+  made <- f
+  body(made) <- quote(call(environment()))
+  environment(made) <- list2env(list(call = call))
+  made
+}
+
+some_bars <- function() {
+  set.seed(1)
+  simulate_bars(40, size = 3)$y
+}
+
+fit_with <- function(selector = selector_handcrafted(), model = model_binary_sparse(6),
+                     y = some_bars(), n_selected = 3, ...) {
+  control <- gps_control(max_iter = 12, n_starts = 1, progress = FALSE, ...)
+  suppressWarnings(gps_fit(y, model, selector, n_selected, control = control))
+}
+
+expect_told <- function(code, words, class = "model", where = "Iteration [0-9]+ of the main run") {
+  condition <- expect_error(code, words, class = paste0("gps_error_", class), fixed = TRUE)
+  expect_match(conditionMessage(condition), where)
+  expect_gt(length(condition$state$params), 1)
+  expect_true(all(is.finite(unlist(condition$state$params))))
+}
+
+test_that("affinities, joints, M-steps, step sizes and sources at fault are told of", {
+  affinity <- function(params, y) y %*% params$W
+  own <- custom_sparse(4)
+  changed <- function(name, f) {
+    own$functions[[name]] <- f
+    own
+  }
+  joint <- own$functions$log_joint
+  mstep <- own$functions$mstep
+  y <- some_bars()
+  read <- function(from, to) y[from:to, , drop = FALSE]
+  step <- function(t) (t + 1)^-0.7
+  for (fault in names(faults)) {
+    # Infinite affinities are the first of a ranking.
+    if (fault != "infinite") {
+      expect_told(fit_with(selector_custom(turns_faulty(affinity, fault, 7))), "`affinity`",
+                  where = "^Iteration 7 of the main run: `affinity`")
+    }
+    expect_told(fit_with(selector_full(), changed("log_joint", turns_faulty(joint, fault, 250)),
+                         n_selected = NULL), "`log_joint`")
+    expect_told(fit_with(selector_full(), changed("mstep", turns_faulty(mstep, fault, 7, "W")),
+                         n_selected = NULL), "`mstep`",
+                where = "^Iteration 7 of the main run: `mstep`")
+    expect_told(fit_with(batch_size = 10, step = turns_faulty(step, fault, 12)), "`step`")
+    expect_told(fit_with(y = gps_source(40, 9, turns_faulty(read, fault, 9))),
+                "Reading data points 1 to 40", "data")
+  }
+})
+
+test_that("kernels and what learns at fault are told of", {
+  value <- function(x, y, parameters) {
+    square <- outer(rowSums(x^2), rowSums(y^2), `+`) - 2 * tcrossprod(x, y)
+    parameters[["v"]] * exp(-square / 200)
+  }
+  gradient <- function(x, y, parameters) list(v = value(x, y, list(v = 1)))
+  kernel <- function(value, gradient) {
+    selector_gp(kernel_custom(value, gradient, c(v = 1)), refit_every = 2)
+  }
+  affinity <- function(params, y, memory) if (is.null(memory)) y %*% params$W else y %*% memory
+  learn <- function(params, y, expectations) crossprod(y, expectations)
+  for (fault in names(faults)) {
+    expect_told(fit_with(kernel(turns_faulty(value, fault, 14), gradient)), "`value`")
+    expect_told(fit_with(kernel(value, turns_faulty(gradient, fault, 12, "v"))), "`gradient`")
+    # A memory is what the user makes of it: nothing at all, too. What it spoils is the ranking.
+    if (fault == "null") next
+    expect_told(fit_with(selector_custom(affinity, turns_faulty(learn, fault, 7))),
+                if (fault == "stop") "`learn` failed" else "`affinity`")
+  }
+})
+
+test_that("what fails before the first iteration, or after the last, names the function", {
+  own <- custom_sparse(4)
+  for (fault in setdiff(names(faults), "short")) {
+    own$functions$init <- turns_faulty(custom_sparse(4)$functions$init, fault, 1, "W")
+    expect_error(fit_with(selector_full(), own, n_selected = NULL), "^`init`",
+                 class = "gps_error_model")
+  }
+  fit <- fit_with(selector_full(), custom_sparse(4), n_selected = NULL)
+  for (fault in names(faults)) {
+    draw <- function(params, n) list(y = matrix(0, n, 9), latents = matrix(0, n, 4))
+    fit$model$functions["draw"] <- list(turns_faulty(draw, fault, 1, "y"))
+    expect_error(simulate(fit, 1), "`draw`", class = "gps_error_model")
+  }
+})
+
+test_that("a pilot that fails says that it is the pilot", {
+  affinity <- function(params, y) y %*% params$W
+  set.seed(1)
+  y <- simulate_bars(120, size = 4)$y
+  expect_told(fit_with(selector_custom(turns_faulty(affinity, "stop", 5)), model_binary_sparse(8),
+                       y, "auto"), "`affinity` failed: it is late",
+              where = "^The pilot for `n_selected` = \"auto\": Iteration [0-9]+")
+})
