@@ -291,7 +291,7 @@ synonyms <- list(
 no_argument <- c(
   seed = "set.seed() before the call governs all random numbers.",
   random_state = "set.seed() before the call governs all random numbers.",
-  formula = paste("Formulas are not taken: give the columns as a matrix or data frame,",
+  formula = paste("Give the columns themselves, as a matrix or data frame:",
                   "data[c(\"a\", \"b\")]."),
   data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
                "rows."),

@@ -6,8 +6,8 @@
 #' may be on, the E-step sums over their states or samples them, and the M-step updates the
 #' parameters (Algorithm 1 of the paper).
 #'
-#' @param y numeric matrix or data frame n x D, data points in rows, finite values, or NA where
-#'   cells are missing (see the section on these); or images as an
+#' @param y numeric matrix or data frame n x D (or a formula, see "Formulas"), data points in rows,
+#'   finite values, or NA where cells are missing (see the section on these); or images as an
 #'   array n x height x width (x channels) or a list of equal matrices; or a [gps_source()] for data
 #'   that are read in blocks; or a sparse matrix of package Matrix, which is made dense a block at a
 #'   time, or a dense one.
@@ -29,7 +29,15 @@
 #'   centres, see "Starts of mixtures".
 #' @param weights NULL, or n finite numbers of at least 0, not all 0: for how many observations each
 #'   data point stands, see the section on weights.
-#' @param ... nothing; an unknown argument is an error that says which there are.
+#' @param ... `data`, a data frame, where `y` is a formula; else nothing: an unknown argument is an
+#'   error that says which there are.
+#'
+#' @section Formulas:
+#' `gps_fit(~ a + b, model, data = d)` fits the columns `a` and `b` of the data frame `d`, and `~ .
+#' - c` all but `c`: the same as `gps_fit(d[c("a", "b")], model)`. Terms are names of columns; what
+#' is made of columns, such as `log(a)`, is made a column first, so that `newdata` of
+#' [predict.gps_fit()] can have it, too. There is nothing left of `~`, since latents have no
+#' response, and factors are no numbers.
 #'
 #' @section Weights:
 #' A row twice is a row of weight 2. With weights \eqn{w_n} a fit maximises
@@ -174,7 +182,13 @@
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                     control = gps_control(), start = NULL, weights = NULL, ...) {
-  check_call(if (missing(y)) NULL else list(y), missing(model), list(...))
+  extra <- list(...)
+  if (!missing(y) && inherits(y, "formula")) {
+    others <- if (missing(model)) list(selector) else list(model, selector)
+    y <- read_formula(y, extra$data, others)
+    extra$data <- NULL
+  }
+  check_call(if (missing(y)) NULL else list(y), missing(model), extra)
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
@@ -248,11 +262,6 @@ task_size <- function(task) {
 
 # The calls that users of other packages try first; `y` in a list, or NULL where there is none.
 check_call <- function(y, lacks_model, extra) {
-  if (!is.null(y) && inherits(y[[1]], "formula")) {
-    gps_abort(paste("`y` must be data, not a formula: give the columns as a matrix or data frame,",
-                    "gps_fit(data[c(\"a\", \"b\")], model); model.matrix(formula, data)[, -1]",
-                    "makes columns of the terms of one."))
-  }
   refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
   if (is.null(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")
   if (lacks_model) {

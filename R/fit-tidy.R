@@ -1,0 +1,96 @@
+# Fits as data frames, for packages generics (broom) and ggplot2, which need not be there.
+
+#' Fits as tidy data frames
+#'
+#' Methods for the generics of packages generics (which broom re-exports) and ggplot2. They are
+#' registered when these packages are loaded; gpselect does not need them.
+#'
+#' @param x,object a fit, as made by [gps_fit()].
+#' @param data the data of the fit, as a data frame or matrix; NULL: those that it kept.
+#' @param newdata NULL, or new data, as in [predict.gps_fit()].
+#' @param which for `autoplot()`: "bound", "selection", or of mixtures "clusters"; see
+#'   [plot.gps_fit()].
+#' @param ... nothing; an unknown argument is an error.
+#' @return
+#' * `tidy()`: a data frame with one row for each number among the parameters: `term`, the
+#'   parameter; `latent`, number or name of the latent or component, NA where it is of all; `dim`
+#'   and `dim2`, names or numbers along the other axes of the parameter, mostly the columns of the
+#'   data, NA where there are none; `estimate`.
+#' * `glance()`: a data frame of one row: `model`, `n_latents`, `n_selected`, `logLik` (the bound),
+#'   `df`, `AIC`, `BIC`, `ICL` (NA but for mixtures), `nobs`, `iterations`, `status`.
+#' * `augment()`: the data, or new ones, with `.loglik` for each data point and, of mixtures,
+#'   `.class` and `.uncertainty`, of other models `.active`, the expected number of latents on.
+#' * `autoplot()`: a ggplot.
+#' @name fit-tidy
+#' @examples
+#' set.seed(1)
+#' fit <- gps_fit(faithful, model_gaussian_mixture(2), selector_full())
+#' if (requireNamespace("ggplot2", quietly = TRUE)) ggplot2::autoplot(fit, which = "clusters")
+#' if (requireNamespace("generics", quietly = TRUE)) generics::glance(fit)
+NULL
+
+#' @rdname fit-tidy
+#' @exportS3Method generics::tidy
+tidy.gps_fit <- function(x, ...) {
+  refuse_unknown(list(...), character())
+  params <- stats::coef(check_fit(x))
+  rows <- lapply(names(params), function(name) {
+    tidy_param(name, params[[name]], x$model$params[[name]])
+  })
+  do.call(rbind, rows)
+}
+
+# One parameter as rows; `axes` are the words for its dimensions.
+tidy_param <- function(name, value, axes) {
+  size <- if (is.null(dim(value))) length(value) else dim(value)
+  at <- arrayInd(seq_along(value), size)
+  names <- axis_names(value)
+  label <- function(axis) {
+    if (is.na(axis)) return(rep(NA_character_, length(value)))
+    given <- names[[axis]]
+    if (is.null(given)) as.character(at[, axis]) else given[at[, axis]]
+  }
+  is_shared <- axes == "one" | axes == "probs" & length(value) == 1
+  of_latents <- which(axes %in% c("latents", "components", "probs") & !is_shared)[1]
+  others <- setdiff(which(!is_shared), of_latents)
+  data.frame(term = name, latent = label(of_latents), dim = label(others[1]),
+             dim2 = label(others[2]), estimate = as.vector(value))
+}
+
+#' @rdname fit-tidy
+#' @exportS3Method generics::glance
+glance.gps_fit <- function(x, ...) {
+  refuse_unknown(list(...), character())
+  x <- check_fit(x)
+  bound <- stats::logLik(x)
+  has_icl <- is_one_hot(x) && !is.null(x$selected)
+  data.frame(model = x$model$name, n_latents = count_choices(x$model), n_selected = x$n_selected,
+             logLik = x$bound, df = attr(bound, "df"), AIC = stats::AIC(bound),
+             BIC = stats::BIC(bound), ICL = if (has_icl) icl(x) else NA_real_, nobs = x$n_points,
+             iterations = x$n_iter, status = x$status)
+}
+
+#' @rdname fit-tidy
+#' @exportS3Method generics::augment
+augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
+  refuse_unknown(list(...), c("data", "newdata"))
+  x <- check_fit(x)
+  if (is.null(newdata) && !is.null(data) && nrow(data) != x$n_points) {
+    gps_abort(sprintf("`data` must have the fit's %.0f rows, not %.0f; other data are `newdata`.",
+                      x$n_points, nrow(data)))
+  }
+  shown <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else {
+    y <- need_matrix(x, "augment() without `data`")
+    as.data.frame(matrix(t(y), ncol(y), dimnames = list(x$row_names, x$col_names)))
+  }
+  shown <- as.data.frame(shown)
+  ask <- function(type) unname(stats::predict(x, newdata, type = type))
+  shown$.loglik <- ask("loglik")
+  if (is_one_hot(x)) {
+    shown$.class <- ask("class")
+    shown$.uncertainty <- ask("uncertainty")
+  } else {
+    shown$.active <- rowSums(ask("prob"))
+  }
+  shown
+}

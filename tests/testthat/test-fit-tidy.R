@@ -1,0 +1,77 @@
+# Fits as data frames, and columns by a formula.
+
+test_that("tidy() has every parameter once", {
+  for (name in c("mixture", "spherical", "handcrafted", "full")) {
+    fit <- a_fit(name)
+    table <- gpselect:::tidy.gps_fit(fit)
+    expect_identical(table$estimate, unlist(lapply(unname(coef(fit)), as.vector)))
+    expect_identical(unique(table$term), names(coef(fit)))
+    expect_false(anyDuplicated(table[c("term", "latent", "dim", "dim2")]) > 0)
+  }
+  fit <- a_fit("mixture")
+  table <- gpselect:::tidy.gps_fit(fit)
+  at <- table$term == "sigma" & table$latent == "2" & table$dim == "length" & table$dim2 == "width"
+  expect_identical(table$estimate[at], coef(fit)$sigma["length", "width", 2])
+  expect_true(all(is.na(table$dim[table$term == "pi"])))
+})
+
+test_that("glance() is a row of what the fit says of itself", {
+  fit <- a_fit("mixture")
+  row <- gpselect:::glance.gps_fit(fit)
+  expect_identical(nrow(row), 1L)
+  expect_identical(c(row$logLik, row$BIC, row$ICL), c(fit$bound, BIC(fit), icl(fit)))
+  expect_true(is.na(gpselect:::glance.gps_fit(a_fit("gp"))$ICL))
+})
+
+test_that("augment() puts labels beside the data", {
+  fit <- a_fit("mixture")
+  beside <- gpselect:::augment.gps_fit(fit)
+  expect_identical(beside$.class, predict(fit, type = "class"))
+  expect_equal(sum(beside$.loglik), fit$bound)
+  expect_identical(names(beside)[1:2], c("length", "width"))
+  new <- data.frame(width = 1:2, length = 3:4, label = c("a", "b"))
+  expect_identical(gpselect:::augment.gps_fit(fit, newdata = new)$.class,
+                   predict(fit, new, type = "class"))
+  expect_gps_error(gpselect:::augment.gps_fit(fit, new), "other data are `newdata`")
+  sparse <- gpselect:::augment.gps_fit(a_fit("handcrafted"))
+  expect_equal(sparse$.active, unname(rowSums(expectations(a_fit("handcrafted")))))
+})
+
+test_that("methods are found by the generics of other packages, where they are there", {
+  skip_if_not_installed("ggplot2")
+  for (which in c("bound", "selection", "clusters")) {
+    figure <- ggplot2::autoplot(a_fit("mixture"), which = which)
+    expect_s3_class(figure, "ggplot")
+    expect_silent(ggplot2::ggplot_build(figure))
+  }
+  expect_gps_error(ggplot2::autoplot(a_fit("gp"), which = "clusters"), "needs a fit of a mixture")
+  skip_if_not_installed("generics")
+  expect_identical(generics::glance(a_fit("gp")), gpselect:::glance.gps_fit(a_fit("gp")))
+})
+
+test_that("a formula names columns", {
+  control <- gps_control(max_iter = 3, n_starts = 1, progress = FALSE)
+  fit_by <- function(...) {
+    set.seed(1)
+    gps_fit(..., model = model_gaussian_mixture(2), selector = selector_full(), control = control)
+  }
+  expected <- fit_by(iris[c("Sepal.Width", "Petal.Length")])
+  fit <- fit_by(~ Sepal.Width + Petal.Length, data = iris)
+  expect_identical(coef(fit), coef(expected))
+  expect_identical(predict(fit, iris[1:3, ]), predict(expected, iris[1:3, ]))
+  expect_identical(coef(fit_by(~ . - Species, data = iris)), coef(fit_by(iris[1:4])))
+  odd <- stats::setNames(faithful, c("a b", "c"))
+  expect_identical(coef(fit_by(~ `a b` + c, data = odd)), coef(fit_by(odd)))
+  if (requireNamespace("tibble", quietly = TRUE)) {
+    expect_identical(coef(fit_by(~ . - Species, data = tibble::as_tibble(iris))),
+                     coef(fit_by(iris[1:4])))
+  }
+  expect_snapshot(error = TRUE, {
+    fit_by(~ Sepal.Width)
+    fit_by(Species ~ ., data = iris)
+    fit_by(~ ., data = iris)
+    fit_by(~ log(Sepal.Width), data = iris)
+    fit_by(~ sepal.width, data = iris)
+    fit_by(~ 1, data = iris)
+  })
+})
