@@ -110,7 +110,7 @@ whole_data <- function(y, what) {
       "%s needs all data at once, but a source of %d x %d numbers is read as a whole only up to",
       "%s. What reads block by block: the selectors selector_handcrafted(), selector_full(),",
       "selector_random(), selector_custom() without `learn`, and selector_gp() with `method`",
-    "\"ichol\", \"inducing\" or \"fourier\"."
+    "\"ichol\", \"inducing\", \"fourier\" or \"neighbours\"."
     ), what, y$n, y$d, format_number(most_whole)))
   }
   rows_data(y, seq_len(y$n))

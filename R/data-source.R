@@ -15,9 +15,10 @@
 #' block has about two million numbers. Starts, trials of mending and, with a source, the
 #' initialisation read a sample of rows.
 #'
-#' Some selectors need all data at once: the exact method of [selector_gp()] and
-#' [selector_custom()] with `learn`. They read a source of at most 2^25 numbers (256 MB) as a whole,
-#' and refuse larger ones.
+#' Some selectors need all data at once: the exact method of [selector_gp()] and [selector_custom()]
+#' with `learn`. They read a source of at most 2^25 numbers (256 MB) as a whole, and refuse larger
+#' ones. Neighbours are sought among all points of such a source, and among as many as may be held
+#' of a larger one.
 #'
 #' A fit whose data came from a file keeps the source, which knows the path, not the numbers; of a
 #' function it keeps nothing (see `keep_data` in [gps_control()]).

@@ -69,6 +69,20 @@ begin_batches <- function(task, state) {
   state
 }
 
+# A state whose selector knows the neighbours of all points, before these are split into batches.
+begin_near <- function(task, state) {
+  if (!has_candidates(task) || task$n_selected == task$model$n_latents) return(state)
+  memory <- state$memory
+  if (is.null(memory)) memory <- begin_kernel(task$selector, task)
+  if (!identical(ncol(memory$prepared$near), n_points(task$y))) {
+    targets <- if (is.null(state$selected)) list(selected = matrix(0L, 1, 1)) else state
+    memory$prepared <- prepare_near(task$selector, task, memory, targets)
+  }
+  memory["targets"] <- list(NULL)
+  state$memory <- memory
+  state
+}
+
 # The regression's sums as if of all points.
 begin_sums <- function(memory, n_total) {
   if (is.null(memory$cross)) return(memory)
@@ -83,6 +97,7 @@ batch_task <- function(task, batch) {
   task["missing"] <- list(cut_missing(task$missing, batch$rows))
   task["weights"] <- list(task$weights[batch$rows])
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
+  task$batch_rows <- batch$rows
   blocks <- split_blocks(length(batch$rows), point_doubles(task$model, task$n_selected))
   task$blocks <- lapply(blocks, function(block) {
     block$first_row <- batch$first + block$offset
@@ -168,7 +183,7 @@ part_batches <- function(batches, result) {
 # batch alone would have the parameters forgotten. The sums of a learned selector that brings none
 # are those of the same batches.
 begin_running <- function(task, state) {
-  chosen <- spread_batches(task, seq_along(task$batches), begin_rows, least_spread)
+  chosen <- begun_batches(task, state)
   sizes <- lengths(task$batches)
   scheduled <- state
   scheduled$iteration <- scheduled$iteration + 1L
@@ -176,16 +191,26 @@ begin_running <- function(task, state) {
   groups <- split(chosen, floor((cumsum(sizes[chosen]) - 1) / joined_rows))
   parts <- list()
   for (group in groups) {
+    scheduled$batches <- state$batches
     joined <- join_batches(state$batches[group])
     result <- pass(batch_task(task, joined), batch_state(task, scheduled, joined, rate = 0))
     parts <- c(parts, list(result$stats))
-    if (learns_sums(task) && is.null(joined$selected)) {
+    if (learns_sums(task) && is.null(joined$selected) || asks_neighbours(task)) {
       state$batches[group] <- part_batches(state$batches[group], result)
     }
   }
   state$running <- lapply(fold_parts(parts), `*`, sum(sizes) / sum(sizes[chosen]))
   if (learns_sums(task) && is.null(state$memory$cross)) state <- begin_regression(task, state)
+  # What sampled rows have learned has ranked once; from here on neighbours do.
+  if (asks_neighbours(task)) state$memory["trained"] <- list(NULL)
   state
+}
+
+# The batches that running statistics begin with; all, where labels are to be met.
+begun_batches <- function(task, state) {
+  all <- seq_along(task$batches)
+  is_labelled <- asks_neighbours(task) && !is.null(state$batches[[1]]$selected)
+  if (is_labelled) all else spread_batches(task, all, begin_rows, least_spread)
 }
 
 # Large batches are fewer than this only where there are not more, so that those of a source in
@@ -195,6 +220,23 @@ joined_rows <- 1024L
 
 learns_sums <- function(task) {
   is_by_sums(task$selector, task$model) && task$n_selected < task$model$n_latents
+}
+
+asks_neighbours <- function(task) {
+  has_candidates(task) && task$n_selected < task$model$n_latents
+}
+
+# What neighbours have learned in a pass: their kernel, where a refit is due.
+learn_pass <- function(task, state) {
+  if (!asks_neighbours(task) || !has_all_batches(state)) return(state)
+  whole <- state
+  whole[per_point] <- list(NULL)
+  slots <- complete_batches(state)
+  whole[c("selected", "prob_on")] <- slots[c("selected", "prob_on")]
+  whole["memory"] <- list(learn_selector(task$selector, task, whole))
+  whole$memory["targets"] <- list(NULL)
+  state$memory <- whole$memory
+  state
 }
 
 # The regression's sums begun anew with the slots that batches have, those of `begin_rows` points:
@@ -256,7 +298,9 @@ most_excess <- 2
 em_epoch <- function(task, state) {
   began <- elapsed()
   if (is.null(state$batches)) {
-    begun <- until_cut(Inf, has_fit(task, state), begin_running(task, begin_batches(task, state)))
+    begun <- until_cut(Inf, has_fit(task, state), {
+      begin_running(task, begin_batches(task, begin_near(task, state)))
+    })
     if (is_cut(begun)) return(cut_state(state, begun))
     state <- begun
   }
@@ -279,6 +323,7 @@ em_epoch <- function(task, state) {
   if (visited == 0) return(state)
   # As if all batches had been visited.
   totals <- totals * task_weight(task) / visited
+  state <- learn_pass(task, state)
   if (!is.null(state$memory)) state$memory$refit <- length(state$memory$refits) > n_refits
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])

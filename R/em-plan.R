@@ -148,8 +148,9 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
+  has_places <- !is.null(batches) && has_candidates(list(selector = plan$selector, model = model))
   parts <- list(
-    y = y, missing = missing,
+    y = y, missing = missing, places = if (has_places) place_batches(batches),
     blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
     n_whole = total_weight(weights, n_points(y)), weights = weights, bound_unit = bound_unit,
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,

@@ -173,7 +173,7 @@ begin_state <- function(task, number, memory = NULL) {
 # regresses it.
 takes_labels <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp") &&
-    task$n_selected < task$model$n_latents && is.null(task$batches)
+    task$n_selected < task$model$n_latents && (is.null(task$batches) || has_candidates(task))
   is_placed(task$model) || is_learned
 }
 

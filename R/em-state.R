@@ -44,6 +44,8 @@ make_task <- function(parts) {
 
     # Minibatches, see em-batches.R.
     batches = NULL,          # row numbers of each; NULL: none
+    places = NULL,           # list(batch, column) of each point, where neighbours are in others
+    batch_rows = NULL,       # of the task of one batch: its row numbers
     first_rate = 1,
     batch_scale = NULL,      # N by the points of the batch; NULL: the task has all points
     may_refit = FALSE        # the selector may refit its kernel in this batch

@@ -266,8 +266,11 @@ check_fit_gp <- function(parts) {
   need_fit(is.null(gp) || is_engine, "`gp` has no method and rank")
   need_fit(is.null(gp$units) || are_units(gp$units, parts$model$n_dims),
            "`gp$units` are not the units of its columns")
-  n_counted <- count_counted(parts)
-  need_fit(is.null(gp$index) || is_index_sound(gp$index, parts$model$n_dims, n_counted),
+  n_held <- count_counted(parts)
+  need_fit(is.null(gp$refs) || are_references(gp$refs, n_held),
+           "`gp$refs` are not numbers of its data points")
+  if (!is.null(gp$refs)) n_held <- length(gp$refs)
+  need_fit(is.null(gp$index) || is_index_sound(gp$index, parts$model$n_dims, n_held),
            "`gp$index` is not the index of its data")
   need_fit(is.null(gp$beside) || is_beside_sound(gp$beside, parts$model$n_latents),
            "`gp$beside` are not its latents")

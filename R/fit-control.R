@@ -148,8 +148,9 @@
 #' Gaussian processes for big data, *UAI*); a point is left out of them by the weight that its batch
 #' still has. They begin with those of whole batches that hold about 10,000 points (or all), among
 #' which basis functions and hyper-parameters are chosen, too. It must be a method that learns from
-#' sums, see [selector_gp()], and a model whose latents lie on no grid: [model_occlusive()] learns
-#' in batches with [selector_handcrafted()].
+#' sums, or from neighbours (whose statistics begin with those of all batches, where seeds of
+#' clusters are labels), see [selector_gp()], and a model whose latents lie on no grid:
+#' [model_occlusive()] learns in batches with [selector_handcrafted()].
 #'
 #' `max_iter` counts passes over the data, and the trace has a row for each: its `iteration` is the
 #' number of updates so far, its bound the sum of the bounds of the batches at the parameters of

@@ -5,6 +5,13 @@ counted_rows <- function(fit) if (any(fit$weights == 0)) which(fit$weights > 0)
 
 count_counted <- function(fit) if (is.null(fit$weights)) fit$n_points else sum(fit$weights > 0)
 
+# Numbers of the data points that a fit's regression holds; NULL: all.
+held_rows <- function(fit) {
+  rows <- counted_rows(fit)
+  refs <- fit$gp$refs
+  if (is.null(refs) || is.null(rows)) c(rows, refs) else rows[refs]
+}
+
 # The sum of the weights as they were given.
 fit_weight <- function(fit) total_weight(fit$weights, fit$n_points)
 

@@ -347,14 +347,13 @@ train_selector <- function(fit, task) {
     return(selector)
   }
   what <- "Selection for new data by a learned selector"
-  y <- need_matrix(fit, what)
-  need_slots(fit, what)
-  rows <- counted_rows(fit)
-  if (!is.null(rows)) fit[per_point] <- cut_points(unclass(fit), rows)[per_point]
-  y <- fill_data(if (is.null(rows)) y else y[, rows, drop = FALSE])
+  y <- if (is.null(fit$gp$refs)) need_matrix(fit, what) else need_data(fit, what)
+  rows <- held_rows(fit)
+  y <- fill_data(if (is.null(rows)) y else rows_data(y, rows))
+  slots <- need_slots(fit, what, rows)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
-  trained <- train_engine(selector, fit$model, theta, y, units, fit, task$n_threads)
+  trained <- train_engine(selector, fit$model, theta, y, units, slots, task$n_threads)
   # A point is predicted alike whatever others there are: no index is made for many of them.
   trained[c("index", "use_index")] <- list(fit$gp$index, FALSE)
   selector$trained <- trained

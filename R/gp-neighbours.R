@@ -77,6 +77,9 @@ find_near <- function(engine, scale, at, own = NULL, is_before = FALSE) {
   .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before), rank, engine$n_threads)
 }
 
+# `refs` of an engine: numbers of its points among all those whose neighbours it knows; NULL: they
+# are all of these.
+
 # list(rows, near): points whose predictions are judged, and their neighbours, which are held fixed
 # in a search. `rows` of an engine are those that it was given.
 share_near <- function(engine, theta) {
@@ -84,7 +87,7 @@ share_near <- function(engine, theta) {
   if (is.null(rows)) rows <- as.integer(spaced_points(ncol(engine$y), most_near_rows))
   scale <- near_scales(engine$kernel, theta, nrow(engine$y))
   near <- if (is_near_known(engine, scale)) {
-    columns_of(engine$near, rows)
+    columns_of(engine$near, if (is.null(engine$refs)) rows else engine$refs[rows])
   } else {
     find_near(engine, scale, columns_of(engine$y, rows), rows)
   }

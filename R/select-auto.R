@@ -4,10 +4,10 @@
 # list(method, why, all): the method; by what it was chosen, unless by the number of points alone;
 # and TRUE where all latents of the model take less time than a selection of them would.
 choose_auto <- function(selector, model, y, is_batched) {
-  if (is_batched || !is_small_source(y)) return(list(method = "ichol"))
   chosen <- choose_method(selector$kernel, n_dims(y), n_points(y))["method"]
+  if (is_batched || !is_small_source(y)) chosen <- list(method = "ichol")
   gain <- gain_cost(model)
-  is_open <- chosen$method == "ichol" && !is.null(gain)
+  is_open <- chosen$method == "ichol" && !is.null(gain) && n_points(y) > max_auto_points
   if (!is_open || length(falling_factors(selector$kernel)) == 0) return(chosen)
   n_latents <- model$n_latents
   all <- n_latents * gain

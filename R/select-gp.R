@@ -8,22 +8,6 @@ least_signal <- 0.02
 # A refit that moves no log hyper-parameter by more than this is not worth a new factorisation.
 least_move <- 0.02
 
-# More numbers than this are not kept as affinities of all points (64 MB): the targets are held in
-# slots instead, and a block's affinities made when they are asked for.
-max_kept_affinities <- 2^23
-
-# Whether a task's targets are regressed in slots. Features need no kernel matrix, and so stay dense
-# where the model leaves the choice.
-has_sparse_targets <- function(selector, task) {
-  if (is_placed(task$model)) return(TRUE)
-  row <- engines[[selector$method]]
-  if (isTRUE(row$few)) return(TRUE)
-  if (isTRUE(row$dense)) return(FALSE)
-  n_points <- n_points(task$y)
-  as.double(task$model$n_latents) * n_points > max_kept_affinities &&
-    !uses_features(selector$kernel, n_dims(task$y), n_points)
-}
-
 # Pixels over which predictions are smoothed: the selector's, else the model's default.
 smooth_of <- function(selector, model) {
   smooth <- if (is.null(selector$smooth)) model$defaults$smooth else selector$smooth
@@ -52,6 +36,10 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
     return(engine_predict(trained, newdata)$mean)
   }
   if (is_by_sums(selector, task$model)) return(affinity_by_sums(memory, state$view, block))
+  if (ranks_batches(task)) {
+    memory$prepared["n_best"] <- list(count_asked(task))
+    return(rank_batch(task, state$batches, memory$prepared, block))
+  }
   if (!is.null(memory$affinity)) return(block_slots(memory$affinity, block))
   if (is.null(memory$targets)) return(NULL)
   points <- block_columns(block)
@@ -124,6 +112,10 @@ state_targets <- function(selector, task, state) {
 learn_selector.gps_selector_gp <- function(selector, task, state) {
   # Where all latents are selected for they cost less, there is nothing to rank.
   if (isTRUE(selector$all)) return(NULL)
+  # Neighbours learn of a pass, not of a batch.
+  if (ranks_batches(task)) {
+    return(replace(state$memory, c("refit", "skipped"), list(FALSE, 0L)))
+  }
   if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)
   targets <- state_targets(selector, task, state)
   memory <- learn_memory(selector, task, state$memory, targets, state, function(memory) {
@@ -142,28 +134,15 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
 regress_targets <- function(selector, task, memory, targets) {
   check_smooth(selector, task$model)
   if (is.null(memory$prepared)) {
-    y <- in_units(task$y, memory$units)
-    memory$prepared <- prepare_engine(selector, task$model, memory$theta, y, task$n_threads)
+    memory$prepared <- prepare_near(selector, task, memory, targets)
   }
   memory[c("trained", "affinity", "targets")] <- list(NULL, NULL, NULL)
   if (is.matrix(targets)) {
     memory$affinity <- engine_loo(memory$prepared, targets)$mean
   } else {
-    memory$targets <- targets
+    memory$targets <- held_targets(memory$prepared, targets)
   }
   memory
-}
-
-# What regression at fixed hyper-parameters needs, whatever the targets. Coefficients of each point
-# over all others are cheap once there is an inverse.
-prepare_engine <- function(selector, model, theta, y, n_threads) {
-  engine_prepare(plan_selection(selector, model, theta, y, n_threads), theta, many = TRUE)
-}
-
-plan_selection <- function(selector, model, theta, y, n_threads) {
-  is_sparse <- has_sparse_targets(selector, list(y = y, model = model))
-  engine_plan(selector_engine(selector), selector$kernel, theta, y, n_threads, selection_tol,
-              dense = is_sparse && ncol(y) <= max_dense_points)
 }
 
 # An engine that predicts at new points, in these `units`, from the expectations of a state or a fit
@@ -197,7 +176,8 @@ memory_r2 <- function(selector, task, memory, targets) {
 slots_r2 <- function(engine, targets, max_points = 128L) {
   points <- spaced_points(ncol(targets$selected), max_points)
   target <- dense_slots(cut_targets(targets, points), engine$n_threads)
-  loo <- rank_answer(engine_loo(engine, targets, points)$mean, targets$layout$n_latents)
+  loo <- rank_answer(engine_loo(engine, held_targets(engine, targets), points)$mean,
+                     targets$layout$n_latents)
   product <- sum(target * loo)
   if (product <= 0) return(0)
   product^2 / (sum(target^2) * sum(loo^2))
@@ -286,7 +266,8 @@ learn_memory <- function(selector, task, memory, targets, state, regress) {
 # predictions is regressing smoothed targets, so these are what the kernel has to suit; latents that
 # are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
-  rows <- sampled_rows(task, selector$refit_rows, 1000 * state$start + state$iteration)
+  rows <- refit_rows_of(task, memory$prepared, selector$refit_rows,
+                        1000 * state$start + state$iteration)
   used <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
   refit <- if (isTRUE(engines[[selector$method]]$among)) {

@@ -23,7 +23,8 @@ kept_index_points <- 8192L
 # neighbours by it, and what stands beside each latent [g x H].
 kept_near <- function(task, state) {
   engine <- state$memory$prepared
-  kept <- list(by_index = !is.null(engine$index), index = kept_index(task, state, engine))
+  kept <- list(by_index = !is.null(engine$index), index = kept_index(task, state, engine),
+               refs = engine$refs)
   c(kept, list(beside = if (beside_wanted(task) > 0) state$beside$latent))
 }
 
@@ -39,4 +40,9 @@ kept_index <- function(task, state, engine) {
 is_beside_sound <- function(beside, n_latents) {
   is.integer(beside) && is.matrix(beside) && ncol(beside) == n_latents && nrow(beside) > 0 &&
     !anyNA(beside) && min(beside) >= 0 && max(beside) <= n_latents
+}
+
+are_references <- function(refs, n_points) {
+  is.integer(refs) && length(refs) > 0 && !anyNA(refs) && refs[1] >= 1 && all(diff(refs) > 0) &&
+    refs[length(refs)] <= n_points
 }

@@ -16,7 +16,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   if (!is.null(engines[[selector$method]]$rank)) {
     selector$rank <- check_rank(selector$rank, selector$method, n_points)
   }
-  if (is_batched && !is_by_sums(selector, model)) {
+  if (is_batched && !is_by_sums(selector, model) && !isTRUE(engines[[selector$method]]$few)) {
     refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
   }
   if (is_placed(model)) engine_check_grid(selector_engine(selector))
@@ -27,6 +27,38 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
 selector_engine <- function(selector) {
   new_engine(selector$method, selector$rank, selector$objective, selector$learn_inputs,
              selector$cross, selector$index)
+}
+
+# More numbers than this are not kept as affinities of all points (64 MB): the targets are held in
+# slots instead, and a block's affinities made when they are asked for.
+max_kept_affinities <- 2^23
+
+# Whether a task's targets are regressed in slots. Features need no kernel matrix, and so stay dense
+# where the model leaves the choice.
+has_sparse_targets <- function(selector, task) {
+  if (is_placed(task$model)) return(TRUE)
+  row <- engines[[selector$method]]
+  if (isTRUE(row$few)) return(TRUE)
+  if (isTRUE(row$dense)) return(FALSE)
+  n_points <- n_points(task$y)
+  as.double(task$model$n_latents) * n_points > max_kept_affinities &&
+    !uses_features(selector$kernel, n_dims(task$y), n_points)
+}
+
+# Share of the kernel's trace at which no more of them are chosen. A term of small variance may be
+# what tells latents apart, beside a linear term that makes up nearly all of the trace.
+selection_tol <- 1e-6
+
+# What regression at fixed hyper-parameters needs, whatever the targets. Coefficients of each point
+# over all others are cheap once there is an inverse.
+prepare_engine <- function(selector, model, theta, y, n_threads) {
+  engine_prepare(plan_selection(selector, model, theta, y, n_threads), theta, many = TRUE)
+}
+
+plan_selection <- function(selector, model, theta, y, n_threads) {
+  is_sparse <- has_sparse_targets(selector, list(y = y, model = model))
+  engine_plan(selector_engine(selector), selector$kernel, theta, y, n_threads, selection_tol,
+              dense = is_sparse && ncol(y) <= max_dense_points)
 }
 
 # Whether a learned selection is fed by sums over blocks of the data: where latents lie on no grid,
@@ -42,10 +74,14 @@ has_candidates <- function(task) {
     !is_placed(task$model)
 }
 
+# Whether what a task ranks is one batch of points whose neighbours lie in all of them.
+ranks_batches <- function(task) !is.null(task$batch_scale) && has_candidates(task)
+
 refuse_batches <- function(which) {
   gps_abort(sprintf(
-    paste("Minibatches need a selector that learns from sums over data points, and %s needs",
-          "all points at once: use `method` \"ichol\", \"inducing\" or \"fourier\"."),
+    paste("Minibatches need a selector that learns from sums over data points or from neighbours,",
+          "and %s needs all points at once: use `method` \"ichol\", \"inducing\", \"fourier\" or",
+          "\"neighbours\"."),
     which
   ))
 }

@@ -5,18 +5,17 @@
 # targets in use there. What prepare() makes keeps the neighbours that are known.
 refit_among <- function(selector, task, memory, given) {
   engine <- memory$prepared
-  if (is.null(engine)) {
-    y <- in_units(task$y, memory$units)
-    engine <- engine_plan(selector_engine(selector), selector$kernel, memory$theta, y,
-                          task$n_threads)
-  }
+  if (is.null(engine)) engine <- prepare_near(selector, task, memory, given$all)
   n_latents <- task$model$n_latents
   box <- gp_bounds(selector$kernel, given$y, given$used, narrow_reach, n_latents)
-  engine$rows <- given$rows
-  refit <- climb_engine(engine, memory$theta, given$all, selector$refit_evals,
+  engine$rows <- if (is.null(engine$refs)) given$rows else match(given$rows, engine$refs)
+  refit <- climb_engine(engine, memory$theta, held_targets(engine, given$all), selector$refit_evals,
                         box = contain_theta(box, memory$theta), n_targets = n_latents)
   engine["rows"] <- list(NULL)
-  c(refit, list(prepare = function() engine_prepare(engine, refit$theta, many = TRUE)))
+  c(refit, list(prepare = function() {
+    if (is.null(engine$refs)) return(engine_prepare(engine, refit$theta, many = TRUE))
+    survey_near(task, memory, engine_prepare(engine, refit$theta))
+  }))
 }
 
 # ---- latents beside latents ----
@@ -42,6 +41,9 @@ beside_of <- function(state, n) {
   state$beside$latent[seq_len(n), , drop = FALSE]
 }
 
+# A pass over all data halves the weights of those before.
+halved_by <- function(task) 0.5^(if (is.null(task$batch_scale)) 1 else 1 / task$batch_scale)
+
 # The same after another pass, list(latent, affinity), from what screening has `ranked`. The more
 # often a latent is among the best of points whose best one is another, the more it is worth a try
 # for all of these points.
@@ -49,5 +51,5 @@ learn_beside <- function(task, beside, ranked) {
   screen <- task$selector$screen
   if (is.null(ranked) || is.null(screen)) return(beside)
   .Call(C_beside, beside, ranked, task$model$n_latents,
-        as.integer(min(beside_kept * screen$neighbours, task$model$n_latents)))
+        as.integer(min(beside_kept * screen$neighbours, task$model$n_latents)), halved_by(task))
 }

@@ -22,11 +22,11 @@
 #' @param kernel a kernel, see [kernel_rbf()].
 #' @param method how the Gaussian process is computed, see the section below. "auto": "exact" up to
 #'   2000 data points, and for kernels of linear, bias and white terms, whose cost is linear in the
-#'   number of points anyway; "neighbours" for more points and a mixture in memory; else "ichol",
-#'   and in minibatches. Of more than 2000 points all clusters are selected where that takes less
-#'   time than learning to select some, by a count of what the computer does for each, and neither
-#'   `n_selected` nor `screen` is given; then `gp` of the fit says what selection would have been
-#'   by. A fit's print() says which.
+#'   number of points anyway; "neighbours" for more points and a mixture; else "ichol", and for up
+#'   to 2000 points in minibatches. Of more than 2000 points all clusters are selected where that
+#'   takes less time than learning to select some, by a count of what the computer does for each,
+#'   and neither `n_selected` nor `screen` is given; then `gp` of the fit says what selection would
+#'   have been by. A fit's print() says which.
 #' @param rank size of the approximation, a whole number of at least 1: number of basis functions of
 #'   "ichol" and "inducing" (at most the number of points), of random features of "fourier" (even),
 #'   of data points of a block of "divide", of neighbours of a data point of "neighbours". NULL:
@@ -79,8 +79,16 @@
 #' Neighbours are sought once a fit, and again where the scales of columns have moved much; weights
 #' are made after each refit. It suits data that lie in
 #' clusters. Where points that share several causes are rare, as with large dictionaries, nothing
-#' tells from few neighbours what a linear kernel tells from all points. It needs all data at once,
-#' latents without places, and a kernel with a term that falls with distance.
+#' tells from few neighbours what a linear kernel tells from all points. It needs latents without
+#' places, and a kernel with a term that falls with distance.
+#'
+#' Sources of at most 2^25 numbers (256 MB) are read as a whole for the search. Of larger ones a
+#' thinned set of references is held, as many data points as fit into that, and at least ten for
+#' each latent; among them are all seeds of clusters. Neighbours of every point are among them
+#' (`gp$refs` of the fit has their numbers). Neighbours and weights of all points, 12 bytes times
+#' `rank` a point, are in memory. In minibatches neighbours are sought among all points, too, and a
+#' batch is ranked by the posterior that they had when their own batch was last visited; the kernel
+#' is refitted between passes.
 #' @section Search:
 #' Up to 46,340 points neighbours are sought exactly, in time that grows with the square of their
 #' number (about half a second for 20,000 points in 16 dimensions on one core). An index serves
@@ -284,6 +292,9 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
 # in slots, by coefficients of each point over all others.
 selector_data <- function(y, selector, model) {
   what <- needs_whole(selector)
+  if (has_candidates(list(selector = selector, model = model)) && is_small_source(y)) {
+    what <- "a search for neighbours"
+  }
   if (is_placed(model) && inherits(selector, "gps_selector_gp")) {
     what <- "selector_gp() for latents on a grid"
   }
@@ -299,7 +310,7 @@ needs_whole.default <- function(selector) NULL
 #' @export
 needs_whole.gps_selector_gp <- function(selector) {
   row <- engines[[selector$method]]
-  if (!is.null(row) && !isTRUE(row$sums)) {
+  if (!is.null(row) && !isTRUE(row$sums) && !isTRUE(row$few)) {
     sprintf("selector_gp() with `method` = \"%s\"", selector$method)
   }
 }

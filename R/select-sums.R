@@ -3,10 +3,6 @@
 # same pass as the E-step, so that nothing grows with the square of the number of points. What a
 # basis is: gp-basis.R.
 
-# Share of the kernel's trace at which no more of them are chosen. A term of small variance may be
-# what tells latents apart, beside a linear term that makes up nearly all of the trace.
-selection_tol <- 1e-6
-
 # Features of all points are kept up to so many numbers (256 MB); beyond, a block's are made when
 # they are asked for.
 max_kept_features <- 2^25

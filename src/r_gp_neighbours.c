@@ -270,3 +270,59 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP selected, SEXP pr
   UNPROTECT(1);
   return result;
 }
+
+/* Where the slots of points lie, `batches` of list(selected, prob_on), both NULL where a batch has
+ * none yet. */
+typedef struct {
+  int n_batches, n_slots;
+  const int **selected;
+  const double **prob;
+  int *n_points;
+} slot_batches;
+
+static slot_batches view_batches(SEXP list, int n_slots) {
+  slot_batches batches = {.n_batches = (int)Rf_xlength(list), .n_slots = n_slots};
+  const size_t n = (size_t)batches.n_batches + 1;
+  batches.selected = (const int **)R_alloc(n, sizeof *batches.selected);
+  batches.prob = (const double **)R_alloc(n, sizeof *batches.prob);
+  batches.n_points = alloc_ints(n);
+  for (int b = 0; b < batches.n_batches; b++) {
+    const SEXP batch = VECTOR_ELT(list, b), selected = list_get(batch, "selected");
+    batches.n_points[b] = selected == R_NilValue ? 0 : n_cols_of(selected);
+    if (selected == R_NilValue) continue;
+    const R_xlen_t n_all = (R_xlen_t)n_slots * batches.n_points[b];
+    batches.selected[b] = view_ints(selected, n_all, "selected");
+    batches.prob[b] = view_matrix(list_need(batch, "prob_on"), n_slots, batches.n_points[b],
+                                  "prob_on");
+  }
+  return batches;
+}
+
+/* Slots of points that lie in batches: `batch` and `column` [n_points], from 1, say where each of
+ * all points is; point [any], 0 = none -> list(selected, prob_on), both [n_slots x any], 0 where
+ * there is none. */
+SEXP r_batch_slots(SEXP list, SEXP batch, SEXP column, SEXP point, SEXP n_slots) {
+  static const char *const names[] = {"selected", "prob_on"};
+  const slot_batches batches = view_batches(list, view_int(n_slots, "n_slots"));
+  const size_t size = (size_t)batches.n_slots, n = (size_t)Rf_xlength(point);
+  const R_xlen_t n_points = Rf_xlength(batch);
+  const int *of = view_ints(batch, n_points, "batch"), *at = view_ints(column, n_points, "column");
+  const int *given = view_ints(point, (R_xlen_t)n, "point");
+  const SEXP result = PROTECT(new_named_list(2, names));
+  int *selected = hang_int_matrix(result, 0, (int)size, (int)n);
+  double *prob = hang_matrix(result, 1, (int)size, (int)n);
+  memset(selected, 0, size * n * sizeof *selected);
+  memset(prob, 0, size * n * sizeof *prob);
+  for (size_t i = 0; i < n; i++) {
+    if (given[i] == 0) continue;
+    if (given[i] < 0 || given[i] > n_points) raise_error("model", "No point %d.", given[i]);
+    const int b = of[given[i] - 1] - 1, c = at[given[i] - 1] - 1;
+    if (b < 0 || b >= batches.n_batches || c < 0) raise_error("model", "No batch %d.", b + 1);
+    if (batches.n_points[b] == 0) continue;
+    if (c >= batches.n_points[b]) raise_error("model", "Batch %d has no point %d.", b + 1, c + 1);
+    memcpy(selected + i * size, batches.selected[b] + (size_t)c * size, size * sizeof *selected);
+    memcpy(prob + i * size, batches.prob[b] + (size_t)c * size, size * sizeof *prob);
+  }
+  UNPROTECT(1);
+  return result;
+}

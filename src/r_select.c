@@ -187,8 +187,9 @@ static void read_ranking(SEXP ranking, int n_latents, int n_points, screen_job *
 }
 
 /* Which latents stand beside which, list(latent, affinity) [n_kept x n_latents] or NULL, and the
- * ranked latents [n_ranked x n] of the last pass, 0 = none -> the same a pass later. */
-SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept) {
+ * ranked latents [n_ranked x n] of the last points that were screened, 0 = none -> the same after
+ * these, when the share `kept` is left of the weights before. */
+SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) {
   static const char *const names[] = {"latent", "affinity"};
   const int n_ranked = n_rows_of(ranked), n_points = n_cols_of(ranked);
   const int h = view_int(n_latents, "n_latents"), k = view_int(n_kept, "n_kept");
@@ -214,7 +215,8 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept) {
     memcpy(latent, last.latent, n_entries * sizeof *latent);
     memcpy(weight, last.affinity, n_entries * sizeof *weight);
   }
-  screen_learn_beside(h, k, from_zero, n_ranked, (size_t)n_points, latent, weight, scratch, ints);
+  screen_learn_beside(h, k, view_number(kept, "kept"), from_zero, n_ranked, (size_t)n_points,
+                      latent, weight, scratch, ints);
   UNPROTECT(1);
   return result;
 }

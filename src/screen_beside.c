@@ -52,7 +52,7 @@ static void keep_largest(const double *sum, const int *met, int n, int n_kept, i
   }
 }
 
-void screen_learn_beside(int n_latents, int n_kept, const int *ranked, int n_ranked,
+void screen_learn_beside(int n_latents, int n_kept, double kept, const int *ranked, int n_ranked,
                          size_t n_points, int *latent, double *weight, double *scratch, int *ints) {
   int *first = ints, *point = first + n_latents + 1, *met = point + n_points;
   sort_points(n_latents, ranked, n_ranked, n_points, first, point);
@@ -60,7 +60,7 @@ void screen_learn_beside(int n_latents, int n_kept, const int *ranked, int n_ran
     int n = 0;
     const size_t own = (size_t)h * (size_t)n_kept;
     for (size_t k = own; k < own + (size_t)n_kept && latent[k] > 0; k++) {
-      scratch[latent[k] - 1] = 0.5 * weight[k];
+      scratch[latent[k] - 1] = kept * weight[k];
       if (scratch[latent[k] - 1] > 0.0) met[n++] = latent[k] - 1;
     }
     for (int i = first[h]; i < first[h + 1]; i++) {

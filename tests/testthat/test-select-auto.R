@@ -24,7 +24,9 @@ test_that("many clusters are ranked by neighbours, few are all looked at", {
 test_that("what neighbours cannot do, and data that other rules are for, are left to these", {
   mixture <- model_gaussian_mixture(800, "spherical")
   expect_identical(picked(mixture, 2000, 2), list(method = "exact"))
-  expect_identical(picked(mixture, 2001, 2, batched = TRUE), list(method = "ichol"))
+  expect_identical(picked(mixture, 2000, 2, batched = TRUE), list(method = "ichol"))
+  expect_identical(picked(model_binary_sparse(10), 2001, 2, batched = TRUE), list(method = "ichol"))
+  expect_identical(picked(mixture, 2001, 2, batched = TRUE)$method, "neighbours")
   expect_identical(picked(mixture, 2001, 2, kernel = kernel_linear())$method, "exact")
   expect_identical(picked(mixture, 2001, 2, kernel = kernel_periodic()), list(method = "ichol"))
   expect_identical(picked(model_binary_sparse(10), 2001, 4), list(method = "ichol"))

@@ -133,7 +133,7 @@ test_that("latents beside latents are counted by rank, and forgotten by halves",
   ranked <- replicate(200, c(sample.int(15L, 5L)))
   ranked[4:5, 3:9] <- 0L
   ranked[, 20] <- 0L
-  learn <- function(last, ranked) .Call(C_beside, last, ranked, 15L, 4L)
+  learn <- function(last, ranked) .Call(C_beside, last, ranked, 15L, 4L, 0.5)
   one <- learn(NULL, ranked)
   wanted <- slow_beside(NULL, ranked, 15, 4)
   expect_equal(one$latent, wanted$latent)
@@ -193,10 +193,7 @@ test_that("a fit by neighbours is the same in any blocks and with any number of 
 })
 
 test_that("what neighbours cannot do is refused before data are read", {
-  y <- matrix(rnorm(400), 100)
   near <- selector_gp(method = "neighbours")
-  expect_error(gps_fit(y, model_gaussian_mixture(5), near, control = gps_control(batch_size = 50)),
-               "Minibatches", class = "gps_error_argument")
   expect_error(gps_fit(array(0, c(20, 4, 4)), model_occlusive(2, c(3, 3)), near), "on a grid",
                class = "gps_error_argument")
 })
