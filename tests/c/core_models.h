@@ -46,8 +46,12 @@ static inline void core_binary_sparse(core_case *it) {
   const double *input[11] = {it->w, it->pi,   it->sigma2, NULL,      it->options, it->options + 1,
                              NULL,  it->gram, it->proj,   it->prior, it->y_square};
   for (int i = 0; i < 11; i++) it->input[i] = input[i];
-  const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {CORE_DIMS, CORE_LATENTS},
+                               .first_row = 100,
+                               .n_points = CORE_POINTS,
+                               .beta = 1,
+                               .iteration = 1,
+                               .input = it->input};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -73,8 +77,12 @@ static inline void core_spike_slab(core_case *it, int kind) {
                              NULL,     it->options, it->options + 1, it->options + 2, NULL,
                              it->gram, it->proj,    it->prior,       it->y_square};
   for (int i = 0; i < 14; i++) it->input[i] = input[i];
-  const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {CORE_DIMS, CORE_LATENTS},
+                               .first_row = 100,
+                               .n_points = CORE_POINTS,
+                               .beta = 1,
+                               .iteration = 1,
+                               .input = it->input};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
   it->model->prepare(&it->problem, it->y, prepared);
@@ -121,8 +129,12 @@ static inline void core_mixture(core_case *it, int kind) {
                              it->scale,       it->options,  it->options + 1, it->options + 2,
                              it->options + 3, it->whitener, it->log_scale,   it->log_base};
   for (int i = 0; i < 12; i++) it->input[i] = input[i];
-  const gps_problem problem = {
-      {CORE_DIMS, CORE_LATENTS}, 100, CORE_POINTS, 1, 1, it->input, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {CORE_DIMS, CORE_LATENTS},
+                               .first_row = 100,
+                               .n_points = CORE_POINTS,
+                               .beta = 1,
+                               .iteration = 1,
+                               .input = it->input};
   it->problem = problem;
   double *prepared[3] = {it->whitener, it->log_scale, it->log_base};
   it->model->prepare(&it->problem, it->y, prepared);

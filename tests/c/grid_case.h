@@ -89,7 +89,12 @@ static inline screen_outcome screen_range(const gps_screen *screen, int is_notin
                            .scratch_size = scratch_size,
                            .gain_begin = gain_begin,
                            .gain = is_noting ? noting_gain : gain};
-  const gps_problem problem = {{1, N_LATENTS}, first_row, N_POINTS, 1, 1, NULL, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {1, N_LATENTS},
+                               .first_row = first_row,
+                               .n_points = N_POINTS,
+                               .beta = 1,
+                               .iteration = 1,
+                               .input = NULL};
   const gps_states largest = SCREEN_LARGEST_PROBE(N_SLOTS);
   const size_t model_scratch = scratch_size(&problem, &largest);
   const int capacity = screen_capacity(screen, N_SLOTS, SIZE);

@@ -32,8 +32,12 @@ static inline void prepare_case(max_case *it, double beta) {
                              NULL,  it->options, it->options + 1, it->options + 2, it->options + 3,
                              NULL,  it->prior,   it->log_norm,    it->y_square,    NULL};
   memcpy(it->input, input, sizeof input);
-  const gps_problem problem = {
-      {it->n_dims, it->n_latents}, 0, 1, beta, 1, it->input, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {it->n_dims, it->n_latents},
+                               .first_row = 0,
+                               .n_points = 1,
+                               .beta = beta,
+                               .iteration = 1,
+                               .input = it->input};
   it->problem = problem;
   for (int k = 0; k < LATENTS; k++) it->latent[k] = k < it->n_latents ? k : -1;
   const gps_point point = {0, it->y, NULL, it->latent};

@@ -61,8 +61,12 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
   it->y[3 + 2 * height] = -30;
   it->sigma2[0] = sigma * sigma;
   it->clutter[0] = clutter;
-  const gps_problem problem = {
-      {height * width * n_channels, height * width * K}, 0, 1, 1, 1, it->input, NULL, NULL, NULL};
+  const gps_problem problem = {.shape = {height * width * n_channels, height * width * K},
+                               .first_row = 0,
+                               .n_points = 1,
+                               .beta = 1,
+                               .iteration = 1,
+                               .input = it->input};
   it->problem = problem;
   CHECK(model_occlusive.prepare(&it->problem, it->y, prepared) == GPS_OK);
 }
