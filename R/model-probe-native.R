@@ -111,6 +111,7 @@ probe_native_states <- function(report, case) {
   }
   if (length(report$findings) > 0) return(invisible())
   probe_native_stats(report, case, said)
+  if (length(report$findings) == 0 && case$has$weighs) probe_native_weights(report, case)
   if (!case$has$describe) return(invisible())
   for (name in c("latent", "response")) {
     if (is_unwritten(said[[name]])) report_unwritten(report, "describe", sprintf("`%s`", name))
@@ -136,6 +137,28 @@ probe_native_stats <- function(report, case, said) {
         "The statistic `%s` depends on what stood there before.", name
       ), "Add to it: the points of a block share their statistics, and what stood there is theirs.")
     }
+  }
+}
+
+# Statistics of weighted points against those of each alone, times its weight.
+probe_native_weights <- function(report, case) {
+  step <- function(points, weights = NULL) {
+    it <- problem_of(case, points)
+    it$block["weights"] <- list(weights)
+    run_estep(case$model, it$problem$inputs, it$y, it$block,
+              case$selected[, points, drop = FALSE], case$states, 1L, "stats")$stats
+  }
+  points <- seq_len(nrow(case$y))
+  weights <- points / length(points)
+  whole <- step(points, weights)
+  parts <- lapply(points, function(n) lapply(step(n), `*`, weights[n]))
+  wanted <- Reduce(function(a, b) Map(`+`, a, b), parts)
+  for (name in names(whole)) {
+    if (joint_difference(whole[[name]], wanted[[name]]) <= probe_tolerance) next
+    return(add_finding(report, "weights", "accumulate", sprintf(
+      "The table has `weighs`, but weighted points give another statistic `%s`: %s", name,
+      worst_pair(whole[[name]], wanted[[name]])
+    ), "Multiply all that is added by gps_weight_of() of the point, or leave `weighs` 0."))
   }
 }
 

@@ -32,6 +32,8 @@
 #'   1024 numbers around them are watched.
 #' * `unwritten`: a statistic, a prepared array, a log joint or a posterior mean that nobody writes.
 #' * `overwritten`: `accumulate` sets a statistic where it must add to it.
+#' * `weights`: the table has `weighs`, but weighted data points do not add their statistics times
+#'   their weights.
 #' * `empty`: a state that uses an empty slot has a log joint above -Inf.
 #' * `accumulate_latent`: it gives other statistics than `accumulate`.
 #' * `gain`, `propose`, `conditional`: the member disagrees with `log_joint`. A gain is the

@@ -83,13 +83,13 @@ static SEXP describe_arrays(const gps_array *arrays) {
 /* Which of the optional members a table has. */
 static SEXP describe_members(const gps_model *model) {
   const char *const names[] = {"prepare", "mstep",       "describe",         "gain",
-                               "propose", "conditional", "accumulate_latent"};
+                               "propose", "conditional", "accumulate_latent", "weighs"};
   const int has[] = {model->prepare != NULL,          model->mstep != NULL,
                      model->describe != NULL,         model->gain != NULL,
                      model->propose != NULL,          model->conditional != NULL,
-                     model->accumulate_latent != NULL};
-  const SEXP result = PROTECT(new_named_list(7, names));
-  for (int i = 0; i < 7; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
+                     model->accumulate_latent != NULL, weighs_points(model)};
+  const SEXP result = PROTECT(new_named_list(8, names));
+  for (int i = 0; i < 8; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
   UNPROTECT(1);
   return result;
 }

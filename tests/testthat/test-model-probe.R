@@ -251,6 +251,8 @@ test_that("the tables of other tests are clean, and one without members has less
   expect_true(check_gps_model(table_model("gathered"), draw_counts(30))$is_right)
   expect_finding(check_gps_model(table_model("gathered_twice"), draw_counts(30)),
                  "accumulate_latent", "accumulate_latent", "another statistic `on`")
+  expect_finding(check_gps_model(table_model("weighs_not"), draw_counts(30)),
+                 "weights", "accumulate", "another statistic")
   least <- table_model("least", prepared = list(), events = character())
   report <- check_gps_model(least, draw_counts(30))
   expect_true(report$is_right)

@@ -156,6 +156,7 @@ TABLE(not_prepared, WHOLE, .prepare = NULL)
 TABLE(gathered, WHOLE, .accumulate_latent = of_latent)
 TABLE(gathered_twice, WHOLE, .accumulate_latent = twice_latent)
 TABLE(later, WHOLE, .api = GPS_MODEL_API + 1)
+TABLE(weighs_not, WHOLE, .weighs = 1)
 TABLE(earlier, WHOLE, .api = GPS_MODEL_API_OLDEST)
 TABLE(no_params, WHOLE, .params = no_arrays)
 TABLE(no_stats, WHOLE, .stats = NULL)
@@ -180,6 +181,7 @@ void R_init_tables(DllInfo *dll) {
   REGISTER(gathered);
   REGISTER(gathered_twice);
   REGISTER(later);
+  REGISTER(weighs_not);
   REGISTER(earlier);
   REGISTER(no_params);
   REGISTER(no_stats);
