@@ -42,6 +42,8 @@ print.gps_sizes <- function(x, digits = 3, ...) {
   cat(sprintf("What selections of several sizes capture, of %s latents (%s)\n",
               format_number(x$n_latents), plural(x$n_points, "point")))
   shown <- x$table[c("n_selected", "states", "mass", "mass_error", "gap", "bound", "recall")]
+  # Rounding of a mass of 1 is no gap.
+  shown[c("mass_error", "gap")] <- lapply(shown[c("mass_error", "gap")], round, 10)
   shown$bound <- plain_number(shown$bound, digits + 3)
   shown$" " <- ifelse(shown$n_selected %in% x$chosen, "chosen", "")
   if (is.null(x$chosen)) shown$" " <- NULL

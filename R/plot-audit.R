@@ -28,7 +28,7 @@ draw_mass <- function(audit) {
                   lwd = 2)
   graphics::points(mean(mass <= audit$mass), audit$mass, pch = 21, bg = verdict_ink(audit$verdict),
                    cex = 1.4)
-  top_legend(c("points", "mean", "green from", "red below"),
+  top_legend(c("points", "mean", "green", "red"),
              col = c(ink["blue"], "black", verdict_ink(c("green", "red"))), lwd = c(2, NA, 1, 1),
              lty = c(1, 0, 2, 2), pch = c(NA, 21, NA, NA), pt.bg = verdict_ink(audit$verdict))
 }
@@ -47,9 +47,9 @@ draw_recall <- function(audit) {
                   lwd = 2, type = if (most <= 40) "o" else "l", pch = 16)
   graphics::points(audit$n_selected, audit$recall, pch = 21, bg = verdict_ink(audit$verdict),
                    cex = 1.4)
-  top_legend(c("best by affinity", "selected", "n_selected"),
-             col = c(ink["blue"], "black", "grey50"), lwd = c(2, NA, 1), lty = c(1, 0, 3),
-             pch = c(NA, 21, NA), pt.bg = verdict_ink(audit$verdict))
+  top_legend(c("ranked best", "selected"),
+             col = c(ink["blue"], "black"), lwd = c(2, NA), lty = c(1, 0), pch = c(NA, 21),
+             pt.bg = verdict_ink(audit$verdict))
 }
 
 #' @rdname gps_audit
@@ -66,12 +66,12 @@ plot.gps_sizes <- function(x, ...) {
                      lty = 2)
     draw_sizes(x, table$mass)
     is_target <- !is.null(x$target)
-    labels <- c("mass", if (is_target) c("target", "chosen") else c("green from", "red below"))
+    labels <- c("mass", if (is_target) c("target", "chosen") else c("green", "red"))
     last <- if (is_target) "black" else verdict_ink("red")
     top_legend(labels, col = c(ink["blue"], verdict_ink("green"), last),
                lty = c(1, 2, if (is_target) 0 else 2), pch = c(16, NA, if (is_target) 21 else NA))
     open_panel(range(table$n_selected), range(table$bound), "selected latents",
-               "bound a data point, nats", "Bound")
+               "bound a point, nats", "Bound")
     draw_sizes(x, table$bound)
   })
   invisible(x)
