@@ -25,10 +25,11 @@ draw_components <- function(fit) {
   })
 }
 
-# Height and width of a component as an image, or NULL where it is none.
+# Height and width of a component as an image, or NULL where it is none: columns with names are no
+# pixels, however many they are.
 component_size <- function(fit) {
   if (!is.null(fit$image_dim)) return(fit$image_dim[1:2])
-  if (fit$model$n_dims >= 16) guess_image_dim(fit$model$n_dims)
+  if (fit$model$n_dims >= 16 && is.null(fit$col_names)) guess_image_dim(fit$model$n_dims)
 }
 
 # Mean over the channels of coloured images: pixels x K.

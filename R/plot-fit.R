@@ -16,9 +16,9 @@
 #'
 #' @details
 #' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
-#'   or the number of dimensions is a square of at least 16; else as a heat map of dimensions x
-#'   components. The most used come first, with the share of data points in which each is on, or
-#'   "out" where it has been emptied, see [gps_control()].
+#'   or the number of dimensions is a square of at least 16 and columns have no names; else as a
+#'   heat map of dimensions x components. The most used come first, with the share of data points in
+#'   which each is on, or "out" where it has been emptied, see [gps_control()].
 #'
 #'   With `truth`, as in the paper's Figure 2: data points evenly spaced over the rows (less the
 #'   intercept where the model has one), the learned
@@ -50,16 +50,17 @@
 #'   Refits are marked; the short starts share one kernel, and the iterations of the chosen one come
 #'   before those of the main run.
 #' * `"affinity"`: does the selector rank well? The posterior probability of being on, and the share
-#'   of latents selected, against the affinity on the fit's data, averaged in 20 bins of equally
-#'   many pairs of point and latent. Where components have locations instead: the affinity at all
-#'   places for the most probable components of one `point`.
+#'   of latents selected, against the affinity on the fit's data, averaged over pairs of point and
+#'   latent in 20 bins of equal width, of which empty ones are left out. Where components have
+#'   locations instead: the affinity at all places for the most probable components of one `point`.
 #' * `"selection"`: how often each latent is selected and is on; and the distribution over the data
 #'   points of the expected number of active latents (for clusters: of the largest responsibility).
 #' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
-#'   and two standard deviations; the first two principal components where there are more than two
-#'   dimensions, a histogram with densities where there is one.
+#'   and two standard deviations; the first two principal components, at one scale, where there are
+#'   more than two dimensions, a histogram with densities where there is one.
 #' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
-#'   each cluster over the plane, as in the paper's Figure 3.
+#'   each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as many as have
+#'   room, where there are more.
 #'
 #' Graphical parameters are put back. "bound", "selection" and "functions" have several panels and
 #' fill the page.
@@ -237,9 +238,11 @@ draw_affinity <- function(fit) {
   })
 }
 
-# Means over bins of equally many pairs in the order of affinity.
+# Means over bins of equal width: most pairs have an affinity of about 0, and bins of equally many
+# pairs would nearly all stand there. Bins without a pair are left out.
 bin_pairs <- function(affinity, posterior, selected) {
-  bin <- ceiling(n_bins * rank(affinity, ties.method = "first") / length(affinity))
+  place <- (affinity - min(affinity)) / diff(range(affinity))
+  bin <- pmin(n_bins, 1 + floor(n_bins * place))
   mean_of <- function(x) as.vector(tapply(x, bin, mean))
   data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior),
              selected = mean_of(selected))

@@ -19,9 +19,8 @@ draw_clusters <- function(fit) {
     outline <- do.call(cbind, lapply(ellipses, ellipse_points, radius = 2))
     open_panel(range(at[1, ], outline[1, ]), range(at[2, ], outline[2, ]), plane$labels[1],
                plane$labels[2],
-               "Data points by most probable cluster")
-    graphics::mtext("ellipses of one and two standard deviations", adj = 0, line = 1.1, cex = 0.9,
-                    col = "grey30")
+               "Data points by most probable cluster", asp = if (nrow(y) > 2) 1 else NA)
+    panel_note("ellipses of one and two standard deviations")
     graphics::points(at[1, ], at[2, ], pch = cluster_symbol(cluster),
                      cex = point_size(length(shown)),
                      col = fade_each(cluster_ink(cluster), 0.6))
@@ -119,25 +118,48 @@ regression_functions <- function(fit, y) {
   list(x = sides[[1]], y = sides[[2]], values = rank_answer(found, fit$model$n_latents))
 }
 
+# Panels beyond this many, or smaller than so many inches a side, would be slivers.
+most_functions <- 12L
+least_side <- 1.1
+
+# Rows and columns for n panels, or for as many as have room on a device of so many inches.
+arrange_panels <- function(n, device) {
+  most <- pmax(1, floor((device - c(1.4, 1)) / least_side))[2:1]
+  n <- min(n, most_functions, prod(most))
+  columns <- min(grDevices::n2mfrow(n)[1], most[2])
+  columns <- max(columns, ceiling(n / most[1]))
+  c(ceiling(n / columns), columns)
+}
+
+# Numbers of the latents that are on most, in ascending order.
+most_used <- function(fit, n) sort(utils::head(order(-component_usage(fit)), n))
+
 draw_functions <- function(fit) {
   if (!is_mixture(fit) || fit$model$n_dims != 2) {
     gps_abort("The figure \"functions\" needs a fit of a mixture in two dimensions.")
   }
   y <- need_matrix(fit, "The figure \"functions\"")
   surface <- regression_functions(fit, y)
-  n_clusters <- ncol(fit$params$mu)
-  limits <- widen(range(surface$values))
+  layout <- arrange_panels(nrow(surface$values), graphics::par("din"))
+  shown <- most_used(fit, min(nrow(surface$values), prod(layout)))
+  n_clusters <- length(shown)
+  limits <- widen(range(surface$values[shown, ]))
   cluster <- most_probable_cluster(fit)
   labels <- if (is.null(fit$col_names)) paste("dimension", 1:2) else fit$col_names
-  page <- list(mfrow = grDevices::n2mfrow(n_clusters)[2:1], mar = c(1.8, 2.6, 1.8, 0.6),
+  page <- list(mfrow = layout, mar = c(1.8, 2.6, 1.8, 0.6),
                oma = c(1.6, 1.8, 3.2, 5), cex = 1)
   with_par(page, {
-    for (k in seq_len(n_clusters)) draw_function(surface, k, limits, y, cluster)
-    graphics::mtext("Regression functions that rank the clusters", outer = TRUE, adj = 0,
-                    line = 1.6, font = 2, cex = 1.1)
-    graphics::mtext("affinity in colour, white line at one half; the cluster's points in orange",
-                    outer = TRUE, adj = 0,
-                    line = 0.4, cex = 0.9, col = "grey30")
+    for (k in shown) draw_function(surface, k, limits, y, cluster)
+    title <- "Regression functions that rank the clusters"
+    if (n_clusters < nrow(surface$values)) {
+      title <- sprintf("%s (the %d most used of %d)", title, n_clusters, nrow(surface$values))
+    }
+    note <- "affinity in colour, white line at one half; the cluster's points in orange"
+    room <- graphics::par("din")[1] - sum(graphics::par("omi")[c(2, 4)])
+    graphics::mtext(title, outer = TRUE, adj = 0, line = 1.6, font = 2,
+                    cex = fit_text(title, room, 1.1, 2))
+    graphics::mtext(note, outer = TRUE, adj = 0, line = 0.4, cex = fit_text(note, room, 0.9),
+                    col = "grey30")
     graphics::mtext(labels[1], 1, outer = TRUE, line = 0.4)
     graphics::mtext(labels[2], 2, outer = TRUE, line = 0.5)
     draw_key(limits, function(values) function_colours(values, limits))

@@ -65,6 +65,13 @@ panel_title <- function(main, line = 2.6) {
                   cex.main = fit_text(main, room, 1.1, 2))
 }
 
+# A line below the title, smaller where it is longer than the room.
+panel_note <- function(note, line = 1.1) {
+  room <- graphics::par("pin")[1] + graphics::par("mai")[4]
+  graphics::mtext(note, adj = 0, line = line, col = "grey30",
+                  cex = graphics::par("cex") * fit_text(note, room, 0.9))
+}
+
 widen <- function(limits) {
   if (diff(limits) > 0) limits else limits + c(-0.5, 0.5) * max(1, abs(limits[1]))
 }

@@ -202,3 +202,38 @@ test_that("latents that are out of the model are no components, and data stand o
   aligned <- align_components(out, cbind(bars$W, 1), "x")
   expect_identical(aligned$labels[11], "none")
 })
+
+test_that("named columns are no pixels, bins have one width, axes of components one scale", {
+  y <- bars_data()$y[, 1:16]
+  control <- quick_control()
+  plain <- gps_fit(y, model_binary_sparse(3), selector_full(), control = control)
+  colnames(y) <- paste0("gene", 1:16)
+  named <- gps_fit(y, model_binary_sparse(3), selector_full(), control = control)
+  expect_identical(component_size(plain), c(4L, 4L))
+  expect_null(component_size(named))
+  bins <- bin_pairs(c(rep(0, 970), seq(0.1, 1, length.out = 30)), rep(0, 1000), rep(0, 1000))
+  expect_identical(sum(bins$affinity < 0.05), 1L)
+  expect_gt(nrow(bins), 15)
+  grDevices::pdf(NULL, 7, 4)
+  on.exit(grDevices::dev.off())
+  mixture <- gps_fit(iris[1:4], model_gaussian_mixture(3), selector_full(), control = control)
+  plot(mixture, which = "clusters")
+  usr <- graphics::par("usr")
+  pin <- with_par(list(mar = panel_margins), graphics::par("pin"))
+  expect_equal(pin[1] / diff(usr[1:2]), pin[2] / diff(usr[3:4]), tolerance = 1e-6)
+})
+
+test_that("regression functions have panels that can be seen, on any device", {
+  for (n in c(1, 2, 3, 5, 12, 25)) {
+    for (device in list(c(3.3, 3.3), c(5, 4), c(7, 7), c(12, 4), c(2, 2))) {
+      layout <- arrange_panels(n, device)
+      drawn <- min(n, prod(layout))
+      expect_true(drawn <= 12 && prod(layout) - drawn < layout[2])
+      sides <- (device - c(1.36, 0.96)) / rev(layout)
+      expect_true(all(sides >= least_side | rev(layout) == 1))
+    }
+  }
+  expect_identical(arrange_panels(3, c(7, 7)), c(1, 3))
+  fit <- a_fit("mixture")
+  expect_identical(most_used(fit, 2), sort(order(-colSums(expectations(fit)))[1:2]))
+})
