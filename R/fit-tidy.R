@@ -66,8 +66,8 @@ glance.gps_fit <- function(x, ...) {
   has_icl <- is_one_hot(x) && !is.null(x$selected)
   data.frame(model = x$model$name, n_latents = count_choices(x$model), n_selected = x$n_selected,
              logLik = x$bound, df = attr(bound, "df"), AIC = stats::AIC(bound),
-             BIC = stats::BIC(bound), ICL = if (has_icl) icl(x) else NA_real_, nobs = x$n_points,
-             iterations = x$n_iter, status = x$status)
+             BIC = stats::BIC(bound), ICL = if (has_icl) icl(x) else NA_real_,
+             nobs = stats::nobs(x), iterations = x$n_iter, status = x$status)
 }
 
 #' @rdname fit-tidy

@@ -18,13 +18,13 @@ tidy_figures <- list(
   bound = function(fit) {
     trace <- fit$trace[fit$trace$start == 0, ]
     if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
-    trace$bound <- trace$bound / fit$n_points
+    trace$bound <- trace$bound / fit_weight(fit)
     ggplot2::ggplot(trace, aes_of(x = "iteration", y = "bound")) + ggplot2::geom_line() +
       ggplot2::labs(y = bound_label, title = "Main run")
   },
   selection = function(fit) {
     need_slots(fit, "The figure \"selection\"")
-    on <- component_usage(fit) / fit$n_points
+    on <- component_usage(fit) / count_observations(fit)
     order <- order(-on)
     data <- data.frame(latent = factor(order, order), share = on[order])
     ggplot2::ggplot(data, aes_of(x = "latent", y = "share")) + ggplot2::geom_col() +
