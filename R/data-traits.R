@@ -11,7 +11,7 @@ data_traits <- function(task) {
   y <- task$y
   n <- max(1, min(trait_points, trait_numbers %/% n_dims(y)))
   list(weights = task$given$weights, is_source = is_source(y), size = c(n_points(y), n_dims(y)),
-       names = task$columns,
+       names = task$columns, missing = task$missing,
        moments = unclass(task$moments)[c("centre", "variances", "square", "range")],
        numbers = rows_data(y, even_rows(y, n)),
        sums = if (!is_source(y)) drop(y %*% sin(seq_len(n_points(y)))))
@@ -27,6 +27,7 @@ tell_traits <- function(found, kept) {
     return(sprintf("the run read %s", if (kept$is_source) "a source" else "a matrix"))
   }
   if (!identical(found$names, kept$names)) return("its columns have other names")
+  if (!identical(found$missing, kept$missing)) return("other cells are missing")
   scale <- sqrt(kept$moments$square)
   is_near <- function(x, y, unit) all(abs(x - y) <= 1e-12 * unit)
   n <- kept$size[1]

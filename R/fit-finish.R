@@ -94,3 +94,21 @@ new_fit <- function(task, state, data, kept, chosen) {
   if (!is.null(missing)) fit$n_missing <- count_missing(missing)
   structure(fit, class = "gps_fit")
 }
+
+# What is to be said of a fit, and the warnings of `code`. One that was cut short must not be lost
+# to them: it travels in the first, and where warnings are errors all are messages.
+say_of_fit <- function(fit, is_late, code) {
+  is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
+  withCallingHandlers({
+    if (fit$status == "interrupted") {
+      gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit)
+    } else if (is_late) {
+      gps_warn("The fit was complete when interrupted.", fit = fit)
+    }
+    code
+  }, gps_warning = function(condition) {
+    if (!is_cut_short || !isTRUE(getOption("warn") >= 2)) return()
+    message(conditionMessage(condition))
+    invokeRestart("muffleWarning")
+  })
+}

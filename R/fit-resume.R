@@ -66,7 +66,7 @@ gps_resume <- function(file, y, ...) {
   }
   saved <- with_memory(read_checkpoint(path), "The checkpoint %s", quoted(path))
   if (!is_source(y)) tell_images_last(y, "y")
-  data <- with_memory(read_data(y), "A copy of `y`")
+  data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data["weights"] <- list(saved$header$traits$weights)
   counted <- need_same_data(data, saved$header$traits)
   known <- counted$y
@@ -84,10 +84,12 @@ need_same_data <- function(data, traits) {
   if (is.null(differs)) {
     counted <- count_rows(data, data$weights)
     y <- counted$y
+    missing <- find_missing(y)
     if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
-    counted$y <- y
-    found <- data_traits(list(y = y, columns = data$col_names,
-                              moments = data_moments(y, weights = counted$weights)))
+    moments <- data_moments(y, missing, counted$weights)
+    counted$y <- fill_missing(y, missing, moments$centre)
+    found <- data_traits(list(y = counted$y, columns = data$col_names, moments = moments,
+                              missing = missing))
     differs <- tell_traits(found, traits)
   }
   if (is.null(differs)) return(counted)

@@ -189,6 +189,13 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
     extra$data <- NULL
   }
   check_call(if (missing(y)) NULL else list(y), missing(model), extra)
+  made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights)
+  made$task["keeper"] <- list(open_keeper(made$task, made$point$chosen))
+  run_task(made$task, made$data, made$point)
+}
+
+# list(task, data, point) of a fit that has not begun, from what gps_fit() is given.
+prepare_fit <- function(y, model, selector, n_selected, max_active, control, start, weights) {
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
@@ -214,8 +221,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   task$rows <- counted$row_names
   task$latents <- names_of_start(start, model)
   task$given["weights"] <- list(data$weights)
-  task["keeper"] <- list(open_keeper(task, plan$chosen))
-  run_task(task, data, list(start = start, chosen = plan$chosen))
+  list(task = task, data = data, point = list(start = start, chosen = plan$chosen))
 }
 
 # The fit that a run from this point ends with; see em-checkpoint.R.
@@ -267,24 +273,6 @@ check_call <- function(y, lacks_model, extra) {
   if (lacks_model) {
     gps_abort("`model` is missing: model_gaussian_mixture(3), or another model_*() function.")
   }
-}
-
-# What is to be said of a fit, and the warnings of `code`. One that was cut short must not be lost
-# to them: it travels in the first, and where warnings are errors all are messages.
-say_of_fit <- function(fit, is_late, code) {
-  is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
-  withCallingHandlers({
-    if (fit$status == "interrupted") {
-      gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit)
-    } else if (is_late) {
-      gps_warn("The fit was complete when interrupted.", fit = fit)
-    }
-    code
-  }, gps_warning = function(condition) {
-    if (!is_cut_short || !isTRUE(getOption("warn") >= 2)) return()
-    message(conditionMessage(condition))
-    invokeRestart("muffleWarning")
-  })
 }
 
 # Images of components with locations are constant where all their pixels are; one image is not.

@@ -250,3 +250,14 @@ test_that("the control says what it takes", {
   expect_gps_error(gps_control(checkpoint_every = 3), "give a `checkpoint`, too")
   expect_gps_error(gps_control(checkpoint = "a", checkpoint_every = -1), "`checkpoint_every`")
 })
+
+test_that("data with missing values are known again", {
+  y <- bars_y()
+  y[cbind(c(3, 50, 77), c(1, 5, 9))] <- NA
+  few <- lean_control(max_iter = 5, n_starts = 2)
+  expect_same_bits(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3, control = few)
+  file <- fit_with_copies(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+                          control = few)$file
+  y[4, 4] <- NA
+  expect_gps_error(gps_resume(file, y), "other cells are missing")
+})

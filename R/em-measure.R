@@ -1,0 +1,67 @@
+# What a fit will take, from a few iterations on some of its data points.
+
+# Data points of the first sample and of the last one, and about how many seconds all may take.
+first_sample <- 64
+most_sample <- 2000
+measure_seconds <- 4
+measured_iterations <- 5L
+
+# Seconds that the clock tells apart.
+clock_step <- 1e-3
+
+# A data frame of samples of growing size: n, seconds of an iteration, of what comes before the
+# first one (`begin`) and of a refit of the kernel, bytes at the peak and of what is kept. The first
+# sample says how large others may be: small ones mislead.
+measure_task <- function(task) {
+  most <- min(n_points(task$y), most_sample)
+  if (!is.null(task$batches)) most <- min(most, max(lengths(task$batches)))
+  n <- min(first_sample, most)
+  first <- measure_sample(task, n)
+  if (n == most) return(first)
+  last <- n * measure_seconds / (1.5 * measured_iterations * first$seconds)
+  most <- min(most, max(n + 1, floor(last)))
+  rbind(first, if (most > 2 * n) measure_sample(task, most %/% 2), measure_sample(task, most))
+}
+
+measure_sample <- function(task, n) {
+  sample <- with_seed(task$seed, -4, sort(sample.int(n_points(task$y), n)))
+  short <- restrict_task(task, sample)
+  short$max_iter <- measured_iterations
+  short$control$progress <- FALSE
+  before <- bytes_used(reset = TRUE)
+  began <- elapsed()
+  state <- begin_state(short, 1L)
+  began_in <- elapsed() - began
+  state <- run_em(lean_task(short), state)
+  peak <- bytes_used(peak = TRUE)
+  seconds <- vapply(state$trace, `[[`, 1, "seconds")
+  is_refit <- vapply(state$trace, `[[`, NA, "refit")
+  is_usual <- !is_refit & seq_along(seconds) > 1
+  usual <- if (any(is_usual)) mean(seconds[is_usual]) else min(seconds)
+  state[c("params", "trace")] <- list(NULL)
+  data.frame(n = n, seconds = max(usual, clock_step / measured_iterations),
+             begin = began_in + max(0, seconds[1] - usual),
+             refit = if (any(is_refit)) max(0, max(seconds[is_refit]) - usual) else 0,
+             peak = peak - before, kept = bytes_kept(state))
+}
+
+# Bytes of R's heap, now or at the peak since the last reset.
+bytes_used <- function(peak = FALSE, reset = FALSE) {
+  table <- gc(reset = reset, full = TRUE)
+  column <- if (peak) which(colnames(table) == "max used") else 1L
+  sum(table[, column] * c(56, 8))
+}
+
+# Of a state what grows with the data points, each vector once.
+bytes_kept <- function(state) {
+  vectors <- pack_shared(state)$vectors
+  sum(vapply(vectors, function(x) as.double(utils::object.size(x)), 1))
+}
+
+# A line through the last two sizes, at another one: nothing gets less by more points.
+extend_line <- function(n, values, at) {
+  last <- length(n)
+  if (last == 1) return(values * max(1, at / n))
+  slope <- max(0, (values[last] - values[last - 1]) / (n[last] - n[last - 1]))
+  max(values[last], values[last] + slope * (at - n[last]))
+}

@@ -1,0 +1,193 @@
+# How sure the parameters of a fit are: refits of resampled or simulated data.
+
+#' Bootstrap of a fit
+#'
+#' Refits the model to data that are drawn anew, each time from the parameters of the fit, puts the
+#' components of each refit into the order of the fit's, and so tells how much parameters vary.
+#'
+#' `"nonparametric"` draws as many of the fit's data points, with replacement; it asks nothing of
+#' the model. `"parametric"` draws data from the model with the fitted parameters, see
+#' [simulate.gps_fit()]; it is too sure of itself where the model does not hold. Refits begin with
+#' the fit's parameters, and components are not moved (`mend = FALSE`), so that intervals are of
+#' this solution: other local optima count for nothing. Components are matched one to one by the
+#' largest sum of similarities, \eqn{|\cos|}{|cos|} between columns of `W`, or
+#' \eqn{\exp(-d^2 / 2 v)}{exp(-d^2 / 2 v)} between means of clusters at distance d, with the mean
+#' square v of distances of the fit's own means to their centre.
+#'
+#' Intervals are the percentiles of the replicates (Efron and Tibshirani 1993, *An Introduction to
+#' the Bootstrap*, chapter 13).
+#' @param fit a fit that has kept its data, of a model without locations.
+#' @param n number of replicates, a whole number of at least 2.
+#' @param type `"nonparametric"` or `"parametric"`.
+#' @param control NULL: as the fit's; or of [gps_control()]. Starts, mending and checkpoints are
+#'   left out.
+#' @param object,x a bootstrap.
+#' @param parm names of parameters, as in `coef(fit)`; missing: all.
+#' @param level probability that an interval is to have, above 0 and below 1.
+#' @param digits number of significant digits to print.
+#' @param ... nothing.
+#' @return `gps_bootstrap()`: a list of class `gps_bootstrap` with `estimate` (as `coef(fit)`),
+#'   `replicates` (named like it, of each parameter an array of its shape with a last axis of
+#'   length `n`; NA where a refit failed), `similarity` (H x n, of each component to the fit's),
+#'   `type` and `failures` (messages of the refits that failed). `confint()`: a matrix of two
+#'   columns, the ends of intervals, with a row for each number, named as `W[3,1]`. `summary()`: a
+#'   data frame of `parameter`, `estimate`, `se` (standard deviation over the replicates), `lower`
+#'   and `upper`.
+#' @seealso [gps_fit()], [match_components()]
+#' @examples
+#' set.seed(1)
+#' y <- rbind(cbind(rnorm(60), rnorm(60)), cbind(rnorm(40, 6), rnorm(40, 3)))
+#' fit <- gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(),
+#'                control = gps_control(n_starts = 2))
+#' boot <- gps_bootstrap(fit, 10)
+#' boot
+#' confint(boot, "mu")
+#' @export
+gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"), control = NULL,
+                          ...) {
+  refuse_unknown(list(...), names(formals(gps_bootstrap)))
+  fit <- check_fit(fit)
+  if (is_placed(fit$model)) {
+    gps_abort("gps_bootstrap() is not for models whose components have locations.")
+  }
+  n <- check_count(n, "n", 2)
+  type <- check_choice(type, "type", c("nonparametric", "parametric"))
+  if (!is.null(control)) check_control(control)
+  if (type == "nonparametric") need_data(fit, "A nonparametric bootstrap")
+  control <- refit_control(if (is.null(control)) fit$control else control)
+  results <- lapply(seq_len(n), function(number) {
+    tryCatch(refit_drawn(fit, draw_again(fit, type), control), gps_error = identity)
+  })
+  new_bootstrap(fit, results, type)
+}
+
+# A refit begins with parameters, and nobody wants to keep or watch it.
+refit_control <- function(control) {
+  control <- unclass(control)
+  control[c("checkpoint", "checkpoint_every")] <- list(NULL)
+  control[c("mend", "progress", "keep_data", "trace")] <- FALSE
+  control$keep_slots <- TRUE
+  do.call(gps_control, control)
+}
+
+draw_again <- function(fit, type) {
+  if (type == "parametric") return(matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points))
+  t(rows_data(fit$y, sample.int(fit$n_points, replace = TRUE)))
+}
+
+# list(params, similarity) of a refit, its components in the order of the fit's.
+refit_drawn <- function(fit, y, control) {
+  colnames(y) <- fit$col_names
+  found <- suppressWarnings(
+    stats::update(fit, y = y, start = stats::coef(fit), control = control),
+    classes = "gps_warning"
+  )
+  match <- assign_components(component_likeness(found$params, fit$params), 0)
+  if (!identical(match$permutation, seq_along(match$permutation))) {
+    found <- order_latents(found, match$permutation)
+  }
+  list(params = found$params, similarity = match$similarity)
+}
+
+# Similarities of components, in the fit's x in the refit's.
+component_likeness <- function(found, own) {
+  if (!is.null(own$W)) {
+    return(pmin(abs(crossprod(unit_columns(unname(own$W)), unit_columns(unname(found$W)))), 1))
+  }
+  square <- outer(colSums(own$mu^2), colSums(found$mu^2), `+`) - 2 * crossprod(own$mu, found$mu)
+  spread <- mean(colSums((own$mu - rowMeans(own$mu))^2))
+  exp(-pmax(unname(square), 0) / (2 * max(spread, .Machine$double.xmin)))
+}
+
+new_bootstrap <- function(fit, results, type) {
+  has_failed <- vapply(results, inherits, NA, what = "gps_error")
+  if (all(has_failed)) stop(results[[1]])
+  estimate <- stats::coef(fit)
+  n <- length(results)
+  replicates <- lapply(stats::setNames(nm = names(estimate)), function(name) {
+    shape <- if (is.null(dim(estimate[[name]]))) length(estimate[[name]]) else dim(estimate[[name]])
+    values <- matrix(NA_real_, prod(shape), n)
+    for (i in which(!has_failed)) values[, i] <- results[[i]]$params[[name]]
+    array(values, c(shape, n))
+  })
+  similarity <- matrix(NA_real_, fit$model$n_latents, n)
+  for (i in which(!has_failed)) similarity[, i] <- results[[i]]$similarity
+  structure(list(estimate = estimate, replicates = replicates, similarity = similarity,
+                 type = type,
+                 failures = vapply(results[has_failed], conditionMessage, "")),
+            class = "gps_bootstrap")
+}
+
+#' @rdname gps_bootstrap
+#' @importFrom stats confint
+#' @export
+confint.gps_bootstrap <- function(object, parm, level = 0.95, ...) {
+  refuse_unknown(list(...), c("parm", "level"))
+  need_made(is_bootstrap(object), "object", "gps_bootstrap()")
+  known <- names(object$estimate)
+  if (missing(parm)) parm <- known
+  if (!is.character(parm) || !all(parm %in% known)) {
+    abort_value(parm, "parm", paste("among", list_arguments(known)))
+  }
+  level <- check_number(level, "level", 0, 1, open = TRUE)
+  if (level == 1) abort_value(level, "level", "a number above 0 and below 1")
+  probs <- (1 + c(-1, 1) * level) / 2
+  ends <- lapply(parm, function(name) {
+    values <- matrix(object$replicates[[name]], ncol = ncol(object$similarity))
+    t(apply(values, 1, stats::quantile, probs = probs, na.rm = TRUE, names = FALSE))
+  })
+  ends <- do.call(rbind, ends)
+  names <- unlist(lapply(parm, function(name) cell_names(name, object$estimate[[name]])))
+  dimnames(ends) <- list(names, paste(format(100 * probs, trim = TRUE, digits = 3), "%"))
+  ends
+}
+
+# "W[2,1]", "pi[3]", "sigma2".
+cell_names <- function(name, value) {
+  if (is.null(dim(value)) && length(value) == 1) return(name)
+  at <- if (is.null(dim(value))) matrix(seq_along(value)) else
+    arrayInd(seq_along(value), dim(value))
+  sprintf("%s[%s]", name, apply(at, 1, paste, collapse = ","))
+}
+
+is_bootstrap <- function(x) {
+  is.list(x) && is.list(x$estimate) && is.list(x$replicates) && is.matrix(x$similarity) &&
+    identical(names(x$estimate), names(x$replicates)) && is.character(x$failures) &&
+    all(lengths(x$replicates) == lengths(x$estimate) * ncol(x$similarity))
+}
+
+#' @rdname gps_bootstrap
+#' @export
+summary.gps_bootstrap <- function(object, level = 0.95, ...) {
+  refuse_unknown(list(...), "level")
+  ends <- confint.gps_bootstrap(object, level = level)
+  se <- lapply(object$replicates, function(values) {
+    apply(matrix(values, ncol = ncol(object$similarity)), 1, stats::sd, na.rm = TRUE)
+  })
+  data.frame(parameter = rownames(ends), estimate = unlist(object$estimate, use.names = FALSE),
+             se = unlist(se, use.names = FALSE), lower = ends[, 1], upper = ends[, 2],
+             row.names = NULL)
+}
+
+#' @rdname gps_bootstrap
+#' @export
+print.gps_bootstrap <- function(x, digits = 3, ...) {
+  refuse_shown(list(...), "digits")
+  need_made(is_bootstrap(x), "x", "gps_bootstrap()")
+  n <- ncol(x$similarity)
+  lines <- c(
+    Replicates = sprintf("%d, %s%s", n, x$type, if (length(x$failures) > 0) {
+      sprintf("; %d failed: %s", length(x$failures), x$failures[1])
+    } else {
+      ""
+    }),
+    Components = sprintf("similarity to the fit's %s on average, the least %s",
+                         plain_number(mean(x$similarity, na.rm = TRUE), digits),
+                         plain_number(min(x$similarity, na.rm = TRUE), digits))
+  )
+  cat("Bootstrap of a fit\n", format_lines(lines), sep = "")
+  shown <- summary.gps_bootstrap(x)
+  print(utils::head(shown, 12), digits = digits, row.names = FALSE)
+  if (nrow(shown) > 12) cat(sprintf("... and %d more, see summary()\n", nrow(shown) - 12))
+  invisible(x)
+}

@@ -1,0 +1,70 @@
+# Refits of resampled and simulated data.
+
+boot_control <- function(...) gps_control(n_threads = 1, progress = FALSE, n_starts = 2, ...)
+
+mixture_of <- function(n = 300) {
+  set.seed(11)
+  y <- cbind(c(rnorm(n / 2), rnorm(n / 2, 8, 2)))
+  gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(), control = boot_control())
+}
+
+test_that("standard errors of means of clusters that do not overlap are those of theory", {
+  fit <- mixture_of()
+  for (type in c("nonparametric", "parametric")) {
+    set.seed(1)
+    boot <- gps_bootstrap(fit, 100, type)
+    found <- summary(boot)
+    place <- order(coef(fit)$mu)
+    se <- found$se[match(sprintf("mu[1,%d]", place), found$parameter)]
+    # 100 replicates know a standard error to 7 %.
+    expect_lt(max(abs(log(se / (c(1, 2) / sqrt(150))))), 0.3)
+    share <- found$se[match("pi[1]", found$parameter)]
+    expect_lt(abs(log(share / sqrt(0.25 / 300))), 0.3)
+    expect_identical(boot$failures, character())
+  }
+})
+
+test_that("intervals are percentiles of replicates, named by cell", {
+  set.seed(1)
+  boot <- gps_bootstrap(mixture_of(), 20)
+  ends <- confint(boot, "mu", level = 0.5)
+  expect_identical(rownames(ends), c("mu[1,1]", "mu[1,2]"))
+  expect_near(ends[2, ], quantile(boot$replicates$mu[1, 2, ], c(0.25, 0.75)), 1e-14)
+  expect_identical(dim(boot$similarity), c(2L, 20L))
+  expect_identical(nrow(confint(boot)), nrow(summary(boot)))
+  expect_output(print(boot), "20, nonparametric.*similarity to the fit's")
+  expect_gps_error(confint(boot, "sd"), "`parm` must be among")
+  expect_gps_error(confint(boot, level = 1), "`level`")
+  boot$similarity <- 1
+  expect_gps_error(print(boot), "is not as gps_bootstrap() made it")
+})
+
+test_that("components stand in the order of the fit's, whatever the refit made of them", {
+  set.seed(3)
+  y <- simulate_bars(150, size = 3, value = 5)$y
+  fit <- gps_fit(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+                 control = boot_control(max_iter = 15))
+  set.seed(4)
+  plain <- gps_bootstrap(fit, 3)
+  turn <- function() {
+    likeness <- gpselect:::component_likeness
+    # As if the refit had its components in the reverse order.
+    local_function("component_likeness", function(found, own) likeness(found, own)[, 6:1])
+    set.seed(4)
+    gps_bootstrap(fit, 3)
+  }
+  expect_identical(turn()$replicates$W[, 6:1, ], plain$replicates$W)
+  expect_gt(min(plain$similarity), 0.8)
+  expect_identical(dim(plain$replicates$W), c(9L, 6L, 3L))
+})
+
+test_that("a bootstrap refuses what it cannot do", {
+  fit <- mixture_of(40)
+  expect_gps_error(gps_bootstrap(fit, 1), "`n` must be")
+  expect_gps_error(gps_bootstrap(fit, type = "jack"), "`type` must be one of")
+  expect_gps_error(gps_bootstrap(scene_fit(), 2), "have locations")
+  lean <- update(fit, keep_data = FALSE)
+  expect_gps_error(gps_bootstrap(lean, 2), "needs the data")
+  expect_s3_class(gps_bootstrap(lean, 2, "parametric"), "gps_bootstrap")
+  expect_gps_error(confint(fit), "gps_bootstrap(fit) gives intervals")
+})

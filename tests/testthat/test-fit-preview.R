@@ -1,0 +1,62 @@
+# What is said of a fit before it is begun. Memory and time are measured by bench/plan.R.
+
+plan_control <- function(...) gps_control(n_threads = 1, progress = FALSE, ...)
+
+test_that("a plan counts, and takes nothing from the session's random numbers", {
+  set.seed(1)
+  y <- simulate_bars(300, value = 5)$y
+  set.seed(2)
+  before <- .Random.seed
+  plan <- gps_plan(y, model_binary_sparse(10), n_selected = 6, max_active = 3,
+                   control = plan_control(max_iter = 30))
+  expect_identical(.Random.seed, before)
+  expect_s3_class(plan, "gps_plan")
+  expect_identical(plan$n_states, sum(choose(6, 0:3)))
+  expect_identical(c(plan$n_points, plan$n_dims, plan$n_latents), c(300L, 25L, 10L))
+  expect_identical(plan$bytes, sum(plan$memory))
+  expect_identical(plan$memory[["data"]], 8 * 300 * 25)
+  expect_named(plan$seconds, c("reading", "starts", "iterations", "mending"))
+  expect_true(all(plan$seconds >= 0) && plan$seconds[["iterations"]] > 0)
+  expect_identical(plan$samples$n, c(64, 150, 300))
+  expect_output(print(plan), "42 a point.*if all 30 iterations are needed")
+  # All matrices of points x points that stand at once.
+  expect_gt(plan$memory[["kernel"]], 3 * 8 * 300^2)
+})
+
+test_that("what grows is planned to grow", {
+  set.seed(1)
+  y <- simulate_bars(3000, value = 5)$y
+  plan <- function(rows, ...) {
+    gps_plan(y[seq_len(rows), ], model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+             control = plan_control(...))
+  }
+  small <- plan(500)
+  large <- plan(3000)
+  expect_gt(large$memory[["points"]], small$memory[["points"]])
+  expect_identical(large$seconds[["mending"]] > 0, TRUE)
+  expect_identical(plan(500, mend = FALSE)$seconds[["mending"]], 0)
+  batched <- plan(3000, batch_size = 200)
+  expect_lte(max(batched$samples$n), 200)
+})
+
+test_that("a fit that does not fit in memory says so with the number", {
+  set.seed(1)
+  y <- simulate_bars(200, value = 5)$y
+  local_function("free_bytes", function() 2^20)
+  local_function("process_bytes", function() 2^26)
+  expect_warning(plan <- gps_plan(y, model_binary_sparse(6), n_selected = 3,
+                                  control = plan_control(max_iter = 3)),
+                 "needs about .* MB of memory, and 65 MB are free", class = "gps_warning_memory")
+  expect_output(print(plan), "MORE than the 65 MB that are free")
+})
+
+test_that("a plan refuses what a fit refuses, and is shown only as it was made", {
+  y <- matrix(rnorm(60), 20)
+  expect_gps_error(gps_plan(model = model_binary_sparse(3)), "`y` is missing")
+  expect_gps_error(gps_plan(y), "`model` is missing")
+  expect_gps_error(gps_plan(y, model_binary_sparse(3), n_selected = 4), "`n_selected`")
+  expect_gps_error(gps_plan(y, model_binary_sparse(3), maxiter = 4), "Unknown argument `maxiter`")
+  plan <- gps_plan(y, model_gaussian_mixture(2), selector_full(), control = plan_control())
+  plan$memory <- "much"
+  expect_gps_error(print(plan), "`x` is not as gps_plan() made it")
+})
