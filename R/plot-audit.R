@@ -38,7 +38,7 @@ draw_recall <- function(audit) {
   curve <- audit$curve
   # Up to where nearly all are found.
   most <- min(nrow(curve), max(2 * audit$n_selected, sum(curve$recall < 0.995) + 1))
-  open_panel(c(1, most), c(0, 1), "latents selected by affinity", "recall of probable latents",
+  open_panel(c(1, most), c(0, 1), "latents selected by affinity", "recall of latents",
              if (is.na(audit$recall)) "Recall" else
                sprintf("Recall: %s", plain_number(audit$recall, 3)))
   graphics::abline(h = audit_levels$recall, col = verdict_ink(audit_levels$verdict), lty = 2)
