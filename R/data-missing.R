@@ -65,6 +65,12 @@ takes_missing <- function(model) UseMethod("takes_missing")
 #' @export
 takes_missing.default <- function(model) FALSE
 
+# Filled data with a better guess in missing cells, where the model has one.
+fill_cells <- function(model, y, missing) UseMethod("fill_cells")
+
+#' @export
+fill_cells.default <- function(model, y, missing) y
+
 # An error for missing cells of data D x N or a source that a model does not allow for.
 refuse_missing <- function(y, model, arg = "y") {
   if (is.null(y) || takes_missing(model)) return(invisible(y))

@@ -145,6 +145,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   moments <- data_moments(y, missing, weights)
   y <- fill_missing(y, missing, moments$centre)
   model <- bind_data(model, y, moments, weights)
+  y <- fill_cells(model, y, missing)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)

@@ -163,7 +163,8 @@ maximise <- function(task, state) {
 mend_params <- function(task, state) {
   progress <- c(state[c("selected", "prob_on", "bound", "iteration", "is_early", "is_polishing",
                         "notes")],
-                list(y = task$y, n_threads = task$n_threads, seed = task$seed,
+                list(y = task$y, missing = task$missing, n_threads = task$n_threads,
+                     seed = task$seed,
                      is_monotone = task$control$monotone, is_batch = !is.null(task$batch_scale),
                      before = state$complete$params))
   mended <- mend_model(task$model, state$params, state$running, progress)

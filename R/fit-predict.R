@@ -288,7 +288,9 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   missing <- find_missing(y)
-  if (!is.null(missing)) y <- fill_missing(y, missing, fit_fill(fit))
+  if (!is.null(missing)) {
+    y <- fill_cells(fit$model, fill_missing(y, missing, fit_fill(fit)), missing)
+  }
   task <- make_task(list(
     y = y, missing = missing, model = fit$model,
     selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
@@ -349,7 +351,8 @@ train_selector <- function(fit, task) {
   what <- "Selection for new data by a learned selector"
   y <- if (is.null(fit$gp$refs)) need_matrix(fit, what) else need_data(fit, what)
   rows <- held_rows(fit)
-  y <- fill_data(if (is.null(rows)) y else rows_data(y, rows))
+  if (!is.null(rows)) y <- rows_data(y, rows)
+  y <- fill_cells(fit$model, fill_data(y), find_missing(y))
   slots <- need_slots(fit, what, rows)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)

@@ -3,8 +3,9 @@
 # proportion to these weights.
 
 # Log weights of one latent a point at the pixels of its window: list(pixel, value), both window x
-# points. y is D x points.
-latent_weights <- function(model, params, y, latent) {
+# points. y is D x points; of pixels that are masked (pixels x points, NULL: none) only who is
+# likely to own them is known.
+latent_weights <- function(model, params, y, latent, masked = NULL) {
   n_pixels <- prod(model$grid)
   component <- choice_of(model, latent)
   pixel <- window_pixels(model, (latent - 1) %% n_pixels + 1)
@@ -19,6 +20,7 @@ latent_weights <- function(model, params, y, latent) {
     own <- with_clutter(model, params, own, array(clutter_weights(model, params, y)[
       cbind(c(pixel), c(col(pixel)))], dim(pixel)))
   }
+  if (!is.null(masked)) own[masked[cbind(c(pixel), c(col(pixel)))]] <- 0
   list(pixel = pixel, value = by_component(stats::qlogis(params$alpha)) + own)
 }
 
@@ -63,11 +65,14 @@ segment_block <- function(task, params, result, on, block) {
   y <- block_data(task$y, block)
   owner <- matrix(0L, prod(model$grid), ncol(y))
   best <- background_weights(model, params, y)
+  masked <- masked_pixels(model, cut_missing(block$missing, block$y_offset + seq_len(ncol(y))))
+  if (!is.null(masked)) best[masked] <- 0
   for (slot in seq_len(nrow(on))) {
     points <- which(on[slot, ] > 0 & result$selected[slot, ] > 0)
     if (length(points) == 0) next
     latent <- result$selected[slot, points]
-    own <- latent_weights(model, params, y[, points, drop = FALSE], latent)
+    own <- latent_weights(model, params, y[, points, drop = FALSE], latent,
+                          if (!is.null(masked)) masked[, points, drop = FALSE])
     at <- cbind(c(own$pixel), rep(points, each = nrow(own$pixel)))
     wins <- c(own$value) > best[at]
     best[at[wins, , drop = FALSE]] <- own$value[wins]

@@ -207,7 +207,8 @@ reseed_components <- function(model, params, repair, which, progress) {
   n <- n_points(progress$y)
   images <- sort(sample.int(n, min(n, searched_images)))
   y <- rows_data(progress$y, images)
-  energy <- unexplained_energy(model, params, y, progress$selected[, images, drop = FALSE])
+  energy <- unexplained_energy(model, params, y, progress$selected[, images, drop = FALSE],
+                               cut_missing(progress$missing, images))
   energy <- without_windows(model, energy, images, repair$notes$taken)
   sums <- box_sums(model, energy)
   for (h in which) {
@@ -242,14 +243,16 @@ put_window <- function(params, h, window) {
 }
 
 # Squared distance of each pixel from its posterior mean, pixels x n: what nothing owns counts
-# against the background.
-unexplained_energy <- function(model, params, y, selected) {
-  block <- new_block(0, ncol(y))
+# against the background. Masked ones have none.
+unexplained_energy <- function(model, params, y, selected, missing = NULL) {
+  block <- new_block(0, ncol(y), missing = missing)
   max_active <- min(nrow(selected), 5L)
   states <- enumerate_states(model$rule, nrow(selected), max_active)
   response <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
                         1L, "response")$response
-  pixel_energy(model, bounded_deviation(model, y - response))
+  energy <- pixel_energy(model, bounded_deviation(model, y - response))
+  if (!is.null(missing)) energy[masked_pixels(model, missing)] <- 0
+  energy
 }
 
 # A window is taken once: it has no energy for the next.

@@ -85,7 +85,8 @@ worst_windows <- function(task, state, n) {
   spare <- which(colSums(state$prob_on) < task$n_selected - 0.5)
   if (length(spare) == 0) return(list())
   y <- rows_data(task$y, spare)
-  energy <- unexplained_energy(model, state$params, y, state$selected[, spare, drop = FALSE])
+  energy <- unexplained_energy(model, state$params, y, state$selected[, spare, drop = FALSE],
+                               cut_missing(task$missing, spare))
   sums <- box_sums(model, energy)
   corner <- max.col(t(sums), "first")
   most <- sums[cbind(corner, seq_along(spare))]

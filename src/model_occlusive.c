@@ -151,7 +151,7 @@ occlusive_point occlusive_slots_in(const occlusive *it, const gps_states *states
 
 static double shared_term(const gps_problem *problem, const gps_point *point) {
   const occlusive it = occlusive_of(problem);
-  return it.prior[it.n_components] + occlusive_log_background(&it, point->y);
+  return it.prior[it.n_components] + occlusive_log_background(&it, point);
 }
 
 /* A state is its parent and its last slot, or all its slots one after the other where the parent is
@@ -172,7 +172,7 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
                             const gps_states *states, double *value, double *scratch) {
   const occlusive it = occlusive_of(problem);
   const occlusive_point at = occlusive_slots_in(&it, states, scratch);
-  occlusive_begin(&it, point->y, &at);
+  occlusive_begin(&it, point, &at);
   for (int k = 0; k < states->n_slots; k++)
     occlusive_fill_slot(&it, &at, (size_t)k, point->latent[k]);
   for (int m = 0; m < states->n_states; m++)
@@ -186,9 +186,9 @@ gps_status occlusive_gain_begin(const gps_problem *problem, const gps_point *poi
   const occlusive_floats floats = occlusive_floats_in(&it, (float *)(void *)scratch);
   if (floats.is_narrow) {
     const occlusive_point at = occlusive_point_in(&it, 0, scratch + occlusive_float_scratch(&it));
-    occlusive_begin(&it, point->y, &at);
+    occlusive_begin(&it, point, &at);
   } else {
-    occlusive_float_begin(&it, point->y, &floats);
+    occlusive_float_begin(&it, point, &floats);
   }
   return GPS_OK;
 }

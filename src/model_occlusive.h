@@ -155,8 +155,18 @@ occlusive_point occlusive_point_in(const occlusive *it, size_t n_slots, double *
 /* The point that log_joint() leaves in the scratch of the table's functions. */
 occlusive_point occlusive_slots_in(const occlusive *it, const gps_states *states, double *scratch);
 
-/* data, base, loose and clean of a data point. */
-void occlusive_begin(const occlusive *it, const double *y, const occlusive_point *to);
+/* Whether a pixel is masked: one of its cells is missing. `observed` is that of a gps_point. */
+static inline int occlusive_is_masked(const occlusive *it, const unsigned char *observed,
+                                      size_t pixel) {
+  for (int c = 0; observed && c < it->n_channels; c++) {
+    if (!observed[pixel + it->n_pixels * (size_t)c]) return 1;
+  }
+  return 0;
+}
+
+/* data, base, loose and clean of a data point. A masked pixel is as clutter that is sure: whoever
+ * may own it, its density is the same, so that gains, masks and features do not depend on it. */
+void occlusive_begin(const occlusive *it, const gps_point *point, const occlusive_point *to);
 
 /* How far pixels first .. first + n - 1 lie beyond the core: product over the channels of 1 + rate
  * times distance, at most 1e40. Its power -4 is what is left of u. */
@@ -176,7 +186,7 @@ double occlusive_gain(const occlusive *it, const occlusive_point *at, size_t slo
                       const int *on);
 
 /* Log density of a data point without components, as a sum over its pixels. */
-double occlusive_log_background(const occlusive *it, const double *y);
+double occlusive_log_background(const occlusive *it, const gps_point *point);
 
 /* Single precision, for the gains of screening. */
 typedef struct {
@@ -203,8 +213,8 @@ size_t occlusive_float_table(const occlusive *it);
 
 void occlusive_fill_table(const occlusive *it, size_t component, float *table);
 
-/* data, base and loose of a data point. */
-void occlusive_float_begin(const occlusive *it, const double *y, const occlusive_floats *to);
+/* data, base and loose of a data point. base is 0 at masked pixels alone. */
+void occlusive_float_begin(const occlusive *it, const gps_point *point, const occlusive_floats *to);
 
 /* base_left, loose_left and chance_left under what is given. */
 void occlusive_float_given(const occlusive *it, const occlusive_floats *at, const float *tables,

@@ -158,7 +158,9 @@ static void pad_floats(const occlusive *it, const occlusive_floats *at, const fl
   }
 }
 
-void occlusive_float_begin(const occlusive *it, const double *y, const occlusive_floats *to) {
+void occlusive_float_begin(const occlusive *it, const gps_point *point,
+                           const occlusive_floats *to) {
+  const double *y = point->y;
   for (int c = 0; c < it->n_channels; c++) {
     const double *plane = y + it->n_pixels * (size_t)c;
     for (size_t p = 0; p < it->n_pixels; p++) to->cover[p] = (float)plane[p];
@@ -166,6 +168,11 @@ void occlusive_float_begin(const occlusive *it, const double *y, const occlusive
   }
   occlusive_beyond(it, y, 0, it->n_pixels, to->beyond);
   float_base(it, y, to->beyond, to->cover, to->chance);
+  for (size_t p = 0; point->observed && p < it->n_pixels; p++) {
+    if (!occlusive_is_masked(it, point->observed, p)) continue;
+    to->cover[p] = 0;
+    to->chance[p] = 1;
+  }
   pad_floats(it, to, to->cover, to->base);
   pad_floats(it, to, to->chance, to->loose);
 }

@@ -124,7 +124,19 @@ GPS_CLONES static void begin_ratios(const occlusive *it, double *restrict expone
   }
 }
 
-void occlusive_begin(const occlusive *it, const double *y, const occlusive_point *to) {
+/* What begin_logs() and begin_ratios() make of pixels that are clutter for sure. */
+static void mask_pixels(const occlusive *it, const unsigned char *observed, double *clean,
+                        double *loose, double *base) {
+  for (size_t p = 0; observed && p < it->n_pixels; p++) {
+    if (!occlusive_is_masked(it, observed, p)) continue;
+    clean[p] = 0;
+    loose[p] = it->is_safe ? 0 : 1;
+    base[p] = it->is_safe ? -HUGE_VAL : 0;
+  }
+}
+
+void occlusive_begin(const occlusive *it, const gps_point *point, const occlusive_point *to) {
+  const double *y = point->y;
   for (int c = 0; c < it->n_channels; c++) {
     const size_t channel = (size_t)c;
     pad_image(it, y + it->n_pixels * channel, to->data + it->n_plane * channel);
@@ -135,6 +147,7 @@ void occlusive_begin(const occlusive *it, const double *y, const occlusive_point
   occlusive_beyond(it, y, 0, it->n_pixels, beyond);
   if (!it->is_safe) exp_array(to->clean, it->n_pixels, 0);
   (it->is_safe ? begin_logs : begin_ratios)(it, to->clean, beyond, base);
+  mask_pixels(it, point->observed, to->clean, beyond, base);
   pad_image(it, beyond, to->loose);
   pad_image(it, base, to->base);
 }
@@ -331,24 +344,44 @@ double occlusive_gain(const occlusive *it, const occlusive_point *at, size_t slo
 
 enum { CHUNK = 64 };
 
-double occlusive_log_background(const occlusive *it, const double *y) {
-  const double open = exp(it->log_open), clutter = exp(it->log_clutter);
+/* Sum of log(p_0 / c) over pixels that are there, from their exponents in logs. */
+static double sum_logs(const occlusive *it, const unsigned char *observed, size_t first, size_t n,
+                       const double *exponent, const double *beyond) {
+  double sum = 0;
+  for (size_t p = 0; p < n; p++) {
+    if (!occlusive_is_masked(it, observed, first + p)) sum += log_base(it, exponent[p], beyond[p]);
+  }
+  return sum;
+}
+
+static size_t count_masked(const occlusive *it, const unsigned char *observed) {
+  size_t n = 0;
+  for (size_t p = 0; observed && p < it->n_pixels; p++) {
+    n += (size_t)occlusive_is_masked(it, observed, p);
+  }
+  return n;
+}
+
+double occlusive_log_background(const occlusive *it, const gps_point *point) {
+  const double open = exp(it->log_open), clutter = exp(it->log_clutter), *y = point->y;
   double exponent[CHUNK], beyond[CHUNK], sum = 0;
   for (size_t first = 0; first < it->n_pixels; first += CHUNK) {
     const size_t left = it->n_pixels - first, n = left < CHUNK ? left : CHUNK;
     background_exponent(it, y, first, n, exponent);
     occlusive_beyond(it, y, first, n, beyond);
     if (it->is_safe) {
-      for (size_t p = 0; p < n; p++) sum += log_base(it, exponent[p], beyond[p]);
+      sum += sum_logs(it, point->observed, first, n, exponent, beyond);
       continue;
     }
     exp_array(exponent, n, 0);
     double product = 1;
     int64_t power = 0;
-    for (size_t p = 0; p < n; p++)
+    for (size_t p = 0; p < n; p++) {
+      if (occlusive_is_masked(it, point->observed, first + p)) continue;
       product =
           split_power(product * (open * exponent[p] + thin_out(clutter, beyond[p])), &power, 1);
+    }
     sum += log(product) + (double)power * LOG_2;
   }
-  return sum + (double)it->n_pixels * it->log_norm;
+  return sum + (double)(it->n_pixels - count_masked(it, point->observed)) * it->log_norm;
 }

@@ -7,7 +7,7 @@
 /* Draws of a component and a pixel of it for each candidate. */
 #define N_TRIES 16
 
-/* Cumulative shares of the clutter over the pixels, into at->chance. */
+/* Cumulative shares of the clutter over the pixels that are there, into at->chance. */
 static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
   double total = 0;
   for (int col = 0; col < it->width; col++) {
@@ -17,7 +17,7 @@ static double sum_clutter(const occlusive *it, const occlusive_floats *at) {
       /* In proportion where clutter is the background's, which has one density everywhere then. */
       const float clutter =
           it->is_shared ? at->loose[padded] / at->chance[pixel] : at->base[padded];
-      total += (double)(at->cover[pixel] * clutter);
+      if (at->base[padded] > 0) total += (double)(at->cover[pixel] * clutter);
       at->chance[pixel] = (float)total;
     }
   }

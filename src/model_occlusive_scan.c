@@ -107,11 +107,11 @@ GPS_INLINE void add_scores(float *restrict score, const float *restrict y, size_
   }
 }
 
-/* Any number of channels. */
+/* Any number of channels. Pixels that are masked, with a `base` of 0, say nothing. */
 GPS_INLINE void add_scores_wide(float *restrict score, const float *y, size_t n_plane,
-                                const float *background, const float *w, size_t n_window,
-                                int n_channels, float factor, float log_on, float log_off,
-                                size_t n) {
+                                const float *background, const float *base, const float *w,
+                                size_t n_window, int n_channels, float factor, float log_on,
+                                float log_off, size_t n) {
   for (size_t a = 0; a < n; a++) {
     float square = 0;
     for (size_t c = 0; c < (size_t)n_channels; c++) {
@@ -119,13 +119,13 @@ GPS_INLINE void add_scores_wide(float *restrict score, const float *y, size_t n_
       square += deviation * deviation;
     }
     const float on = log_on + background[a] - factor * square;
-    score[a] += on > log_off ? on : log_off;
+    if (base[a] > 0) score[a] += on > log_off ? on : log_off;
   }
 }
 
 GPS_CLONES static void score_component(const occlusive *it, const occlusive_floats *at,
                                        const occlusive_scan_plan *plan, const float *table,
-                                       const float *background, float *score) {
+                                       const float *background, int is_masked, float *score) {
   const size_t lanes = column_lanes(it);
   const float factor = (float)it->precision;
   memset(score, 0, lanes * (size_t)it->width * sizeof *score);
@@ -137,14 +137,14 @@ GPS_CLONES static void score_component(const occlusive *it, const occlusive_floa
       const size_t pixel = at->stride * j + (size_t)plan->offset[k];
       float *to = score + lanes * j;
       const float *y = at->data + pixel, *empty = background + pixel;
-      if (n_channels == 1) {
+      if (n_channels == 1 && !is_masked) {
         add_scores(to, y, at->n_plane, empty, own, 1, factor, on, off, lanes);
-      } else if (n_channels == 3) {
+      } else if (n_channels == 3 && !is_masked) {
         const float w[3] = {own[0], own[at->n_window], own[2 * at->n_window]};
         add_scores(to, y, at->n_plane, empty, w, 3, factor, on, off, lanes);
       } else {
-        add_scores_wide(to, y, at->n_plane, empty, own, at->n_window, it->n_channels, factor, on,
-                        off, lanes);
+        add_scores_wide(to, y, at->n_plane, empty, at->base + pixel, own, at->n_window,
+                        it->n_channels, factor, on, off, lanes);
       }
     }
   }
@@ -182,10 +182,11 @@ gps_status occlusive_scan(const gps_problem *problem, const gps_point *point,
   double *value = scratch + occlusive_float_scratch(&it) + occlusive_point_size(&it, 1);
   float *score = (float *)(void *)(value + N_PEAKS * it.n_components);
   int n = 0;
-  occlusive_float_begin(&it, point->y, &at);
+  occlusive_float_begin(&it, point, &at);
   capped_background(&it, &at, at.base_left);
   for (int h = 0; h < it.n_components; h++) {
-    score_component(&it, &at, plan + h, tables + at.n_table * (size_t)h, at.base_left, score);
+    score_component(&it, &at, plan + h, tables + at.n_table * (size_t)h, at.base_left,
+                    point->observed != NULL, score);
     for (int k = 0; k < N_PEAKS; k++) {
       const int position = take_peak(&it, score);
       if (position >= 0) ints[n++] = position + (int)it.n_pixels * h;

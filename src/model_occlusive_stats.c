@@ -208,6 +208,25 @@ static void weigh_window(const occlusive *it, const occlusive_point *at, double 
   }
 }
 
+/* The share of clutter is one of all pixels: each masked one counts as it did, clutter with
+ * probability eps, and the rest as background that is as expected, which holds the background and
+ * the noise a little to where they were and lets the bound rise none the less. */
+static void add_masked(const gps_problem *problem, const occlusive *it, const gps_point *point,
+                       double weight, double *const *stats) {
+  const double clutter = problem->input[CLUTTER][0], sigma2 = problem->input[SIGMA2][0];
+  const double kept = weight * (1 - clutter);
+  if (occlusive_option(problem, IS_LEARNED) == 0 || clutter <= 0) return;
+  for (size_t p = 0; point->observed && p < it->n_pixels; p++) {
+    if (!occlusive_is_masked(it, point->observed, p)) continue;
+    stats[BACKGROUND_COUNT][0] += kept;
+    for (int c = 0; c < it->n_channels; c++) {
+      const double mean = it->background[c];
+      stats[BACKGROUND_DATA][c] += kept * mean;
+      stats[BACKGROUND_SQUARE][0] += kept * (mean * mean + sigma2);
+    }
+  }
+}
+
 gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *point,
                                 const gps_states *states, const double *prob, double *const *stats,
                                 double *scratch) {
@@ -224,6 +243,7 @@ gps_status occlusive_accumulate(const gps_problem *problem, const gps_point *poi
     add_owned(&it, &at, place, stats);
   }
   add_background(&it, &at, point->y, weight, stats);
+  add_masked(problem, &it, point, weight, stats);
   stats[COUNT][0] += weight;
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;

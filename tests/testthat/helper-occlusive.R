@@ -14,10 +14,13 @@ latent_of <- function(model, component, row, column) {
 }
 
 # Log densities p(y_d | owner) + log odds, pixels x (background, then the latents of the state), the
-# odds alone, and of each owner the share of its density that is no clutter.
+# odds alone, and of each owner the share of its density that is no clutter. Of a pixel with a
+# missing cell only the odds are known.
 pixel_terms <- function(model, params, y, state) {
   n_pixels <- prod(model$grid)
   y <- matrix(y, n_pixels)
+  is_masked <- rowSums(is.na(y)) > 0
+  y[is_masked, ] <- 0
   normal <- function(mean) {
     rowSums(dnorm(y, rep(mean, each = if (is.matrix(mean)) 1 else n_pixels),
                   sqrt(params$sigma2), log = TRUE))
@@ -52,6 +55,8 @@ pixel_terms <- function(model, params, y, state) {
     clean <- cbind(clean, exp(own - both))
     odds <- cbind(odds, exp(log_odds))
   }
+  terms[is_masked, ] <- log(odds[is_masked, ])
+  clean[is_masked, ] <- 0
   list(terms = terms, odds = odds, clean = clean)
 }
 
@@ -86,13 +91,23 @@ brute_force_occlusive <- function(model, params, y, selected, max_active = ncol(
     utils::combn(ncol(selected), k, simplify = FALSE)
   }), recursive = FALSE)
   stats <- lapply(model$stats_dims, function(dim) array(0, dim))
-  result <- list(log_evidence = numeric(n_points), prob_on = 0 * selected, response = 0 * y)
+  result <- list(log_evidence = numeric(n_points), prob_on = 0 * selected,
+                 response = array(0, dim(y)))
   for (n in seq_len(n_points)) {
     states <- Filter(function(state) all(state > 0), lapply(slots, function(s) selected[n, s]))
     joint <- vapply(states, function(state) joint_occlusive(model, params, y[n, ], state), 1)
     result$log_evidence[n] <- max(joint) + log(sum(exp(joint - max(joint))))
     prob <- exp(joint - result$log_evidence[n])
     pixels <- matrix(y[n, ], n_pixels)
+    is_masked <- rowSums(is.na(pixels)) > 0
+    pixels[is_masked, ] <- 0
+    if (clutter_form(model$clutter) == "learned") {
+      kept <- (1 - params$clutter) * sum(is_masked)
+      stats$background_count <- stats$background_count + kept
+      stats$background_data <- stats$background_data + kept * params$background
+      stats$background_square <- stats$background_square +
+        kept * sum(params$background^2 + params$sigma2)
+    }
     stats$count <- stats$count + 1
     for (m in which(prob > 0)) {
       state <- states[[m]]
