@@ -1,3 +1,47 @@
+#' Missing cells
+#'
+#' NA in the data of [gps_fit()], [predict.gps_fit()] and [gps_estep()] is a cell without a value,
+#' and so is NaN; infinite values are refused. [model_binary_sparse()], [model_spike_slab()],
+#' [model_max_spike_slab()], [model_gaussian_mixture()] and [model_occlusive()] allow for them.
+#'
+#' @section What is computed:
+#' With O the dimensions that data point n has, a state s is judged by the density of these alone,
+#' `p(s, y_O)`, the integral of `p(s, y)` over the others: the bound, `logLik()` and
+#' `predict(type = "loglik")` are of the cells that are there, and so are posteriors, screening and
+#' hand-crafted affinities. The M-step maximises the expected log joint of complete data, in which a
+#' missing cell is a latent too: the statistics have its mean and second moment given `y_O` and s,
+#' averaged over the states (Dempster, Laird and Rubin 1977, *JRSS B* 39, 1-38). So the bound never
+#' falls where it would not with complete data, and a fit may need more iterations the more cells
+#' are missing. That cells are missing must not depend on their values, given those that are there.
+#'
+#' In images of [model_occlusive()] a pixel of which a channel is missing is masked: nobody's, and
+#' no part of the statistics.
+#' @section What ranks and starts:
+#' A learned selection, functions of [selector_custom()], the initialisation and trials of mending
+#' look at whole data points. They see column means in missing cells, in images the means of the
+#' pixels around, and in new data those of the fit's data.
+#' @section Results:
+#' `predict(type = "imputed")` is the data with the reconstruction in missing cells;
+#' `type = "response"` is the reconstruction everywhere, which in a missing cell is the posterior
+#' mean of the cell: in a mixture with full covariances it follows from the other cells, too.
+#' `residuals()` are NA in missing cells, and `print()` says how many there are. A data point
+#' without a single cell has the prior of the selected latents.
+#' @section What is refused:
+#' A column without a single value, by name. Missing cells in other models, in models of R
+#' functions, in sources, in sparse matrices, in [gps_audit()] and with `n_selected` = "auto", by an
+#' error of class `gps_error_data`, or `gps_error_argument`, that names the first one.
+#' @examples
+#' set.seed(1)
+#' clusters <- simulate_clusters(120, 3)
+#' y <- clusters$y
+#' y[sample(length(y), 40)] <- NA
+#' fit <- gps_fit(y, model_gaussian_mixture(3), selector_full())
+#' fit
+#' filled <- predict(fit, type = "imputed")
+#' head(cbind(y, filled)[rowSums(is.na(y)) > 0, ])
+#' @name missing_cells
+NULL
+
 # Missing cells: NA or NaN in the data. The data that users give, and those that a fit keeps, have
 # them as NA. Inside a task `y` holds something finite in their place, for who looks at whole points
 # (rankings, starts), and `missing` says where they are: list(start [N + 1], row), for each data

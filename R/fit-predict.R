@@ -53,8 +53,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' `type = "selected"` says which were selected; with [selector_full()], or `n_selected` = H,
 #' nothing is truncated.
 #'
-#' Missing cells (NA) of new data are allowed for by the models that allow for them in a fit, see
-#' [gps_fit()]. A learned selection sees the means of the fit's data in their place.
+#' Missing cells (NA) are allowed for where they are in a fit, see [missing_cells].
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the

@@ -90,19 +90,8 @@
 #' a cluster, names would lie: there are none then, and a warning says so.
 #'
 #' @section Missing cells:
-#' NA, and NaN alike, is a cell without a value; infinite values are refused. Missing cells are
-#' allowed for by [model_binary_sparse()], [model_spike_slab()], [model_max_spike_slab()],
-#' [model_gaussian_mixture()] and [model_occlusive()]: log joints, the bound and `logLik()` are of
-#' the cells that are there, and the M-step is by what the missing ones are expected to be given
-#' these and the state, their variance included (EM of Dempster, Laird and Rubin 1977; cells must be
-#' missing at random). In images of [model_occlusive()] a pixel of which a channel is missing is
-#' masked, and nobody's. A data point without a single cell has the prior; a column without one is
-#' an error. Other models, sources and models of R functions refuse NA by an error of class
-#' `gps_error_data` that names the first one, and so do [gps_audit()] and `n_selected` = "auto".
-#' Whatever ranks by whole points (a learned selection, functions of [selector_custom()], the
-#' initialisation, trials of mending) sees column means in missing cells, in images the means of the
-#' pixels around. `predict(type = "imputed")` is the table with its gaps filled, `residuals()` are
-#' NA in them.
+#' NA and NaN are cells without a value, which the models of this package with Gaussian noise allow
+#' for, see [missing_cells]. Infinite values are refused.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and

@@ -8,7 +8,7 @@
 #'
 #' @param model a model whose sizes are fixed: `gps_bind(model, y)`.
 #' @param params named list of parameters.
-#' @param y numeric matrix n x D, a [gps_source()] or a sparse matrix.
+#' @param y numeric matrix n x D, a [gps_source()] or a sparse matrix; NA are [missing_cells].
 #' @param selected integer matrix n x H' of selected latents, 1..H, each row without repetition;
 #'   0 = an empty slot. A data point of a mixture whose slots are all empty has no state: its log
 #'   evidence is -Inf, and it takes no part in the statistics.
