@@ -103,6 +103,12 @@ fit_fill <- function(fit) {
   if (length(centre) == fit$model$n_dims) centre else numeric(fit$model$n_dims)
 }
 
+# Data of a prediction with something in their missing cells.
+fill_new <- function(fit, y, missing) {
+  if (is.null(missing)) return(y)
+  fill_cells(fit$model, fill_missing(y, missing, fit_fill(fit)), missing)
+}
+
 # Whether a model allows for missing cells.
 takes_missing <- function(model) UseMethod("takes_missing")
 

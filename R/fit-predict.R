@@ -287,9 +287,7 @@ match_states <- function(on) {
 new_prediction_task <- function(fit, y, type, n_threads = NULL, is_new = TRUE) {
   if (is.null(n_threads)) n_threads <- fit$control$n_threads
   missing <- find_missing(y)
-  if (!is.null(missing)) {
-    y <- fill_cells(fit$model, fill_missing(y, missing, fit_fill(fit)), missing)
-  }
+  y <- fill_new(fit, y, missing)
   task <- make_task(list(
     y = y, missing = missing, model = fit$model,
     selector = resolve_selector(with_engine_of(fit$selector, fit), fit$model),
