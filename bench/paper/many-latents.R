@@ -5,7 +5,8 @@
 #   make reproduce-many-latents, or: Rscript bench/paper/many-latents.R [part=regex] [n=100000]
 #
 #   part   size: 100 to 10,000 clusters of n points; full: full covariances; fit: whole fits;
-#          ranking: truly active latents among the best eight, of bars and of a random dictionary
+#          ranking: truly active latents among the best eight, of bars and of a random dictionary;
+#          source: 10,000 clusters of n points that are read from a file
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -164,6 +165,39 @@ ranking_rows <- function() {
   do.call(rbind, rows)
 }
 
+# ---- data in a file ----
+
+# A file of points about centres N(0, 9 I), and its source.
+clusters_in_file <- function(n, C, D) {
+  set.seed(1)
+  mu <- matrix(stats::rnorm(C * D, sd = 3), D)
+  path <- tempfile(fileext = ".bin")
+  file <- base::file(path, "wb")
+  on.exit(close(file))
+  for (from in seq(1, n, by = 1e5)) {
+    size <- min(n - from + 1, 1e5)
+    y <- mu[, sample.int(C, size, replace = TRUE)] + stats::rnorm(size * D)
+    writeBin(as.vector(y), file, endian = "little")
+  }
+  path
+}
+
+# CPU microseconds a point and iteration, as what ten more iterations cost, and CPU seconds of all
+# that comes before: seeds, search and weights.
+source_row <- function(C = 10000L, D = 16L) {
+  path <- clusters_in_file(n_points, C, D)
+  on.exit(unlink(path))
+  y <- gps_source_binary(path, D)
+  few <- cpu_time_of(fit_for(y, C, "spherical", near_selector, 2))
+  many <- cpu_time_of(fit <- fit_for(y, C, "spherical", near_selector, 12))
+  each <- (many - few) / 10
+  recall <- fit$gp$index$recall
+  data.frame(N = n_points, D = D, C = C, covariance = "spherical",
+             us_iteration = 1e6 * each / n_points, before_s = few - 2 * each,
+             recall = if (is.null(recall)) 1 else recall, peak_mb = peak_memory(),
+             bound = fit$bound / n_points)
+}
+
 store <- function(part, table) {
   store_results(table, paste0("many-latents-", part), "inst/extdata")
 }
@@ -174,3 +208,4 @@ if (wants("fit")) {
   store("fit", rbind(fit_rows(20000L, 800L, 16L, "spherical"), fit_rows(20000L, 50L, 10L, "full")))
 }
 if (wants("ranking")) store("ranking", ranking_rows())
+if (wants("source")) store("source", source_row())
