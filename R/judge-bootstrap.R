@@ -5,10 +5,11 @@
 #' Refits the model to data that are drawn anew, each time from the parameters of the fit, puts the
 #' components of each refit into the order of the fit's, and so tells how much parameters vary.
 #'
-#' `"nonparametric"` draws as many of the fit's data points, with replacement; it asks nothing of
-#' the model. `"parametric"` draws data from the model with the fitted parameters, see
-#' [simulate.gps_fit()]; it is too sure of itself where the model does not hold. Refits begin with
-#' the fit's parameters, and components are not moved (`mend = FALSE`), so that intervals are of
+#' `"nonparametric"` draws as many of the fit's data points, with replacement, each with its weight
+#' where there are `weights`; it asks nothing of the model. `"parametric"` draws data from the model
+#' with the fitted parameters, see [simulate.gps_fit()]; it is too sure of itself where the model
+#' does not hold. Refits begin with the fit's parameters, and components are not moved (`mend =
+#' FALSE`), so that intervals are of
 #' this solution: other local optima count for nothing. Components are matched one to one by the
 #' largest sum of similarities, \eqn{|\cos|}{|cos|} between columns of `W`, or
 #' \eqn{\exp(-d^2 / 2 v)}{exp(-d^2 / 2 v)} between means of clusters at distance d, with the mean
@@ -70,16 +71,22 @@ refit_control <- function(control) {
   do.call(gps_control, control)
 }
 
+# list(y, weights): data points are drawn with their weights, simulated ones have those of the fit.
 draw_again <- function(fit, type) {
-  if (type == "parametric") return(matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points))
-  t(rows_data(fit$y, sample.int(fit$n_points, replace = TRUE)))
+  if (type == "parametric") {
+    return(list(y = matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points), weights = fit$weights))
+  }
+  rows <- sample.int(fit$n_points, replace = TRUE)
+  list(y = t(rows_data(fit$y, rows)), weights = fit$weights[rows])
 }
 
 # list(params, similarity) of a refit, its components in the order of the fit's.
-refit_drawn <- function(fit, y, control) {
+refit_drawn <- function(fit, drawn, control) {
+  y <- drawn$y
   colnames(y) <- fit$col_names
   found <- suppressWarnings(
-    stats::update(fit, y = y, start = stats::coef(fit), control = control),
+    stats::update(fit, y = y, weights = drawn$weights, start = stats::coef(fit),
+                  control = control),
     classes = "gps_warning"
   )
   match <- assign_components(component_likeness(found$params, fit$params), 0)

@@ -24,6 +24,17 @@ test_that("standard errors of means of clusters that do not overlap are those of
   }
 })
 
+test_that("data points are drawn with their weights", {
+  set.seed(12)
+  y <- cbind(c(rnorm(50), rnorm(50, 8)))
+  fit <- gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(),
+                 weights = rep(c(1, 3), each = 50), control = boot_control())
+  for (type in c("nonparametric", "parametric")) {
+    ends <- confint(gps_bootstrap(fit, 30, type), "pi")
+    expect_true(all(ends[, 1] < coef(fit)$pi & coef(fit)$pi < ends[, 2]))
+  }
+})
+
 test_that("intervals are percentiles of replicates, named by cell", {
   set.seed(1)
   boot <- gps_bootstrap(mixture_of(), 20)
