@@ -29,9 +29,26 @@ with_seed <- function(seed, number, code) {
 
 # Evaluates `code` and puts the session's generator back.
 keep_stream <- function(code) {
+  put_back <- session_stream()
+  on.exit(put_back())
+  code
+}
+
+# Evaluates `code`; where that ends in an error, the session's generator is put back.
+keep_stream_if_refused <- function(code) {
+  put_back <- session_stream()
+  is_done <- FALSE
+  on.exit(if (!is_done) put_back())
+  value <- code
+  is_done <- TRUE
+  value
+}
+
+# A function that puts the session's generator back to where it is now.
+session_stream <- function() {
   old_kind <- RNGkind()
   old_seed <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
-  on.exit({
+  function() {
     suppressWarnings(RNGkind(old_kind[1], old_kind[2], old_kind[3]))
     if (is.null(old_seed)) {
       if (exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
@@ -40,6 +57,5 @@ keep_stream <- function(code) {
     } else {
       assign(".Random.seed", old_seed, envir = globalenv())
     }
-  })
-  code
+  }
 }

@@ -59,11 +59,9 @@
 #' c(short$n_iter, fit$n_iter)
 #' @export
 gps_resume <- function(file, y, ...) {
+  need_given()
   changes <- check_changes(list(...))
   path <- find_checkpoint(file)
-  if (missing(y)) {
-    gps_abort("`y` is missing: the data of the run, which a checkpoint does not hold.")
-  }
   saved <- with_memory(read_checkpoint(path), "The checkpoint %s", quoted(path))
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")

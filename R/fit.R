@@ -205,9 +205,11 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   given <- c(list(model = model, selector = selector, n_selected = n_selected,
                   max_active = max_active, control = control, image_dim = data$image_dim),
              counted[c("y", "weights", "unit")])
-  plan <- plan_fit(given, start, first_state)
-  task <- with_memory(task_of(plan$given), "A fit of %.0f data points of %.0f dimensions",
-                      n_points(data$y), n_dims(data$y))
+  keep_stream_if_refused({
+    plan <- plan_fit(given, start, first_state)
+    task <- with_memory(task_of(plan$given), "A fit of %.0f data points of %.0f dimensions",
+                        n_points(data$y), n_dims(data$y))
+  })
   task$columns <- data$col_names
   task$rows <- counted$row_names
   task$latents <- names_of_start(start, model)

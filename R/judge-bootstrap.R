@@ -47,6 +47,7 @@
 gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"), control = NULL,
                           ...) {
   refuse_unknown(list(...), names(formals(gps_bootstrap)))
+  need_given()
   fit <- check_fit(fit)
   if (is_placed(fit$model)) {
     gps_abort("gps_bootstrap() is not for models whose components have locations.")

@@ -56,6 +56,7 @@
 #' @export
 model_poisson_mixture <- function(n_components, ...) {
   refuse_unknown(list(...), names(formals(model_poisson_mixture)))
+  need_given()
   n_components <- check_count(n_components, "n_components")
   new_native_model(
     "gps_poisson_mixture", "Poisson mixture", n_components,

@@ -114,7 +114,7 @@ test_that("dense results above the limit are refused with size, limit and what n
   fit <- a_fit("handcrafted")
   y <- named_bars()
   for (type in names(dense_types)) {
-    n_columns <- if (type == "response") 25 else 10
+    n_columns <- if (type %in% c("response", "imputed")) 25 else 10
     for (newdata in list(NULL, y)) {
       expected <- predict(fit, newdata, type)
       expect_identical(with_cells(120 * n_columns, predict(fit, newdata, type)), expected)
@@ -124,7 +124,7 @@ test_that("dense results above the limit are refused with size, limit and what n
       ))
       expect_s3_class(condition, "gps_error_argument")
       words <- c("options(gpselect.max_cells = ) sets the limit",
-                 if (type == "response") "as `newdata`" else "Types \"slots\" and \"sparse\"")
+                 if (n_columns == 25) "as `newdata`" else "Types \"slots\" and \"sparse\"")
       for (word in words) expect_match(conditionMessage(condition), word, fixed = TRUE)
     }
   }

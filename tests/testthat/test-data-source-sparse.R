@@ -109,7 +109,7 @@ test_that("what a sparse matrix may not have is named", {
   expect_gps_error(fit(holes), "`y` is not a valid matrix of package Matrix.")
   expect_gps_error(fit(Matrix::Matrix(0, 0, 3, sparse = TRUE)), "at least one row and one column")
   expect_gps_error(fit(Matrix::Matrix(0, 3, 0, sparse = TRUE)), "at least one row and one column")
-  expect_gps_error(fit(Matrix::Matrix(c(NA, 2:6), 2)), "row 1, column 1 is NA.")
+  expect_gps_error(fit(Matrix::Matrix(c(-Inf, 2:6), 2)), "row 1, column 1 is -Inf.")
 })
 
 test_that("a fit of a sparse matrix predicts, also of sparse new data", {
