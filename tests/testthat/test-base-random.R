@@ -146,7 +146,8 @@ test_that("a refused fit takes nothing from the session", {
   before <- generator_state()
   expect_gps_error(gps_fit(matrix(NaN, 3, 3), model_binary_sparse(2)), "has no value in columns")
   expect_gps_error(gps_fit(matrix(1:9, 3), model_binary_sparse(2), n_selected = 5), "`n_selected`")
-  expect_gps_error(gps_fit(matrix(1:27, 9), model_binary_sparse(2), selector_gp(smooth = 1), "auto"),
+  smooth <- selector_gp(smooth = 1)
+  expect_gps_error(gps_fit(matrix(1:27, 9), model_binary_sparse(2), smooth, "auto"),
                    "`smooth` = 1 needs")
   expect_identical(generator_state(), before)
 })

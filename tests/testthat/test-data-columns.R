@@ -175,5 +175,6 @@ test_that("a function's points have the names that its matrices have", {
   renamed <- source(unname(turned), c("c", "a", "b"))
   expect_identical(predict(fit, renamed), wanted)
   expect_gps_error(predict(fit, source(y[, c(1, 2, 2)])), "by name, but \"c\" is missing")
-  expect_gps_error(gps_source(3, 2, function(from, to) y, c("a", NA)), "2 names, not names with an NA")
+  read <- function(from, to) y
+  expect_gps_error(gps_source(3, 2, read, c("a", NA)), "2 names, not names with an NA")
 })
