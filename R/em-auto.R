@@ -35,8 +35,9 @@ choose_size <- function(given, begin) {
   }
   why <- why_all(given, model)
   if (!is.null(why)) return(made(all, why))
-  task <- pilot_task(given, model)
-  state <- begin(task)
+  pilot <- pilot_points(given, all)
+  task <- pilot_task(given, model, pilot)
+  state <- begin(task, pilot)
   if (is.null(state$cut)) state <- run_em(task, state)
   rows <- spaced_points(n_points(task$y), judged_points)
   sizes <- find_size(task, state, rows, given$max_active, 2L, target)
@@ -71,11 +72,8 @@ why_all <- function(given, model) {
 
 # The task of the pilot: a quarter of the data points, or more where there are few, but no more than
 # it needs; with a generous selection.
-pilot_task <- function(given, model) {
-  n <- n_points(given$y)
+pilot_task <- function(given, model, rows) {
   all <- count_choices(model)
-  n_rows <- min(n, max(pilot_rows[1], 5 * all, min(n / 4, pilot_rows[2])))
-  rows <- with_seed(given$seed, pilot_stream, sort(sample.int(n, n_rows)))
   limit <- active_limit(given$max_active)
   size <- check_n_selected(NULL, model)
   while (size < all && count_size(model, size + 1L, limit) <= pilot_states && size < 2 * all / 3) {
@@ -96,6 +94,13 @@ pilot_task <- function(given, model) {
   # Not all data points: an interrupt finds no fit here and goes on.
   task$is_part <- TRUE
   task
+}
+
+# The data points of the pilot, in ascending order.
+pilot_points <- function(given, n_latents) {
+  n <- n_points(given$y)
+  n_rows <- min(n, max(pilot_rows[1], 5 * n_latents, min(n / 4, pilot_rows[2])))
+  with_seed(given$seed, pilot_stream, sort(sample.int(n, n_rows)))
 }
 
 pilot_stream <- 4002

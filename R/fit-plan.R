@@ -10,7 +10,10 @@ plan_fit <- function(given, start, first_state) {
   given$deadline <- elapsed() + given$control$time_limit
   given$seed <- stream_seed()
   if (inherits(start, "gps_fit")) start <- plus_no_intercept(given$model, start$params)
-  chosen <- with_memory(say_pilot(choose_size(given, function(task) first_state(task, start))),
+  begin <- function(task, rows) {
+    first_state(task, keep_start_rows(start, rows, n_points(given$y)))
+  }
+  chosen <- with_memory(say_pilot(choose_size(given, begin)),
                         "A pilot fit for `n_selected` = \"auto\"")
   given$n_selected <- chosen$n_selected
   if (!is.null(given$max_active)) given$max_active <- min(chosen$max_active, chosen$n_selected)

@@ -92,7 +92,7 @@ check_as_cran() {
   local status=0
   NOT_CRAN=true GPSELECT_RESULTS=$build/check-results.rds \
     _R_CHECK_DEPENDS_ONLY_EXAMPLES_=true _R_CHECK_DEPENDS_ONLY_TESTS_=true \
-    _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false \
+    _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false _R_CHECK_ORPHANED_=false \
     check_package check --as-cran --ignore-vignettes || status=$?
   cp -r "$build/check/gpselect.Rcheck/gpselect" "$library/" && touch "$library/.installed"
   return "$status"

@@ -116,3 +116,13 @@ test_that("a target that is out of reach is said, and wrong settings are refused
   short <- auto_fit(y, model_binary_sparse(12), control = auto_control(time_limit = 0.01))
   expect_identical(short$status, "time_limit")
 })
+
+test_that("labels of a start are those of the pilot's own points", {
+  set.seed(5)
+  data <- simulate_clusters(1600, n_clusters = 80, n_dims = 3)
+  fit <- gps_fit(data$y, model_gaussian_mixture(80, "spherical"), n_selected = "auto",
+                 start = data$cluster, control = gps_control(max_iter = 3))
+  # Clusters that are far apart: with labels of other points many would have to be looked at.
+  expect_identical(fit$n_selected, 2L)
+  expect_gt(fit$chosen$mass, 0.99)
+})
