@@ -182,7 +182,7 @@ join_parts <- function(parts) {
   joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
   joined$bound <- sum_evidence(joined$log_evidence, joined$weights)
   joined$n_unreached <- sum(joined$log_evidence == -Inf)
-  joined$bound_error <- sqrt(sum(weigh(joined$variance, joined$weights^2)))
+  joined$bound_error <- sqrt(sum(weigh(weigh(joined$variance, joined$weights), joined$weights)))
   joined
 }
 

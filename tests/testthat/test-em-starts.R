@@ -150,7 +150,7 @@ test_that("starts that do not fit the model are refused by name", {
   refuse(list(sigma2 = 0), "`start$sigma2` must lie between 0 and Inf, both excluded")
   refuse(list(pi = NA_real_), "`start$pi` must have finite values")
   refuse(list(1, 2), "`start` must be a named list of W, pi, sigma2")
-  refuse("best", "`start` must be a named list of W, pi, sigma2, not \"best\"")
+  refuse("best", "`start` must be a named list of parameters, as coef() gives them, or a fit")
   refuse(3, "`start` must be")
   mixture <- list(pi = c(1, 1) / 3)
   expect_gps_error(gps_fit(bars_of(), model_gaussian_mixture(2), selector_full(), start = mixture),

@@ -16,7 +16,7 @@ for_sampled <- function(description, code, is_slow = FALSE) {
 
 # Data with much noise: where a state is rare, whether it was met decides the mean over the runs.
 noisy_case <- function(row, n) {
-  row$params$sigma2 <- 20
+  if (!is.null(row$params$sigma2)) row$params$sigma2 <- 20
   draw_case(row, n)
 }
 
