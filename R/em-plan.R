@@ -160,7 +160,8 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     states = build_states(model, plan$n_selected, plan$max_active, plan$method), seed = seed,
     n_threads = resolve_threads(control$n_threads),
     explore = if (may_explore) plan$selector$explore else 0,
-    max_iter = as.double(n_updates) * control$max_iter, deadline = elapsed() + control$time_limit
+    max_iter = as.double(n_updates) * control$max_iter, began = elapsed(),
+    deadline = elapsed() + control$time_limit
   )
   make_task(c(parts, plan[c("selector", "n_selected", "max_active", "method", "control")],
               annealing_of(model, control, n_updates)))

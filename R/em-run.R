@@ -136,10 +136,6 @@ with_last_state <- function(where, state, code) {
   })
 }
 
-phase_name <- function(state) {
-  if (state$start > 0) sprintf("start %d", state$start) else "the main run"
-}
-
 # Columns of the trace, as empty vectors of their types.
 trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(),
                       bound_error = numeric(), temperature = numeric(), explore = numeric(),
@@ -150,12 +146,4 @@ trace_frame <- function(rows) {
   filled <- Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))),
                 trace_columns, names(trace_columns))
   as.data.frame(filled, stringsAsFactors = FALSE)
-}
-
-show_progress <- function(task, state) {
-  if (!task$control$progress) return(invisible())
-  cat(sprintf("\r%s, %s %d of at most %.0f, bound %.2f ", phase_name(state),
-              if (is.null(task$batches)) "iteration" else "update", state$iteration, task$max_iter,
-              state$bound * task$bound_unit))
-  utils::flush.console()
 }

@@ -17,7 +17,7 @@ make_task <- function(parts) {
     selector = NULL,         # with the model's defaults for what was left NULL
     control = NULL,          # of gps_control(), with the model's defaults for what was left NULL
     given = NULL,            # list(selector, control, weights) as the user gave them, for the fit
-    n_threads = 1L, seed = NULL, deadline = Inf,
+    n_threads = 1L, seed = NULL, began = 0, deadline = Inf,
 
     # How states are inferred: read by select-slots.R and the E-step.
     n_selected = NULL, max_active = NULL,

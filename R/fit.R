@@ -227,7 +227,7 @@ run_task <- function(task, data, point) {
     if (is_held_back(task)) task <- free_task(task)
     flush_keeper(task$keeper)
     ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
-    if (task$control$progress) cat("\n")
+    end_progress(task)
     fit <- make_fit(ended, data, counted_rows(data))
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
