@@ -13,8 +13,8 @@ show_progress <- function(task, state) {
 end_progress <- function(task) if (task$control$progress) cat("\n", file = stderr())
 
 # "start 2 of 8, iteration 5 of 12, bound -123.45 (+0.01), 3 s gone, 10 s left", where what is left
-# is that of the phase, if it does not end before its last iteration. It is short enough for a console
-# of 80 columns.
+# is that of the phase, if it does not end before its last iteration. It is short enough for a
+# console of 80 columns.
 progress_line <- function(task, state, seconds) {
   phase <- phase_name(state)
   if (state$start > 0 && task$control$n_starts > 1) {
