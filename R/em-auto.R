@@ -83,7 +83,8 @@ pilot_task <- function(given, model, rows) {
   control <- given$control
   control[c("batch_size", "step", "grow")] <- list(NULL, NULL, NULL)
   control[c("polish", "mend", "monotone", "progress")] <- FALSE
-  control$max_iter <- min(control$max_iter, pilot_limits[["max_iter"]])
+  # Not the fit's own limit: with more iterations it is to be the same fit, gone on with.
+  control$max_iter <- pilot_limits[["max_iter"]]
   task <- suppressWarnings(
     new_task(rows_data(given$y, rows), given$model, given$selector, size,
              if (is.finite(limit)) min(limit, size), control, given$seed, given$image_dim,

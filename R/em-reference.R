@@ -132,7 +132,7 @@ extra_slots <- function(task, params, y, selected, n_more) {
     chosen <- vapply(seq_along(points), function(i) {
       best_extra(model, pmin(rank(-alone[, i]), rank(-beside[, i])), selected[, points[i]], n_more)
     }, integer(n_more))
-    matrix(chosen, n_more)
+    matrix(chosen, n_more, length(points))
   })
   do.call(cbind, parts)
 }

@@ -20,7 +20,7 @@
 #' nothing, `logLik()` has the attribute `degenerate`, which says why: see "Likelihoods without a
 #' maximum" in [gps_fit()]. A fit whose data have not been kept (`gps_control(keep_data =
 #' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
-#' `update()` needs `y`. `update(fit, start = fit)` goes on from where the fit is.
+#' `update()` needs `y`, and of a weighted fit `weights` with it. `update(fit, start = fit)` goes on from where the fit is.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it. Other generics of R, such as
 #' `deviance()` or `vcov()`, are errors that say what there is instead, and so are all of them for a
@@ -322,6 +322,10 @@ update.gps_fit <- function(object, ...) {
   arguments[names(changes)] <- changes
   arguments[of_control] <- NULL
   arguments$control <- change_control(control, changes[of_control])
+  if (!is.null(changes$y) && !is.null(object$weights) && !"weights" %in% names(changes)) {
+    gps_abort(paste("`weights` is missing: the fit has weights of its own data points. Give those",
+                    "of `y`, or NULL for none."))
+  }
   if (is.null(arguments$y)) {
     y <- need_data(object, "update() without `y`")
     arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
@@ -338,6 +342,8 @@ given_max_active <- function(fit) {
 change_control <- function(control, changes) {
   values <- unclass(check_control(control))
   values[names(changes)] <- changes
+  is_dropped <- "checkpoint" %in% names(changes) && is.null(changes$checkpoint)
+  if (is_dropped) values["checkpoint_every"] <- list(NULL)
   do.call(gps_control, values, quote = TRUE)
 }
 

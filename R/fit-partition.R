@@ -69,6 +69,25 @@ read_centres <- function(centres, model, data, arg) {
 partition_params <- function(task, params, partition) {
   task$n_selected <- task$max_active <- 1L
   task$states <- build_states(task$model, 1L, 1L, "exact")
+  made <- label_mstep(task, params, partition)
+  # What is expected in missing cells depends on the parameters: the M-step is repeated until it
+  # no longer does on those that it began with.
+  if (!is.null(task$missing)) {
+    for (pass in seq_len(label_passes)) {
+      before <- unlist(made)
+      made <- label_mstep(task, made, partition)
+      if (max(abs(unlist(made) - before) / pmax(abs(before), 1e-300)) < 1e-9) break
+    }
+  }
+  centre <- centre_param(task$model, made)
+  if (!is.null(partition$centres) && !is.null(centre)) made[[centre]][] <- partition$centres
+  check_all_params(task$model, made, "start")
+}
+
+label_passes <- 500L
+
+# The M-step of data points each of which is surely in the cluster of its label.
+label_mstep <- function(task, params, partition) {
   parts <- map_blocks(task, function(task, block) {
     label <- if (is.null(partition$label)) {
       nearest_centre(task$model, block_data(task$y, block), partition$centres)
@@ -78,10 +97,7 @@ partition_params <- function(task, params, partition) {
     run_estep(task$model, block_inputs(task$model, params, task$y, block), task$y, block,
               matrix(as.integer(label), 1), task$states, task$n_threads, "stats")$stats
   })
-  made <- mstep_model(task$model, params, fold_parts(parts))$params
-  centre <- centre_param(task$model, made)
-  if (!is.null(partition$centres) && !is.null(centre)) made[[centre]][] <- partition$centres
-  check_all_params(task$model, made, "start")
+  mstep_model(task$model, params, fold_parts(parts))$params
 }
 
 # Which centre [D x C] is nearest to each point of y [D x n], in the model's units.

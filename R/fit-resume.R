@@ -66,7 +66,8 @@ gps_resume <- function(file, y, ...) {
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data["weights"] <- list(saved$header$traits$weights)
-  counted <- need_same_data(data, saved$header$traits)
+  model <- unpack_shared(saved$points)$point$task$model
+  counted <- need_same_data(data, saved$header$traits, model)
   known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)
   point <- choose_point(points, changes$max_iter)
@@ -77,7 +78,7 @@ gps_resume <- function(file, y, ...) {
 
 # The data as the run had them, of count_rows(), or an error where they are others. A selector may
 # have read a source as a whole.
-need_same_data <- function(data, traits) {
+need_same_data <- function(data, traits, model) {
   differs <- tell_length(data, traits)
   if (is.null(differs)) {
     counted <- count_rows(data, data$weights)
@@ -85,7 +86,7 @@ need_same_data <- function(data, traits) {
     missing <- find_missing(y)
     if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
     moments <- data_moments(y, missing, counted$weights)
-    counted$y <- fill_missing(y, missing, moments$centre)
+    counted$y <- fill_cells(model, fill_missing(y, missing, moments$centre), missing)
     found <- data_traits(list(y = counted$y, columns = data$col_names, moments = moments,
                               missing = missing))
     differs <- tell_traits(found, traits)

@@ -33,9 +33,9 @@
 #'   error that says which there are.
 #'
 #' @section Formulas:
-#' `gps_fit(~ a + b, model, data = d)` fits the columns `a` and `b` of the data frame `d`, and `~ .
-#' - c` all but `c`: the same as `gps_fit(d[c("a", "b")], model)`. Terms are names of columns; what
-#' is made of columns, such as `log(a)`, is made a column first, so that `newdata` of
+#' `gps_fit(~ a + b, model, data = d)` fits the columns `a` and `b` of the data frame `d`, the same
+#' as `gps_fit(d[c("a", "b")], model)`; `~ . - c` stands for all columns but `c`. Terms are names of
+#' columns; what is made of columns, such as `log(a)`, is made a column first, so that `newdata` of
 #' [predict.gps_fit()] can have it, too. There is nothing left of `~`, since latents have no
 #' response, and factors are no numbers.
 #'

@@ -75,9 +75,15 @@ refit_control <- function(control) {
 # list(y, weights): data points are drawn with their weights, simulated ones have those of the fit.
 draw_again <- function(fit, type) {
   if (type == "parametric") {
-    return(list(y = matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points), weights = fit$weights))
+    y <- matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points)
+    if (isTRUE(fit$n_missing > 0)) {
+      y[t(is.na(need_data(fit, "A bootstrap with missing cells")))] <- NA
+    }
+    return(list(y = y, weights = fit$weights))
   }
-  rows <- sample.int(fit$n_points, replace = TRUE)
+  # Rows of weight 0 take no part.
+  counted <- if (is.null(fit$weights)) seq_len(fit$n_points) else which(fit$weights > 0)
+  rows <- counted[sample.int(length(counted), replace = TRUE)]
   list(y = t(rows_data(fit$y, rows)), weights = fit$weights[rows])
 }
 
@@ -90,7 +96,7 @@ refit_drawn <- function(fit, drawn, control) {
                   control = control),
     classes = "gps_warning"
   )
-  match <- assign_components(component_likeness(found$params, fit$params), 0)
+  match <- assign_components(component_likeness(found$params, fit$params, fit$model), 0)
   if (!identical(match$permutation, seq_along(match$permutation))) {
     found <- order_latents(found, match$permutation)
   }
@@ -98,12 +104,21 @@ refit_drawn <- function(fit, drawn, control) {
 }
 
 # Similarities of components, in the fit's x in the refit's.
-component_likeness <- function(found, own) {
+component_likeness <- function(found, own, model) {
   if (!is.null(own$W)) {
     return(pmin(abs(crossprod(unit_columns(unname(own$W)), unit_columns(unname(found$W)))), 1))
   }
-  square <- outer(colSums(own$mu^2), colSums(found$mu^2), `+`) - 2 * crossprod(own$mu, found$mu)
-  spread <- mean(colSums((own$mu - rowMeans(own$mu))^2))
+  centre <- centre_param(model, own)
+  if (is.null(centre) || length(dim(own[[centre]])) != 2) {
+    gps_abort(sprintf(paste("gps_bootstrap() is not for the model %s: it has neither components",
+                            "`W` nor centres, by which those of refits could be matched."),
+                      dQuote(model$name, FALSE)))
+  }
+  own <- own[[centre]]
+  found <- found[[centre]]
+  if (ncol(own) == 1) return(matrix(1))
+  square <- outer(colSums(own^2), colSums(found^2), `+`) - 2 * crossprod(own, found)
+  spread <- mean(colSums((own - rowMeans(own))^2))
   exp(-pmax(unname(square), 0) / (2 * max(spread, .Machine$double.xmin)))
 }
 

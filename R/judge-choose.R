@@ -122,7 +122,7 @@ check_search <- function(search, models, numbers) {
   if (isFALSE(search$control$keep_slots)) {
     gps_abort("gps_choose() needs the slots of its fits: gps_control(keep_slots = TRUE).")
   }
-  data <- read_data(search$y)
+  data <- read_data(search$y, may_miss = TRUE)
   for (model in models) {
     largest <- resize_model(model, max(numbers))
     is_one_hot <- largest$rule$min_active == 1
@@ -195,6 +195,7 @@ quietly <- function(code) suppressWarnings(code, classes = "gps_warning")
 # The number of selected latents that a model can have; NULL where all are selected anyway.
 given_selected <- function(search, model, selector = search$selector) {
   if (is.null(search$n_selected) || inherits(selector, "gps_selector_full")) return(NULL)
+  if (identical(search$n_selected, "auto")) return("auto")
   min(search$n_selected, count_choices(model))
 }
 

@@ -101,6 +101,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
     gps_abort(paste("`point` is for the figure \"scene\", and where components have locations",
                     "\"affinity\"."))
   }
+  x <- without_gaps(x)
   for (name in which) {
     if (has_places && name %in% names(place_figures)) {
       place_figures[[name]](x, truth, point)
@@ -111,6 +112,15 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
     }
   }
   invisible(x)
+}
+
+# The fit with data points that can be drawn whole: cells without a value have what is expected
+# there.
+without_gaps <- function(fit) {
+  if (is.null(fit$y) || !isTRUE(fit$n_missing > 0)) return(fit)
+  fit$y <- t(matrix(stats::predict(fit, type = "imputed"), fit$n_points))
+  fit$n_missing <- 0L
+  fit
 }
 
 figures <- list(

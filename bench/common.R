@@ -48,14 +48,18 @@ bench_context <- function() {
   )
 }
 
-# Prints the table and stores it with its context in bench/results/<name>.csv.
-store_results <- function(table, name, folder = "bench/results", context = bench_context()) {
+# Prints the table and stores it with its context in bench/results/<name>.csv; long ones that the
+# package installs are compressed, <name>.csv.gz.
+store_results <- function(table, name, folder = "bench/results", context = bench_context(),
+                          compress = FALSE) {
   print(table, digits = 3, row.names = FALSE)
   cat(sprintf("\n%s, %s (%s kernels), commit %s, %s\n", context$processor, context$blas,
               context$blas_core, context$commit, context$date))
   dir.create(folder, showWarnings = FALSE, recursive = TRUE)
-  utils::write.csv(cbind(table, context), file.path(folder, paste0(name, ".csv")),
-                   row.names = FALSE)
+  path <- file.path(folder, paste0(name, if (compress) ".csv.gz" else ".csv"))
+  connection <- if (compress) gzfile(path, "w") else file(path, "w")
+  on.exit(close(connection))
+  utils::write.csv(cbind(table, context), connection, row.names = FALSE)
 }
 
 # Exact (Clopper and Pearson) 95 % interval of a rate, as text.

@@ -338,7 +338,7 @@ runs <- read_runs()
 store_results(runs[setdiff(names(runs), c("date", "commit", "processor"))], "occlusion",
               "inst/extdata")
 store_results(do.call(rbind, lapply(c("shapes1", "coil"), trace_table)), "occlusion-trace",
-              "inst/extdata")
+              "inst/extdata", compress = TRUE)
 store_results(do.call(rbind, lapply(c("shapes1", "coil"), error_table)), "occlusion-errors",
               "inst/extdata")
 store_results(time_table("shapes1"), "occlusion-times", "inst/extdata")

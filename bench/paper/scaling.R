@@ -1,6 +1,6 @@
 # Selection whose cost grows linearly with the data: what the approximations of the Gaussian process
-# cost and what they spoil. Every part stores a table inst/extdata/scaling-PART.csv, from which the
-# vignette `scaling` is made.
+# cost and what they spoil. Every part stores a table inst/extdata/scaling-PART.csv.gz, from which
+# the vignette `scaling` is made.
 #
 #   make reproduce-scaling, or: Rscript bench/paper/scaling.R [option=value ...]
 #
@@ -52,6 +52,7 @@ if (!is.null(options$run)) {
 } else {
   for (part in options$part) {
     cat(sprintf("\n== %s\n", part))
-    store_results(parts[[part]](options), paste0("scaling-", part), "inst/extdata")
+    store_results(parts[[part]](options), paste0("scaling-", part), "inst/extdata",
+                  compress = TRUE)
   }
 }

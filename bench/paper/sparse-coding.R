@@ -1,7 +1,7 @@
 # Sparse coding on bars: models A, B and C of section 4.1 of the paper with hand-crafted, learned
 # and full selection, from package defaults. A run is one fit; each is a row in a file of
 # build/sparse-coding/, so that the script goes on where it was stopped (delete the folder to begin
-# anew). Stores the table in inst/extdata/sparse-coding.csv, and all runs in
+# anew). Stores the table in inst/extdata/sparse-coding.csv.gz, and all runs in
 # bench/results/sparse-coding-runs.csv, with their commits.
 #
 #   make reproduce-sparse-coding, or: Rscript bench/paper/sparse-coding.R [option=value ...]
@@ -253,5 +253,5 @@ if (options$part[2] == 1) {
   context$date <- max(runs$date)
   utils::write.csv(runs, "bench/results/sparse-coding-runs.csv", row.names = FALSE)
   store_results(summarise_all(runs, read_runs(is_timing = TRUE)), "sparse-coding", "inst/extdata",
-                context)
+                context, compress = TRUE)
 }

@@ -60,7 +60,7 @@ test_that("components stand in the order of the fit's, whatever the refit made o
   turn <- function() {
     likeness <- gpselect:::component_likeness
     # As if the refit had its components in the reverse order.
-    local_function("component_likeness", function(found, own) likeness(found, own)[, 6:1])
+    local_function("component_likeness", function(...) likeness(...)[, 6:1])
     set.seed(4)
     gps_bootstrap(fit, 3)
   }
@@ -78,4 +78,19 @@ test_that("a bootstrap refuses what it cannot do", {
   expect_gps_error(gps_bootstrap(lean, 2), "needs the data")
   expect_s3_class(gps_bootstrap(lean, 2, "parametric"), "gps_bootstrap")
   expect_gps_error(confint(fit), "gps_bootstrap(fit) gives intervals")
+})
+
+test_that("clusters of counts are matched by their rates, one cluster is like itself", {
+  set.seed(1)
+  y <- matrix(rpois(200, c(1, 9)), 100, byrow = TRUE)
+  quiet <- gps_control(n_starts = 1, progress = FALSE)
+  fit <- gps_fit(y, model_poisson_mixture(2), selector_full(), control = quiet)
+  expect_identical(dim(gps_bootstrap(fit, 3)$replicates$rate), c(2L, 2L, 3L))
+  # Rows of weight 0 are never drawn: with three rows that count, none is left without any.
+  y <- matrix(rnorm(600), 300)
+  one <- gps_fit(y, model_gaussian_mixture(1, "spherical"), selector_full(),
+                 weights = c(rep(0, 297), 1, 1, 1), control = quiet)
+  drawn <- gps_bootstrap(one, 10)
+  expect_length(drawn$failures, 0)
+  expect_identical(drawn$similarity, matrix(1, 1, 10))
 })

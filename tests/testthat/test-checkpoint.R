@@ -261,3 +261,21 @@ test_that("data with missing values are known again", {
   y[4, 4] <- NA
   expect_gps_error(gps_resume(file, y), "other cells are missing")
 })
+
+test_that("an update can leave the checkpoint out, and a longer run selects as many latents", {
+  set.seed(1)
+  y <- simulate_bars(120, value = 5)$y
+  file <- tempfile()
+  on.exit(unlink(file))
+  fit_for <- function(max_iter, ...) {
+    set.seed(2)
+    gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = "auto",
+            control = gps_control(n_starts = 1, max_iter = max_iter, progress = FALSE, ...))
+  }
+  short <- fit_for(3, checkpoint = file, checkpoint_every = 0)
+  whole <- fit_for(8)
+  gone_on <- gps_resume(file, y, max_iter = 8)
+  expect_identical(gone_on$n_selected, whole$n_selected)
+  expect_identical(coef(gone_on), coef(whole))
+  expect_null(update(short, checkpoint = NULL)$control$checkpoint)
+})

@@ -264,3 +264,43 @@ test_that("what cannot be is refused by name", {
   refused(gps_audit(fit), "gps_audit() does not allow for missing")
   expect_error(gps_init(model_binary_sparse(2), y), class = "gps_error_argument")
 })
+
+test_that("labels begin a fit with missing cells the same way whatever the seed and the units", {
+  set.seed(1)
+  clusters <- simulate_clusters(90, 3)
+  y <- clusters$y
+  y[cbind(1:20, rep(1:2, 10))] <- NA
+  first <- function(y, seed) {
+    set.seed(seed)
+    coef(gps_fit(y, model_gaussian_mixture(3), selector_full(), start = clusters$cluster,
+                 control = gps_control(max_iter = 0, progress = FALSE)))
+  }
+  params <- first(y, 1)
+  expect_near(unlist(first(y, 2)), unlist(params), 1e-7)
+  units <- c(1000, 0.01)
+  scaled <- first(sweep(y, 2, units, `*`), 3)
+  expect_near(scaled$mu / units, params$mu, 1e-7)
+  expect_near(scaled$sigma / c(outer(units, units)), params$sigma, 1e-7)
+})
+
+test_that("figures, audits of sizes, choices and bootstraps know of missing cells", {
+  set.seed(1)
+  y <- simulate_clusters(90, 3)$y
+  y[cbind(1:20, rep(1:2, 10))] <- NA
+  control <- gps_control(n_starts = 1, max_iter = 3, progress = FALSE)
+  fit <- gps_fit(y, model_gaussian_mixture(4), selector_gp(), 2, control = control)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  for (figure in c("clusters", "kernel", "functions", "affinity", "bound", "selection")) {
+    expect_no_error(plot(fit, figure))
+  }
+  expect_identical(gps_choose(y, model_gaussian_mixture, 2:4, control = control)$n_latents, 3L)
+  # Simulated data miss the cells that the data miss: two fifths of a column have wider intervals.
+  one <- matrix(rnorm(400), 200)
+  one[1:140, 2] <- NA
+  alone <- gps_fit(one, model_gaussian_mixture(1), selector_full(),
+                   control = gps_control(n_starts = 1, progress = FALSE))
+  set.seed(2)
+  se <- summary(gps_bootstrap(alone, 60, "parametric"))$se
+  expect_gt(se[2] / se[1], 1.3)
+})

@@ -40,7 +40,7 @@ test_that("what is no table of numbers is refused", {
   expect_gps_error(quick_fit(matrix(list(1, 2, 3, 4), 2)), "not an array of list (2 x 2)")
   expect_gps_error(quick_fit(structure(factor(c(1, 2, 1, 2)), dim = c(2, 2))), "`y` must be")
   expect_gps_error(quick_fit(array(0, c(2, 2, 2, 2, 2))), "`y` must be")
-  expect_gps_error(quick_fit(y ~ x), "`y` must be")
+  expect_gps_error(quick_fit(y ~ x), "A formula needs `data`")
   expect_gps_error(quick_fit(new.env()), "`y` must be")
   expect_gps_error(quick_fit(quote(y)), "`y` must be")
 })

@@ -311,6 +311,7 @@ find_few_bars <- function(seeds, kind) {
 }
 
 test_that("a hundred points show ten bars to models with values", {
+  skip_unless_full()
   for (kind in c("spike_slab", "max_spike_slab")) {
     found <- find_few_bars(2:4, kind)
     expect_identical(found$n_found, 10)

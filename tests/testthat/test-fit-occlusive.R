@@ -95,6 +95,7 @@ test_that("the hand-crafted selection learns too, with and without a screen", {
 })
 
 test_that("an idle component moves to an object that has none, and learns all of it", {
+  skip_unless_full()
   # In these the window that it begins with shows another object before its own, or a part of it.
   for (case in list(c(9, 1), c(10, 4), c(12, 1))) {
     scenes <- small_scenes(case[1], n = 200)

@@ -242,7 +242,7 @@ test_that("a fit says that it is weighted, and what it says counts observations"
   set.seed(1)
   expect_identical(coef(update(one)), coef(one))
   expect_null(update(one, weights = NULL)$weights)
-  expect_null(update(one, y = y[1:50, ])$weights)
+  expect_null(update(one, y = y[1:50, ], weights = NULL)$weights)
   file <- tempfile()
   on.exit(unlink(file))
   saveRDS(one, file)
@@ -323,4 +323,14 @@ test_that("weights that are none are refused by name", {
   model <- gps_bind(model_gaussian_mixture(2), y)
   expect_error(gps_estep(model, gps_init(model, y), y, matrix(1L, 20, 1), weights = 1:2),
                "`weights` must have 20 numbers", class = "gps_error_argument")
+})
+
+test_that("other data in update() need weights of their own", {
+  set.seed(1)
+  y <- simulate_clusters(60, 3)$y
+  fit <- gps_fit(y, model_gaussian_mixture(2), selector_full(), weights = rep(1:2, 30),
+                 control = gps_control(n_starts = 1, max_iter = 2, progress = FALSE))
+  expect_gps_error(update(fit, y = y), "`weights` is missing")
+  expect_identical(update(fit, y = y, weights = rep(1:2, 30))$weights, fit$weights)
+  expect_null(update(fit, y = y, weights = NULL)$weights)
 })

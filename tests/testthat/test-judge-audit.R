@@ -320,3 +320,12 @@ test_that("the ranking is judged by the definition", {
   expect_identical(judge_ranking(fit, case, 0.1, NA)$verdict, audit$ranking$verdict)
   expect_identical(judge_ranking(fit, case, 0.1, 0.099)$verdict, "red")
 })
+
+test_that("an audit of all latents is made where a sampled reference is all there is", {
+  set.seed(1)
+  y <- simulate_bars(60, size = 3, value = 5)$y
+  fit <- gps_fit(y, model_max_spike_slab(6), selector_full(),
+                 control = gps_control(n_starts = 1, max_iter = 3, progress = FALSE))
+  audit <- gps_audit(fit, n = 20)
+  expect_identical(audit$recall, 1)
+})

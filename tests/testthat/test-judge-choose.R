@@ -140,3 +140,11 @@ test_that("a fit without maximum is not chosen", {
   expect_false(choice$table$degenerate[choice$table$chosen])
   expect_output(print(choice), "no maximum")
 })
+
+test_that("the number of selected latents can be left to each fit", {
+  set.seed(1)
+  y <- simulate_bars(60, value = 5)$y
+  control <- gps_control(n_starts = 1, max_iter = 3, progress = FALSE)
+  choice <- gps_choose(y, model_binary_sparse, c(4, 8), n_selected = "auto", control = control)
+  expect_true(choice$n_latents %in% c(4, 8))
+})

@@ -87,3 +87,18 @@ test_that("pixels are filled from those around them", {
   expect_equal(filled[7, 2], mean(around[-c(5, 6)]))
   expect_true(all(is.finite(filled)))
 })
+
+test_that("a run with masked pixels goes on from its checkpoint", {
+  set.seed(1)
+  images <- array(rnorm(40 * 64, sd = 0.1), c(40, 8, 8))
+  images[5, 2, 2] <- NA
+  file <- tempfile()
+  on.exit(unlink(file))
+  fit_for <- function(max_iter, checkpoint = NULL) {
+    set.seed(3)
+    gps_fit(images, model_occlusive(2, c(3, 3), image = c(8, 8)), selector_handcrafted(),
+            control = gps_control(max_iter = max_iter, checkpoint = checkpoint, progress = FALSE))
+  }
+  fit_for(2, file)
+  expect_identical(coef(gps_resume(file, images, max_iter = 4)), coef(fit_for(4)))
+})
