@@ -29,7 +29,8 @@
 #' @section What is refused:
 #' A column without a single value, by name. Missing cells in other models, in models of R
 #' functions, in sources, in sparse matrices, in [gps_audit()], [compare_selectors()] and
-#' with `n_selected` = "auto", by an error of class `gps_error_data`, or `gps_error_argument`, that names the first one.
+#' with `n_selected` = "auto", by an error of class `gps_error_data`, or `gps_error_argument`, that
+#' names the first one.
 #' @examples
 #' set.seed(1)
 #' clusters <- simulate_clusters(120, 3)

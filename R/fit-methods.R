@@ -20,7 +20,8 @@
 #' nothing, `logLik()` has the attribute `degenerate`, which says why: see "Likelihoods without a
 #' maximum" in [gps_fit()]. A fit whose data have not been kept (`gps_control(keep_data =
 #' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
-#' `update()` needs `y`, and of a weighted fit `weights` with it. `update(fit, start = fit)` goes on from where the fit is.
+#' `update()` needs `y`, and of a weighted fit `weights` with it.
+#' `update(fit, start = fit)` goes on from where the fit is.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it. Other generics of R, such as
 #' `deviance()` or `vcov()`, are errors that say what there is instead, and so are all of them for a
