@@ -1,22 +1,9 @@
-# Another function in place of one of the package's, until the calling function ends.
-local_function <- function(name, value, frame = parent.frame()) {
-  space <- asNamespace("gpselect")
-  old <- get(name, envir = space)
-  set <- function(value) {
-    unlockBinding(name, space)
-    assign(name, value, envir = space)
-    lockBinding(name, space)
-  }
-  set(value)
-  do.call(on.exit, list(bquote(.(set)(.(old))), add = TRUE), envir = frame)
-}
-
 # A fit that writes a checkpoint after each iteration, with copies of all that were written.
 fit_with_copies <- function(y, model, ..., control) {
   file <- tempfile(fileext = ".rds")
   copies <- character()
   replace <- gpselect:::replace_file
-  local_function("replace_file", function(path, write) {
+  local_value("replace_file", function(path, write) {
     failure <- replace(path, write)
     copy <- tempfile(sprintf("copy%03d-", length(copies) + 1), fileext = ".rds")
     file.copy(path, copy)

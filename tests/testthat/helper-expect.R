@@ -70,3 +70,17 @@ print_quietly <- function(x) {
 skip_unless_full <- function() {
   skip_if_not(identical(Sys.getenv("GPS_TEST_FULL"), "true"), "a part of `make test-full`")
 }
+
+# Another value in place of one of the package's, a function or a number, until the calling function
+# ends.
+local_value <- function(name, value, frame = parent.frame()) {
+  space <- asNamespace("gpselect")
+  old <- get(name, envir = space)
+  set <- function(value) {
+    unlockBinding(name, space)
+    assign(name, value, envir = space)
+    lockBinding(name, space)
+  }
+  set(value)
+  do.call(on.exit, list(bquote(.(set)(.(old))), add = TRUE), envir = frame)
+}

@@ -60,7 +60,7 @@ test_that("components stand in the order of the fit's, whatever the refit made o
   turn <- function() {
     likeness <- gpselect:::component_likeness
     # As if the refit had its components in the reverse order.
-    local_function("component_likeness", function(...) likeness(...)[, 6:1])
+    local_value("component_likeness", function(...) likeness(...)[, 6:1])
     set.seed(4)
     gps_bootstrap(fit, 3)
   }

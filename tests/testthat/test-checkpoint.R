@@ -111,7 +111,7 @@ test_that("interrupts, time limits and errors leave the last whole iteration", {
     file <- tempfile()
     n <- 0
     step <- gpselect:::em_update
-    local_function("em_update", function(...) {
+    local_value("em_update", function(...) {
       n <<- n + 1
       if (n == call) how()
       step(...)
@@ -155,7 +155,7 @@ test_that("a start that fails is recorded and said, and fatal only where all fai
   fit_with <- function(fails) {
     starts <- 0
     begin <- gpselect:::begin_state
-    local_function("begin_state", function(task, number, ...) {
+    local_value("begin_state", function(task, number, ...) {
       if (number %in% fails) gpselect:::gps_abort("no luck", "numeric")
       begin(task, number, ...)
     })
@@ -197,7 +197,7 @@ test_that("other data, files and versions are refused by name", {
     writeBin(bytes[seq_len(n)], broken <- tempfile())
     expect_gps_error(gps_resume(broken, y), "is no checkpoint of a fit, or was damaged", "data")
   }
-  local_function("this_version", function() "0.0.1")
+  local_value("this_version", function() "0.0.1")
   expect_gps_error(gps_resume(file, y), "and this is version 0.0.1")
 })
 
@@ -218,7 +218,7 @@ test_that("what cannot be written is an error at first and a warning later", {
   dir.create(folder)
   file <- file.path(folder, "run.rds")
   n <- 0
-  local_function("em_update", local({
+  local_value("em_update", local({
     update <- gpselect:::em_update
     function(...) {
       n <<- n + 1

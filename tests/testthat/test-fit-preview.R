@@ -42,8 +42,8 @@ test_that("what grows is planned to grow", {
 test_that("a fit that does not fit in memory says so with the number", {
   set.seed(1)
   y <- simulate_bars(200, value = 5)$y
-  local_function("free_bytes", function() 2^20)
-  local_function("process_bytes", function() 2^26)
+  local_value("free_bytes", function() 2^20)
+  local_value("process_bytes", function() 2^26)
   expect_warning(plan <- gps_plan(y, model_binary_sparse(6), n_selected = 3,
                                   control = plan_control(max_iter = 3)),
                  "needs about .* MB of memory, and 65 MB are free", class = "gps_warning_memory")

@@ -10,19 +10,6 @@ exact_near <- function(y, rank, at = y, own = seq_len(ncol(y)), scale = rep(1, n
   .Call(C_gp_near, y, scale, at, own, 0L, rank, 1L)
 }
 
-# A value of the package's, until the frame ends.
-set_value <- function(name, value, frame = parent.frame()) {
-  space <- asNamespace("gpselect")
-  put <- function(value) {
-    unlockBinding(name, space)
-    assign(name, value, envir = space)
-    lockBinding(name, space)
-  }
-  before <- get(name, space)
-  put(value)
-  do.call(on.exit, list(bquote(.(put)(.(before))), add = TRUE), envir = frame)
-}
-
 test_that("with all cells it finds what the search among all points does", {
   y <- cluster_points(700, 40, 5)
   y[, 100:140] <- y[, 1:41]
@@ -56,8 +43,8 @@ test_that("points without clusters are found as well, or all cells are refused",
   y <- cluster_points(4000, 1, 3)
   index <- new_index(y, rep(1, 3), 10L, 1L)
   expect_gte(index$recall, enough_recall)
-  set_value("most_probed", 0)
-  set_value("enough_recall", 2)
+  local_value("most_probed", 0)
+  local_value("enough_recall", 2)
   expect_null(new_index(y, rep(1, 3), 10L, 1L))
   engine <- hold_data(new_engine("neighbours", 10L, use_index = TRUE), kernel_rbf(1, 1), c(0, 0), y,
                       1L)
@@ -73,7 +60,7 @@ test_that("any number of threads and parts gives the same bits", {
   })
   expect_identical(results[[2]], results[[1]])
   expect_identical(results[[3]], results[[1]])
-  set_value("asked_at_once", 700)
+  local_value("asked_at_once", 700)
   expect_identical(search_index(results[[1]][[1]], y, y, seq_len(3000), 8L, 1L), results[[1]][[2]])
 })
 
@@ -154,7 +141,7 @@ test_that("left to itself, it is there where the search would take long, and for
   expect_identical(small$params, fit_clusters(y, FALSE)$params)
   expect_gte(small$gp$index$recall, enough_recall)
   expect_null(fit_clusters(y, NULL, keep_data = FALSE)$gp$index)
-  set_value("most_distances_exact", 1e6)
+  local_value("most_distances_exact", 1e6)
   large <- fit_clusters(y, NULL)
   expect_true(large$gp$by_index)
   expect_identical(large$params, fit_clusters(y, TRUE)$params)

@@ -14,19 +14,6 @@ near_fit <- function(y, ..., model = model_gaussian_mixture(60, "spherical"), ma
   )))
 }
 
-# A value of the package's, until the frame ends.
-change_value <- function(name, value, frame = parent.frame()) {
-  space <- asNamespace("gpselect")
-  put <- function(value) {
-    unlockBinding(name, space)
-    assign(name, value, envir = space)
-    lockBinding(name, space)
-  }
-  before <- get(name, space)
-  put(value)
-  do.call(on.exit, list(bquote(.(put)(.(before))), add = TRUE), envir = frame)
-}
-
 near_task <- function(y, ..., selector = selector_gp(method = "neighbours", rank = 10)) {
   if (!is_source(y)) y <- t(y)
   new_task(y, model_gaussian_mixture(60, "spherical"), selector, 5, NULL,
@@ -145,8 +132,8 @@ test_that("with all points as references blocks of a source are known as the who
   task <- near_task(y)
   memory <- begin_kernel(task$selector, task)
   whole <- prepare_near(task$selector, task, memory, NULL)
-  change_value("most_whole", 4000)
-  change_value("least_references", 1000L)
+  local_value("most_whole", 4000)
+  local_value("least_references", 1000L)
   small <- with_small_blocks(near_task(source))
   expect_true(is_source(small$y))
   expect_length(small$blocks, 3)
@@ -160,7 +147,7 @@ test_that("with all points as references blocks of a source are known as the who
 test_that("a source that is too large is selected for by references", {
   y <- near_clusters(4000)
   whole <- near_fit(y, max_iter = 15)
-  change_value("most_whole", 4 * 1500)
+  local_value("most_whole", 4 * 1500)
   source <- binary_source(y)
   fit <- near_fit(source, max_iter = 15)
   expect_identical(length(fit$gp$refs), 1500L)
