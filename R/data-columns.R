@@ -62,31 +62,6 @@ axis_names <- function(x) {
 # Axes whose entries have names of their own: columns of the data, and latents or components.
 named_axes <- c("dims", "latents", "components")
 
-# Parameters with all axes of a kind in one order: that of `columns` for the data's columns, else of
-# the first parameter that has names there. What is no parameter is left for check_params().
-align_params <- function(model, params, arg, columns = NULL, of = "`y`") {
-  if (!is.list(params) || is.null(names(params))) return(params)
-  known <- intersect(names(params), names(model$params))
-  for (axis in named_axes) {
-    wanted <- if (axis == "dims") columns
-    first <- of
-    for (name in known) {
-      for (at in which(model$params[[name]] == axis)) {
-        given <- param_names(params[[name]], model$params[[name]], at)
-        label <- sprintf("%s$%s", arg, name)
-        if (is.null(wanted) && !is.null(given)) {
-          wanted <- given
-          first <- sprintf("`%s`", label)
-        }
-        if (length(given) != length(wanted)) next
-        place <- match_columns(given, wanted, label, first)
-        if (!is.null(place)) params[[name]] <- take_along(params[[name]], at, place)
-      }
-    }
-  }
-  params
-}
-
 # Names of one axis of a parameter that has the axes it should have.
 param_names <- function(x, axes, at) {
   if (!is.atomic(x) || max(1L, length(dim(x))) != length(axes)) return(NULL)

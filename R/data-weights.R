@@ -1,5 +1,6 @@
-# Weights of data points: for how many observations each stands. NULL is one each, and then nothing
-# is multiplied: results are the same to the last bit as without weights.
+# Weights of data points, for how many observations each stands, and what data are on average by
+# them. NULL is one each, and then nothing is multiplied: results are the same to the last bit as
+# without weights.
 
 # NULL where every data point counts once; else one double for each, of which some are above 0.
 check_weights <- function(weights, n_points, arg = "weights") {
@@ -122,4 +123,119 @@ read_some <- function(read, source, rows) {
     check_read(read(run[1], run[length(run)]), source, run[1], run[length(run)])
   })
   do.call(cbind, unname(parts))
+}
+
+# ---- moments ----
+
+# What models and warnings need to know of all data, gathered in one pass over blocks.
+
+# list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
+# squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of
+# each dimension over the points that have it. With weights each point counts so many times, in all
+# but n_points.
+# Squares are about the means of each block and then moved to the common mean: the difference of
+# mean squares would lose all digits far from the origin.
+data_moments <- function(y, missing = find_missing(y), weights = NULL) {
+  blocks <- split_blocks(n_points(y), n_dims(y))
+  task <- list(y = y, blocks = blocks, missing = missing, weights = weights)
+  parts <- map_blocks(task, function(task, block) {
+    values <- block_data(task$y, block)
+    cells <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+    moments <- if (is.null(cells)) block_moments(values, block$weights) else
+      masked_moments(values, cells, block$weights)
+    refuse_large(values, first_row = block$first_row, range = moments$range)
+    moments
+  })
+  moments <- Reduce(add_moments, parts)
+  n <- as.double(moments$count)
+  n_values <- if (length(n) == 1) n * n_dims(y) else sum(n)
+  squares <- moments$squares / n
+  variances <- moments$deviations / n
+  # What rounding of the means leaves of constant dimensions is no variance.
+  variances[variances <= 1e-30 * squares] <- 0
+  square <- sum(moments$squares) / n_values
+  variance <- sum(moments$deviations) / n_values
+  if (variance <= 1e-30 * square) variance <- 0
+  structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
+                 variances = variances, variance = variance, squares = squares, square = square,
+                 range = moments$range), class = "gps_moments")
+}
+
+# From n x D data as gps_bind() has them; moments stay what they are.
+as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(unname(t(y)))
+
+block_moments <- function(y, weights = NULL) {
+  centre <- row_means(y, weights)
+  if (!is.null(weights)) {
+    return(list(n_points = ncol(y), count = sum(weights), centre = centre,
+                deviations = drop((y - centre)^2 %*% weights), squares = drop(y^2 %*% weights),
+                range = range(y)))
+  }
+  list(n_points = ncol(y), count = ncol(y), centre = centre, deviations = rowSums((y - centre)^2),
+       squares = rowSums(y^2), range = range(y))
+}
+
+# In place of the count of a dimension that no point has.
+tiny_count <- 1e-300
+
+add_moments <- function(left, right) {
+  count <- left$count + right$count
+  step <- right$centre - left$centre
+  share <- right$count / pmax(count, tiny_count)
+  list(n_points = left$n_points + right$n_points, count = count,
+       centre = left$centre + share * step,
+       deviations = left$deviations + right$deviations + share * left$count * step^2,
+       squares = left$squares + right$squares, range = range(left$range, right$range))
+}
+
+# About the means of the dimensions. `y`, here and below, is n x D data or their moments.
+mean_variance <- function(y) as_moments(y)$variance
+
+# Mean variance of the dimensions; where the data are constant their mean square, and 1 where they
+# are zero.
+variance_scale <- function(y) {
+  moments <- as_moments(y)
+  for (scale in c(moments$variance, mean_square(moments), 1)) if (scale > 0) return(scale)
+}
+
+# Units of the dimensions [D] in which columns of any unit are alike: their standard deviations, or
+# where all that varies is what rounding leaves, what lies safely above it. Of constant dimensions
+# their size, and 1 where that is zero.
+column_units <- function(y) {
+  moments <- as_moments(y)
+  mean_square(moments)
+  small <- which(moments$squares < 1e-301 & moments$centre != 0)
+  if (length(small) > 0) {
+    gps_abort(sprintf("Column %d of `y` is too small to square: rescale it.", small[1]))
+  }
+  size <- sqrt(moments$squares)
+  scale <- pmax(sqrt(moments$variances), 1e-11 * size)
+  is_constant <- moments$variances == 0
+  scale[is_constant] <- ifelse(size > 0, size, 1)[is_constant]
+  scale
+}
+
+mean_square <- function(moments) {
+  if (!is.finite(moments$square)) gps_abort("`y` is too large to square: rescale it.")
+  if (moments$square < 1e-301 && any(moments$range != 0)) {
+    gps_abort("`y` is too small to square: rescale it.")
+  }
+  moments$square
+}
+
+# From the smallest to the largest of all values; where there is but one its size, and 1 where that
+# is zero.
+range_extent <- function(range) {
+  for (extent in c(diff(range), abs(range[1]), 1)) if (extent > 0) return(extent)
+}
+
+# Numbers of which they are made at most.
+most_unit_numbers <- 2^24
+
+# Quantiles of each dimension, D x length(probs), those between two values halfway.
+column_quantiles <- function(y, probs) {
+  n <- ncol(y)
+  sorted <- matrix(y[order(row(y), y)], n)
+  at <- (n - 1) * probs + 1
+  (t(sorted[floor(at), , drop = FALSE]) / 2) + (t(sorted[ceiling(at), , drop = FALSE]) / 2)
 }

@@ -1,7 +1,8 @@
 # Engines: ways to regress targets on data by a Gaussian process. y is n_dims x n_points, targets
-# are n_targets x n_points or in slots (gp-targets.R). gp_fit() and the learned selection ask an
-# engine by the verbs on this page, which it must have, and by those in gp-engine-use.R, which it
-# may have; a new one is a file of methods and a line in `engines`.
+# are n_targets x n_points or in slots (see the end of this page). gp_fit() and the learned
+# selection ask an engine by these verbs, of which it must have those that come first and may have
+# those of "what it refuses" and what follows; a new one is a file of methods and a line in
+# `engines`.
 
 # The methods that users name. `kind`: the class that does it; `rank`: the default, where there is
 # one; `own`: arguments that mean something to it; `most`: whether the rank is at most the number of
@@ -81,7 +82,7 @@ engine_ready <- function(engine, theta, in_slots) UseMethod("engine_ready")
 engine_ready.default <- function(engine, theta, in_slots) engine_prepare(engine, theta, many = TRUE)
 
 # Leave-one-out of a prepared engine, list(mean = n_targets x points, variance): of the observations
-# of all points, or of `points`. `mean` may be candidates (gp-targets.R).
+# of all points, or of `points`. `mean` may be candidates (new_candidates()).
 engine_loo <- function(engine, targets, points = NULL) UseMethod("engine_loo")
 
 # A prepared engine with what predictions of these targets at new points need.
@@ -136,3 +137,228 @@ gp_loo_r2 <- function(targets, loo) {
 }
 
 columns_of <- function(x, points) x[, points, drop = FALSE]
+
+# What an engine refuses, says of itself and leaves in a gp_fit: verbs that all have an answer where
+# an engine has none of its own.
+
+# ---- what it refuses ----
+
+# A kernel that it cannot compute.
+engine_check_kernel <- function(engine, kernel) UseMethod("engine_check_kernel")
+
+#' @export
+engine_check_kernel.default <- function(engine, kernel) invisible(engine)
+
+# Data that are too many for it. A selection keeps what is prepared for all its `n_targets`.
+engine_check_size <- function(engine, kernel, n_dims, n_points, n_targets = NULL) {
+  UseMethod("engine_check_size")
+}
+
+#' @export
+engine_check_size.default <- function(engine, kernel, n_dims, n_points, n_targets = NULL) {
+  invisible(engine)
+}
+
+# Latents on a grid, whose predictions are smoothed.
+engine_check_grid <- function(engine) UseMethod("engine_check_grid")
+
+#' @export
+engine_check_grid.default <- function(engine) invisible(engine)
+
+refuse_grid <- function(what) {
+  gps_abort(sprintf(
+    "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".", what
+  ))
+}
+
+# Numbers that an engine, trained on n_points, makes for each point that it predicts.
+engine_doubles <- function(engine, n_points) UseMethod("engine_doubles")
+
+#' @export
+engine_doubles.default <- function(engine, n_points) n_points
+
+# ---- what it says of itself ----
+
+# Method and rank in words; the rank may be open.
+engine_words <- function(engine) UseMethod("engine_words")
+
+#' @export
+engine_words.default <- function(engine) trimws(paste(engine$method, rank_words(engine)))
+
+# "20 ", or nothing.
+rank_words <- function(engine) if (is.null(engine$rank)) "" else sprintf("%d ", engine$rank)
+
+# What an approximation stands on in a fit, and what its marginal likelihood is one of: list(what,
+# of). number() formats.
+engine_story <- function(engine, fit, number) UseMethod("engine_story")
+
+#' @export
+engine_story.default <- function(engine, fit, number) {
+  list(what = NULL, of = " (of the approximation)")
+}
+
+# ---- what a fit keeps of it ----
+
+# Fields of the fit, by which engine_again() makes the engine anew without a plan.
+engine_keep <- function(engine, targets) UseMethod("engine_keep")
+
+#' @export
+engine_keep.default <- function(engine, targets) list(engine = replace(engine, "y", list(NULL)))
+
+# The engine of a fit as it was planned: it has what new_engine() and engine_keep() gave.
+engine_again <- function(engine, fit, y, n_threads) UseMethod("engine_again")
+
+#' @export
+engine_again.default <- function(engine, fit, y, n_threads) {
+  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
+}
+
+# Whether a fit, which may come from a file, has what the engine kept. The cost does not grow with
+# the number of points unless their values are to be looked at (`points`).
+is_engine_kept <- function(engine, fit, points) UseMethod("is_engine_kept")
+
+#' @export
+is_engine_kept.default <- function(engine, fit, points) {
+  inherits(fit$engine, class(engine)[1]) && is_count(fit$engine$rank)
+}
+
+# ---- the engine of a fit ----
+
+engine_parts <- function(engine, theta, targets) {
+  engine$theta <- theta
+  engine_keep(engine, targets)
+}
+
+# Without its data where it is to predict from sums.
+fit_engine <- function(fit, n_threads, has_data = TRUE) {
+  engine <- if (is.null(fit$engine)) new_engine(fit$method) else fit$engine
+  engine_again(engine, fit, if (has_data || is.null(fit$sums)) t(fit$x), n_threads)
+}
+
+fit_gradient <- function(fit, n_threads) {
+  engine_evaluate(fit_engine(fit, n_threads), fit$theta, new_goal(t(fit$targets)),
+                  fit$jitter)$gradient
+}
+
+# The same prepared, and trained.
+trained_engine <- function(fit, n_threads, has_data = TRUE) {
+  engine <- fit_engine(fit, n_threads, has_data)
+  engine <- engine_prepare(engine, fit$theta, fit$jitter, sums = fit$sums)
+  if (is.null(fit$sums)) return(engine_train(engine, t(fit$targets)))
+  engine$cross <- fit$sums$cross
+  engine
+}
+
+is_engine_sound <- function(fit, points) {
+  is.character(fit$method) && length(fit$method) == 1 && !is.null(engines[[fit$method]]) &&
+    is_engine_kept(new_engine(fit$method), fit, points)
+}
+
+is_finite_matrix <- function(x, n_rows, n_cols = ncol(x)) {
+  is.matrix(x) && is.double(x) && all(is.finite(x)) && nrow(x) == n_rows && ncol(x) == n_cols
+}
+
+# ---- targets ----
+
+# Targets of a regression: a matrix n_targets x n_points, or where nearly all are 0 of class
+# `gps_slots`: `selected` and `prob_on`, slots x points as in a state, with the `layout` of the
+# latents. Predictions of the latter are made for some points at a time; nothing of n_latents x
+# n_points exists.
+
+# The targets of a state, or of a fit.
+slot_targets <- function(state, model, smooth = 0) {
+  structure(list(selected = state$selected, prob_on = state$prob_on,
+                 layout = spread_layout(model, smooth)), class = "gps_slots")
+}
+
+target_points <- function(targets) ncol(if (is.matrix(targets)) targets else targets$selected)
+
+# Targets of some points.
+cut_targets <- function(targets, points) {
+  if (!inherits(targets, "gps_slots")) return(columns_of(targets, points))
+  parts <- c("selected", "prob_on")
+  targets[parts] <- lapply(targets[parts], columns_of, points)
+  targets
+}
+
+# Those of a block, where they are not all there are.
+block_targets <- function(targets, block) {
+  if (block$n_points == target_points(targets)) return(targets)
+  cut_targets(targets, block_columns(block))
+}
+
+# Sum of f_n (y_n / scale_n)', Q x n_targets.
+cross_targets <- function(targets, features, scale = NULL) {
+  if (inherits(targets, "gps_slots")) {
+    return(.Call(C_gp_cross_slots, features, scale, targets$selected, targets$prob_on,
+                 targets$layout$n_latents))
+  }
+  if (!is.null(scale)) targets <- targets / rep(scale, each = nrow(targets))
+  tcrossprod(features, targets)
+}
+
+# Answers where few latents count for a point: `latent` and `affinity`, k x points; latent 0 is
+# none, and all others of a point are 0.
+new_candidates <- function(latent, affinity) {
+  structure(list(latent = latent, affinity = affinity), class = "gps_candidates")
+}
+
+# An answer of all latents, n_latents x points.
+rank_answer <- function(mean, n_latents) {
+  if (!inherits(mean, "gps_candidates")) return(mean)
+  dense_targets(list(selected = mean$latent, prob_on = mean$affinity), n_latents)
+}
+
+# Affinities of some points; of latents that are left, numbered as they stand there; and without
+# some that are out of the model. NULL ranks nothing.
+cut_answer <- function(mean, points) {
+  if (is.null(mean)) return(NULL)
+  if (!inherits(mean, "gps_candidates")) return(columns_of(mean, points))
+  new_candidates(columns_of(mean$latent, points), columns_of(mean$affinity, points))
+}
+
+keep_latents <- function(mean, left, n_latents) {
+  if (!inherits(mean, "gps_candidates")) return(mean[left, , drop = FALSE])
+  number <- integer(n_latents)
+  number[left] <- seq_along(left)
+  mean$latent[] <- c(0L, number)[mean$latent + 1L]
+  mean
+}
+
+bar_latents <- function(mean, out) {
+  if (is.null(mean) || length(out) == 0) return(mean)
+  if (inherits(mean, "gps_candidates")) {
+    mean$latent[mean$latent %in% out] <- 0L
+  } else {
+    mean[out, ] <- -Inf
+  }
+  mean
+}
+
+# Sums of targets in slots, n_latents x points, smoothed over the grid: of point n with the
+# coefficients scale[n] coef[, column[n]], in which the training point left_out[n] does not count.
+spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 1, left_out = 0L,
+                           n_threads = 1L) {
+  n <- length(column)
+  .Call(C_gp_spread, coef, as.integer(column), rep_len(as.double(scale), n),
+        rep_len(as.integer(left_out), n), targets$selected, targets$prob_on, targets$layout,
+        n_threads)
+}
+
+# All targets of few points in slots, smoothed as predictions are, n_latents x points.
+dense_slots <- function(targets, n_threads = 1L) {
+  spread_targets(targets, diag(ncol(targets$selected)), n_threads = n_threads)
+}
+
+# The rows of these that are not 0 throughout, at least one. Unsmoothed they are known beforehand.
+used_targets <- function(targets, n_threads = 1L) {
+  if (!inherits(targets, "gps_slots")) return(targets)
+  if (targets$layout$smooth == 0) {
+    used <- sort(unique(targets$selected[targets$selected > 0 & targets$prob_on != 0]))
+    targets$selected[] <- match(targets$selected, used, nomatch = 0L)
+    return(dense_targets(targets, max(length(used), 1L)))
+  }
+  dense <- dense_slots(targets, n_threads)
+  used <- which(rowSums(dense != 0) > 0)
+  dense[if (length(used) > 0) used else 1L, , drop = FALSE]
+}

@@ -1,12 +1,6 @@
 # The basis of kernels that are linear in the data, which is exact: the features are the data and a
 # constant. An evaluation takes what their moments take, whatever the number of points.
 
-# Whether a kernel is one, with fewer features than points: then no matrix of all pairs is formed.
-uses_features <- function(kernel, n_dims, n_points) {
-  types <- term_types(kernel)
-  all(types %in% c("linear", "bias", "white")) && "white" %in% types && n_dims + 1 < n_points
-}
-
 plan_linear <- function(engine, kernel, theta, y, n_threads) {
   engine$basis <- structure(list(n_dims = nrow(y), extra = 0),
                             class = c("gps_basis_linear", "gps_basis"))

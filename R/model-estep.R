@@ -152,16 +152,6 @@ refuse_repeated <- function(selected) {
   }
 }
 
-check_max_active <- function(max_active, model, n_selected) {
-  cap <- min(n_selected, model$rule$max_active)
-  if (is.null(max_active)) return(as.integer(cap))
-  if (model$rule$max_active == 1 && is_count(plain_numbers(max_active), 2)) {
-    gps_abort(sprintf("`max_active` must be 1, not %s: exactly one cluster is on.",
-                      format(plain_numbers(max_active))))
-  }
-  as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
-}
-
 join_parts <- function(parts) {
   if (length(parts) == 1) {
     joined <- parts[[1]]

@@ -1,4 +1,4 @@
-# Tasks and states have the fields that em-state.R declares, whatever the fit, and no others.
+# Tasks and states have the fields that em-plan.R declares, whatever the fit, and no others.
 
 expect_declared <- function(y, model, selector, n_selected, control) {
   suppressWarnings({
