@@ -188,11 +188,8 @@ add_moments <- function(left, right) {
        squares = left$squares + right$squares, range = range(left$range, right$range))
 }
 
-# About the means of the dimensions. `y`, here and below, is n x D data or their moments.
-mean_variance <- function(y) as_moments(y)$variance
-
 # Mean variance of the dimensions; where the data are constant their mean square, and 1 where they
-# are zero.
+# are zero. `y`, here and below, is D x N data or their moments.
 variance_scale <- function(y) {
   moments <- as_moments(y)
   for (scale in c(moments$variance, mean_square(moments), 1)) if (scale > 0) return(scale)

@@ -27,20 +27,11 @@ step_size <- function(step, n, first_rate = 1) {
 # batch with enough of them would in a first step of 1, as if of each latent or component
 # `points_per_parameter` points told every parameter. A data point has `n_dims` numbers.
 first_rate <- function(model, sizes) {
-  if (length(sizes) == 0) return(1)
   needed <- min(sum(sizes), points_per_parameter * count_free(model) / model$n_dims)
   mean(sizes) / max(mean(sizes), needed)
 }
 
 points_per_parameter <- 4
-
-check_step <- function(step) {
-  if (is.null(step) || is.function(step)) return(step)
-  step <- plain_numbers(step)
-  allowed <- "NULL, a number above 0.5 and at most 1, or a function of the update's number"
-  if (!is_number(step) || step <= 0.5 || step > 1) abort_value(step, "step", allowed)
-  as.double(step)
-}
 
 # Row numbers of each batch: at random from a matrix; runs of neighbours from other sources, which
 # are read one after the other.

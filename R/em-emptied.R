@@ -1,5 +1,5 @@
 # Emptying latents that are surplus: which could go, at which price, and how others take their
-# place. What a latent that is out of the model is: model-emptied.R.
+# place. What a latent that is out of the model is: model-params.R.
 
 # What the bound would lose without each latent at the parameters as they are, [H]: where a latent
 # is on, others may take its place, those that the model ranks best or that were selected beside it;

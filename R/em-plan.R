@@ -157,7 +157,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     n_whole = total_weight(weights, n_points(y)), weights = weights, bound_unit = bound_unit,
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
-    first_rate = first_rate(model, lengths(batches)),
+    first_rate = if (is.null(batches)) 1 else first_rate(model, lengths(batches)),
     states = build_states(model, plan$n_selected, plan$max_active, plan$method), seed = seed,
     n_threads = resolve_threads(control$n_threads),
     explore = if (may_explore) plan$selector$explore else 0,
@@ -222,12 +222,6 @@ make_task <- function(parts) {
     batch_scale = NULL,      # N by the points of the batch; NULL: the task has all points
     may_refit = FALSE        # the selector may refit its kernel in this batch
   ), parts)
-}
-
-# The task as it would be if iterations had no limit.
-unlimited <- function(task) {
-  task$max_iter <- Inf
-  task
 }
 
 # A state before its first iteration. `start` numbers the random streams: 0 is the main run.

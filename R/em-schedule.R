@@ -196,3 +196,9 @@ is_flat <- function(task, state, factor = 1) {
   before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
   recent - before <= flat_tol / factor * n_numbers(task)
 }
+
+# The task as it would be if iterations had no limit.
+unlimited <- function(task) {
+  task$max_iter <- Inf
+  task
+}

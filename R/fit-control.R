@@ -277,6 +277,14 @@ check_every <- function(every, checkpoint) {
   check_number(every, "checkpoint_every", 0)
 }
 
+check_step <- function(step) {
+  if (is.null(step) || is.function(step)) return(step)
+  step <- plain_numbers(step)
+  allowed <- "NULL, a number above 0.5 and at most 1, or a function of the update's number"
+  if (!is_number(step) || step <= 0.5 || step > 1) abort_value(step, "step", allowed)
+  as.double(step)
+}
+
 check_hold <- function(hold) {
   if (is.null(hold) || identical(hold, "auto")) return(hold)
   if (!is.numeric(hold)) abort_value(hold, "hold", "NULL, \"auto\" or a whole number")

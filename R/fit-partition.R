@@ -8,7 +8,7 @@ read_start <- function(start, model, data, arg = "start") {
   if (inherits(start, "kmeans")) start <- start$cluster
   if (inherits(start, "Mclust")) start <- start$classification
   is_table <- is.data.frame(start) || length(dim(start)) == 2
-  is_labels <- is.atomic(start) && !is.null(start) && is.null(dim(start))
+  is_labels <- is.atomic(start) && is.null(dim(start))
   if (!is_table && !is_labels) return(start)
   if (model$rule$min_active != 1) {
     gps_abort(sprintf(paste("`%s` must be a named list of parameters, as coef() gives them, or a",
@@ -115,7 +115,7 @@ centre_param <- function(model, params) {
 # Names of clusters that a start has: of its labels or centres, of the parameters of a list, or of a
 # fit that had them.
 names_of_start <- function(start, model) {
-  if (model$rule$min_active != 1 || is.null(start)) return(NULL)
+  if (model$rule$min_active != 1) return(NULL)
   if (inherits(start, "gps_partition")) return(start$names)
   if (inherits(start, "gps_fit")) return(start$latent_names)
   for (name in intersect(names(start), names(model$params))) {

@@ -194,11 +194,11 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   refuse_missing(data$y, model)
-  start <- read_start(start, model, data)
+  if (!is.null(start)) start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)
   data$weights <- check_weights(weights, n_points(data$y))
-  refuse_weights(model, data$weights)
+  if (!is.null(data$weights)) refuse_weights(model, data$weights)
   counted <- count_rows(data, data$weights)
   refuse_unobserved(find_missing(counted$y), n_dims(data$y), data$col_names)
   start <- keep_start_rows(start, counted$kept, n_points(data$y))
@@ -212,7 +212,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   })
   task$columns <- data$col_names
   task$rows <- counted$row_names
-  task$latents <- names_of_start(start, model)
+  if (!is.null(start)) task["latents"] <- list(names_of_start(start, model))
   task$given["weights"] <- list(data$weights)
   list(task = task, data = data, point = list(start = start, chosen = plan$chosen))
 }
@@ -292,7 +292,7 @@ warn_data <- function(task) {
                      n_points(task$y)))
   }
   warn_baseline(task)
-  warn_batches(task)
+  if (!is.null(task$batches)) warn_batches(task)
   doubt_data(task$model, task)
 }
 

@@ -26,7 +26,7 @@ engine_plan.gps_engine_exact <- function(engine, kernel, theta, y, n_threads = 1
     return(plan_linear(engine, kernel, theta, y, n_threads))
   }
   check_dense_size(ncol(y))
-  try_custom(custom_terms(kernel), y)
+  if (has_custom(kernel)) try_custom(custom_terms(kernel), y)
   hold_data(engine, kernel, theta, y, n_threads)
 }
 

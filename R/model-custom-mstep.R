@@ -49,7 +49,8 @@ print.gps_posterior <- function(x, ...) {
 }
 
 # The posterior of all data points from those of blocks of them.
-join_posteriors <- function(parts) {
+#' @export
+join_stats.gps_posterior <- function(first, parts) {
   joined <- parts[[1]]
   if (length(parts) == 1) return(joined)
   for (name in c("y", "selected", "prob")) {

@@ -152,53 +152,6 @@ refuse_repeated <- function(selected) {
   }
 }
 
-join_parts <- function(parts) {
-  if (length(parts) == 1) {
-    joined <- parts[[1]]
-  } else {
-    joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
-                   stats = fold_stats(lapply(parts, `[[`, "stats")))
-    for (name in c("variance", "weights")) joined[[name]] <- unlist(lapply(parts, `[[`, name))
-    sums <- lapply(parts, `[[`, "sums")
-    if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
-    for (name in c("selected", "prob_on", "latent", "response", "prob", "value", "ranked")) {
-      joined[[name]] <- join_columns(lapply(parts, `[[`, name))
-    }
-    draws <- lapply(parts, `[[`, "draws")
-    if (!is.null(draws[[1]])) {
-      joined$draws <- array(unlist(draws), c(dim(draws[[1]])[1:2], ncol(joined$prob_on)))
-    }
-  }
-  joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
-  joined$bound <- sum_evidence(joined$log_evidence, joined$weights)
-  joined$n_unreached <- sum(joined$log_evidence == -Inf)
-  joined$bound_error <- sqrt(sum(weigh(weigh(joined$variance, joined$weights), joined$weights)))
-  joined
-}
-
-# The bound: the sum over all points, each as often as it counts. Those that no latent has reached
-# yet count like the others.
-sum_evidence <- function(log_evidence, weights = NULL) {
-  is_reached <- log_evidence > -Inf
-  if (all(is_reached)) return(sum(weigh(log_evidence, weights)))
-  if (!any(is_reached)) return(-Inf)
-  mean_of(log_evidence[is_reached], weights[is_reached]) *
-    total_weight(weights, length(log_evidence))
-}
-
-# Matrices side by side: cbind() reads element by element.
-join_columns <- function(parts) {
-  if (is.null(parts[[1]])) return(NULL)
-  joined <- unlist(parts, use.names = FALSE)
-  dim(joined) <- c(nrow(parts[[1]]), length(joined) %/% nrow(parts[[1]]))
-  joined
-}
-
-# Statistics of blocks together: sums, or the posteriors of all their points.
-fold_stats <- function(parts) {
-  if (inherits(parts[[1]], "gps_posterior")) join_posteriors(parts) else fold_parts(parts)
-}
-
 # The larger of what a point has of data and of affinities. Models that keep nothing of each latent
 # for each point have slots instead: few large blocks, since each has statistics of its own.
 point_doubles <- function(model, n_selected = model$n_latents) {

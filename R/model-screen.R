@@ -135,18 +135,6 @@ check_screen <- function(screen, arg = "screen") {
   remake(screen, arg, "gps_screen")
 }
 
-# A screen with numbers for all its defaults.
-resolve_screen <- function(screen, model, n_selected) {
-  defaults <- screen_defaults(model, n_selected, most_draws)
-  is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
-  screen[names(defaults)[is_open]] <- defaults[is_open]
-  # No more candidates of a kind than there are latents: draws beyond that only take time.
-  for (kind in c("propose", "explore", "guided", "conditional", "neighbours")) {
-    screen[[kind]] <- pmin(screen[[kind]], model$n_latents)
-  }
-  screen
-}
-
 # Candidates are judged by a table in C.
 can_screen <- function(model) !inherits(model, "gps_custom_model")
 

@@ -181,3 +181,55 @@ judges_unseen <- function(model) UseMethod("judges_unseen")
 
 #' @export
 judges_unseen.default <- function(model) has_ranking(model)
+
+can_empty <- function(model) has_method(model, "emptied_latents")
+
+# ---- results of blocks ----
+
+join_parts <- function(parts) {
+  if (length(parts) == 1) {
+    joined <- parts[[1]]
+  } else {
+    joined <- list(log_evidence = unlist(lapply(parts, `[[`, "log_evidence")),
+                   stats = join_stats(parts[[1]]$stats, lapply(parts, `[[`, "stats")))
+    for (name in c("variance", "weights")) joined[[name]] <- unlist(lapply(parts, `[[`, name))
+    sums <- lapply(parts, `[[`, "sums")
+    if (!is.null(sums[[1]])) joined$sums <- fold_parts(sums)
+    for (name in c("selected", "prob_on", "latent", "response", "prob", "value", "ranked")) {
+      joined[[name]] <- join_columns(lapply(parts, `[[`, name))
+    }
+    draws <- lapply(parts, `[[`, "draws")
+    if (!is.null(draws[[1]])) {
+      joined$draws <- array(unlist(draws), c(dim(draws[[1]])[1:2], ncol(joined$prob_on)))
+    }
+  }
+  joined$evaluations <- sum(0, unlist(lapply(parts, `[[`, "evaluations")))
+  joined$bound <- sum_evidence(joined$log_evidence, joined$weights)
+  joined$n_unreached <- sum(joined$log_evidence == -Inf)
+  joined$bound_error <- sqrt(sum(weigh(weigh(joined$variance, joined$weights), joined$weights)))
+  joined
+}
+
+# The bound: the sum over all points, each as often as it counts. Those that no latent has reached
+# yet count like the others.
+sum_evidence <- function(log_evidence, weights = NULL) {
+  is_reached <- log_evidence > -Inf
+  if (all(is_reached)) return(sum(weigh(log_evidence, weights)))
+  if (!any(is_reached)) return(-Inf)
+  mean_of(log_evidence[is_reached], weights[is_reached]) *
+    total_weight(weights, length(log_evidence))
+}
+
+# Matrices side by side: cbind() reads element by element.
+join_columns <- function(parts) {
+  if (is.null(parts[[1]])) return(NULL)
+  joined <- unlist(parts, use.names = FALSE)
+  dim(joined) <- c(nrow(parts[[1]]), length(joined) %/% nrow(parts[[1]]))
+  joined
+}
+
+# Statistics of blocks together: sums, or what else a model has of its points.
+join_stats <- function(first, parts) UseMethod("join_stats")
+
+#' @export
+join_stats.default <- function(first, parts) fold_parts(parts)

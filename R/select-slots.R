@@ -39,6 +39,18 @@ task_screen <- function(task) {
   if (is.list(screen)) resolve_screen(screen, task$model, as.integer(task$n_selected))
 }
 
+# A screen with numbers for all its defaults.
+resolve_screen <- function(screen, model, n_selected) {
+  defaults <- screen_defaults(model, n_selected, most_draws)
+  is_open <- vapply(names(defaults), function(name) is.null(screen[[name]]), NA)
+  screen[names(defaults)[is_open]] <- defaults[is_open]
+  # No more candidates of a kind than there are latents: draws beyond that only take time.
+  for (kind in c("propose", "explore", "guided", "conditional", "neighbours")) {
+    screen[[kind]] <- pmin(screen[[kind]], model$n_latents)
+  }
+  screen
+}
+
 # The ranking by the task's selector: a function of a part of a block, and of what the model has
 # prepared for it, that gives affinities [H x n] or candidates; NULL ranks nothing, so that all
 # latents tie.
@@ -165,4 +177,40 @@ refuse_nan <- function(affinity, block) {
   if (!anyNA(affinity)) return(invisible())
   point <- block$first_row + which(colSums(is.na(affinity)) > 0)[1]
   gps_abort(sprintf("Screening: a value is not finite at data point %.0f.", point), "numeric")
+}
+
+# ---- latents beside latents ----
+
+# Candidates beside the best latent of a point, where latents are ranked by candidates; for each of
+# them a pass tells two that were among the point's best, and four are kept in mind.
+beside_default <- 5L
+beside_ranked <- 2L
+beside_kept <- 4L
+
+count_ranked <- function(screen) {
+  if (screen$neighbours > 0) 1L + beside_ranked * screen$neighbours else 0L
+}
+
+beside_wanted <- function(task) {
+  screen <- task$selector$screen
+  if (is.list(screen) && !is.null(screen$neighbours)) screen$neighbours else 0L
+}
+
+# The `n` latents that most often stood beside each, n x H; NULL before anything is known.
+beside_of <- function(state, n) {
+  if (n == 0 || is.null(state$beside) || nrow(state$beside$latent) < n) return(NULL)
+  state$beside$latent[seq_len(n), , drop = FALSE]
+}
+
+# A pass over all data halves the weights of those before.
+halved_by <- function(task) 0.5^(if (is.null(task$batch_scale)) 1 else 1 / task$batch_scale)
+
+# The same after another pass, list(latent, affinity), from what screening has `ranked`. The more
+# often a latent is among the best of points whose best one is another, the more it is worth a try
+# for all of these points.
+learn_beside <- function(task, beside, ranked) {
+  screen <- task$selector$screen
+  if (is.null(ranked) || is.null(screen)) return(beside)
+  .Call(C_beside, beside, ranked, task$model$n_latents,
+        as.integer(min(beside_kept * screen$neighbours, task$model$n_latents)), halved_by(task))
 }

@@ -110,7 +110,7 @@ test_that("the variance that floors and starts go by keeps its digits far from t
   # What rounding leaves of a constant is no variance either.
   y <- matrix(0.1, 30, 3)
   y[7, 2] <- 0.1 * (1 + .Machine$double.eps)
-  expect_identical(mean_variance(y), 0)
+  expect_identical(as_moments(y)$variance, 0)
   expect_identical(variance_scale(y), mean(y^2))
 })
 
@@ -234,7 +234,7 @@ test_that("initial clusters stand on data points with variances between the floo
     variance <- c(vapply(1:4, function(k) diag(reference_covariance(init, k)), c(0, 0)))
     expect_true(all(variance >= cluster_floor * min(column_units(y)^2) &
                       variance <= max(column_units(y)^2)))
-    expect_lt(mean(variance), mean_variance(y))
+    expect_lt(mean(variance), as_moments(y)$variance)
     expect_identical(init$pi, rep(0.25, 4))
     constant <- matrix(2, 30, 2)
     model <- gps_bind(model_gaussian_mixture(4, covariance), constant)
