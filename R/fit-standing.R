@@ -63,10 +63,10 @@ noise_floor.gps_occlusive <- function(model) model$options$floor_sigma2
 #' @export
 find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
   kind <- model$settings$covariance
-  if (kind == "full" && found$n_points <= model$n_dims) {
+  if (has_matrices(model) && found$n_points <= model$n_dims) {
     return(c(few_rows = sprintf(
-      "%s of %s: a full covariance needs more rows than columns (is the table transposed?)",
-      plural(found$n_points, "row"), plural(model$n_dims, "column")
+      "%s of %s: a %s covariance needs more rows than columns (is the table transposed?)",
+      plural(found$n_points, "row"), plural(model$n_dims, "column"), kind
     )))
   }
   total <- total_width(model, params)
@@ -97,7 +97,8 @@ total_width <- function(model, params) {
     return(list(variance = (between + drop(params$sigma %*% params$pi)) / floors))
   }
   n_dims <- model$n_dims
-  within <- matrix(matrix(params$sigma, n_dims^2) %*% params$pi, n_dims)
+  within <- if (is_tied(params)) cluster_covariance(params, 1) else
+    matrix(matrix(params$sigma, n_dims^2) %*% params$pi, n_dims)
   total <- within + tcrossprod(shift * rep(params$pi, each = n_dims), shift)
   list(variance = diag(total) / floors, low = low_directions(total, floors))
 }
@@ -142,8 +143,9 @@ describe_collinear <- function(total, flat, names) {
 # Clusters whose covariance too few points determine, and that keep an older one. Unused ones count
 # where there are too few points for all clusters.
 describe_few_points <- function(model, found) {
+  if (model$settings$covariance == "tied") return(describe_few_tied(model, found))
   is_full <- model$settings$covariance == "full"
-  needed <- if (is_full) model$n_dims + 1 else 2
+  needed <- points_needed(model)
   least <- if (found$n_points < needed * model$n_latents) 0 else 1
   few <- which(found$usage < needed * (1 - 1e-9) & found$usage >= least)
   if (length(few) == 0) return(NULL)
@@ -151,6 +153,15 @@ describe_few_points <- function(model, found) {
           if (length(few) == 1) "has" else "have at most", shown_usage(max(found$usage[few])),
           if (is_full) sprintf("a full %d x %d", model$n_dims, model$n_dims) else "a",
           as.integer(needed))
+}
+
+# Points about the means of their clusters span no more directions than there are more points than
+# clusters.
+describe_few_tied <- function(model, found) {
+  needed <- model$n_dims + model$n_latents
+  if (found$n_points >= needed) return(NULL)
+  sprintf("%s in %s, and a tied covariance of %s needs %d", plural(found$n_points, "point"),
+          plural(model$n_latents, "cluster"), plural(model$n_dims, "column"), needed)
 }
 
 # Never rounded up to what would be enough.
@@ -161,7 +172,8 @@ shown_usage <- function(usage) {
 
 # Clusters that have shrunk onto a plane, a line or a point, beyond what all data lack.
 describe_collapsed <- function(model, params, total, flat, found) {
-  needed <- if (model$settings$covariance == "full") model$n_dims + 1 else 2
+  if (is_tied(params)) return(describe_collapsed_tied(model, params, total, flat, found))
+  needed <- points_needed(model)
   enough <- which(found$usage >= needed * (1 - 1e-9))
   narrow <- lapply(enough, narrow_columns, model = model, params = params, total = total,
                    flat = flat)
@@ -178,6 +190,15 @@ describe_collapsed <- function(model, params, total, flat, found) {
   more <- sum(is_narrow) - length(shown)
   paste(c(words, if (more > 0) sprintf("and so %s more", if (more == 1) "has one" else
     paste("have", more))), collapse = ", ")
+}
+
+# The same where all clusters have one covariance.
+describe_collapsed_tied <- function(model, params, total, flat, found) {
+  if (!is.null(describe_few_tied(model, found))) return(NULL)
+  columns <- narrow_columns(1, model, params, total, flat)
+  if (length(columns) == 0) return(NULL)
+  sprintf("all clusters have shrunk to no width%s", if (length(columns) == model$n_dims) "" else
+    paste(" in", column_words(columns, found$names)))
 }
 
 # Columns whose spread, of which floors are a share, is that of a cluster of a single point: its
@@ -203,6 +224,7 @@ narrow_columns <- function(k, model, params, total, flat) {
     model$settings$covariance,
     spherical = if (params$sigma[k] < at_floor * floors[1]) seq_len(model$n_dims),
     diagonal = setdiff(which(params$sigma[, k] < at_floor * floors), flat),
+    tied = ,
     full = {
       low <- low_directions(cluster_covariance(params, k), floors)
       if (count_low(low) > count_low(total$low)) {

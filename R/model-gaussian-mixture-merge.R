@@ -41,7 +41,7 @@ merged_cluster <- function(params, pair) {
   step <- params$mu[, pair[1]] - params$mu[, pair[2]]
   between <- prod(share)
   sigma <- params$sigma
-  merged <- switch(
+  merged <- if (is_tied(params)) cluster_covariance(params, 1) else switch(
     length(dim(sigma)) + 1,
     sum(share * sigma[pair]) + between * mean(step^2), NULL,
     drop(sigma[, pair] %*% share) + between * step^2,
@@ -54,9 +54,10 @@ merged_cluster <- function(params, pair) {
 set_cluster <- function(params, pair, cluster) {
   k <- pair[2]
   params$mu[, k] <- cluster$mu
+  params$pi[k] <- cluster$pi
+  if (is_tied(params)) return(params)
   switch(length(dim(params$sigma)) + 1, params$sigma[k] <- cluster$sigma, NULL,
          params$sigma[, k] <- cluster$sigma, params$sigma[, , k] <- cluster$sigma)
-  params$pi[k] <- cluster$pi
   params
 }
 

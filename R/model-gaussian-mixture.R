@@ -5,7 +5,8 @@
 #' One of C clusters makes each data point. The paper's section 4.2, equation 7.
 #'
 #' @section Generative model:
-#' `p(y) = sum_c pi_c N(y; mu_c, Sigma_c)`, `Sigma_c` full, diagonal or a multiple of the identity.
+#' `p(y) = sum_c pi_c N(y; mu_c, Sigma_c)`, `Sigma_c` full, diagonal, a multiple of the identity
+#' (spherical), or one full matrix of all clusters (tied; the model EEE of the package mclust).
 #'
 #' @section States:
 #' Exactly one of the `n_selected` selected clusters is on; `max_active` is 1.
@@ -19,22 +20,25 @@
 #' number, the root of the mean variance, if spherical) the eigenvalues of `Sigma_c` are at least
 #' 1e-8; a column without variance is divided by its size instead. A cluster with less than one
 #' point keeps its mean, one with fewer than D + 1 points (2 if not full) its covariance; the events
-#' `empty_cluster` and `sigma_kept` of the trace count them.
+#' `empty_cluster` and `sigma_kept` of the trace count them. A tied `Sigma` is
+#' `1 / N sum_n sum_c r_nc (y_n - mu_c)(y_n - mu_c)'`, r the responsibilities: the mean of the
+#' clusters' covariances, weighted by their points. All clusters have part in it, however small
+#' they are, and its eigenvalues have the same floor; data of fewer than D + 1 points keep it.
 #'
 #' @section Units:
-#' Full and diagonal mixtures do not depend on the units of the columns: those of `y A + b`, A a
-#' diagonal matrix, are transformed likewise, with a bound that is smaller by `n log |det A|`. This
-#' holds for first values, floors, and rules of stopping and mending, too. Spherical mixtures have
-#' one unit of all columns.
+#' Full, tied and diagonal mixtures do not depend on the units of the columns: those of `y A + b`,
+#' A a diagonal matrix, are transformed likewise, with a bound that is smaller by
+#' `n log |det A|`. This holds for first values, floors, and rules of stopping and mending, too.
+#' Spherical mixtures have one unit of all columns.
 #'
 #' @section First values:
 #' The means are data points far apart (greedy k-means++, Arthur and Vassilvitskii 2007, k-means++:
-#' the advantages of careful seeding, *SODA*), found in standardised columns or, if full, at random
-#' also in coordinates in which the covariance of the data is the identity; every other time with
-#' random weights of the axes. More than 40 clusters are looked for in standardised columns alone.
-#' Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer than 10 of
-#' more than 5000 clusters), so that their cost does not grow with the number of data points. All
-#' clusters begin with one covariance, that of the points about the mean of those with the same
+#' the advantages of careful seeding, *SODA*), found in standardised columns; if full or tied, at
+#' random also in coordinates in which the covariance of the data is the identity; every other time
+#' with random weights of the axes. More than 40 clusters are looked for in standardised columns
+#' alone. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer than
+#' 10 of more than 5000 clusters), so that their cost does not grow with the number of data points.
+#' All clusters begin with one covariance, that of the points about the mean of those with the same
 #' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
 #' with each seed in its own cluster, and with nothing known of all other points; where covariances
 #' are full, with all points in the cluster of the nearest seed.
@@ -43,33 +47,41 @@
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
 #'
 #' @section Differences from the paper:
-#' The floors above, and full covariances; the paper's `sigma_c` are not specified further.
+#' The floors above, and full and tied covariances; the paper's `sigma_c` are not specified further.
 #'
 #' @param n_components number of clusters C, a whole number of at least 1.
-#' @param covariance "full", "diagonal" or "spherical".
+#' @param covariance "full", "diagonal", "spherical" or "tied". With few points for each cluster, or
+#'   many columns, "tied" keeps the correlations of the columns at a D-th of the parameters of
+#'   "full" and more: D (D + 1) / 2 for all clusters together.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C
-#'   or C) and `pi` (C).
+#'   or C; D x D x 1 if tied) and `pi` (C).
 #' @examples
 #' model_gaussian_mixture(3, "diagonal")
+#' # Three species of flowers, of one shape in all: the number of parameters and BIC
+#' fit <- gps_fit(iris[1:4], model_gaussian_mixture(3, "tied"), selector_full())
+#' logLik(fit)
+#' BIC(fit)
 #' @export
-model_gaussian_mixture <- function(n_components, covariance = c("full", "diagonal", "spherical"),
-                                   ...) {
+model_gaussian_mixture <- function(n_components,
+                                   covariance = c("full", "diagonal", "spherical", "tied"), ...) {
   refuse_unknown(list(...), names(formals(model_gaussian_mixture)))
   need_given()
   n_components <- check_count(n_components, "n_components")
-  covariance <- check_choice(covariance, "covariance", c("full", "diagonal", "spherical"))
+  covariance <- check_choice(covariance, "covariance", covariance_forms)
   shape <- function(first) {
     switch(covariance,
            full = c(first, "dims", "latents"),
            diagonal = c("dims", "latents"),
-           spherical = "latents")
+           spherical = "latents",
+           tied = c(first, "dims", "one"))
   }
   new_native_model(
     "gps_gaussian_mixture", "Gaussian mixture", n_components,
     params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
     ranges = list(pi = c(0, 1)),
-    prepared = list(whitener = shape("stride"), log_scale = "latents", log_base = "one"),
+    prepared = c(list(whitener = shape("stride"), log_scale = "latents", log_base = "one"),
+                 if (covariance == "tied") list(whitened_mu = c("stride", "latents"))),
     stats = list(count = "one", on = "latents", first = c("dims", "latents"),
                  second = shape("stride")),
     events = c("sigma_floor", "pi_floor", "empty_cluster", "sigma_kept"),
@@ -81,11 +93,21 @@ model_gaussian_mixture <- function(n_components, covariance = c("full", "diagona
   )
 }
 
+# In the order of the numbers by which C knows them.
+covariance_forms <- c("full", "diagonal", "spherical", "tied")
+
+# Whether covariances are matrices, and how many points determine one.
+has_matrices <- function(model) model$settings$covariance %in% c("full", "tied")
+
+points_needed <- function(model) {
+  if (model$settings$covariance == "full") model$n_dims + 1 else 2
+}
+
 #' @export
 gps_bind.gps_gaussian_mixture <- function(model, y) {
   moments <- as_moments(y)
   refuse_few_points(model, moments$n_points)
-  kind <- match(model$settings$covariance, c("full", "diagonal", "spherical")) - 1
+  kind <- match(model$settings$covariance, covariance_forms) - 1
   bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
               options = list(centre = moments$centre, scale = cluster_scale(model, moments),
                              kind = kind, floor_sigma = cluster_floor,
@@ -127,7 +149,7 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   }
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
-  z <- seed_space(x, can_turn = model$settings$covariance == "full", n_clusters, weights)
+  z <- seed_space(x, can_turn = has_matrices(model), n_clusters, weights)
   drawn <- draw_seeds(z, n_clusters, weights)
   seeds <- drawn$seeds
   params <- list(mu = t(y[seeds, , drop = FALSE]),
@@ -157,9 +179,7 @@ count_start_rows.gps_gaussian_mixture <- function(model) {
 # A move is judged by the covariances of small clusters.
 #' @export
 count_trial_rows.gps_gaussian_mixture <- function(model) {
-  is_full <- model$settings$covariance == "full"
-  needed <- if (is_full) model$n_dims + 1 else 2
-  max(count_start_rows(model), trial_rows * needed * model$n_latents)
+  max(count_start_rows(model), trial_rows * points_needed(model) * model$n_latents)
 }
 
 trial_rows <- 20L
@@ -167,11 +187,12 @@ trial_rows <- 20L
 #' @export
 start_model.gps_gaussian_mixture <- function(model, n_rows) {
   needed <- least_rows * (if (model$settings$covariance == "full") model$n_dims else 2)
-  model$options$common <- as.double(n_rows < needed * model$n_latents)
+  is_tied <- model$settings$covariance == "tied"
+  model$options$common <- as.double(!is_tied && n_rows < needed * model$n_latents)
   model
 }
 
-# Covariances [D x D x C], [D x C] or [C] for clusters to begin with: that of the columns of x
+# Covariances as the model has them for clusters to begin with: that of the columns of x
 # [D x n] about the means of those with the same label, as one for all. A little of the
 # covariance of all of them, that of one point, keeps clusters of single points from nothing.
 spread_within <- function(model, x, label, weights = NULL) {
@@ -183,10 +204,10 @@ spread_within <- function(model, x, label, weights = NULL) {
   # More clusters than observations are only where weights are below 1.
   left <- max(total - n_clusters, 0) + 1
   weight <- weigh(rep(c(1, 1 / total), each = ncol(x)) / left, c(weights, weights))
-  if (model$settings$covariance == "full") {
+  if (has_matrices(model)) {
     sigma <- tcrossprod(deviation * rep(sqrt(weight), each = nrow(x)))
     sigma <- shrink_covariance(sigma, left) * tcrossprod(scale)
-    return(array(sigma, c(dim(sigma), n_clusters)))
+    return(array(sigma, c(dim(sigma), if (model$settings$covariance == "tied") 1 else n_clusters)))
   }
   variance <- drop(deviation^2 %*% weight)
   if (model$settings$covariance == "spherical") {
@@ -203,7 +224,11 @@ check_joint.gps_gaussian_mixture <- function(model, params, arg) {
   is_sound <- if (length(dim(sigma)) == 3) apply(sigma, 3, is_covariance) else all(sigma > 0)
   if (!all(is_sound)) {
     gps_abort(sprintf("`%s$sigma` must be %s.", arg, if (length(dim(sigma)) == 3) {
-      sprintf("symmetric and positive definite, but that of cluster %d is not", which(!is_sound)[1])
+      paste("symmetric and positive definite", if (dim(sigma)[3] > 1) {
+        sprintf("but that of cluster %d is not", which(!is_sound)[1])
+      } else {
+        "and is not"
+      }, sep = ", ")
     } else {
       "positive"
     }))
@@ -216,8 +241,14 @@ is_covariance <- function(x) {
     is.matrix(tryCatch(chol(x), error = function(condition) NULL))
 }
 
+# Whether one covariance is that of several clusters.
+is_tied <- function(params) {
+  length(dim(params$sigma)) == 3 && dim(params$sigma)[3] < ncol(params$mu)
+}
+
 # Covariance of cluster k as a D x D matrix.
 cluster_covariance <- function(params, k) {
+  if (is_tied(params)) k <- 1
   if (length(dim(params$sigma)) == 3) return(matrix(params$sigma[, , k], nrow(params$mu)))
   diag(cluster_variances(params, k), nrow(params$mu))
 }
@@ -225,7 +256,7 @@ cluster_covariance <- function(params, k) {
 # Variances [D] of cluster k.
 cluster_variances <- function(params, k) {
   switch(length(dim(params$sigma)) + 1, rep(params$sigma[k], nrow(params$mu)), NULL,
-         params$sigma[, k], diag(as.matrix(params$sigma[, , k])))
+         params$sigma[, k], diag(cluster_covariance(params, k)))
 }
 
 # Columns of x [D x n], standard normal, with the covariance of cluster k.
@@ -313,19 +344,26 @@ move_component.gps_gaussian_mixture <- function(model, params, from, split) {
   both <- c(split$latent, from)
   share <- split$size / sum(split$size)
   step <- split$centres[, 1] - split$centres[, 2]
-  between <- prod(share) * step^2
-  if (length(dim(params$sigma)) == 0) {
-    params$sigma[both] <- narrow_variances(params$sigma[split$latent], mean(between))
-  } else if (length(dim(params$sigma)) == 2) {
-    params$sigma[, both] <- narrow_variances(params$sigma[, split$latent], between)
-  } else {
-    params$sigma[, , both] <- narrow_covariance(cluster_covariance(params, split$latent),
-                                                sqrt(prod(share)) * step)
+  # A covariance of all clusters stays: the next M-step finds how much narrower it is.
+  if (!is_tied(params)) {
+    params$sigma <- narrow_halves(params, both, split$latent, prod(share), step)
   }
   params$mu[, both] <- params$mu[, split$latent] + split$centres
   params$pi[both] <- params$pi[split$latent] * share
   params$pi <- params$pi / sum(params$pi)
   params
+}
+
+# Covariances in which `both` clusters have that of the cluster k which is split, less what lies
+# between its halves: `share` times the square of the step from one to the other.
+narrow_halves <- function(params, both, k, share, step) {
+  sigma <- params$sigma
+  between <- share * step^2
+  switch(length(dim(sigma)) + 1,
+         sigma[both] <- narrow_variances(sigma[k], mean(between)), NULL,
+         sigma[, both] <- narrow_variances(sigma[, k], between),
+         sigma[, , both] <- narrow_covariance(cluster_covariance(params, k), sqrt(share) * step))
+  sigma
 }
 
 # Variances less what lies between the halves of a split, a tenth of them at least.

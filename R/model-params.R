@@ -77,6 +77,8 @@ check_stats <- function(model, stats) {
 check_param <- function(x, arg, dim, range) {
   x <- plain_numbers(x)
   given <- if (is.null(dim(x))) length(x) else dim(x)
+  # One matrix for all is a matrix, too.
+  if (length(dim) == 3 && dim[3] == 1 && length(given) == 2) given <- c(given, 1L)
   if (!is.numeric(x) || !identical(as.integer(given), dim)) {
     abort_value(x, arg, if (length(dim) == 1) {
       sprintf("%d number%s", dim, if (dim == 1) "" else "s")

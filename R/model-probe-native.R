@@ -13,7 +13,9 @@ probe_model.gps_native_model <- function(model, y, report, session) {
   probes <- list(accumulate_latent = probe_native_gathered, gain = probe_native_gain,
                  propose = probe_native_proposals, conditional = probe_native_conditional)
   for (member in names(probes)) {
-    if (case$has[[member]]) {
+    if (member == "accumulate_latent" && !is_by_latent(case$model)) {
+      skip_check(report, member, "not all statistics are parts of latents")
+    } else if (case$has[[member]]) {
       run_check(report, member, member, probes[[member]](report, case))
     } else {
       skip_check(report, member, "the table has none")
@@ -29,6 +31,13 @@ probe_model.gps_native_model <- function(model, y, report, session) {
     return(skip_check(report, "draw", "the model has no method of gps_draw()"))
   }
   run_check(report, "draw", "gps_draw", probe_native_draw(report, case))
+}
+
+# Whether all statistics have a part for each latent, or are a single number.
+is_by_latent <- function(model) {
+  all(vapply(model$stats, function(shape) {
+    identical(unname(shape), "one") || utils::tail(shape, 1) == "latents"
+  }, NA))
 }
 
 # Data, parameters, slots and what the E-step needs; NULL where there are none.

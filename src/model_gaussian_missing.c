@@ -20,7 +20,7 @@
 size_t mixture_missing_scratch(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   if (problem->missing == NULL) return 0;
-  if (kind_of(problem) != FULL) return n_dims;
+  if (!is_matrix(problem)) return n_dims;
   return 2 * stride + stride * n_dims + n_dims * (n_dims + 1);
 }
 
@@ -69,19 +69,11 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
          log_product(n, gps_missing_of(problem, point->index), problem->input[SCALE], NULL);
 }
 
-/* left [stride] = whitener times difference. */
-GPS_CLONES static void whiten(const double *restrict whitener, const double *restrict difference,
-                              size_t n_dims, size_t stride, double *restrict left) {
-  for (size_t top = 0; top < stride; top += LANES) {
-    const size_t n_columns = top + LANES < n_dims ? top + LANES : n_dims;
-    double row[LANES] = {0};
-    for (size_t j = 0; j < n_columns; j++) {
-#pragma omp simd
-      for (int i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
-    }
-#pragma omp simd
-    for (int i = 0; i < LANES; i++) left[top + i] = row[i];
-  }
+/* whiten(), for several processors. */
+GPS_CLONES static void whiten_cells(const double *restrict whitener,
+                                    const double *restrict difference, size_t n_dims, size_t stride,
+                                    double *restrict left) {
+  whiten(whitener, difference, n_dims, stride, left);
 }
 
 /* Products of a column [stride], which is 0 above `first`, and n_columns others, from the first. */
@@ -103,7 +95,7 @@ GPS_CLONES static void column_products(const double *restrict column, size_t fir
  */
 static gps_status factor_missing(const gps_problem *problem, size_t c, const missing_work *work) {
   const double *scale = problem->input[SCALE];
-  const double *whitener = problem->input[WHITENER] + c * work->stride * work->n_dims;
+  const double *whitener = whitener_of(problem, c);
   const size_t n = work->n, stride = work->stride;
   for (size_t i = 0; i < n; i++) {
     const size_t d = (size_t)work->missing[i];
@@ -120,13 +112,13 @@ static gps_status factor_missing(const gps_problem *problem, size_t c, const mis
 static gps_status expect_missing(const gps_problem *problem, const gps_point *point, size_t c,
                                  const missing_work *work) {
   const double *mu = problem->input[MU] + c * work->n_dims;
-  const double *whitener = problem->input[WHITENER] + c * work->stride * work->n_dims;
+  const double *whitener = whitener_of(problem, c);
   for (size_t d = 0; d < work->n_dims; d++) {
     work->difference[d] = point->observed[d] ? point->y[d] - mu[d] : 0;
   }
   const gps_status status = factor_missing(problem, c, work);
   if (status != GPS_OK) return status;
-  whiten(whitener, work->difference, work->n_dims, work->stride, work->left);
+  whiten_cells(whitener, work->difference, work->n_dims, work->stride, work->left);
   column_products(work->left, (size_t)work->missing[0], work->stride, work->columns, work->n,
                   work->step);
   small_forward(work->n, work->factor, work->step);
@@ -139,7 +131,7 @@ static gps_status expect_missing(const gps_problem *problem, const gps_point *po
   return GPS_OK;
 }
 
-/* Log joint of a cluster whose covariance is full. */
+/* Log joint of a cluster whose covariance is a matrix. */
 static gps_status full_joint(const gps_problem *problem, const gps_point *point, size_t c,
                              double *value, double *scratch) {
   const missing_work work = work_in(problem, point, scratch);
@@ -191,7 +183,7 @@ gps_status mixture_missing_joint(const gps_problem *problem, const gps_point *po
     value[i] = -HUGE_VAL;
     if (latent[i] < 0) continue;
     const size_t c = (size_t)latent[i];
-    if (kind_of(problem) != FULL) {
+    if (!is_matrix(problem)) {
       value[i] = independent_joint(problem, point, c);
       continue;
     }
@@ -206,7 +198,7 @@ gps_status mixture_missing_means(const gps_problem *problem, const gps_point *po
   const missing_work work = work_in(problem, point, scratch);
   const double *mu = problem->input[MU] + c * work.n_dims;
   for (size_t i = 0; i < work.n; i++) expected[i] = mu[work.missing[i]];
-  if (kind_of(problem) != FULL) return GPS_OK;
+  if (!is_matrix(problem)) return GPS_OK;
   const gps_status status = expect_missing(problem, point, c, &work);
   if (status != GPS_OK) return status;
   for (size_t i = 0; i < work.n; i++) {
@@ -237,7 +229,7 @@ void mixture_missing_spread(const gps_problem *problem, const gps_point *point, 
                             double weight, double *second, double *scratch) {
   const missing_work work = work_in(problem, point, scratch);
   const double *sigma = problem->input[SIGMA];
-  if (kind_of(problem) == FULL) {
+  if (is_matrix(problem)) {
     full_spread(problem, &work, weight, second);
   } else if (kind_of(problem) == DIAGONAL) {
     for (size_t i = 0; i < work.n; i++) {

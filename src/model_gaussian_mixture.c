@@ -1,13 +1,15 @@
 /* Model D of the paper, the Gaussian mixture: one of C clusters is on, y ~ N(mu_c, Sigma_c),
- * Sigma_c full, diagonal or spherical (equation 7). Whitened distances for the log joint, moments
- * about a fixed centre; the M-step is in model_gaussian_mstep.c. Reached through the table
+ * Sigma_c full, diagonal or spherical (equation 7), or tied: one full covariance of all clusters.
+ * Whitened distances for the log joint, moments about a fixed centre; what whitens is in
+ * model_gaussian_prepare.c, the M-step in model_gaussian_mstep.c. Where covariances are tied,
+ * points and means are whitened once each, and all clusters have their second moments in one
+ * matrix: a point, which is in one of them, adds to it once. Reached through the table
  * model_gaussian_mixture only.
  */
 #include <math.h>
 #include <string.h>
 
 #include "gpselect/model.h"
-#include "linalg.h"
 #include "model_gaussian_missing.h"
 #include "model_gaussian_mixture.h"
 #include "model_mixture.h"
@@ -15,7 +17,7 @@
 
 static const gps_array params_list[] = {
     {"mu", "dims latents", GPS_NEEDED},
-    {"sigma", "dims dims latents|dims latents|latents", GPS_NEEDED},
+    {"sigma", "dims dims latents|dims latents|latents|dims dims one", GPS_NEEDED},
     {"pi", "latents", GPS_NEEDED},
     GPS_END};
 static const gps_array options_list[] = {{"centre", "dims", GPS_NEEDED},
@@ -26,72 +28,19 @@ static const gps_array options_list[] = {{"centre", "dims", GPS_NEEDED},
                                          {"common", "one", GPS_NEEDED},
                                          GPS_END};
 static const gps_array prepared_list[] = {
-    {"whitener", "stride dims latents|dims latents|latents", GPS_NEEDED},
+    {"whitener", "stride dims latents|dims latents|latents|stride dims one", GPS_NEEDED},
     {"log_scale", "latents", GPS_NEEDED},
     {"log_base", "one", GPS_NEEDED},
+    {"whitened_mu", "stride latents", GPS_MAY_MISS},
     GPS_END};
 static const gps_array stats_list[] = {
     {"count", "one", GPS_NEEDED},
     {"on", "latents", GPS_NEEDED},
     {"first", "dims latents", GPS_NEEDED},
-    {"second", "stride dims latents|dims latents|latents", GPS_NEEDED},
+    {"second", "stride dims latents|dims latents|latents|stride dims one", GPS_NEEDED},
     GPS_END};
 static const char *const events_list[] = {"sigma_floor", "pi_floor", "empty_cluster", "sigma_kept",
                                           NULL};
-
-#define LOG_TWO_PI 1.8378770664093454836
-
-/* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma
- * in units of the scale. */
-static gps_status invert_factor(const double *sigma, const double *scale, size_t n_dims,
-                                double *whitener, double *log_det, const gps_watch *watch) {
-  const size_t stride = stride_of(n_dims);
-  memset(whitener, 0, stride * n_dims * sizeof *whitener);
-  for (size_t j = 0; j < n_dims; j++) {
-    memcpy(whitener + j * stride + j, sigma + j * n_dims + j, (n_dims - j) * sizeof *sigma);
-  }
-  const gps_status status = linalg_cholesky(n_dims, whitener, stride);
-  if (status != GPS_OK) return status;
-  *log_det = 0;
-  for (size_t j = 0; j < n_dims; j++) *log_det += 2 * log(whitener[j * (stride + 1)] / scale[j]);
-  return linalg_invert_lower(n_dims, whitener, stride, watch);
-}
-
-/* whitener: inverse Cholesky factors [stride x D x C], inverse standard deviations [D x C] or [C];
- * log_scale [C] = log pi_c - 1/2 log det Sigma_c in units of the scale; log_base: what all clusters
- * have in common, -D/2 log 2 pi - sum of the scale's logarithms. */
-static gps_status prepare(const gps_problem *problem, const double *y, double *const *prepared) {
-  const size_t n_dims = (size_t)problem->shape.n_dims,
-               n_clusters = (size_t)problem->shape.n_latents;
-  const double *sigma = problem->input[SIGMA], *scale = problem->input[SCALE];
-  double *whitener = prepared[WHITENER - PREPARED], *log_scale = prepared[LOG_SCALE - PREPARED],
-         *log_base = prepared[LOG_BASE - PREPARED];
-  const int kind = kind_of(problem);
-  (void)y;
-  *log_base = -0.5 * (double)n_dims * LOG_TWO_PI;
-  for (size_t d = 0; d < n_dims; d++) *log_base -= log(scale[d]);
-  for (size_t c = 0; c < n_clusters; c++) {
-    double log_det = 0;
-    if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
-    if (kind == FULL) {
-      const size_t stride = stride_of(n_dims);
-      const gps_status status =
-          invert_factor(sigma + c * n_dims * n_dims, scale, n_dims, whitener + c * stride * n_dims,
-                        &log_det, problem->watch);
-      if (status != GPS_OK) return status;
-    } else if (kind == DIAGONAL) {
-      for (size_t d = 0; d < n_dims; d++) {
-        whitener[d + c * n_dims] = 1 / sqrt(sigma[d + c * n_dims]);
-        log_det -= 2 * log(whitener[d + c * n_dims] * scale[d]);
-      }
-    } else {
-      whitener[c] = 1 / sqrt(sigma[c]);
-      log_det = -2 * (double)n_dims * log(whitener[c] * scale[0]);
-    }
-    log_scale[c] = log(problem->input[PI][c]) - 0.5 * log_det;
-  }
-  return GPS_OK;
-}
 
 static double shared_term(const gps_problem *problem, const gps_point *point) {
   return problem->input[LOG_BASE][0] + mixture_missing_shared(problem, point);
@@ -125,7 +74,7 @@ GPS_INLINE double distance_square(const gps_problem *problem, const double *y, s
   for (size_t d = 0; d < n_dims; d++) difference[d] = y[d] - mu[d];
   if (kind == FULL) {
     const size_t stride = stride_of(n_dims);
-    return whitened_square(whitener + c * stride * n_dims, difference, n_dims, stride);
+    return whitened_square(whitener_of(problem, c), difference, n_dims, stride);
   }
   double sum = 0;
   if (kind == DIAGONAL) {
@@ -153,6 +102,37 @@ static double *missing_scratch(const gps_problem *problem, double *scratch) {
   return scratch + 2 * stride_of((size_t)problem->shape.n_dims);
 }
 
+/* The same of a whitened point [stride] where all clusters have one covariance. */
+GPS_INLINE double whitened_distance(const gps_problem *problem, const double *point, size_t c) {
+  const size_t stride = stride_of((size_t)problem->shape.n_dims);
+  const double *mu = problem->input[WHITENED_MU] + c * stride;
+  double total[LANES] = {0};
+  for (size_t top = 0; top < stride; top += LANES) {
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) {
+      const double z = point[top + i] - mu[top + i];
+      total[i] += z * z;
+    }
+  }
+  return ((total[0] + total[4]) + (total[1] + total[5])) +
+         ((total[2] + total[6]) + (total[3] + total[7]));
+}
+
+/* cluster_log_joint() where all clusters have one covariance. */
+GPS_CLONES static void tied_log_joint(const gps_problem *problem, const double *y, int n,
+                                      const int *latent, double *value, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
+  double *left = scratch, *difference = scratch + stride;
+  for (size_t d = 0; d < n_dims; d++) difference[d] = y[d] - problem->input[CENTRE][d];
+  whiten(problem->input[WHITENER], difference, n_dims, stride, left);
+  for (int i = 0; i < n; i++) {
+    const int c = latent[i];
+    value[i] =
+        c < 0 ? -HUGE_VAL
+              : problem->input[LOG_SCALE][c] - 0.5 * whitened_distance(problem, left, (size_t)c);
+  }
+}
+
 /* value [n] for latents [n]; a latent of -1 gets -Inf. */
 GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const double *y, int n,
                                          const int *latent, double *value, double *difference) {
@@ -170,7 +150,11 @@ static gps_status point_log_joint(const gps_problem *problem, const gps_point *p
     return mixture_missing_joint(problem, point, n, latent, value,
                                  missing_scratch(problem, scratch));
   }
-  cluster_log_joint(problem, point->y, n, latent, value, scratch);
+  if (kind_of(problem) == TIED) {
+    tied_log_joint(problem, point->y, n, latent, value, scratch);
+  } else {
+    cluster_log_joint(problem, point->y, n, latent, value, scratch);
+  }
   return GPS_OK;
 }
 
@@ -193,7 +177,8 @@ GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t
   }
 }
 
-/* What a cluster has of the statistics: *on, first [D] and its part of the second moments. */
+/* What a cluster has of the statistics: *on, first [D] and its part of the second moments, unless
+ * that is NULL. */
 GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, double weight,
                                    double *on, double *first, double *second) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
@@ -201,7 +186,8 @@ GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, 
   *on += weight;
 #pragma omp simd
   for (size_t d = 0; d < n_dims; d++) first[d] += weight * x[d];
-  if (kind == FULL) {
+  if (!second) return;
+  if (kind == FULL || kind == TIED) {
     add_outer(second, x, weight, n_dims, stride);
   } else if (kind == DIAGONAL) {
 #pragma omp simd
@@ -241,15 +227,32 @@ static gps_status add_point(const gps_problem *problem, const gps_point *point, 
   return GPS_OK;
 }
 
+/* The second moments of a point that is in some cluster of one covariance, `weight` times. */
+GPS_CLONES static void add_once(const gps_problem *problem, const double *x, double weight,
+                                double *second) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  add_outer(second, x, weight, n_dims, stride_of(n_dims));
+}
+
+/* How far the second moments of a cluster are from those of the next. */
+static size_t second_size(const gps_problem *problem) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  const int kind = kind_of(problem);
+  return kind == FULL        ? stride_of(n_dims) * n_dims
+         : kind == DIAGONAL  ? n_dims
+         : kind == SPHERICAL ? 1
+                             : 0;
+}
+
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  const size_t size = kind_of(problem) == FULL       ? stride * n_dims
-                      : kind_of(problem) == DIAGONAL ? n_dims
-                                                     : 1;
+  const size_t size = second_size(problem);
   const double weight = gps_weight_of(problem, (size_t)point->index);
-  double *x = scratch + stride;
+  /* Missing cells are expected to be another value in each cluster. */
+  const int is_once = kind_of(problem) == TIED && gps_n_missing(problem, point->index) == 0;
+  double *x = scratch + stride, total = 0;
   int has_cluster = 0;
   centre_point(problem, point->y, x);
   for (int i = 0; i < states->n_slots; i++) {
@@ -259,10 +262,12 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     if (prob[i] > NEGLIGIBLE) {
       const gps_status status =
           add_point(problem, point, c, x, weight * prob[i], stats[ON] + c,
-                    stats[FIRST] + c * n_dims, stats[SECOND] + c * size, scratch);
+                    stats[FIRST] + c * n_dims, is_once ? NULL : stats[SECOND] + c * size, scratch);
       if (status != GPS_OK) return status;
+      total += weight * prob[i];
     }
   }
+  if (is_once) add_once(problem, x, total, stats[SECOND]);
   if (has_cluster) stats[COUNT][0] += weight;
   return GPS_OK;
 }
@@ -335,7 +340,7 @@ const gps_model model_gaussian_mixture = {
     .describe = describe,
     .shared_term = shared_term,
     .gain = gain,
-    .prepare = prepare,
+    .prepare = mixture_prepare,
     .mstep_scratch = mixture_mstep_scratch,
     .mstep = mixture_mstep,
     .weighs = 1,

@@ -1,11 +1,12 @@
-/* What the two files of the Gaussian mixture share: model_gaussian_mixture.c and its M-step,
- * model_gaussian_mstep.c. */
+/* What the files of the Gaussian mixture share: model_gaussian_mixture.c, what it prepares, its
+ * M-step and its missing cells. */
 #ifndef GPSELECT_MODEL_GAUSSIAN_MIXTURE_H
 #define GPSELECT_MODEL_GAUSSIAN_MIXTURE_H
 
 #include <stddef.h>
 
 #include "gpselect/model.h"
+#include "vector_math.h"
 
 /* scale [D]: the standard deviations of the data, one of all dimensions where covariances are
  * spherical. Whatever compares dimensions does so in these units, so that nothing depends on the
@@ -19,13 +20,14 @@ enum {
   KIND,        /* of covariance */
   FLOOR_SIGMA, /* of its eigenvalues in units of the scale */
   FLOOR_PI,
-  COMMON, /* 1 where the clusters have one covariance in common */
+  COMMON, /* 1 where the clusters have one covariance in common for a while */
   WHITENER,
   LOG_SCALE,
-  LOG_BASE
+  LOG_BASE,
+  WHITENED_MU /* NULL but where covariances are tied */
 };
 enum { PREPARED = WHITENER };
-enum { FULL, DIAGONAL, SPHERICAL };
+enum { FULL, DIAGONAL, SPHERICAL, TIED }; /* TIED: one full covariance of all clusters */
 
 enum { COUNT, ON, FIRST, SECOND };
 
@@ -36,6 +38,33 @@ static inline size_t stride_of(size_t n_dims) { return (n_dims + LANES - 1) / LA
 
 static inline int kind_of(const gps_problem *problem) { return (int)problem->input[KIND][0]; }
 
+/* Whether covariances are matrices, one for each cluster or one for all. */
+static inline int is_matrix(const gps_problem *problem) {
+  return kind_of(problem) == FULL || kind_of(problem) == TIED;
+}
+
+/* The whitener [stride x D] of a cluster whose covariance is a matrix. */
+static inline const double *whitener_of(const gps_problem *problem, size_t c) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  return problem->input[WHITENER] + (kind_of(problem) == TIED ? 0 : c * stride_of(n_dims) * n_dims);
+}
+
+/* left [stride] = whitener times difference. */
+GPS_INLINE void whiten(const double *restrict whitener, const double *restrict difference,
+                       size_t n_dims, size_t stride, double *restrict left) {
+  for (size_t top = 0; top < stride; top += LANES) {
+    const size_t n_columns = top + LANES < n_dims ? top + LANES : n_dims;
+    double row[LANES] = {0};
+    for (size_t j = 0; j < n_columns; j++) {
+#pragma omp simd
+      for (int i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
+    }
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) left[top + i] = row[i];
+  }
+}
+
+gps_status mixture_prepare(const gps_problem *problem, const double *y, double *const *prepared);
 size_t mixture_mstep_scratch(const gps_problem *problem);
 gps_status mixture_mstep(const gps_problem *problem, const double *const *stats,
                          double *const *params_new, int *events, double *scratch);

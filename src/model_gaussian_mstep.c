@@ -11,15 +11,15 @@ enum { EVENT_SIGMA, EVENT_PI, EVENT_EMPTY, EVENT_KEPT };
 static size_t sigma_size(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const int kind = kind_of(problem);
-  return kind == FULL ? n_dims * n_dims : kind == DIAGONAL ? n_dims : 1;
+  return is_matrix(problem) ? n_dims * n_dims : kind == DIAGONAL ? n_dims : 1;
 }
 
-/* scratch: a shift [D] and two covariances; where they are full eigenvalues [D], and their search's
- * own */
+/* scratch: a shift [D] and two covariances; where they are matrices eigenvalues [D], and their
+ * search's own */
 size_t mixture_mstep_scratch(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const size_t common = n_dims + 2 * sigma_size(problem);
-  return kind_of(problem) == FULL ? common + n_dims + linalg_eigen_sym_scratch(n_dims) : common;
+  return is_matrix(problem) ? common + n_dims + linalg_eigen_sym_scratch(n_dims) : common;
 }
 
 /* to [D x D] <- sigma in units of the scale. */
@@ -71,7 +71,7 @@ static gps_status floor_sigma(const gps_problem *problem, double *sigma, int *ev
                               double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double floor = problem->input[FLOOR_SIGMA][0], *scale = problem->input[SCALE];
-  if (kind_of(problem) == FULL) {
+  if (is_matrix(problem)) {
     return floor_eigenvalues(sigma, scale, n_dims, floor, events, scratch);
   }
   for (size_t d = 0; d < sigma_size(problem); d++) {
@@ -164,12 +164,60 @@ static gps_status update_common(const gps_problem *problem, const double *const 
   return GPS_OK;
 }
 
+/* sigma [D x D], which has a cluster's second moments about the centre, gets those about its mean,
+ * the centre + shift [D]. */
+static void move_scatter(const double *first, double on, const double *shift, size_t n_dims,
+                         double *sigma) {
+  for (size_t j = 0; j < n_dims; j++) {
+    for (size_t i = j; i < n_dims; i++) {
+      sigma[i + j * n_dims] += on * shift[i] * shift[j] - first[i] * shift[j] - shift[i] * first[j];
+    }
+  }
+}
+
+/* The same where there is one covariance, of all points about the means of their clusters, also
+ * where a cluster of less than one point keeps its mean. One of fewer points than D + 1 in all is
+ * kept. */
+static gps_status update_tied(const gps_problem *problem, const double *const *stats,
+                              double *const *params_new, int *events, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
+  const double *centre = problem->input[CENTRE];
+  double *shift = scratch, *pooled = scratch + n_dims, total = 0;
+  for (size_t j = 0; j < n_dims; j++) {
+    memcpy(pooled + j * n_dims, stats[SECOND] + j * stride, n_dims * sizeof *pooled);
+  }
+  for (size_t c = 0; c < (size_t)problem->shape.n_latents; c++) {
+    const double on = stats[ON][c], *mu = params_new[MU] + c * n_dims;
+    if (gps_must_stop(problem->watch)) return GPS_INTERRUPTED;
+    events[EVENT_EMPTY] += on < 1;
+    if (on >= 1) {
+      update_mean(problem, stats, c, shift, params_new[MU]);
+    } else {
+      for (size_t d = 0; d < n_dims; d++) shift[d] = mu[d] - centre[d];
+    }
+    move_scatter(stats[FIRST] + c * n_dims, on, shift, n_dims, pooled);
+    total += on;
+  }
+  if (total < (double)n_dims + 1) {
+    events[EVENT_KEPT]++;
+    return GPS_OK;
+  }
+  double *sigma = params_new[SIGMA];
+  for (size_t j = 0; j < n_dims; j++) {
+    for (size_t i = j; i < n_dims; i++) {
+      sigma[i + j * n_dims] = sigma[j + i * n_dims] = pooled[i + j * n_dims] / total;
+    }
+  }
+  return floor_sigma(problem, sigma, events, pooled);
+}
+
 /* A cluster with less than one point keeps its mean, one with fewer points than D + 1 its
  * covariance: the step is still a maximisation over the rest. */
 gps_status mixture_mstep(const gps_problem *problem, const double *const *stats,
                          double *const *params_new, int *events, double *scratch) {
   mixture_update_pi((size_t)problem->shape.n_latents, stats[ON], problem->input[FLOOR_PI][0],
                     params_new[PI], events + EVENT_PI);
+  if (kind_of(problem) == TIED) return update_tied(problem, stats, params_new, events, scratch);
   return problem->input[COMMON][0] != 0 ? update_common(problem, stats, params_new, events, scratch)
                                         : update_each(problem, stats, params_new, events, scratch);
 }

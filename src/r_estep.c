@@ -166,10 +166,10 @@ static void run_blocks(wave_job *job, double *total) {
 /* Posteriors of all points, and their statistics into the arrays stat. Without statistics, or where
  * they are gathered latent by latent, blocks have none. */
 static void infer_blocks(wave_job *job, const double *weight, const size_t *offset,
-                         double *const *stat) {
-  const int by_latent =
-      job->wants_stats && !job->chain &&
-      sums_by_latent(job->model, job->problem, job->states, job->stats_length);
+                         double *const *stat, SEXP stats) {
+  const int by_latent = job->wants_stats && !job->chain &&
+                        sums_by_latent(job->model, job->problem, job->states, stats,
+                                       job->stats_length);
   if (by_latent || !job->wants_stats) job->wants_stats = job->n_stats = 0;
   if (job->n_stats == 0) job->stats_length = 1;
   double *total = (double *)R_alloc(job->stats_length, sizeof *total);
@@ -279,7 +279,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   need_describe(model, want, chain != NULL);
   const gps_posterior posterior = new_posterior(result, want, &problem, &states, chain);
   double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
-  SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, stat));
+  SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, 0, stat));
   const size_t *offset = flat_offsets(VECTOR_ELT(result, STATS), n_stats);
   wave_job job = {.model = model,
                   .problem = &problem,
@@ -301,7 +301,7 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
     job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
   }
   job.n_slice = points_in_slice(&job);
-  infer_blocks(&job, block.weight, offset, stat);
+  infer_blocks(&job, block.weight, offset, stat, VECTOR_ELT(result, STATS));
   UNPROTECT(1);
   return result;
 }
@@ -315,7 +315,7 @@ SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
   const int n = count_arrays(model->prepared);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
-  const SEXP result = PROTECT(new_arrays(model->prepared, prepared_dims, data));
+  const SEXP result = PROTECT(new_arrays(model->prepared, prepared_dims, 1, data));
   if (n > 0 && model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
   const gps_status status = n > 0 ? model->prepare(&problem, block.y, data) : GPS_OK;
   if (status != GPS_OK) raise_status(status, "Preparing the E-step", (size_t)-1);

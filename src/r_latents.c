@@ -7,26 +7,40 @@
 /* Statistics smaller than this stay in cache, and are as cheap in one go with the E-step. */
 #define FEW_NUMBERS ((size_t)1 << 14)
 
-/* Whether the last word of a shape, or of each of its alternatives, is "latents". */
+/* Whether the text that stops at `end`, of so many letters, has `word` as its last word. */
+static int has_last_word(const char *end, size_t length, const char *word) {
+  const size_t n = strlen(word);
+  if (length < n || strncmp(end - n, word, n) != 0) return 0;
+  return length == n || end[-1 - (int)n] == ' ' || end[-1 - (int)n] == '|';
+}
+
+/* Whether the last word of a shape, or of each of its alternatives, is "latents"; one that ends in
+ * "one" is what all latents have together, and is told by the array itself. */
 static int ends_in_latents(const char *shape) {
-  const char word[] = "latents";
-  const size_t n = sizeof word - 1;
   for (const char *end = shape;; end++) {
     if (*end != '|' && *end != '\0') continue;
     const size_t length = (size_t)(end - shape);
-    if (length < n || strncmp(end - n, word, n) != 0) return 0;
-    if (length > n && end[-1 - (int)n] != ' ' && end[-1 - (int)n] != '|') return 0;
+    if (!has_last_word(end, length, "latents") && !has_last_word(end, length, "one")) return 0;
     if (*end == '\0') return 1;
   }
 }
 
+/* The last axis of an array. */
+static int last_axis(SEXP array) {
+  const SEXP dim = Rf_getAttrib(array, R_DimSymbol);
+  return dim == R_NilValue ? Rf_length(array) : INTEGER(dim)[Rf_length(dim) - 1];
+}
+
 int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                   size_t stats_length) {
+                   SEXP stats, size_t stats_length) {
   if (!model->accumulate_latent || states->max_active != 1) return 0;
   if (states->n_states != states->n_slots || stats_length < FEW_NUMBERS) return 0;
   for (int s = 0; s < count_arrays(model->stats); s++) {
     const char *shape = model->stats[s].shape;
-    if (shape == NULL || (!ends_in_latents(shape) && strcmp(shape, "one") != 0)) return 0;
+    if (shape == NULL) return 0;
+    if (strcmp(shape, "one") == 0) continue;
+    if (!ends_in_latents(shape) || last_axis(VECTOR_ELT(stats, s)) != problem->shape.n_latents)
+      return 0;
   }
   /* Few latents have many points each, and work is shared out by latents. */
   return problem->shape.n_latents >= 16;
@@ -72,7 +86,7 @@ void sum_latents(const gps_model *model, const gps_problem *problem, const gps_s
                           .model_scratch = model->scratch_size(problem, states),
                           .stats = stat};
   for (int s = 0; s < n_stats; s++) {
-    const int is_own = ends_in_latents(model->stats[s].shape);
+    const int is_own = strcmp(model->stats[s].shape, "one") != 0;
     part_length[s] = is_own ? (offset[s + 1] - offset[s]) / (size_t)n_latents : 0;
     sums.length += part_length[s];
     if (!is_own) *stat[s] = count_reached(slots, states->n_slots, problem->n_points);

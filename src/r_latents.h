@@ -5,9 +5,9 @@
 #include "infer.h"
 #include "r_model.h"
 
-/* Whether the model's statistics, of so many numbers, are gathered so. */
+/* Whether the model's statistics, the arrays `stats` of so many numbers, are gathered so. */
 int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                   size_t stats_length);
+                   SEXP stats, size_t stats_length);
 
 /* What the points of a block have in their slots [n_slots x n], and for how many observations each
  * stands, NULL: for one. */

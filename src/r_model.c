@@ -82,11 +82,11 @@ static SEXP describe_arrays(const gps_array *arrays) {
 
 /* Which of the optional members a table has. */
 static SEXP describe_members(const gps_model *model) {
-  const char *const names[] = {"prepare", "mstep",       "describe",         "gain",
+  const char *const names[] = {"prepare", "mstep",       "describe",          "gain",
                                "propose", "conditional", "accumulate_latent", "weighs"};
-  const int has[] = {model->prepare != NULL,          model->mstep != NULL,
-                     model->describe != NULL,         model->gain != NULL,
-                     model->propose != NULL,          model->conditional != NULL,
+  const int has[] = {model->prepare != NULL,           model->mstep != NULL,
+                     model->describe != NULL,          model->gain != NULL,
+                     model->propose != NULL,           model->conditional != NULL,
                      model->accumulate_latent != NULL, weighs_points(model)};
   const SEXP result = PROTECT(new_named_list(8, names));
   for (int i = 0; i < 8; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
@@ -287,23 +287,34 @@ gps_states read_states(SEXP states) {
   return result;
 }
 
-SEXP new_arrays(const gps_array *arrays, SEXP dims, double **data) {
-  const int n = count_arrays(arrays);
-  const char **names = (const char **)R_alloc((size_t)n, sizeof *names);
-  for (int i = 0; i < n; i++) names[i] = arrays[i].name;
+/* Whether R has an array, which it may lack where the table says so and `may_miss`. */
+static int is_there(const gps_array *array, SEXP dims, int may_miss) {
+  return !may_miss || array->presence != GPS_MAY_MISS || list_get(dims, array->name) != R_NilValue;
+}
+
+SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data) {
+  const int n_all = count_arrays(arrays);
+  int n = 0;
+  const char **names = (const char **)R_alloc((size_t)n_all, sizeof *names);
+  for (int i = 0; i < n_all; i++) {
+    data[i] = NULL;
+    if (is_there(arrays + i, dims, may_miss)) names[n++] = arrays[i].name;
+  }
   const SEXP list = PROTECT(new_named_list(n, names));
-  for (int i = 0; i < n; i++) {
-    const SEXP dim = list_need(dims, names[i]);
-    const int *size = view_ints(dim, -1, names[i]);
-    if (Rf_length(dim) == 0) raise_error("model", "`%s` has no dimension.", names[i]);
+  for (int i = 0, at = 0; i < n_all; i++) {
+    if (!is_there(arrays + i, dims, may_miss)) continue;
+    const SEXP dim = list_need(dims, arrays[i].name);
+    const int *size = view_ints(dim, -1, arrays[i].name);
+    if (Rf_length(dim) == 0) raise_error("model", "`%s` has no dimension.", arrays[i].name);
     for (int k = 0; k < Rf_length(dim); k++) {
-      if (size[k] < 0) raise_error("model", "`%s` has a dimension below 0.", names[i]);
+      if (size[k] < 0) raise_error("model", "`%s` has a dimension below 0.", arrays[i].name);
     }
-    SET_VECTOR_ELT(list, i,
+    SET_VECTOR_ELT(list, at,
                    Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0])
                                        : Rf_allocArray(REALSXP, dim));
-    data[i] = REAL(VECTOR_ELT(list, i));
-    memset(data[i], 0, (size_t)Rf_xlength(VECTOR_ELT(list, i)) * sizeof(double));
+    data[i] = REAL(VECTOR_ELT(list, at));
+    memset(data[i], 0, (size_t)Rf_xlength(VECTOR_ELT(list, at)) * sizeof(double));
+    at++;
   }
   UNPROTECT(1);
   return list;

@@ -40,8 +40,9 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
 gps_states read_states(SEXP states);
 
 /* New arrays of the given dims (a named list of integer vectors), in the table's order. Returns a
- * protected-by-caller list; pointers to the storage go into data [n]. */
-SEXP new_arrays(const gps_array *arrays, SEXP dims, double **data);
+ * protected-by-caller list; pointers to the storage go into data [n]. With may_miss the list has
+ * none of those that the table allows to miss and that have no dims; their pointers are NULL. */
+SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data);
 
 /* Whether a model's statistics come weighed. */
 int weighs_points(const gps_model *model);

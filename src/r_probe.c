@@ -160,7 +160,7 @@ SEXP r_probe_latents(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP bl
     raise_error("model", "The model has no `accumulate_latent`.");
   const double *share = view_matrix(weight, n_slots, n, "weight");
   double **part = (double **)R_alloc((size_t)n_stats + 1, sizeof *part);
-  SET_VECTOR_ELT(result, 2, new_arrays(it.model->stats, stats_dims, part));
+  SET_VECTOR_ELT(result, 2, new_arrays(it.model->stats, stats_dims, 0, part));
   lent *arrays = (lent *)R_alloc((size_t)n_stats + 1, sizeof *arrays);
   double *const *stats = lend_stats(VECTOR_ELT(result, 2), arrays, 0);
   it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
@@ -196,7 +196,7 @@ SEXP r_probe_states(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP blo
   const int n_dims = it.problem.shape.n_dims, n_stats = count_arrays(it.model->stats);
   double **stat = (double **)R_alloc((size_t)n_stats + 1, sizeof *stat);
   double *log_joint = hang_matrix(result, 2, n_states, n), *shared = hang_doubles(result, 3, n);
-  SET_VECTOR_ELT(result, 4, new_arrays(it.model->stats, stats_dims, stat));
+  SET_VECTOR_ELT(result, 4, new_arrays(it.model->stats, stats_dims, 0, stat));
   double *latent = hang_matrix(result, 5, n_slots, n);
   double *response = hang_matrix(result, 6, n_dims, n);
   it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
@@ -343,7 +343,7 @@ SEXP r_probe_prepare(SEXP native, SEXP problem_list, SEXP dims, SEXP y, SEXP blo
                                            list_need(problem_list, "lengths"), block, 0);
   const int n = count_arrays(model->prepared);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
-  SET_VECTOR_ELT(result, 2, new_arrays(model->prepared, dims, data));
+  SET_VECTOR_ELT(result, 2, new_arrays(model->prepared, dims, 1, data));
   int *is_touched = hang_int_matrix(result, 0, N_MEMBERS, 1);
   int *is_over = hang_int_matrix(result, 1, N_MEMBERS, 1);
   memset(is_touched, 0, N_MEMBERS * sizeof(int));
@@ -351,10 +351,12 @@ SEXP r_probe_prepare(SEXP native, SEXP problem_list, SEXP dims, SEXP y, SEXP blo
   if (model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
   lent *arrays = (lent *)R_alloc((size_t)n + 1, sizeof *arrays);
   double **pointer = lend_stats(VECTOR_ELT(result, 2), arrays, 0);
-  for (int i = 0; i < n; i++) put_marks(pointer[i], arrays[i].length);
-  const gps_status status = model->prepare(&problem, block.y, pointer);
+  const int n_there = Rf_length(VECTOR_ELT(result, 2));
+  for (int i = 0; i < n_there; i++) put_marks(pointer[i], arrays[i].length);
+  for (int i = 0, at = 0; i < n; i++) data[i] = data[i] ? pointer[at++] : NULL;
+  const gps_status status = model->prepare(&problem, block.y, data);
   if (status != GPS_OK) raise_status(status, "`prepare`", SIZE_MAX);
-  for (int i = 0; i < n; i++) is_over[PREPARE] |= take_marks(arrays[i]);
+  for (int i = 0; i < n_there; i++) is_over[PREPARE] |= take_marks(arrays[i]);
   copy_stats(VECTOR_ELT(result, 2), arrays);
   UNPROTECT(1);
   return result;

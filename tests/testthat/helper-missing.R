@@ -59,7 +59,8 @@ state_stats <- function(params, state, given, centre, q) {
     moment <- switch(length(dim(params[["sigma"]])) + 1, sum(diag(second)), NULL, diag(second),
                      second)
     return(list(count = q, on = q * state, first = q * outer(y - origin, state),
-                second = q * outer(moment, state)))
+                second = q * if (identical(dim(params$sigma)[3], 1L)) moment else
+                  outer(moment, state)))
   }
   common <- list(count = q, data_square = q * sum(diag(second)),
                  data_sum = if (length(centre) > 0) q * (y - centre) else numeric())

@@ -61,7 +61,7 @@ mixture_row <- function(form) {
   n_dims <- 3
   spread <- vapply(seq_len(n_clusters), function(k) crossprod(matrix(rnorm(12), 4)), diag(3))
   sigma <- switch(form, full = spread, diagonal = apply(spread, 3, diag),
-                  spherical = c(0.5, 1, 2, 0.7))
+                  spherical = c(0.5, 1, 2, 0.7), tied = spread[, , 1, drop = FALSE])
   list(
     name = paste("gaussian_mixture", form), n_latents = n_clusters, n_dims = n_dims,
     is_one_hot = TRUE, model = function() model_gaussian_mixture(n_clusters, form),
@@ -144,7 +144,8 @@ MODELS <- list(
   spike_row("full", shared = FALSE),
   sparse_row("binary_sparse, intercept", shared = FALSE, intercept = TRUE),
   spike_row("diagonal", shared = TRUE, intercept = TRUE),
-  noisy_row(shared = FALSE), noisy_row(shared = TRUE), poisson_row()
+  noisy_row(shared = FALSE), noisy_row(shared = TRUE), poisson_row(),
+  mixture_row("tied")
 )
 
 # Models whose every state has no closed form, or whose latents have places: what does not ask for

@@ -48,7 +48,7 @@ reference_covariance <- function(params, k) {
   sigma <- params$sigma
   if (is.null(dim(sigma))) return(diag(sigma[k], n_dims))
   if (length(dim(sigma)) == 2) return(diag(sigma[, k], n_dims))
-  matrix(sigma[, , k], n_dims)
+  matrix(sigma[, , min(k, dim(sigma)[3])], n_dims)
 }
 
 # log p(c, y) of model D; exactly one cluster is on.
@@ -166,7 +166,7 @@ stats_spike_slab <- function(params, y, posterior, centre) {
   stats
 }
 
-# Statistics of model D about a centre: second moments D x D x C, D x C or C.
+# Statistics of model D about a centre: second moments D x D x C, D x C, C, or D x D x 1 of all.
 stats_mixture <- function(form) {
   function(y, posterior, centre) {
     x <- sweep(y, 2, centre)
@@ -175,7 +175,8 @@ stats_mixture <- function(form) {
     full <- array(vapply(seq_len(ncol(weight)), moment, diag(ncol(y))),
                   c(ncol(y), ncol(y), ncol(weight)))
     second <- switch(form, full = full, diagonal = t(x^2) %*% weight,
-                     spherical = colSums(weight * rowSums(x^2)))
+                     spherical = colSums(weight * rowSums(x^2)),
+                     tied = array(rowSums(full, dims = 2), c(dim(full)[1:2], 1)))
     list(count = nrow(y), on = colSums(weight), first = t(x) %*% weight, second = second)
   }
 }
@@ -258,7 +259,11 @@ mstep_mixture <- function(y, posterior, form) {
     form,
     full = array(vapply(clusters, covariance, diag(ncol(y))), c(ncol(y), ncol(y), ncol(weight))),
     diagonal = matrix(vapply(clusters, function(k) diag(covariance(k)), numeric(ncol(y))), ncol(y)),
-    spherical = vapply(clusters, function(k) mean(diag(covariance(k))), 1)
+    spherical = vapply(clusters, function(k) mean(diag(covariance(k))), 1),
+    tied = {
+      pooled <- Reduce(`+`, lapply(clusters, function(k) total[k] * covariance(k))) / sum(total)
+      array(pooled, c(dim(pooled), 1))
+    }
   )
   list(mu = mu, sigma = sigma, pi = total / nrow(y))
 }

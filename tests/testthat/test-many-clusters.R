@@ -10,7 +10,8 @@ many_case <- function(covariance = "full", n_points = 1600, n_clusters = 50, n_d
   cluster <- sample.int(n_clusters, n_points, TRUE)
   y <- t(mu[, cluster]) + matrix(rnorm(n_points * n_dims), n_points)
   sigma <- switch(covariance, full = array(diag(n_dims), c(n_dims, n_dims, n_clusters)),
-                  diagonal = matrix(1, n_dims, n_clusters), spherical = rep(1, n_clusters))
+                  diagonal = matrix(1, n_dims, n_clusters), spherical = rep(1, n_clusters),
+                  tied = array(diag(n_dims), c(n_dims, n_dims, 1)))
   selected <- t(replicate(n_points, sort(sample.int(n_clusters, n_slots))))
   list(y = y, cluster = cluster, selected = selected,
        model = gps_bind(model_gaussian_mixture(n_clusters, covariance), y),
@@ -96,7 +97,7 @@ test_that("a point without a latent in a slot takes no part and is no error", {
 })
 
 test_that("the ranking in C is the log joint of the help page", {
-  for (covariance in c("full", "diagonal", "spherical")) {
+  for (covariance in c("full", "diagonal", "spherical", "tied")) {
     case <- many_case(covariance, n_points = 70, n_dims = 3)
     y <- t(case$y)
     block <- new_block(0, 70)

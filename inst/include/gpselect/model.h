@@ -152,7 +152,8 @@ typedef struct gps_model {
                            const double *prob, double *const *stats, double *scratch);
 
   /* Optional, any thread, for models with one latent on in each state, whose statistics all have
-   * shapes that end in "latents", or the shape "one": the same of a data point with this latent on,
+   * shapes that end in "latents", or the shape "one" (where a shape of several words ends in "one"
+   * instead, it is not called): the same of a data point with this latent on,
    * `weight` times. part [n stats] are the latent's own parts of the arrays; those of the shape
    * "one" are NULL, and count the data points that have a latent in a slot. Many latents are
    * gathered so at a cost that does not grow with their number. */
