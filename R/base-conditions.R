@@ -105,7 +105,28 @@ require_package <- function(package, what) {
 
 shown_dim <- function(dim) paste(dim, collapse = " x ")
 
-format_lines <- function(lines) sprintf("  %-10s %s\n", names(lines), lines)
+# A text in lines no wider than the console, the further ones set in. Words that are longer than a
+# line stay whole, so that names and paths can be copied.
+wrap_text <- function(text, begin = "", indent = nchar(begin, "width")) {
+  width <- getOption("width")
+  text <- printable(text)
+  if (nchar(begin, "width") + nchar(text, "width") <= width) return(paste0(begin, text))
+  indent <- min(indent, width %/% 3)
+  lines <- strwrap(text, width + 1 - max(indent, nchar(begin, "width")), initial = begin,
+                   prefix = strrep(" ", indent))
+  sub(" +$", "", lines)
+}
+
+# Named lines below each other, their texts in one column.
+format_lines <- function(lines) {
+  begin <- sprintf("  %-10s ", names(lines))
+  paste0(unlist(Map(wrap_text, lines, begin, USE.NAMES = FALSE)), "\n")
+}
+
+# Prints a sentence, or each of several.
+say <- function(texts) {
+  cat(paste0(unlist(lapply(texts, wrap_text, indent = 2)), "\n"), sep = "")
+}
 
 plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
 

@@ -78,7 +78,7 @@ is_source <- function(y) inherits(y, "gps_source")
 print.gps_source <- function(x, ...) {
   refuse_shown(list(...))
   check_source(x, "x")
-  cat(sprintf("Source of %d data point%s of %d dimension%s, from %s\n", x$n,
+  say(sprintf("Source of %d data point%s of %d dimension%s, from %s", x$n,
               if (x$n == 1) "" else "s", x$d, if (x$d == 1) "" else "s", describe_source(x)))
   invisible(x)
 }

@@ -304,7 +304,7 @@ show_settings <- function(x) {
   values <- vapply(shown, function(x) {
     if (is.function(x)) "a function" else paste(format(x), collapse = ", ")
   }, "")
-  cat(sprintf("%-10s %s", names(shown), values), sep = "\n")
+  cat(unlist(Map(wrap_text, values, sprintf("%-10s ", names(shown)))), sep = "\n")
 }
 
 # Options that later versions will have must not pass in silence.

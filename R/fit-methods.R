@@ -230,14 +230,14 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
               is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&
               (is.null(error) || is_number(error)), "x", "logLik()")
-  cat(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %.15g)\n",
+  say(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %.15g)",
               format(c(x), digits = digits),
               if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),
               as.integer(attr(x, "df")), attr(x, "nobs")))
   reasons <- attr(x, "degenerate")
   if (length(reasons) > 0) {
-    cat("It has no maximum, and this is what floors make of it:", paste(reasons, collapse = "; "),
-        "\n")
+    say(paste("It has no maximum, and this is what floors make of it:",
+              paste(reasons, collapse = "; ")))
   }
   invisible(x)
 }

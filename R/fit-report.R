@@ -95,6 +95,6 @@ report_software <- function(fit) {
 print.gps_report <- function(x, ...) {
   refuse_shown(list(...))
   need_made(is.list(x) && is.character(x$text) && length(x$text) == 1, "x", "gps_report()")
-  cat(strwrap(x$text, width = getOption("width")), sep = "\n")
+  cat(paste0(wrap_text(x$text), "\n"), sep = "")
   invisible(x)
 }

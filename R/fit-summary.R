@@ -217,9 +217,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
-  cat(sprintf("  %-10s df %d, AIC %s, BIC %s (by the bound)\n", "Criteria", as.integer(x$df),
-              show(x$aic), show(x$bic)))
-  if (!is.null(x$audit)) cat(sprintf("  %-10s %s\n", "Audit", x$audit))
+  cat(format_lines(c(Criteria = sprintf("df %d, AIC %s, BIC %s (by the bound)", as.integer(x$df),
+                                        show(x$aic), show(x$bic)), Audit = x$audit)), sep = "")
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
@@ -229,7 +228,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   } else {
     "Points by most probable cluster, expected points, mean uncertainty"
   }
-  cat("\n", title, "\n", sep = "")
+  cat("\n")
+  say(title)
   if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
   if (is.null(x$classes)) {
     print(stats::setNames(round(x$usage[shown], 1), shown))
@@ -239,10 +239,10 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
     rounded$uncertainty <- signif(rounded$uncertainty, 3)
     print(rounded[shown, ], row.names = FALSE)
   }
-  if (length(x$dead) > 0) cat("Dead (less than one point):", paste(x$dead, collapse = ", "), "\n")
+  if (length(x$dead) > 0) say(paste("Dead (less than one point):", paste(x$dead, collapse = ", ")))
   if (nrow(x$duplicates) > 0) {
-    cat("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2], collapse = ", "),
-        "\n")
+    say(paste("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2],
+                                        collapse = ", ")))
   }
   if (nrow(x$events) > 0) {
     cat("\nFloors, rescues and moves in the main run\n")

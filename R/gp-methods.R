@@ -147,37 +147,37 @@ nobs.gp_fit <- function(object, ...) {
 
 describe_gp_fit <- function(x, digits) {
   number <- function(value) format(value, digits = digits, decimal.mark = ".")
-  cat(sprintf(
-    "Gaussian process (%s): %s, %s, %s\n", x$method, plural(nrow(x$x), "point"),
+  say(sprintf(
+    "Gaussian process (%s): %s, %s, %s", x$method, plural(nrow(x$x), "point"),
     plural(ncol(x$x), "dimension"), plural(ncol(x$targets), "target")
   ))
-  if (!is.null(x$why)) cat(sprintf("Method %s was chosen: %s.\n", x$method, x$why))
+  if (!is.null(x$why)) say(sprintf("Method %s was chosen: %s.", x$method, x$why))
   engine <- engine_story(new_engine(x$method), x, number)
-  if (!is.null(engine$what)) cat(engine$what, "\n", sep = "")
-  cat(paste0("  ", format(x$kernel), "\n"), sep = "")
-  cat(sprintf("Log marginal likelihood%s: %s\n", engine$of, number(x$lml)))
+  if (!is.null(engine$what)) say(engine$what)
+  cat(paste0(unlist(lapply(format(x$kernel), wrap_text, "  ", 4)), "\n"), sep = "")
+  say(sprintf("Log marginal likelihood%s: %s", engine$of, number(x$lml)))
   if (isFALSE(x$converged)) {
-    cat(sprintf("The search stopped at its limit of %s.\n", plural(nrow(x$trace), "evaluation")))
+    say(sprintf("The search stopped at its limit of %s.", plural(nrow(x$trace), "evaluation")))
   }
   describe_limits(x)
-  if (isTRUE(x$is_logical)) cat("The targets are logical: FALSE is 0, TRUE is 1.\n")
-  if (x$jitter > 0) cat(sprintf("Added to the diagonal: %s\n", number(x$jitter)))
+  if (isTRUE(x$is_logical)) say("The targets are logical: FALSE is 0, TRUE is 1.")
+  if (x$jitter > 0) say(sprintf("Added to the diagonal: %s", number(x$jitter)))
 }
 
 # Parameters that are where they are because of a limit, or because they were to stay.
 describe_limits <- function(x) {
   check_search_end(x, "x")
   for (side in unique(x$limits)) {
-    cat(sprintf("At the %s limit of the search, so no maximum: %s\n", side,
+    say(sprintf("At the %s limit of the search, so no maximum: %s", side,
                 shorten_names(names(x$limits)[x$limits == side])))
   }
   idle <- idle_columns(x$kernel, x$x)
   if (length(idle) > 0) {
-    cat(sprintf("Lengthscales far beyond the data, so that nothing depends on: %s\n",
+    say(sprintf("Lengthscales far beyond the data, so that nothing depends on: %s",
                 shorten_names(if (is.null(colnames(x$x))) idle else colnames(x$x)[idle])))
   }
   if (length(x$fixed) > 0 && !is.na(x$converged)) {
-    cat(sprintf("Fixed: %s\n", shorten_names(x$fixed)))
+    say(sprintf("Fixed: %s", shorten_names(x$fixed)))
   }
 }
 
@@ -235,7 +235,7 @@ print.summary.gp_fit <- function(x, digits = 5, ...) {
   describe_gp_fit(x$fit, digits)
   cat("Parameters:\n")
   print(x$coefficients, digits = digits)
-  cat(sprintf("Leave-one-out: R squared %s, mean log density %s\n",
+  say(sprintf("Leave-one-out: R squared %s, mean log density %s",
               format(x$loo_r2, digits = 3, decimal.mark = "."),
               format(x$loo_log_score, digits = 3, decimal.mark = ".")))
   invisible(x)

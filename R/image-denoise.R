@@ -48,13 +48,17 @@
 #' @param x a denoised image.
 #' @param clean NULL, or the image without noise.
 #' @param peak largest value that a pixel can have, above 0.
+#' @param main for `plot()`: three titles; NULL: what the pictures are.
+#' @param col for `plot()`: colours from the least value to the largest; NULL: black to white.
+#' @param key for `plot()`: FALSE leaves out the scales of grey levels.
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a list of class `gps_denoised` with `image`, the denoised matrix; `noisy`, as given;
 #'   `sd`, `size`, `step`; and `fit`, the [gps_fit()] of the patches learned from, as images.
 #'
 #'   `plot()` shows the noisy and the denoised image beside what was removed or, where it is given,
 #'   the clean image; then with the peak signal-to-noise ratio
-#'   `10 log10(peak^2 / mean squared error)` in dB. It returns the object invisibly.
+#'   `10 log10(peak^2 / mean squared error)` in dB. It returns the three matrices invisibly, as a
+#'   list.
 #' @seealso [extract_patches()], [ascent]
 #' @examples
 #' set.seed(1)
@@ -185,30 +189,30 @@ print.gps_denoised <- function(x, ...) {
 
 #' @rdname gps_denoise
 #' @export
-plot.gps_denoised <- function(x, clean = NULL, peak = 255, ...) {
-  refuse_unknown(list(...), c("clean", "peak"))
+plot.gps_denoised <- function(x, clean = NULL, peak = 255, main = NULL, col = NULL, key = TRUE,
+                              ...) {
+  refuse_unknown(list(...), c("clean", "peak", "main", "col", "key"))
   x <- check_denoised(x)
   peak <- check_number(peak, "peak", 0, open = TRUE)
+  look <- new_look(main, col, key, n_titles = 3)
   limits <- widen(range(x$image))
-  titles <- c("noisy", "denoised")
+  titles <- c("noisy", "denoised", "clean")
+  removed <- x$noisy - x$image
+  ranges <- list(limits, limits, if (is.null(clean)) c(-3, 3) * x$sd else limits)
   if (is.null(clean)) {
-    removed <- x$noisy - x$image
-    last <- list(removed, c(-3, 3) * x$sd, sprintf("removed (sd %.3g)", stats::sd(removed)))
+    titles[3] <- sprintf("removed (sd %.3g)", stats::sd(removed))
   } else {
     clean <- check_image(clean, "clean")
     if (!identical(dim(clean), dim(x$image))) {
       abort_value(clean, "clean", sprintf("an image of %s", shown_dim(dim(x$image))))
     }
     ratios <- c(peak_ratio(x$noisy, clean, peak), peak_ratio(x$image, clean, peak))
-    titles <- sprintf("%s, %.1f dB", titles, ratios)
-    last <- list(clean, limits, "clean")
+    titles[1:2] <- sprintf("%s, %.1f dB", titles[1:2], ratios)
   }
-  with_par(list(mfrow = c(1, 3), mar = c(0.5, 0.5, 2, 0.5)), {
-    draw_photograph(x$noisy, limits, titles[1])
-    draw_photograph(x$image, limits, titles[2])
-    do.call(draw_photograph, last)
-  })
-  invisible(x)
+  shown <- list(noisy = x$noisy, denoised = x$image, last = if (is.null(clean)) removed else clean)
+  names(shown)[3] <- if (is.null(clean)) "removed" else "clean"
+  draw_figure(draw_photographs(shown, ranges, title_of(look, titles), look))
+  invisible(shown)
 }
 
 # Nothing cut, edited or foreign is shown.
@@ -226,12 +230,40 @@ check_denoised <- function(x) {
 # Peak signal-to-noise ratio in dB.
 peak_ratio <- function(image, clean, peak) 10 * log10(peak^2 / mean((image - clean)^2))
 
-# Light on a screen: the lower limit is black, the upper one white.
-draw_photograph <- function(values, limits, title) {
-  level <- pmin(pmax((values - limits[1]) / diff(limits), 0), 1)
-  graphics::plot.new()
-  graphics::plot.window(c(0, ncol(values)), c(0, nrow(values)), asp = 1)
-  graphics::rasterImage(grDevices::as.raster(level), 0, 0, ncol(values), nrow(values),
+# Pictures side by side, or below each other on what is higher than wide, each with its title right
+# above it and, where they differ, its scale of grey levels.
+draw_photographs <- function(shown, ranges, titles, look) {
+  size <- dim(shown[[1]])
+  figure <- graphics::par("fin")
+  n <- length(shown)
+  side <- if (look$key) max(vapply(ranges, key_lines, 1)) else 0.5
+  scale <- function(across, down) {
+    room <- figure / c(across, down) - line_inches() * c(side + 0.5, 2.3)
+    min(room / rev(size))
+  }
+  is_row <- scale(n, 1) >= scale(1, n)
+  parts <- if (is_row) split_part(rep(1, n)) else split_part(1, rep(1, n))
+  for (i in seq_len(n)) {
+    in_part(parts[[i]], c(0.5, 0.5, 1.8, side), {
+      draw_photograph(shown[[i]], ranges[[i]], titles[i], look)
+    })
+  }
+}
+
+# Light on a screen: the lower limit is black, the upper one white, unless `col` says otherwise.
+draw_photograph <- function(values, limits, title, look) {
+  ramp <- ramp_of(given_or(look$col, c("black", "white")), 256)
+  paint <- function(values) {
+    level <- pmin(pmax((values - limits[1]) / diff(limits), 0), 1)
+    matrix(ramp[1 + round(255 * level)], nrow(values))
+  }
+  # The picture fills the panel one way, and stands at its top on the left.
+  room <- graphics::par("pin")
+  scale <- min(room / rev(dim(values)))
+  size <- rev(dim(values)) * scale
+  graphics::plot.window(c(0, room[1]), c(0, room[2]), xaxs = "i", yaxs = "i")
+  graphics::rasterImage(grDevices::as.raster(paint(values)), 0, room[2] - size[2], size[1], room[2],
                         interpolate = FALSE)
-  graphics::title(main = title, line = 0.4, font.main = 1)
+  panel_title(title, lines = 0.4)
+  if (look$key) draw_key(limits, paint, size[1], room[2] - c(size[2], 0))
 }

@@ -228,8 +228,8 @@ print.gps_audit <- function(x, digits = 3, ...) {
       sprintf("%d selected for no point: %s%s", length(x$never), paste(never, collapse = ", "),
               if (length(x$never) > 10) ", ..." else "")
   )
-  cat(sprintf("Audit of %d selected of %s\n", x$n_selected, plural(x$n_latents, "latent")),
-      format_lines(lines), sep = "")
+  say(sprintf("Audit of %d selected of %s", x$n_selected, plural(x$n_latents, "latent")))
+  cat(format_lines(lines), sep = "")
   invisible(x)
 }
 

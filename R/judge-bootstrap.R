@@ -18,12 +18,13 @@
 #' Intervals are the percentiles of the replicates (Efron and Tibshirani 1993, *An Introduction to
 #' the Bootstrap*, chapter 13).
 #' @param fit a fit that has kept its data, of a model without locations.
-#' @param n number of replicates, a whole number of at least 2.
+#' @param n number of replicates, a whole number of at least 2; for `plot()` of parameters to draw,
+#'   the first ones, NULL: at most 60.
 #' @param type `"nonparametric"` or `"parametric"`.
 #' @param control NULL: as the fit's; or of [gps_control()]. Starts, mending and checkpoints are
 #'   left out.
 #' @param object,x a bootstrap.
-#' @param parm names of parameters, as in `coef(fit)`; missing: all.
+#' @param parm names of parameters, as in `coef(fit)`; missing: all, for `plot()` the first.
 #' @param level probability that an interval is to have, above 0 and below 1.
 #' @param digits number of significant digits to print.
 #' @param ... nothing.
@@ -33,7 +34,8 @@
 #'   `type` and `failures` (messages of the refits that failed). `confint()`: a matrix of two
 #'   columns, the ends of intervals, with a row for each number, named as `W[3,1]`. `summary()`: a
 #'   data frame of `parameter`, `estimate`, `se` (standard deviation over the replicates), `lower`
-#'   and `upper`.
+#'   and `upper`. `plot()` draws estimates with their intervals and returns them invisibly, as a
+#'   data frame of `parameter`, `lower`, `estimate` and `upper`.
 #' @seealso [gps_fit()], [match_components()]
 #' @examples
 #' set.seed(1)
@@ -43,6 +45,7 @@
 #' boot <- gps_bootstrap(fit, 10)
 #' boot
 #' confint(boot, "mu")
+#' plot(boot, "mu")
 #' @export
 gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"), control = NULL,
                           ...) {

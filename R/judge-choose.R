@@ -272,7 +272,7 @@ print.gps_choice <- function(x, digits = 6, ...) {
   need_made(is_choice_sound(x), "x", "gps_choose()")
   table <- x$table
   has_several <- length(unique(table$model)) > 1
-  cat(sprintf("Chosen by %s: %d%s\n", x$criterion, as.integer(x$n_latents),
+  say(sprintf("Chosen by %s: %d%s", x$criterion, as.integer(x$n_latents),
               if (has_several) sprintf(" (%s)", x$model) else ""))
   cat(if (x$criterion == "held-out") "held_out: nats a data point, larger is better\n" else
     "BIC, ICL: smaller is better\n")
@@ -288,7 +288,7 @@ print.gps_choice <- function(x, digits = 6, ...) {
   print(marked, row.names = FALSE)
   failed <- table[!is.na(table$error), ]
   for (i in seq_len(nrow(failed))) {
-    cat(sprintf("%d stopped: %s\n", failed$n_latents[i], printable(failed$error[i])))
+    say(sprintf("%d stopped: %s", failed$n_latents[i], printable(failed$error[i])))
   }
   invisible(x)
 }

@@ -211,7 +211,7 @@ print.gps_comparison <- function(x, digits = 3, ...) {
   refuse_shown(list(...), "digits")
   need_made(is_comparison_sound(x), "x", "compare_selectors()")
   table <- x$table
-  cat(sprintf("%s, means over %s; bounds and evaluations are a data point\n",
+  say(sprintf("%s, means over %s; bounds and evaluations are a data point",
               plural(nrow(table), "selector"), plural(length(unique(x$runs$seed)), "seed")))
   known <- table[!vapply(table, function(column) all(is.na(column)), NA)]
   is_bound <- names(known) == "bound"
@@ -223,7 +223,7 @@ print.gps_comparison <- function(x, digits = 3, ...) {
   }
   failed <- x$runs[!is.na(x$runs$error), ]
   for (i in seq_len(nrow(failed))) {
-    cat(sprintf("%s, seed %d, stopped: %s\n", failed$selector[i], failed$seed[i],
+    say(sprintf("%s, seed %d, stopped: %s", failed$selector[i], failed$seed[i],
                 printable(failed$error[i])))
   }
   invisible(x)

@@ -39,7 +39,7 @@ is_sizes_sound <- function(x) {
 print.gps_sizes <- function(x, digits = 3, ...) {
   refuse_shown(list(...), "digits")
   need_made(is_sizes_sound(x), "x", "gps_audit() or a fit")
-  cat(sprintf("What selections of several sizes capture, of %s latents (%s)\n",
+  say(sprintf("What selections of several sizes capture, of %s latents (%s)",
               format_number(x$n_latents), plural(x$n_points, "point")))
   shown <- x$table[c("n_selected", "states", "mass", "mass_error", "gap", "bound", "recall")]
   # Rounding of a mass of 1 is no gap.

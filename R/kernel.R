@@ -324,6 +324,6 @@ print.gps_kernel <- function(x, ...) {
   refuse_shown(list(...))
   lines <- format(x)
   cat(if (length(lines) > 1) "Sum of kernels\n" else "Kernel\n")
-  cat(paste0("  ", lines, "\n"), sep = "")
+  cat(paste0(unlist(lapply(lines, wrap_text, "  ", 4)), "\n"), sep = "")
   invisible(x)
 }

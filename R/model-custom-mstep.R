@@ -43,7 +43,7 @@ posterior_weights <- function(posterior) {
 #' @export
 print.gps_posterior <- function(x, ...) {
   refuse_shown(list(...))
-  cat(sprintf("Posterior of %s over %s\n", plural(ncol(x$prob), "data point"),
+  say(sprintf("Posterior of %s over %s", plural(ncol(x$prob), "data point"),
               plural(nrow(x$prob), "state")))
   invisible(x)
 }

@@ -211,19 +211,18 @@ print.gps_model_check <- function(x, ...) {
   refuse_shown(list(...))
   need_made(is.data.frame(x$findings) && is.data.frame(x$checks), "x", "check_gps_model()")
   n <- nrow(x$findings)
-  cat(sprintf("Check of %s\n  on %s\n", x$model, x$data))
-  wrap <- function(label, text) {
-    cat(strwrap(text, 96, initial = paste0("   ", label), prefix = "      "), sep = "\n")
-  }
+  say(paste("Check of", x$model))
+  cat(wrap_text(x$data, "  on ", 4), sep = "\n")
+  wrap <- function(label, text) cat(wrap_text(text, paste0("   ", label), 6), sep = "\n")
   for (i in seq_len(n)) {
     finding <- x$findings[i, ]
-    cat(sprintf("%d. %s in `%s`\n", i, finding$fault, finding$where))
+    say(sprintf("%d. %s in `%s`", i, finding$fault, finding$where))
     wrap("What: ", finding$what)
     wrap("Do:   ", finding$advice)
   }
   outcome <- x$checks$outcome
   left <- !outcome %in% c("right", "fault")
-  cat(sprintf("%s of %s right%s\n", sum(outcome == "right"), plural(sum(!left), "check"),
+  say(sprintf("%s of %s right%s", sum(outcome == "right"), plural(sum(!left), "check"),
               if (n == 0) ": no fault found" else sprintf(", %s", plural(n, "fault"))))
   for (i in which(left)) wrap("left out: ", paste0(x$checks$check[i], ", ", outcome[i]))
   invisible(x)

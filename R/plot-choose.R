@@ -2,12 +2,16 @@
 
 #' @rdname gps_choose
 #' @param which for `plot()`: "criterion", the one that chose, or "entropy".
-#' @param main title of the figure; NULL: one that says what it shows.
+#' @param main for `plot()`: title; NULL: one that says what it shows.
+#' @param col for `plot()`: colours of the models; NULL: those of the package.
+#' @param key for `plot()`: FALSE leaves out the legend.
 #' @export
-plot.gps_choice <- function(x, which = c("criterion", "entropy"), main = NULL, ...) {
-  refuse_unknown(list(...), c("which", "main"))
+plot.gps_choice <- function(x, which = c("criterion", "entropy"), main = NULL, col = NULL,
+                            key = TRUE, ...) {
+  refuse_unknown(list(...), c("which", "main", "col", "key"))
   need_made(is_choice_sound(x), "x", "gps_choose()")
   which <- check_choice(which, "which", c("criterion", "entropy"))
+  look <- new_look(main, col, key)
   table <- x$table
   column <- if (which == "entropy") "entropy" else
     c(BIC = "BIC", ICL = "ICL", `held-out` = "held_out")[[x$criterion]]
@@ -18,27 +22,24 @@ plot.gps_choice <- function(x, which = c("criterion", "entropy"), main = NULL, .
   label <- c(BIC = "BIC (smaller is better)", ICL = "ICL (smaller is better)",
              held_out = "log density of new points (nats)",
              entropy = "entropy of assignments (nats)")[[column]]
-  if (is.null(main)) main <- "How many?"
-  with_par(list(mar = panel_margins), {
-    open_panel(range(data$n_latents), range(data$value), "number of latents", label, main)
-    draw_choice(data)
-  })
+  draw_figure(axis_panel(whole_part, range(data$n_latents), range(data$value), "number of latents",
+                         label, title_of(look, "How many?"), draw_choice(data, look)))
   invisible(data)
 }
 
 # A line for each model; the chosen one has a filled point.
-draw_choice <- function(data) {
+draw_choice <- function(data, look) {
   models <- unique(data$model)
+  colours <- series_ink(look, cluster_ink(seq_along(models)))
   for (k in seq_along(models)) {
     line <- data[data$model == models[k], ]
-    graphics::lines(line$n_latents, line$value, col = cluster_ink(k), lwd = 2, lty = k)
+    graphics::lines(line$n_latents, line$value, col = colours[k], lwd = 2, lty = k)
     graphics::points(line$n_latents, line$value, pch = 21, cex = ifelse(line$chosen, 1.8, 0.9),
-                     bg = ifelse(line$chosen, cluster_ink(k), "white"), col = cluster_ink(k),
-                     lwd = 1.5)
+                     bg = ifelse(line$chosen, colours[k], "white"), col = colours[k], lwd = 1.5)
   }
-  labels <- c(if (length(models) > 1) models, "chosen")
-  colours <- c(if (length(models) > 1) cluster_ink(seq_along(models)), "grey30")
-  top_legend(labels, col = colours, pt.bg = colours,
-             lwd = c(rep(2, length(labels) - 1), NA),
-             lty = c(seq_len(length(labels) - 1), 0), pch = c(rep(NA, length(labels) - 1), 21))
+  if (!look$key) return(invisible())
+  has_several <- length(models) > 1
+  top_legend(c(if (has_several) models, "chosen"), c(if (has_several) colours, "grey30"),
+             c(if (has_several) seq_along(models), 0), 2,
+             c(if (has_several) rep(NA, length(models)), 21), "grey30")
 }

@@ -1,28 +1,38 @@
-# Figures of components: images or a heat map of those of one fit; several fits beside the data and
-# the truth.
+# Components of one fit: images or a heat map, with a colour scale.
 
-draw_components <- function(fit) {
+# Most components in one figure unless more are asked for.
+most_shown <- 100L
+
+draw_components <- function(fit, look) {
   values <- component_values(fit$model, fit$params)
   if (is.null(values)) {
     gps_abort(sprintf("The figure \"components\" needs parameters of %d x %d, which %s.",
                       fit$model$n_dims, fit$model$n_latents, "this model has not"))
   }
   usage <- component_usage(fit) / count_observations(fit)
-  shown <- utils::head(order(-usage), most_shown)
+  shown <- chosen_latents(look, order(-usage), most_shown, fit$latent_names)
   kind <- if (is_one_hot(fit)) "Cluster means" else "Components"
-  if (length(shown) < length(usage)) {
-    kind <- sprintf("%s (the %d most used of %d)", kind, length(shown), length(usage))
-  }
+  kind <- counted_title(kind, look, length(shown), length(usage))
   share <- percent(usage[shown])
   share[shown %in% emptied_latents(fit$model, fit$params)] <- "out"
-  labels <- sprintf("%d: %s", shown, share)
+  names <- latent_labels(fit, shown)
   size <- component_size(fit)
-  if (is.null(size)) return(draw_heat(fit, values, kind, shown, share))
-  values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
-  with_par(list(oma = c(0.5, 0.5, 0.5, 0.5)), {
-    image_grid(values, size[1], size[2], titles = labels,
-               main = paste0(kind, ", with the share of data points in which each is on"))
-  })
+  if (is.null(size)) {
+    if (is_mixture(fit)) values <- standardise_means(fit$params)
+    unit <- if (is_mixture(fit)) "standard deviations of each variable" else "units of the data"
+    values <- values[, shown, drop = FALSE]
+    draw_figure(draw_heat(whole_part, values, row_labels(fit), title_of(look, kind),
+                          if (look$key) paste("colours in", unit), names, share,
+                          if (is.null(look$select)) ranked_label(fit) else noun(fit), look))
+  } else {
+    values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
+    draw_figure(draw_images(
+      whole_part, values, size, sprintf("%s: %s", names, share),
+      c(title_of(look, kind), "with the share of data points in which each is on"), look
+    ))
+  }
+  colnames(values) <- names
+  list(values = values, usage = stats::setNames(usage[shown], names))
 }
 
 # Height and width of a component as an image, or NULL where it is none: columns with names are no
@@ -39,33 +49,66 @@ grey_pixels <- function(values, image_dim) {
            dims = 2)
 }
 
-# Dimensions x components in colours, with a key.
-draw_heat <- function(fit, values, main, shown, share) {
-  if (is_mixture(fit)) {
-    values <- standardise_means(fit$params)
-    main <- paste0(main, ", in standard deviations of each variable")
-  } else {
-    main <- paste0(main, ", in the units of the data")
-  }
-  values <- values[, shown, drop = FALSE]
-  names <- if (is.null(fit$col_names)) seq_len(nrow(values)) else abbreviate(fit$col_names, 12)
-  n <- dim(values)
-  with_par(list(mar = c(3.6, min(8, 2.5 + 0.5 * max(nchar(names))), 3.2, 6)), {
-    graphics::plot.new()
-    graphics::plot.window(c(0, n[2]), c(n[1], 0), xaxs = "i", yaxs = "i")
-    graphics::rasterImage(matrix(image_colours(values), n[1]), 0, n[1], n[2], 0,
-                          interpolate = FALSE)
-    graphics::rect(0, 0, n[2], n[1], border = "grey60")
-    some <- function(count, most) unique(round(seq(1, count, length.out = min(count, most))))
-    rows <- some(n[1], 40)
-    columns <- some(n[2], if (n[2] <= 12) 12 else 25)
-    labels <- if (n[2] <= 12) sprintf("%d: %s", shown, share) else shown
-    graphics::axis(2, rows - 0.5, names[rows], las = 1, lwd = 0, mgp = c(3, 0.3, 0), cex.axis = 0.8)
-    graphics::axis(1, columns - 0.5, labels[columns], lwd = 0, mgp = c(2, 0.1, 0), cex.axis = 0.8)
-    graphics::title(xlab = ranked_label(fit), line = 1.8)
-    panel_title(main, 1)
-    draw_key(range(values, 0), image_colours)
+# Names of dimensions, or their numbers.
+row_labels <- function(fit) {
+  if (is.null(fit$col_names)) as.character(seq_len(fit$model$n_dims)) else
+    abbreviate(fit$col_names, 12, named = FALSE)
+}
+
+# Images with titles in a part of the figure, and the scale of their colours.
+draw_images <- function(part, values, size, titles, main, look, range = NULL,
+                        n_cells = ncol(values), has_key = look$key) {
+  if (is.null(range)) range <- range(values, 0)
+  is_signed <- range[1] < 0
+  paint <- function(values) image_colours(values, range, look$col)
+  side <- if (has_key) key_lines(range) else 0.6
+  in_part(part, c(0.4, 0.6, grid_top(main), side), {
+    image_panel(values, size, titles, main, paint(values), n_cells,
+                title_cex = given_or(look$title_cex, c(1, 0.85)))
+    if (has_key) draw_key(range, paint)
   })
+}
+
+# Dimensions x components in colours. `below` is what stands under the columns, where there is room
+# together with their names.
+draw_heat <- function(part, values, rows, main, note, names, below, xlab, look, range = NULL,
+                      has_key = look$key) {
+  n <- dim(values)
+  if (is.null(range)) range <- range(values, 0)
+  paint <- function(values) image_colours(values, range, look$col)
+  left <- if (is.null(rows)) 0.6 else 1 + name_lines(rows)
+  mar <- c(if (nzchar(xlab)) 3.2 else 1.6, left, if (length(main) + length(note) > 1) 3 else 2,
+           if (has_key) key_lines(range) else 0.6)
+  in_part(part, mar, {
+    graphics::plot.window(c(0, n[2]), c(n[1], 0), xaxs = "i", yaxs = "i")
+    graphics::rasterImage(matrix(paint(values), n[1]), 0, n[1], n[2], 0, interpolate = FALSE)
+    graphics::rect(0, 0, n[2], n[1], border = "grey60")
+    if (!is.null(rows)) label_cells(2, rows)
+    both <- paste0(names, ifelse(nzchar(names) & nzchar(below), ": ", ""), below)
+    label_cells(1, if (all_fit(both, n[2])) both else if (all_fit(below, n[2]) && xlab == "") below
+                else names)
+    axis_title(xlab, 1, 1.8)
+    sizes <- given_or(look$title_cex, c(1.1, 0.9))
+    panel_title(main, note, c(mar[3] - 1.4, 0.4), sizes)
+    if (has_key) draw_key(range, paint)
+  }, 0.85)
+}
+
+# Whether labels of so many columns stand side by side.
+all_fit <- function(labels, n) {
+  room <- graphics::par("pin")[1] / n
+  max(graphics::strwidth(labels, "inches", cex = 0.8)) < 0.85 * room
+}
+
+# Labels of rows (side 2) or columns (side 1), as many as stand apart.
+label_cells <- function(side, labels) {
+  n <- length(labels)
+  room <- graphics::par("pin")[side] / n
+  each <- if (side == 2) line_inches() else
+    max(graphics::strwidth(labels, "inches", cex = 0.8)) + 0.3 * line_inches()
+  shown <- unique(round(seq(1, n, length.out = min(n, max(1, floor(n * room / each))))))
+  graphics::axis(side, shown - 0.5, labels[shown], las = 1, lwd = 0, cex.axis = 0.8, gap.axis = 0,
+                 mgp = c(3, if (side == 2) 0.3 else 0.1, 0))
 }
 
 # Means of clusters from the mean of the mixture, in its standard deviations.
@@ -77,116 +120,4 @@ standardise_means <- function(params) {
   centre <- drop(mu %*% params$pi)
   spread <- sqrt(drop((within + (mu - centre)^2) %*% params$pi))
   (mu - centre) / spread
-}
-
-# Data points, components of fits and true ones side by side, all in one order.
-draw_comparison <- function(fit, truth, beside) {
-  others <- list_of_fits(beside)
-  fits <- c(list(fit), others)
-  reference <- if (is.null(truth)) {
-    most_used_first <- order(-component_usage(fit))
-    left <- setdiff(most_used_first, emptied_latents(fit$model, fit$params))
-    get_components(fit, "x")[, if (length(left) > 0) left else most_used_first, drop = FALSE]
-  } else {
-    get_components(truth, "truth")
-  }
-  reference <- reference[, seq_len(min(ncol(reference), most_shown)), drop = FALSE]
-  place <- match_columns(rownames(reference), fit$col_names, "truth", "the fit's data", "row")
-  if (!is.null(place)) reference <- reference[place, , drop = FALSE]
-  if (is.null(rownames(reference)) && nrow(reference) == length(fit$col_names)) {
-    rownames(reference) <- fit$col_names
-  }
-  args <- c("x", rep("beside", length(others)))
-  panels <- Map(function(x, title, arg) c(list(title = title), align_components(x, reference, arg)),
-                fits, comparison_titles(fits), args)
-  if (!is.null(fit$y)) {
-    n <- min(fit$n_points, ncol(reference))
-    shown <- unique(round(seq(1, fit$n_points, length.out = n)))
-    base <- fit$params$intercept
-    examples <- list(title = c("Data points", if (is.null(base)) "" else "less the intercept"),
-                     values = rows_data(fit$y, shown) - if (is.null(base)) 0 else base)
-    panels <- c(list(examples), panels)
-  }
-  if (!is.null(truth)) panels <- c(panels, list(list(title = c("Truth", ""), values = reference)))
-  rival <- if (is.null(truth)) "that of the first fit" else "the true one"
-  note <- if (is.null(component_size(fit))) {
-    "Rows are dimensions, columns are data points and components"
-  } else {
-    paste("Above each learned component: |cosine| with", rival)
-  }
-  draw_panels(panels, fit, note)
-}
-
-# What was given as `beside`, as a list of fits or components.
-list_of_fits <- function(beside) {
-  is_one <- inherits(beside, "gps_fit") || !is.list(beside) || is.data.frame(beside) ||
-    any(c("W", "mu", "rate") %in% names(beside))
-  if (is_one && !is.null(beside)) list(beside) else beside
-}
-
-# Two lines each: the name that was given, and what selected.
-comparison_titles <- function(fits) {
-  given <- if (is.null(names(fits))) rep("", length(fits)) else printable(names(fits))
-  lapply(seq_along(fits), function(i) {
-    is_fit <- inherits(fits[[i]], "gps_fit")
-    c(if (nzchar(given[i])) given[i] else if (is_fit) "Learned" else "Beside",
-      if (is_fit) selection_label(fits[[i]]$selector) else "")
-  })
-}
-
-# White noise is in every learned kernel and goes without saying.
-selection_label <- function(selector) {
-  kernel <- selector$kernel
-  if (is.null(kernel)) return(selector$label)
-  kernel$terms <- Filter(function(term) term$type != "white", kernel$terms)
-  paste("GP,", kernel_label(kernel))
-}
-
-# list(values, labels): components in the order of those of `reference` and turned as they are where
-# the sign is free; columns of zeros where there is none, and those left over at the end, but
-# emptied ones.
-align_components <- function(x, reference, arg) {
-  components <- get_components(x, arg)
-  match <- match_components(components, reference)
-  place <- match_columns(rownames(components), rownames(reference), arg, "the components", "row")
-  components <- unname(if (is.null(place)) components else components[place, , drop = FALSE])
-  order <- match$permutation
-  values <- matrix(0, nrow(reference), ncol(reference))
-  values[, !is.na(order)] <- components[, order[!is.na(order)]]
-  if (has_free_signs(x)) {
-    values <- sweep(values, 2, ifelse(colSums(values * reference) < 0, -1, 1), "*")
-  }
-  is_emptied <- colSums(components != 0) == 0
-  spare <- utils::head(setdiff(which(!is_emptied), order), most_shown)
-  labels <- ifelse(is.na(order) | is_emptied[order], "none", sprintf("%.2f", match$similarity))
-  list(values = cbind(values, components[, spare, drop = FALSE]),
-       labels = c(labels, rep("spare", length(spare))))
-}
-
-# A slab of either sign makes W and -W the same model.
-has_free_signs <- function(x) {
-  params <- if (inherits(x, "gps_fit")) x$params else x
-  is.list(params) && !is.null(params[["psi"]])
-}
-
-# Grids of images in one row, equally large and in the same colours.
-draw_panels <- function(panels, fit, note) {
-  size <- component_size(fit)
-  is_signed <- any(vapply(panels, function(panel) any(panel$values < 0), NA))
-  n_most <- max(vapply(panels, function(panel) ncol(panel$values), 1L))
-  with_par(list(mfrow = c(1, 1), oma = c(1.4, 0.5, 0.5, 0.5), cex = 1), {
-    graphics::layout(t(seq_along(panels)))
-    graphics::par(cex = 1)
-    for (panel in panels) {
-      values <- grey_pixels(panel$values, fit$image_dim)
-      if (is.null(size)) {
-        image_grid(list(values), main = panel$title, is_signed = is_signed)
-      } else {
-        labels <- if (is.null(panel$labels)) rep("", ncol(values)) else panel$labels
-        image_grid(values, size[1], size[2], titles = labels, main = panel$title,
-                   is_signed = is_signed, n_cells = n_most)
-      }
-    }
-    graphics::mtext(note, 1, outer = TRUE, adj = 0.5, line = 0.2, cex = 0.8, col = "grey30")
-  })
 }

@@ -1,5 +1,5 @@
-# Figures of a fit, in base graphics. Those of components are in plot-components.R, of the kernel in
-# plot-kernel.R, of mixtures in plot-mixture.R, grids of images in plot-images.R.
+# Figures of a fit: plot(), the bound, and how often latents are selected. The others have files of
+# their own.
 
 #' Figures of a fit
 #'
@@ -12,10 +12,24 @@
 #'   of such, for the figure "components"; names of the list are titles.
 #' @param point for models whose components have locations: number of the data point of the figures
 #'   "scene" (there up to 6 points) and "affinity"; NULL: the first.
+#' @param n number of latents to show, the most used first, or with `truth` of true components;
+#'   NULL: at most 100 in "components", 12 in "functions", else all.
+#' @param select numbers (or names, where clusters have them) of the latents to show, in this order,
+#'   or with `truth` of true components; NULL: as `n` says. For "components", "affinity",
+#'   "selection", "clusters" and "functions".
+#' @param main title of the figure, one for each of its panels; NULL: what it shows, "": none.
+#' @param col colours, as [grDevices::col2rgb()] takes them; NULL: those of the package, which
+#'   colour-blind people tell apart. A ramp from the least value to the largest for "components" and
+#'   "functions" (where there are negative values 0 is in its middle); one for each cluster of
+#'   "clusters", term of "kernel", component with locations; chosen start, other starts and marks of
+#'   "bound"; on, selected and mean of "selection"; posterior and selected of "affinity". Fewer are
+#'   used again.
+#' @param key FALSE leaves out legends, scales of colours and the lines that explain the figure.
 #' @param ... nothing; a misspelt name is an error.
 #'
 #' @details
-#' * `"components"`: the columns of `W` (or the cluster means) as images, where the data were images
+#' * `"components"`: the columns of `W` (or the cluster means) as images with a scale of their
+#'   colours (white is 0, red above and blue below it), where the data were images
 #'   or the number of dimensions is a square of at least 16 and columns have no names; else as a
 #'   heat map of dimensions x components. The most used come first, with the share of data points in
 #'   which each is on, or "out" where it has been emptied, see [gps_control()].
@@ -27,7 +41,7 @@
 #'   that are left over come last. Where the sign of a component is free (models with slabs), it is
 #'   drawn as it agrees with the truth. Fits or components `beside` are drawn alike; without `truth`
 #'   all are in the order of the fit's own, the most used first. Components that are no images are
-#'   the columns of one picture.
+#'   the columns of a heat map with the names of the dimensions.
 #'
 #'   Where components have locations, as in [model_occlusive()], one column a component, the most
 #'   probable first: mask (black: 1), features, and features where the mask is above 0.5; above
@@ -58,13 +72,33 @@
 #' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
 #'   and two standard deviations; the first two principal components, at one scale, where there are
 #'   more than two dimensions, a histogram with densities where there is one.
+#' * `"entropy"`: mixtures of at most 200 clusters: the entropy of the assignments,
+#'   \eqn{-\sum_n \sum_k t_{nk} \log t_{nk}}{- sum t log t} with posterior probabilities t, as
+#'   clusters are merged one by one, each time the two whose union lowers it most (Baudry et al. 2010,
+#'   *Journal of Computational and Graphical Statistics* 19, 332). Where it has an elbow, groups of
+#'   clusters overlap to the right of it and are apart to the left.
 #' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
 #'   each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as many as have
 #'   room, where there are more.
 #'
-#' Graphical parameters are put back. "bound", "selection" and "functions" have several panels and
-#' fill the page.
-#' @return the fit, invisibly.
+#' A figure takes the next place on the page, also in a page that `par(mfrow = )` or `layout()` has
+#' divided; where that is small, its text is too. Graphical parameters are put back.
+#' @return Invisibly, the data of the figure, or of several `which` a list of them by name:
+#' * `"components"`: list of `values` (D x components as drawn) and `usage` (share of data points);
+#'   with `truth` or `beside` a list by panel of `values` and `similarity`; where components have
+#'   locations a data frame of `component`, `share`, `object` and `similarity`.
+#' * `"scene"`: a data frame of the selected components of each point with `row`, `column`, `prob`.
+#' * `"bound"`: a data frame of `start` (0: main run), `iteration`, `value`, `explore`, `refit`.
+#' * `"kernel"`: a data frame of `iteration`, `term` and `share`.
+#' * `"affinity"`: a data frame of means of the bins (`affinity`, `posterior`, `selected`) and their
+#'   number of `pairs`; where components have locations a list of `selected` places and `affinity`,
+#'   an array of height x width x components.
+#' * `"selection"`: list of the data frame `latents` (`on`, `selected`) and the vector `points`.
+#' * `"clusters"`: list of the data frames `points` (at most 5000) and `ellipses` of one standard
+#'   deviation; in one dimension of `bars` and `densities`.
+#' * `"entropy"`: a data frame of `n_clusters`, `entropy` and the two that were merged last, `first`
+#'   and `second`.
+#' * `"functions"`: list of `x`, `y` and `values`, an array of 80 x 80 x clusters.
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(200, value = 5)
@@ -74,26 +108,46 @@
 #' plot(fit, truth = bars)
 #' plot(fit, which = "bound")
 #' @export
-plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, ...) {
-  refuse_unknown(list(...), c("which", "truth", "beside", "point"))
+plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, n = NULL,
+                         select = NULL, main = NULL, col = NULL, key = TRUE, ...) {
+  refuse_unknown(list(...), setdiff(names(formals(plot.gps_fit)), "x"))
   x <- check_fit(x)
   if (!is.null(x$selected)) need_slots(x, "plot()")
-  is_plane <- is_mixture(x) && x$model$n_dims <= 2 && !is.null(x$y) && !is.null(x$selected)
   is_compared <- !is.null(truth) || !is.null(beside)
-  if (is.null(which)) {
-    which <- if (is_plane && !is_compared) "clusters" else
-      if (is_compared || has_components(x)) "components" else "bound"
-  }
+  if (is.null(which)) which <- default_figure(x, is_compared)
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
+  kinds <- lapply(which, figure_kind, fit = x, is_compared = is_compared)
+  names(kinds) <- which
+  check_figure_arguments(x, which, kinds, truth, beside, point, n, select)
+  if (!is.null(main) && length(which) > 1) {
+    gps_abort("`main` is the title of one figure: choose it by `which`.")
+  }
+  look <- new_look(main, col, key, n, select, kinds[[1]]$n_titles)
   if (length(which) > 1 && grDevices::dev.interactive() &&
         length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
-  if (is_compared && !"components" %in% which) {
+  x <- without_gaps(x)
+  drawn <- lapply(kinds, function(kind) {
+    kind$draw(x, look, list(truth = truth, beside = beside, point = point))
+  })
+  invisible(if (length(drawn) == 1) drawn[[1]] else drawn)
+}
+
+# The figure that says most of a fit.
+default_figure <- function(fit, is_compared) {
+  is_plane <- is_mixture(fit) && fit$model$n_dims <= 2 && !is.null(fit$y) && !is.null(fit$selected)
+  if (is_plane && !is_compared) return("clusters")
+  if (is_compared || has_components(fit)) "components" else "bound"
+}
+
+# What each argument is for, of those that some figures cannot use.
+check_figure_arguments <- function(fit, which, kinds, truth, beside, point, n, select) {
+  if ((!is.null(truth) || !is.null(beside)) && !"components" %in% which) {
     gps_abort("`truth` and `beside` are for the figure \"components\".")
   }
-  has_places <- is_placed(x$model)
+  has_places <- is_placed(fit$model)
   if (has_places && !is.null(beside)) {
     gps_abort("`beside` is not for models whose components have locations: plot each fit.")
   }
@@ -101,17 +155,11 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
     gps_abort(paste("`point` is for the figure \"scene\", and where components have locations",
                     "\"affinity\"."))
   }
-  x <- without_gaps(x)
-  for (name in which) {
-    if (has_places && name %in% names(place_figures)) {
-      place_figures[[name]](x, truth, point)
-    } else if (name == "components" && is_compared) {
-      draw_comparison(x, truth, beside)
-    } else {
-      figures[[name]](x)
-    }
+  chooses <- vapply(kinds, `[[`, NA, "chooses")
+  if ((!is.null(n) || !is.null(select)) && !any(chooses)) {
+    gps_abort(sprintf(paste("`n` and `select` choose latents, which the figure %s does not show",
+                            "one by one."), quoted(which[1])))
   }
-  invisible(x)
 }
 
 # The fit with data points that can be drawn whole: cells without a value have what is expected
@@ -123,23 +171,46 @@ without_gaps <- function(fit) {
   fit
 }
 
+# A figure: how it is drawn, whether `n` and `select` choose among what it shows, and how many
+# titles it has, a number or what counts them.
+new_figure <- function(draw, chooses = FALSE, n_titles = 1) {
+  list(draw = draw, chooses = chooses, n_titles = n_titles)
+}
+
 figures <- list(
-  components = function(fit) draw_components(fit),
-  bound = function(fit) draw_bound(fit),
-  kernel = function(fit) draw_kernel(fit),
-  affinity = function(fit) draw_affinity(fit),
-  selection = function(fit) draw_selection(fit),
-  clusters = function(fit) draw_clusters(fit),
-  functions = function(fit) draw_functions(fit),
-  scene = function(fit) draw_scenes(fit)
+  components = new_figure(function(fit, look, more) draw_components(fit, look), TRUE),
+  bound = new_figure(function(fit, look, more) draw_bound(fit, look),
+                     n_titles = function(fit) max(1, length(bound_panels(fit)))),
+  kernel = new_figure(function(fit, look, more) draw_kernel(fit, look)),
+  affinity = new_figure(function(fit, look, more) draw_affinity(fit, look), TRUE),
+  selection = new_figure(function(fit, look, more) draw_selection(fit, look), TRUE, 2),
+  clusters = new_figure(function(fit, look, more) draw_clusters(fit, look), TRUE),
+  functions = new_figure(function(fit, look, more) draw_functions(fit, look), TRUE),
+  entropy = new_figure(function(fit, look, more) draw_entropy(fit, look)),
+  scene = new_figure(function(fit, look, more) draw_scenes(fit, look, more$point), n_titles = 3)
 )
 
-# Those that are others where components have locations.
+# Those that are others where components have locations, or stand beside others.
 place_figures <- list(
-  components = function(fit, truth, point) draw_occlusive(fit, truth),
-  affinity = function(fit, truth, point) draw_place_affinity(fit, point),
-  scene = function(fit, truth, point) draw_scenes(fit, point)
+  components = new_figure(function(fit, look, more) draw_occlusive(fit, look, more$truth), TRUE),
+  affinity = new_figure(function(fit, look, more) draw_place_affinity(fit, look, more$point))
 )
+
+comparison_figure <- new_figure(
+  function(fit, look, more) draw_comparison(fit, look, more$truth, more$beside), TRUE
+)
+
+figure_kind <- function(name, fit, is_compared) {
+  kind <- if (is_placed(fit$model) && name %in% names(place_figures)) {
+    place_figures[[name]]
+  } else if (name == "components" && is_compared) {
+    comparison_figure
+  } else {
+    figures[[name]]
+  }
+  if (is.function(kind$n_titles)) kind$n_titles <- kind$n_titles(fit)
+  kind
+}
 
 # Fits of 0.1.0 do not say it.
 rows_of_starts <- function(fit) {
@@ -147,37 +218,50 @@ rows_of_starts <- function(fit) {
   if (is.null(rows)) min(count_counted(fit), start_rows) else rows
 }
 
-draw_bound <- function(fit) {
+bound_label <- "truncated free energy / data points (nats)"
+
+# Titles of the panels that there is something to show in.
+bound_panels <- function(fit) {
+  c(if (any(fit$trace$start != 0)) "Short starts", if (any(fit$trace$start == 0)) "Main run")
+}
+
+draw_bound <- function(fit, look) {
   trace <- fit$trace
   if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
   is_main <- trace$start == 0
   each <- fit_weight(fit) / count_counted(fit)
   trace$value <- trace$bound / (each * ifelse(is_main, count_counted(fit), rows_of_starts(fit)))
   starts <- split(trace[!is_main, ], trace$start[!is_main])
-  panels <- c(if (length(starts) > 0) 2, if (any(is_main)) 3)
-  with_par(list(mfrow = c(1, 1), mar = panel_margins + c(0, 1, 0, 0), cex = 1), {
-    if (length(panels) == 2) graphics::layout(t(1:2), widths = panels)
-    graphics::par(cex = 1)
-    if (length(starts) > 0) draw_starts(starts, fit$starts$start[fit$starts$chosen])
-    if (any(is_main)) draw_main_run(trace[is_main, ], if (length(starts) == 0) bound_label else "")
+  titles <- title_of(look, bound_panels(fit))
+  colours <- series_ink(look, unname(c(ink["blue"], "grey65", ink["orange"])))
+  draw_figure({
+    parts <- if (length(titles) == 2) two_parts(c(1, 1.1)) else list(whole_part)
+    if (length(starts) > 0) {
+      draw_starts(parts[[1]], starts, fit$starts$start[fit$starts$chosen], titles[1], colours,
+                  look$key)
+    }
+    if (any(is_main)) {
+      draw_main_run(parts[[length(parts)]], trace[is_main, ],
+                    if (length(starts) == 0) bound_label else "", titles[length(titles)], colours,
+                    look$key)
+    }
   })
+  trace[c("start", "iteration", "value", "explore", "refit")]
 }
 
-bound_label <- "truncated free energy / data points (nats)"
-
 # All starts, most of what comes after their first third; what lies below is cut off.
-draw_starts <- function(starts, chosen) {
+draw_starts <- function(part, starts, chosen, main, colours, key) {
   values <- lapply(starts, `[[`, "value")
   ends <- vapply(values, function(value) value[length(value)], 1)
   late <- unlist(lapply(values, function(value) value[seq_along(value) > length(value) / 3]))
   ylim <- c(min(ends, stats::quantile(late, 0.25)), max(unlist(values)))
   ylim <- ylim + c(-0.05, 0.05) * max(diff(ylim), 1e-3 * abs(ylim[2]))
-  open_panel(c(1, max(lengths(values))), ylim, "iteration", bound_label,
-             "Short starts", yaxs = "i")
-  for (start in starts) draw_run(start, "grey65", 1.5)
-  for (start in starts[names(starts) %in% chosen]) draw_run(start, ink["blue"], 2.5)
-  labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
-  top_legend(labels, col = c(ink["blue"], "grey65"), lwd = c(2.5, 1.5))
+  axis_panel(part, c(1, max(lengths(values))), ylim, "iteration", bound_label, main, {
+    for (start in starts) draw_run(start, colours[2], 1.5)
+    for (start in starts[names(starts) %in% chosen]) draw_run(start, colours[1], 2.5)
+    labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
+    if (key) top_legend(labels, colours[1:2], 1, c(2.5, 1.5))
+  }, yaxs = "i")
 }
 
 # A line; of one point a point.
@@ -186,130 +270,91 @@ draw_run <- function(run, colour, width) {
                   type = if (nrow(run) == 1) "p" else "l")
 }
 
-draw_main_run <- function(main, ylab) {
-  limits <- range(main$value)
+draw_main_run <- function(part, main_run, ylab, main, colours, key) {
+  limits <- range(main_run$value)
   limits <- limits + c(-0.5, 0.5) * max(0, 1e-4 * abs(limits[2]) - diff(limits))
-  open_panel(range(main$iteration), limits, "iteration", ylab, "Main run")
-  quiet <- main$iteration[main$explore == 0]
-  has_polish <- length(quiet) > 0 && any(main$explore > 0)
-  ground <- fade(ink["sky"], 0.2)
-  usr <- graphics::par("usr")
-  if (has_polish) {
-    graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
-  }
-  draw_run(main, ink["blue"], 2.5)
-  learned <- main[main$refit, ]
-  graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = ink["orange"],
-                   lwd = 1.5)
-  shown <- c(nrow(learned) > 0, has_polish)
-  if (any(shown)) {
-    top_legend(c("kernel learned", "without explorers")[shown], pch = c(24, 22)[shown],
-               pt.bg = c("white", ground)[shown],
-               col = c(ink["orange"], NA)[shown], pt.lwd = 1.5, pt.cex = c(1, 2)[shown])
-  }
-}
-
-most_ranked <- 2000L
-n_bins <- 20L
-
-draw_affinity <- function(fit) {
-  y <- need_data(fit, "The figure \"affinity\"")
-  points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
-  affinity <- gps_affinity(fit$selector, fit, as_given(y), points)
-  if (all(affinity == affinity[1])) {
-    gps_abort("The figure \"affinity\" needs a selector that ranks.")
-  }
-  n_latents <- fit$model$n_latents
-  selected <- fit$selected[, points, drop = FALSE]
-  posterior <- scatter_slots(selected, fit$prob_on[, points, drop = FALSE], n_latents)
-  is_selected <- scatter_slots(selected, 1 + 0 * selected, n_latents)
-  left <- setdiff(seq_len(n_latents), emptied_latents(fit$model, fit$params))
-  affinity <- affinity[, left, drop = FALSE]
-  posterior <- posterior[, left, drop = FALSE]
-  is_selected <- is_selected[, left, drop = FALSE]
-  bins <- bin_pairs(c(affinity), c(posterior), c(is_selected))
-  is_learned <- inherits(fit$selector, "gps_selector_gp")
-  xlab <- if (is_learned) "affinity (leave-one-out mean of the Gaussian process)" else "affinity"
-  with_par(list(mar = panel_margins), {
-    open_panel(range(affinity), c(-0.04, 1.04), xlab, "probability, share",
-               "Affinity against the posterior")
-    draw_pairs(affinity, posterior)
-    if (is_learned) graphics::abline(0, 1, col = "grey50", lty = 2)
-    graphics::lines(bins$affinity, bins$selected, type = "o", pch = 21, bg = "white",
-                    col = ink["orange"], lwd = 2)
-    graphics::lines(bins$affinity, bins$posterior, type = "o", pch = 21, bg = ink["blue"],
-                    col = ink["blue"], lwd = 2)
-    top_legend(c("posterior (mean of a bin)", "share selected", "pairs of point and latent",
-                 if (is_learned) "equality"),
-               col = c(ink[c("blue", "orange")], "grey50", "grey50"), lwd = c(2, 2, NA, 1),
-               lty = c(1, 1, 0, 2),
-               pch = c(21, 21, 16, NA), pt.bg = c(ink["blue"], "white", NA, NA),
-               pt.cex = c(1, 1, 0.5, 1))
+  axis_panel(part, range(main_run$iteration), limits, "iteration", ylab, main, {
+    quiet <- main_run$iteration[main_run$explore == 0]
+    has_polish <- length(quiet) > 0 && any(main_run$explore > 0)
+    ground <- fade(ink["sky"], 0.2)
+    usr <- graphics::par("usr")
+    if (has_polish) {
+      graphics::rect(min(quiet) - 0.5, usr[3], usr[2], usr[4], col = ground, border = NA)
+    }
+    draw_run(main_run, colours[1], 2.5)
+    learned <- main_run[main_run$refit, ]
+    graphics::points(learned$iteration, learned$value, pch = 24, bg = "white", col = colours[3],
+                     lwd = 1.5)
+    shown <- c(nrow(learned) > 0, has_polish)
+    if (key && any(shown)) {
+      top_legend(c("kernel learned", "without explorers")[shown], c(colours[3], "grey80")[shown],
+                 pch = c(24, 22)[shown], bg = c("white", ground)[shown], size = c(1, 1.6)[shown])
+    }
   })
 }
 
-# Means over bins of equal width: most pairs have an affinity of about 0, and bins of equally many
-# pairs would nearly all stand there. Bins without a pair are left out.
-bin_pairs <- function(affinity, posterior, selected) {
-  place <- (affinity - min(affinity)) / diff(range(affinity))
-  bin <- pmin(n_bins, 1 + floor(n_bins * place))
-  mean_of <- function(x) as.vector(tapply(x, bin, mean))
-  data.frame(affinity = mean_of(affinity), posterior = mean_of(posterior),
-             selected = mean_of(selected))
-}
+most_bars <- 500L
 
-# At most 4000 pairs, evenly spaced in the order of affinity; probabilities are moved a little
-# apart, always alike.
-draw_pairs <- function(affinity, posterior) {
-  pairs <- order(affinity)
-  pairs <- pairs[unique(round(seq(1, length(pairs), length.out = min(length(pairs), 4000))))]
-  shift <- 0.06 * ((seq_along(pairs) * 0.618034) %% 1 - 0.5)
-  graphics::points(affinity[pairs], posterior[pairs] + shift, pch = 16, cex = 0.4,
-                   col = fade("black", 0.25))
-}
-
-draw_selection <- function(fit) {
+draw_selection <- function(fit, look) {
   need_slots(fit, "The figure \"selection\"")
   n_latents <- count_choices(fit$model)
   on <- component_usage(fit) / count_observations(fit)
   is_held <- (fit$selected > 0) + 0
   offered <- slot_usage(fit$model, fit$selected, weigh_columns(is_held, observation_weights(fit))) /
     count_observations(fit)
-  order <- order(-on)
-  with_par(list(mfrow = c(1, 2), mar = panel_margins, cex = 1), {
-    wide <- if (n_latents <= 60) 0.4 else 0.5
-    open_panel(c(0.5, n_latents + 0.5), c(0, max(offered)), "", "share of data points",
-               sprintf("How often each %s is on", noun(fit)), FALSE)
-    place <- seq_len(n_latents)
-    graphics::rect(place - wide, 0, place + wide, offered[order], col = fade(ink["sky"], 0.45),
-                   border = NA)
-    graphics::rect(place - wide, 0, place + wide, on[order], col = ink["blue"], border = NA)
-    labelled <- unique(round(seq(1, n_latents, length.out = min(n_latents, 12))))
-    graphics::axis(1, labelled, order[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9)
-    graphics::title(xlab = ranked_label(fit), line = 2,
-                    cex.lab = fit_text(ranked_label(fit), graphics::par("pin")[1]))
-    top_legend(c("selected", "on (expected)"), pch = 15, pt.cex = 1.6,
-               col = c(fade(ink["sky"], 0.45), ink["blue"]))
-    draw_activity(fit)
+  shown <- chosen_latents(look, order(-on), most_bars, fit$latent_names)
+  latents <- data.frame(latent = latent_labels(fit, shown), on = on[shown],
+                        selected = offered[shown])
+  title <- counted_title(sprintf("How often each %s is on", noun(fit)), look, length(shown),
+                         n_latents)
+  colours <- series_ink(look, unname(c(ink["blue"], fade(ink["sky"], 0.45), ink["orange"])))
+  is_sure <- fit$model$rule$max_active == 1
+  value <- if (is_sure) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
+  titles <- title_of(look, c(title, if (is_sure) "How sure the assignments are" else
+    sprintf("How many %ss are on", noun(fit))))
+  xlab <- if (is_sure) "largest responsibility" else sprintf("expected number of %ss on", noun(fit))
+  draw_figure({
+    parts <- two_parts()
+    draw_usage(parts[[1]], fit, latents, titles[1], colours, look)
+    draw_activity(parts[[2]], value, is_sure, xlab, titles[2], colours, look$key)
   })
+  list(latents = latents, points = value)
 }
 
-draw_activity <- function(fit) {
-  is_one_hot <- fit$model$rule$max_active == 1
-  value <- if (is_one_hot) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
+# Bars of how often each latent is selected, and in them how often it is on.
+draw_usage <- function(part, fit, latents, main, colours, look) {
+  n <- nrow(latents)
+  wide <- if (n <= 60) 0.4 else 0.5
+  xlab <- if (is.null(look$select)) ranked_label(fit) else noun(fit)
+  ylim <- c(0, max(latents$selected))
+  axis_panel(part, c(0.5, n + 0.5), ylim, xlab, "share of data points", main, {
+    place <- seq_len(n)
+    graphics::rect(place - wide, 0, place + wide, latents$selected, col = colours[2], border = NA)
+    graphics::rect(place - wide, 0, place + wide, latents$on, col = colours[1], border = NA)
+    # As many labels as stand apart.
+    widest <- max(graphics::strwidth(latents$latent, "inches", cex = 0.9)) + 0.25 * line_inches()
+    most <- max(1, floor(graphics::par("pin")[1] / widest))
+    labelled <- unique(round(seq(1, n, length.out = min(n, most))))
+    graphics::axis(1, labelled, latents$latent[labelled], lwd = 0, mgp = c(2, 0.2, 0),
+                   cex.axis = 0.9, gap.axis = 0)
+    if (look$key) {
+      top_legend(c("selected", "on (expected)"), colours[2:1], pch = 15, size = 1.6)
+    }
+  }, ticks = FALSE)
+}
+
+# A histogram of how many latents are on in the data points, or of how sure these are of theirs.
+draw_activity <- function(part, value, is_sure, xlab, main, colours, key) {
   step <- if (max(value) <= 12) 0.5 else 1
-  breaks <- seq(-step / 2, ceiling(max(value)) + step / 2, step)
-  words <- sprintf(c("expected number of %ss on", "How many %ss are on"), noun(fit))
-  if (is_one_hot) {
-    breaks <- seq(0, 1, 0.05)
-    words <- c("largest responsibility", "How sure the assignments are")
-  }
-  share <- graphics::hist(pmin(value, max(breaks)), breaks, plot = FALSE)$counts / fit$n_points
-  open_panel(range(breaks), c(0, max(share)), words[1], "share of data points", words[2])
-  graphics::rect(breaks[-length(breaks)], 0, breaks[-1], share, col = ink["blue"], border = "white")
-  graphics::abline(v = mean(value), lty = 2, col = ink["orange"], lwd = 2)
-  top_legend(sprintf("mean %s", plain_number(mean(value), 3)), lty = 2, lwd = 2,
-             col = ink["orange"])
+  breaks <- if (is_sure) seq(0, 1, 0.05) else seq(-step / 2, ceiling(max(value)) + step / 2, step)
+  counts <- graphics::hist(pmin(value, max(breaks)), breaks, plot = FALSE)$counts
+  share <- counts / length(value)
+  axis_panel(part, range(breaks), c(0, max(share)), xlab, "share of data points", main, {
+    graphics::rect(breaks[-length(breaks)], 0, breaks[-1], share, col = colours[1],
+                   border = "white")
+    graphics::abline(v = mean(value), lty = 2, col = colours[3], lwd = 2)
+    if (key) top_legend(sprintf("mean %s", plain_number(mean(value), 3)), colours[3], 2, 2)
+  })
 }
 
 # Whether there is something to show of each latent or component.

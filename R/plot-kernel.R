@@ -3,7 +3,7 @@
 # What is less stands at the foot of the logarithmic axis.
 least_share <- 1e-5
 
-draw_kernel <- function(fit) {
+draw_kernel <- function(fit, look) {
   if (is.null(fit$kernel_trace)) {
     gps_abort("The figure \"kernel\" needs a fit whose selector has learned a kernel.")
   }
@@ -11,23 +11,28 @@ draw_kernel <- function(fit) {
   height <- log10(pmax(shares$share, least_share))
   at <- c(shares$iteration, shares$last)
   limits <- range(0, floor(min(height)))
-  with_par(list(mar = panel_margins + c(0, 2, 0, 0)), {
-    open_panel(c(0, shares$last), limits, "EM iteration", "share of the variance",
-               "Terms of the learned kernel", y_ticks = seq(limits[1], 0),
-               y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"))
-    if (shares$main_begins > 0) {
-      graphics::abline(v = shares$main_begins, lty = 2, col = "grey50")
-      graphics::text(shares$main_begins, limits[1], "main run", adj = c(-0.1, -0.6), cex = 0.8,
-                     col = "grey30")
+  terms <- colnames(height)
+  colours <- series_ink(look, cluster_ink(seq_along(terms)))
+  draw_figure(axis_panel(
+    whole_part, c(0, shares$last), limits, "EM iteration", "share of the variance",
+    title_of(look, "Terms of the learned kernel"), y_ticks = seq(limits[1], 0),
+    y_labels = paste(format_power(seq(limits[1], 0) + 2), "%"), code = {
+      if (shares$main_begins > 0) {
+        graphics::abline(v = shares$main_begins, lty = 2, col = "grey50")
+        graphics::text(shares$main_begins, mean(limits), "main run", adj = c(0.5, -0.4), cex = 0.8,
+                       srt = 90, col = "grey30")
+      }
+      for (k in seq_along(terms)) {
+        graphics::lines(at, c(height[, k], height[nrow(height), k]), type = "s", lwd = 2.5,
+                        col = colours[k], lty = k)
+        graphics::points(shares$iteration, height[, k], pch = 21, bg = "white", lwd = 1.5,
+                         col = colours[k])
+      }
+      if (look$key) top_legend(terms, colours, seq_along(terms), 2.5)
     }
-    for (k in seq_len(ncol(height))) {
-      graphics::lines(at, c(height[, k], height[nrow(height), k]), type = "s", lwd = 2.5,
-                      col = cluster_ink(k))
-      graphics::points(shares$iteration, height[, k], pch = 21, bg = "white", lwd = 1.5,
-                       col = cluster_ink(k))
-    }
-    top_legend(colnames(height), col = cluster_ink(seq_len(ncol(height))), lwd = 2.5)
-  })
+  ))
+  data.frame(iteration = rep(shares$iteration, length(terms)),
+             term = rep(terms, each = length(shares$iteration)), share = c(shares$share))
 }
 
 # Powers of ten in full, at most six digits after the point.

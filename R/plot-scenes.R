@@ -7,10 +7,9 @@ surplus_share <- function(model) min(0.05, 1 / model$n_components)
 # Most scenes in one figure.
 most_scenes <- 6L
 
-# Colours of components, used again beyond twelve.
-component_ink <- function(model) {
-  more <- c("#8C2D04", "#5E3C99", "#8DB600", "#E7298A", "#1B3A6B", "#00A6A6")
-  rep_len(c(unname(ink[1:6]), more), model$n_components)
+# Colours of components, used again beyond ten; black and grey would be lost in a picture.
+component_ink <- function(model, look = list()) {
+  series_ink(look, rep_len(unname(ink[1:10]), model$n_components))
 }
 
 # Values that are black and white: those of the background and of what components own.
@@ -39,16 +38,13 @@ picture_raster <- function(values, size, limits, fade = 0) {
 
 # Masks, features and what of these is owned, one column a component; with `truth` the true objects
 # below, in whose order the components stand then.
-draw_occlusive <- function(fit, truth = NULL) {
-  match <- if (!is.null(truth)) match_components(fit, truth)
-  order <- order(-fit$params$pi)
-  if (!is.null(match)) {
-    pair <- match$permutation
-    order <- c(pair, setdiff(order, pair))
+draw_occlusive <- function(fit, look, truth = NULL) {
+  if (!is.null(look$col)) {
+    gps_abort("`col` is not for components with locations: they have the colours of the data.")
   }
-  shown <- utils::head(order, most_shown)
-  columns <- lapply(shown, component_pictures, fit = fit)
-  labels <- component_labels(fit, shown, match)
+  shown <- pair_components(fit, look, truth)
+  columns <- lapply(shown$component, component_pictures, fit = fit)
+  labels <- component_labels(fit, shown)
   rows <- c("mask", "features", "mask > 0.5")
   note <- sprintf("Above: component, share of images in which it is on (pi)%s.",
                   if (any(labels$is_pale)) {
@@ -57,27 +53,46 @@ draw_occlusive <- function(fit, truth = NULL) {
                     ""
                   })
   if (!is.null(truth)) {
-    columns <- add_objects(columns, truth)
+    columns <- add_objects(columns, shown$object, truth)
     rows <- c(rows, "true object")
     note <- paste(note, "Below: best cosine with the true object.")
   }
-  main <- "Components"
-  if (length(shown) < length(order)) {
-    main <- sprintf("Components (the first %d of %d)", length(shown), length(order))
+  n_shown <- sum(!is.na(shown$component))
+  main <- title_of(look, counted_title("Components", look, n_shown, fit$model$n_components))
+  draw_figure(draw_columns(columns, labels, rows, main, if (look$key) note))
+  shown
+}
+
+# data.frame(component, share, object, similarity), a row for each column of the figure: with a
+# truth its objects, of which `n` and `select` choose, and then the components that are left over.
+pair_components <- function(fit, look, truth) {
+  order <- order(-fit$params$pi)
+  pairs <- if (is.null(truth)) {
+    data.frame(component = chosen_latents(look, order, most_shown, what = "component"),
+               object = NA_integer_, similarity = NA_real_)
+  } else {
+    match <- match_components(fit, truth)
+    objects <- seq_along(match$permutation)
+    rows <- chosen_latents(look, objects, most_shown, what = "object")
+    spare <- if (is.null(look$n) && is.null(look$select)) setdiff(order, match$permutation)
+    utils::head(data.frame(
+      component = c(match$permutation[rows], spare), object = c(rows, rep(NA, length(spare))),
+      similarity = c(match$similarity[rows], rep(NA, length(spare)))
+    ), most_shown)
   }
-  draw_columns(columns, labels, rows, main, note)
+  pairs$share <- fit$params$pi[pairs$component]
+  pairs[c("component", "share", "object", "similarity")]
 }
 
 # What stands above and below each column.
-component_labels <- function(fit, shown, match) {
-  pi <- fit$params$pi[shown]
-  known <- is.finite(shown)
-  top <- ifelse(known, shown, "none")
-  list(top = top, share = ifelse(known, percent(pi), ""),
-       is_pale = known & pi < surplus_share(fit$model),
-       below = if (!is.null(match)) {
-         c(ifelse(is.na(match$permutation), "", sprintf("%.2f", match$similarity)),
-           rep("", length(shown)))[seq_along(shown)]
+component_labels <- function(fit, shown) {
+  known <- !is.na(shown$component)
+  has_truth <- any(!is.na(shown$object))
+  list(top = ifelse(known, shown$component, "none"),
+       share = ifelse(known, percent(shown$share), ""),
+       is_pale = known & shown$share < surplus_share(fit$model),
+       below = if (has_truth) {
+         ifelse(known & !is.na(shown$object), sprintf("%.2f", shown$similarity), "")
        })
 }
 
@@ -94,26 +109,25 @@ component_pictures <- function(h, fit) {
        picture_raster(features, size, limits), picture_raster(owned, size, limits))
 }
 
-# The columns with the picture of a true object each, as far as there are any.
-add_objects <- function(columns, truth) {
+# The columns with the picture of a true object each, where it has one.
+add_objects <- function(columns, objects, truth) {
   pictures <- get_pictures(truth, "truth")
   size <- dim(pictures)[2:3]
-  lapply(seq_along(columns), function(k) {
-    if (k > dim(pictures)[1]) return(c(columns[[k]], list(NULL)))
-    values <- matrix(pictures[k, , , ], prod(size))
+  Map(function(column, object) {
+    if (is.na(object)) return(c(column, list(NULL)))
+    values <- matrix(pictures[object, , , ], prod(size))
     values[rowSums(values != 0) == 0, ] <- NA
-    c(columns[[k]], list(picture_raster(values, size, range(0, 1, pictures))))
-  })
+    c(column, list(picture_raster(values, size, range(0, 1, pictures))))
+  }, columns, objects)
 }
 
 # Columns of rasters in as many bands as give the largest pictures; inches.
 draw_columns <- function(columns, labels, rows, main, note) {
   n <- length(columns)
-  with_par(list(mfrow = c(1, 1), mar = c(1.6, 0.5, 1.8, 0.5), cex = 1), {
-    graphics::plot.new()
+  in_part(whole_part, c(1.6, 0.5, 1.8, 0.5), {
     room <- graphics::par("pin")
     graphics::plot.window(c(0, room[1]), c(0, room[2]), xaxs = "i", yaxs = "i")
-    line <- graphics::par("cin")[2]
+    line <- line_inches()
     left <- 1.08 * max(graphics::strwidth(rows, "inches", cex = 0.8))
     extra <- line * (1.9 + 0.8 * !is.null(labels$below))
     n_bands <- seq_len(n)
@@ -129,9 +143,11 @@ draw_columns <- function(columns, labels, rows, main, note) {
       draw_column(columns[[k]], lapply(labels, `[`, k), place, side[best], line,
                   if ((k - 1) %% n_columns == 0) rows)
     }
-    graphics::title(main = main, adj = 0, line = 0.5, font.main = 2, cex.main = 1.1)
-    graphics::mtext(note, 1, line = 0.3, adj = 0, cex = fit_text(note, room[1], 0.75),
-                    col = "grey30")
+    panel_title(main, lines = 0.5)
+    if (!is.null(note)) {
+      graphics::mtext(note, 1, line = 0.3, adj = 0, col = "grey30",
+                      cex = graphics::par("cex") * fit_text(note, room[1], 0.75))
+    }
   })
 }
 
@@ -175,23 +191,31 @@ draw_picture <- function(picture, left, top, side) {
 # ---- scenes ----
 
 # Scenes, one a row: data, candidates, reconstruction, owners of pixels.
-draw_scenes <- function(fit, points = NULL) {
+draw_scenes <- function(fit, look, points = NULL) {
   check_locations(fit, "The figure \"scene\"")
   need_data(fit, "The figure \"scene\"")
   points <- if (is.null(points)) 1L else check_point_numbers(points, fit$n_points, "point")
   if (length(points) > most_scenes) {
     gps_abort(sprintf("`point` must be at most %d points, not %d.", most_scenes, length(points)))
   }
-  with_par(list(mfrow = c(1, 1), oma = c(0.2, 0.3, 0.2, 0.3),
-                mar = c(0.2, 0.2, 1.2, 0.2), cex = 1), {
-    n_across <- scenes_across(length(points), graphics::par("din"))
+  inks <- component_ink(fit$model, look)
+  titles <- title_of(look, scene_titles)
+  draw_figure({
+    n_across <- scenes_across(length(points), graphics::par("fin"))
     n_down <- ceiling(length(points) / n_across)
-    graphics::layout(matrix(seq_len(4 * n_across * n_down), ncol = 4 * n_across, byrow = TRUE))
-    graphics::par(cex = 1)
+    parts <- split_part(rep(1, 4 * n_across), rep(1, n_down))
     for (i in seq_along(points)) {
-      draw_scene_row(fit, points[i], if (i <= n_across) scene_titles else rep("", 3))
+      draw_scene_row(parts[4 * (i - 1) + 1:4], fit, points[i],
+                     if (i <= n_across) titles else rep("", 3), inks)
     }
   })
+  drawn <- lapply(points, function(point) {
+    held <- which(fit$selected[, point] > 0)
+    place <- locate_latents(fit$model, fit$selected[held, point])
+    data.frame(point = point, component = place$component, row = place$row, column = place$column,
+               prob = fit$prob_on[held, point])
+  })
+  do.call(rbind, drawn)
 }
 
 scene_titles <- c("candidates", "reconstruction", "owners")
@@ -202,29 +226,32 @@ scenes_across <- function(n, page) {
   which.max(pmin(page[1] / (4 * across), page[2] / ceiling(n / across) - 0.3))
 }
 
-draw_scene_row <- function(fit, point, titles) {
+draw_scene_row <- function(parts, fit, point, titles, inks) {
   model <- fit$model
   states <- states_of_point(fit, point, "The figure \"scene\"", "response")
   limits <- picture_limits(fit)
   raster <- function(values, fade = 0) picture_raster(values, model$grid, limits, fade)
-  inks <- component_ink(model)
   name <- if (is.null(fit$row_names)) paste("point", point) else fit$row_names[point]
-  open_scene(raster(rows_data(fit$y, point)), name)
-  open_scene(raster(rows_data(fit$y, point), 0.6), titles[1])
-  draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
-  open_scene(raster(states$response), titles[2])
-  draw_owners(model, fit, point, states, inks, titles[3])
+  scene_panel(parts[[1]], raster(rows_data(fit$y, point)), name)
+  scene_panel(parts[[2]], raster(rows_data(fit$y, point), 0.6), titles[1], {
+    draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
+  })
+  scene_panel(parts[[3]], raster(states$response), titles[2])
+  draw_owners(parts[[4]], model, fit, point, states, inks, titles[3])
 }
 
 # A panel with a picture, its pixels one unit wide, the top left corner at (0, 0).
-open_scene <- function(picture, title) {
+scene_panel <- function(part, picture, title, code = NULL) {
   size <- dim(picture)
-  graphics::plot.new()
-  graphics::plot.window(c(0, size[2]), c(size[1], 0), asp = 1, xaxs = "i", yaxs = "i")
-  graphics::rasterImage(picture, 0, size[1], size[2], 0, interpolate = FALSE)
-  graphics::rect(0, size[1], size[2], 0, border = "grey60", lwd = 0.5)
-  graphics::text(size[2] / 2, -0.05 * size[2] / picture_width(size), title, font = 2, xpd = NA,
-                 adj = c(0.5, 0), cex = fit_text("reconstruction", graphics::par("fin")[1], 0.8, 2))
+  in_part(part, c(0.3, 0.25, 1.4, 0.25), {
+    graphics::plot.window(c(0, size[2]), c(size[1], 0), asp = 1, xaxs = "i", yaxs = "i")
+    graphics::rasterImage(picture, 0, size[1], size[2], 0, interpolate = FALSE)
+    graphics::rect(0, size[1], size[2], 0, border = "grey60", lwd = 0.5)
+    room <- diff(part[1:2]) * graphics::par("fin")[1]
+    graphics::text(size[2] / 2, -0.05 * size[2] / picture_width(size), title, font = 2, xpd = NA,
+                   adj = c(0.5, 0), cex = fit_text(c("reconstruction", title), room, 0.8, 2))
+    code
+  })
 }
 
 # Inches of the picture in the panel.
@@ -279,7 +306,7 @@ write_numbers <- function(x, y, numbers, colour, size) {
 }
 
 # Colours of components mixed as probably as they own a pixel; the background is white.
-draw_owners <- function(model, fit, point, states, inks, title) {
+draw_owners <- function(part, model, fit, point, states, inks, title) {
   selected <- states$selected
   share <- own_pixels(model, fit$params, rows_data(fit$y, point), selected, states$on,
                       states$prob)
@@ -287,14 +314,15 @@ draw_owners <- function(model, fit, point, states, inks, title) {
   number <- choice_of(model, selected)
   colours <- rbind(255, t(grDevices::col2rgb(c("white", inks)))[1 + number, , drop = FALSE])
   mixed <- pmin(share %*% colours / 255, 1)
-  open_scene(picture_raster(mixed, model$grid, c(0, 1)), title)
-  owner <- max.col(share, "first") - 1
-  for (slot in unique(owner[owner > 0])) {
-    at <- inner_pixel(model, which(owner == slot))
-    if (!is.null(at)) {
-      write_numbers(at[2] - 0.5, at[1] - 0.5, number[slot], inks[number[slot]], model$grid)
+  scene_panel(part, picture_raster(mixed, model$grid, c(0, 1)), title, {
+    owner <- max.col(share, "first") - 1
+    for (slot in unique(owner[owner > 0])) {
+      at <- inner_pixel(model, which(owner == slot))
+      if (!is.null(at)) {
+        write_numbers(at[2] - 0.5, at[1] - 0.5, number[slot], inks[number[slot]], model$grid)
+      }
     }
-  }
+  })
 }
 
 # Row and column of the pixel of a set nearest to the others, on the cyclic grid; NULL where there
@@ -313,7 +341,7 @@ inner_pixel <- function(model, pixels) {
 # ---- affinity ----
 
 # Affinity of the places of the most probable components of one point, beside the scene.
-draw_place_affinity <- function(fit, points = NULL) {
+draw_place_affinity <- function(fit, look, points = NULL) {
   model <- fit$model
   y <- need_data(fit, "The figure \"affinity\"")
   point <- if (is.null(points)) 1L else check_point_numbers(points, fit$n_points, "point")
@@ -327,28 +355,43 @@ draw_place_affinity <- function(fit, points = NULL) {
   affinity <- matrix(affinity, ncol = model$n_components)
   held <- fit$selected[, point]
   held <- utils::head(held[order(-fit$prob_on[, point])][sort(held, TRUE) > 0], 3)
-  inks <- component_ink(model)
-  with_par(list(mfrow = c(1, 1), oma = c(1.2, 0.3, 1.5, 0.3), mar = c(0.5, 0.4, 0.5, 0.4),
-                cex = 1), {
-    graphics::layout(t(seq_len(1 + length(held))))
-    graphics::par(cex = 1)
+  inks <- component_ink(model, look)
+  limits <- widen(range(affinity, na.rm = TRUE))
+  draw_figure({
+    frame_place_affinity(title_of(look, paste("Affinity at the places of point", point)), look$key)
+    parts <- split_part(rep(1, 1 + length(held)), part = c(0, 1, 0.1, 0.85))
     picture <- picture_raster(rows_data(fit$y, point), model$grid, picture_limits(fit), 0.6)
-    open_scene(picture, paste("point", point))
-    draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
-    limits <- widen(range(affinity, na.rm = TRUE))
-    for (latent in held) draw_place_map(model, affinity, latent, limits, inks)
-    graphics::mtext(paste("Affinity of the places of a component's top left corner, the darker the",
-                          "larger; ring: the selected place"), 1, outer = TRUE, cex = 0.75,
-                    col = "grey30", line = 0.1)
+    scene_panel(parts[[1]], picture, "candidates", {
+      draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
+    })
+    for (i in seq_along(held)) {
+      draw_place_map(parts[[i + 1]], model, affinity, held[i], limits, inks)
+    }
+  })
+  place <- locate_latents(model, held)
+  list(selected = data.frame(component = place$component, row = place$row, column = place$column),
+       affinity = array(affinity[, place$component], c(model$grid, length(held))))
+}
+
+frame_place_affinity <- function(main, key) {
+  in_part(whole_part, c(1.3, 0.5, 1.6, 0.5), {
+    graphics::plot.window(0:1, 0:1)
+    panel_title(main, lines = 0.3)
+    note <- "places of the top left corner, darker is larger; ring: the selected place"
+    if (key) {
+      graphics::mtext(note, 1, adj = 0, line = 0.2, col = "grey30",
+                      cex = graphics::par("cex") * fit_text(note, title_room(), 0.75))
+    }
   })
 }
 
-draw_place_map <- function(model, affinity, latent, limits, inks) {
+draw_place_map <- function(part, model, affinity, latent, limits, inks) {
   place <- locate_latents(model, latent)
   values <- affinity[, place$component]
   values[is.na(values)] <- limits[1]
-  open_scene(picture_raster(limits[2] - values, model$grid, c(0, diff(limits))),
-             paste("component", place$component))
-  graphics::points(place$column - 0.5, place$row - 0.5, cex = 2, lwd = 2,
-                   col = inks[place$component])
+  picture <- picture_raster(limits[2] - values, model$grid, c(0, diff(limits)))
+  scene_panel(part, picture, paste("component", place$component), {
+    graphics::points(place$column - 0.5, place$row - 0.5, cex = 2, lwd = 2,
+                     col = inks[place$component])
+  })
 }

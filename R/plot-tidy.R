@@ -42,7 +42,6 @@ tidy_figures <- list(
     ggplot2::ggplot(data, aes_of(x = "x", y = "y", colour = "cluster", shape = "cluster")) +
       ggplot2::geom_point() + ggplot2::labs(x = plane$labels[1], y = plane$labels[2]) +
       ggplot2::scale_colour_manual(values = cluster_ink(seq_len(fit$model$n_latents))) +
-      ggplot2::scale_shape_manual(values = rep_len(c(16, 17, 15, 18, 1, 2, 0, 5),
-                                                   fit$model$n_latents))
+      ggplot2::scale_shape_manual(values = cluster_symbol(seq_len(fit$model$n_latents)))
   }
 )

@@ -211,7 +211,7 @@ new_gps_selector <- function(class, label, affinity, learn = NULL, explore = 0, 
 #' @export
 print.gps_selector <- function(x, ...) {
   refuse_shown(list(...))
-  cat(format_selector(check_selector(x, "x")), "\n", sep = "")
+  say(format_selector(check_selector(x, "x")))
   invisible(x)
 }
 

@@ -189,7 +189,7 @@ print.gps_objects <- function(x, ...) {
   x <- check_objects(x, "x")
   n_pixels <- rowSums(x$mask, dims = 1)
   dim <- dim(x$image)
-  cat(sprintf("%d object%s of %s pixels in %d channel%s, %s of them covered\n", dim[1],
+  say(sprintf("%d object%s of %s pixels in %d channel%s, %s of them covered", dim[1],
               if (dim[1] == 1) "" else "s", shown_dim(dim[2:3]), dim[4],
               if (dim[4] == 1) "" else "s", paste(unique(range(n_pixels)), collapse = " to ")))
   invisible(x)

@@ -23,6 +23,17 @@ expect_near <- function(object, expected, tolerance) {
   invisible(object)
 }
 
+# What print() shows where the console is so wide that no line is broken.
+printed <- function(x) {
+  old <- options(width = 10000)
+  on.exit(options(old))
+  utils::capture.output(print(x))
+}
+
+expect_printed <- function(x, words, ...) {
+  expect_match(paste(printed(x), collapse = "\n"), words, ...)
+}
+
 # A frequency of `n` trials within five standard errors of a probability.
 expect_frequency <- function(count, n, prob) {
   expect_lte(max(abs(count - n * prob) - 5 * sqrt(n * prob * (1 - prob))), 0)

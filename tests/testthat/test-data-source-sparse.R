@@ -115,7 +115,7 @@ test_that("what a sparse matrix may not have is named", {
 test_that("a fit of a sparse matrix predicts, also of sparse new data", {
   y <- counts(300)
   fit <- sparse_fit(sparse(y), model_binary_sparse(5), selector_gp(kernel_linear()), 3)
-  expect_output(print(fit), sprintf("from a sparse matrix (%.3g %% of its numbers are stored)",
+  expect_printed(fit, sprintf("from a sparse matrix (%.3g %% of its numbers are stored)",
                                     100 * mean(y != 0)), fixed = TRUE)
   for (type in c("prob", "response", "loglik")) {
     expect_near(predict(fit, sparse(y), type), predict(fit, y, type), 1e-10)

@@ -65,14 +65,14 @@ test_that("large data are started on 2000 rows, judged on others, and all rows g
     per_point <- c(max(fit$starts$bound_per_point), main$bound / 2300)
     expect_lt(diff(range(per_point)) / abs(per_point[1]), 0.2)
     expect_identical(c(fit$starts$rows, fit$starts$unseen), rep(c(2000L, 300L), each = 2))
-    expect_output(print(fit), "300 rows that they had not seen", fixed = TRUE)
+    expect_printed(fit, "300 rows that they had not seen", fixed = TRUE)
   }
   # Too few others.
   fit <- fit_bars(max_iter = 2, n_starts = 2, y = y[1:2100, ])
   starts <- fit$trace[fit$trace$start > 0, ]
   expect_near(fit$starts$bound_per_point,
               starts$bound[starts$iteration == start_iterations] / 2000, 1e-12)
-  expect_output(print(fit), "a sample of 2000 rows", fixed = TRUE)
+  expect_printed(fit, "a sample of 2000 rows", fixed = TRUE)
 })
 
 test_that("a start's bound on rows that it did not see is the model's own", {

@@ -1,5 +1,5 @@
 test_that("print says what was fitted, how, and whose functions it will call", {
-  expect_output(print(a_fit("handcrafted")), "Binary sparse coding: 10 latents", fixed = TRUE)
+  expect_printed(a_fit("handcrafted"), "Binary sparse coding: 10 latents", fixed = TRUE)
   shown <- capture.output(value <- print(a_fit("gp")))
   expect_identical(value, a_fit("gp"))
   expect_match(shown, "120 points of 25 dimensions", fixed = TRUE, all = FALSE)
@@ -7,23 +7,23 @@ test_that("print says what was fitted, how, and whose functions it will call", {
   expect_match(shown, "4 of 10, at most 3 on: 15 states a point", fixed = TRUE, all = FALSE)
   expect_match(shown, "limit of 15 iterations", fixed = TRUE, all = FALSE)
   expect_false(any(grepl("Functions", shown)))
-  learner <- capture.output(print(a_fit("learner")))
+  learner <- printed(a_fit("learner"))
   expect_match(learner, "of the user: affinity(params, y, memory), learn(params, y, expectations)",
                fixed = TRUE, all = FALSE)
-  expect_match(capture.output(print(a_fit("custom"))), "of the user: affinity\\(params, y\\)$",
+  expect_match(printed(a_fit("custom")), "of the user: affinity\\(params, y\\)$",
                all = FALSE)
-  expect_output(print(a_fit("images")), "(images 5 x 5)", fixed = TRUE)
-  expect_output(print(a_fit("mixture")), "best of 4, bounds a point", fixed = TRUE)
+  expect_printed(a_fit("images"), "(images 5 x 5)", fixed = TRUE)
+  expect_printed(a_fit("mixture"), "best of 4, bounds a point", fixed = TRUE)
 })
 
 test_that("print counts one as one", {
   one <- gps_fit(matrix(c(1, 2, 4, 7)), model_gaussian_mixture(1), selector_full(),
                  control = gps_control(max_iter = 1, progress = FALSE))
-  shown <- capture.output(print(one))
+  shown <- printed(one)
   expect_match(shown, "mixture: 1 cluster,", fixed = TRUE, all = FALSE)
   expect_match(shown, "4 points of 1 dimension$", all = FALSE)
   expect_match(shown, "at most 1 on: 1 state a point", fixed = TRUE, all = FALSE)
-  expect_output(print(model_spike_slab(1)), "1 latent,", fixed = TRUE)
+  expect_printed(model_spike_slab(1), "1 latent,", fixed = TRUE)
   one$starts <- data.frame(start = 1:2, bound_per_point = c(-0.5, 12.25))
   expect_match(describe_starts(one), "bounds a point 12.25, -0.50", fixed = TRUE)
 })
@@ -61,7 +61,7 @@ test_that("logLik is the labelled bound with the number of free parameters", {
   expect_equal(AIC(fit), -2 * fit$bound + 2 * 252)
   expect_equal(BIC(fit), -2 * fit$bound + log(120) * 252)
   expect_equal(sum(predict(fit, type = "loglik")), fit$bound, tolerance = 1e-12)
-  expect_output(print(logLik(fit)), "Truncated bound .* \\(df = 252, nobs = 120\\)")
+  expect_printed(logLik(fit), "Truncated bound .* \\(df = 252, nobs = 120\\)")
 })
 
 test_that("data are the sum of fitted values and residuals, shaped and named as they were", {
@@ -99,7 +99,7 @@ test_that("a fit without data says so, and does what needs none", {
                           plot(fit, "affinity"))) {
     expect_error(eval(code), "keep_data = TRUE", class = "gps_error_argument")
   }
-  expect_output(print(fit), "not kept")
+  expect_printed(fit, "not kept")
   expect_identical(nobs(fit), 120L)
   expect_identical(predict(fit), expectations(fit))
   expect_identical(dim(predict(fit, bars_data()$y[1:3, ])), c(3L, 10L))
@@ -191,7 +191,7 @@ test_that("summary counts use, names dead and double components, and lists what 
   expect_named(summary$kernel, c("var_lin", "var_white"))
   expect_equal(unname(summary$kernel), unname(exp(fit$kernel_theta)))
   expect_identical(summary$params$shape, c("25 x 10", "1", "1"))
-  expect_output(print(summary), "Kernel of the selector", fixed = TRUE)
+  expect_printed(summary, "Kernel of the selector", fixed = TRUE)
   expect_output(print(summary(a_fit("mixture"))), "Short starts", fixed = TRUE)
   expect_equal(summary$aic, AIC(fit))
 
@@ -202,8 +202,8 @@ test_that("summary counts use, names dead and double components, and lists what 
   expect_identical(odd$dead, 3L)
   expect_identical(odd$emptied, 4L)
   expect_identical(odd$duplicates, cbind(1L, 3L))
-  expect_output(print(odd), "Nearly the same: 1 and 3", fixed = TRUE)
-  expect_output(print(odd), "Dead (less than one point): 3", fixed = TRUE)
+  expect_printed(odd, "Nearly the same: 1 and 3", fixed = TRUE)
+  expect_printed(odd, "Dead (less than one point): 3", fixed = TRUE)
 })
 
 test_that("clusters that lie across each other are not double, equal ones are", {
@@ -232,7 +232,7 @@ test_that("floors that acted are in the summary", {
   expect_named(events, c("event", "iterations", "last"))
   expect_true("sigma_floor" %in% events$event)
   expect_identical(events$last[events$event == "sigma_floor"], 20L)
-  expect_output(print(summary(fit)), "Floors, rescues and moves", fixed = TRUE)
+  expect_printed(summary(fit), "Floors, rescues and moves", fixed = TRUE)
   trace <- fit$trace[fit$trace$start == 0, ]
   expect_identical(events$iterations[events$event == "sigma_floor"],
                    sum(grepl("sigma_floor", trace$events)))
@@ -262,7 +262,7 @@ test_that("one point, one dimension, one latent and one slot keep all shapes", {
     drawn <- simulate(fit, 1, seed = 1)[[1]]
     expect_identical(dim(drawn$y), c(n, n_dims), info = name)
     expect_identical(dim(drawn$latents), c(n, n_latents), info = name)
-    expect_output(print(summary(fit)), "Parameters")
+    expect_printed(summary(fit), "Parameters")
     expect_true(is.finite(BIC(fit)))
     expect_s3_class(suppressWarnings(update(fit, max_iter = 1), classes = "gps_warning"), "gps_fit")
   }
@@ -276,12 +276,12 @@ test_that("digits, decimal commas and Turkish letters change no number", {
          simulate(fit, 1, seed = 2))
   }
   expected <- numbers()
-  shown <- capture.output(print(fit))
+  shown <- printed(fit)
   old <- options(OutDec = ",", digits = 3)
   on.exit(options(old))
   expect_identical(numbers(), expected)
-  expect_identical(capture.output(print(fit)), shown)
-  expect_output(print(summary(fit)), "Parameters")
+  expect_identical(printed(fit), shown)
+  expect_printed(summary(fit), "Parameters")
   options(old)
   locale <- Sys.getlocale("LC_ALL")
   on.exit(suppressWarnings(Sys.setlocale("LC_ALL", locale)), add = TRUE)

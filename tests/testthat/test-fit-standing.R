@@ -60,10 +60,10 @@ start_of <- function(name, kind) {
 }
 
 expect_said <- function(fit, words) {
-  expect_match(paste(capture.output(print(fit)), collapse = "\n"), words, fixed = TRUE)
-  expect_match(paste(capture.output(print(logLik(fit))), collapse = "\n"), words, fixed = TRUE)
+  expect_match(paste(printed(fit), collapse = "\n"), words, fixed = TRUE)
+  expect_match(paste(printed(logLik(fit)), collapse = "\n"), words, fixed = TRUE)
   expect_match(paste(attr(logLik(fit), "degenerate"), collapse = "; "), words, fixed = TRUE)
-  expect_match(paste(capture.output(print(summary(fit))), collapse = "\n"), words, fixed = TRUE)
+  expect_match(paste(printed(summary(fit)), collapse = "\n"), words, fixed = TRUE)
   expect_true(is.finite(BIC(fit)))
 }
 
@@ -156,7 +156,7 @@ test_that("a noise variance at its floor is said by every model that has one", {
     expect_warning(fit <- exact_fit(y, model, start = start), "the noise variance is at its floor",
                    class = "gps_warning_degenerate")
     expect_said(fit, "the noise variance is at its floor")
-    expect_match(capture.output(print(fit)), "Floors .*sigma2_floor 1.* in the last M-step",
+    expect_match(printed(fit), "Floors .*sigma2_floor 1.* in the last M-step",
                  all = FALSE)
   }
   for (model in list(model_binary_sparse(2), model_spike_slab(2), model_max_spike_slab(2),
@@ -179,7 +179,7 @@ test_that("a fit that ends before annealing is over says that its noise was held
   early <- gps_fit(images, model_occlusive(1, c(6, 6)), selector_handcrafted(),
                    control = short_control(max_iter = 2))
   expect_equal(coef(early)$sigma2, early$standing$held)
-  expect_output(print(early), "Annealing +was not over, and held the noise variance at")
+  expect_printed(early, "Annealing +was not over, and held the noise variance at")
   expect_identical(update(early, start = early)$standing$held, numeric())
 })
 
@@ -188,7 +188,7 @@ test_that("components that nobody uses are named", {
   dimnames(start$mu) <- NULL
   expect_no_warning(fit <- exact_fit(flowers, model_gaussian_mixture(4), start = start))
   expect_identical(fit$standing$unused, 4L)
-  expect_match(capture.output(print(fit)), "Unused +cluster 4, on in less than one point",
+  expect_match(printed(fit), "Unused +cluster 4, on in less than one point",
                all = FALSE)
 })
 
@@ -201,13 +201,13 @@ test_that("a fit that keeps neither data nor slots says what one that keeps them
   }
   lean <- fit_with(keep_data = FALSE, keep_slots = FALSE)
   expect_identical(lean$standing, fit_with()$standing)
-  expect_output(print(lean), "column 5 \\(\"k\"\\) has no spread")
+  expect_printed(lean, "column 5 \\(\"k\"\\) has no spread")
 })
 
 test_that("a fit without its standing is an older one, and a wrong one is refused", {
   fit <- exact_fit(faithful, model_gaussian_mixture(2))
   fit$standing <- NULL
-  expect_output(print(fit), "Gaussian mixture")
+  expect_printed(fit, "Gaussian mixture")
   fit$standing <- list(degenerate = 1)
   expect_gps_error(print(fit), "`standing` is not what it stands on")
 })

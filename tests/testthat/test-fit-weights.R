@@ -232,8 +232,8 @@ test_that("a fit says that it is weighted, and what it says counts observations"
             control = gps_control(n_starts = 1, max_iter = 20), ...)
   }
   one <- fit()
-  expect_output(print(one), "weights with the sum 200, 80 rows of weight 0")
-  expect_output(print(logLik(one)), "nobs = 200")
+  expect_printed(one, "weights with the sum 200, 80 rows of weight 0")
+  expect_printed(logLik(one), "nobs = 200")
   expect_identical(nobs(one), 160L)
   expect_equal(BIC(one), -2 * one$bound + log(200) * attr(logLik(one), "df"))
   expect_equal(sum(summary(one)$usage), 200)

@@ -17,13 +17,13 @@ wide_fit <- function(...) {
 test_that("too many states are sampled by themselves, and the fit says so", {
   fit <- wide_fit()
   expect_identical(fit$method, "gibbs")
-  shown <- capture.output(print(fit))
+  shown <- printed(fit)
   expect_match(shown, "20 of 24, at most 20 on: 1,048,576 states a point", all = FALSE)
   expect_match(shown, paste("Gibbs sampling, 2 sweeps and 4 draws a point",
                             "\\(more than 65,536 states\\)"), all = FALSE)
   expect_match(shown, "Bound .*\\(an estimate, standard error .* in all\\)", all = FALSE)
-  expect_match(capture.output(print(summary(fit))), "Gibbs sampling, 2 sweeps", all = FALSE)
-  expect_match(capture.output(print(logLik(fit))), ", estimated to ", all = FALSE)
+  expect_match(printed(summary(fit)), "Gibbs sampling, 2 sweeps", all = FALSE)
+  expect_match(printed(logLik(fit)), ", estimated to ", all = FALSE)
   expect_identical(attr(logLik(fit), "error"), fit$bound_error)
   expect_identical(dim(fit$value), dim(fit$selected))
   expect_setequal(fit$value, 0:1)
@@ -42,7 +42,7 @@ test_that("40 of 60 latents run without being asked for", {
                  control = short_control(max_iter = 3))
   expect_identical(fit$method, "gibbs")
   expect_true(is.finite(fit$bound))
-  expect_output(print(fit), "1,099,511,627,776 states a point")
+  expect_printed(fit, "1,099,511,627,776 states a point")
 })
 
 test_that("a fit says why it samples", {
@@ -349,7 +349,7 @@ test_that("a sampled fit whose bound goes up and down is not called converged, a
   expect_false(ended_swinging(replace(fit, "status", "converged")))
   fit$status <- "max_iter"
   expect_match(describe_status(fit), "its bound going up and down by more than its error")
-  expect_match(capture.output(print(fit)), "going up and down", all = FALSE)
+  expect_match(printed(fit), "going up and down", all = FALSE)
   task <- list(y = t(y), method = "gibbs", control = list(tol = 1e-4))
   state <- list(bounds = fit$trace$bound, explore = 0,
                 trace = lapply(fit$trace$bound_error, function(x) list(bound_error = x)))

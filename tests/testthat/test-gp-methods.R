@@ -104,6 +104,6 @@ test_that("pictures take what graphics take", {
     fit <- gp_fit(data$x[, seq_len(n_dims), drop = FALSE], data$targets,
                   kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
     expect_no_warning(plot(fit, main = "m", xlab = "x", ylim = c(-1, 1), pch = 3, cex = 2,
-                           col = "red", las = 1))
+                           col = "red", key = FALSE))
   }
 })

@@ -171,7 +171,11 @@ test_that("plot() draws three pictures and puts the parameters back", {
   on.exit(grDevices::dev.off())
   before <- graphics::par(c("mfrow", "mar", "cex"))
   expect_silent(plot(denoised))
-  expect_identical(plot(denoised, stripes(), peak = 200), denoised)
+  expect_identical(plot(denoised, stripes(), peak = 200),
+                   list(noisy = denoised$noisy, denoised = denoised$image, clean = stripes()))
+  expect_named(plot(denoised, main = letters[1:3], col = "red", key = FALSE),
+               c("noisy", "denoised", "removed"))
+  expect_gps_error(plot(denoised, main = "one"), "`main` must be 3 titles, one for each panel")
   expect_identical(graphics::par(c("mfrow", "mar", "cex")), before)
   expect_gps_error(plot(denoised, stripes()[, 1:5]), "`clean` must be an image of 24 x 24")
   expect_gps_error(plot(denoised, "clean"), "`clean` must be a numeric matrix")

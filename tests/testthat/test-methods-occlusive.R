@@ -2,7 +2,7 @@
 
 test_that("printing says what was fitted, and summary how components are used", {
   fit <- scene_fit()
-  text <- capture.output(print(fit))
+  text <- printed(fit)
   expect_match(text[2], "4 components, size = 8 x 8, clutter = 0.05", fixed = TRUE)
   expect_true(any(grepl("3 of 4 components at 11 x 13 places", text, fixed = TRUE)))
   summary <- summary(fit)
@@ -11,7 +11,7 @@ test_that("printing says what was fitted, and summary how components are used", 
   expect_true(all(summary$events$event %in% c("sigma2_floor", "pi_clamped", "recentred", "reseeded",
                                               "merged", "swapped", "renewed", "joined",
                                               "split", "moved")))
-  expect_output(print(summary), "each component is on", fixed = TRUE)
+  expect_printed(summary, "each component is on", fixed = TRUE)
 })
 
 test_that("copies of a component, shifted too, are nearly the same", {
@@ -24,7 +24,7 @@ test_that("copies of a component, shifted too, are nearly the same", {
   fit$params$alpha[3, , ] <- fit$params$alpha[1, c(8, 1:7), ]
   fit$params$w[3, , , ] <- fit$params$w[1, c(8, 1:7), , ]
   expect_identical(summary(fit)$duplicates, cbind(1L, 3L))
-  expect_output(print(summary(fit)), "Nearly the same: 1 and 3", fixed = TRUE)
+  expect_printed(summary(fit), "Nearly the same: 1 and 3", fixed = TRUE)
 })
 
 test_that("free parameters are counted without a background that is fixed", {
@@ -93,10 +93,10 @@ test_that("states and draws of a posterior name components and places", {
   words <- format(posterior_states(fit, 3, 1)$latents)
   expect_identical(words, paste(sprintf("%d at (%d, %d)", best$component, best$row, best$column),
                                 collapse = ", "))
-  expect_output(print(posterior_states(fit, 3, 2)), words, fixed = TRUE)
-  expect_output(print(posterior_states(fit, 3, 2)$latents[1]), words, fixed = TRUE)
+  expect_printed(posterior_states(fit, 3, 2), words, fixed = TRUE)
+  expect_printed(posterior_states(fit, 3, 2)$latents[1], words, fixed = TRUE)
   expect_identical(dim(expectations(sampled)), c(20L, 4L))
-  expect_output(print(sampled), "Gibbs sampling")
+  expect_printed(sampled, "Gibbs sampling")
 })
 
 test_that("update goes on from a fit", {

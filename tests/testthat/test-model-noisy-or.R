@@ -126,7 +126,7 @@ test_that("probabilities stay off their ends, counted and said", {
   expect_identical(step$events, c(prob_floor = 4L, pi_clamped = 2L))
   set.seed(1)
   fit <- gps_fit(y, model_noisy_or(1), selector_full(), control = short_control(max_iter = 30))
-  expect_output(print(fit), "prob_floor [0-9]+, .*in the last M-step|prob_floor [0-9]+ in the last")
+  expect_printed(fit, "prob_floor [0-9]+, .*in the last M-step|prob_floor [0-9]+ in the last")
 })
 
 test_that("moves find bars that one start has missed", {
@@ -202,8 +202,8 @@ test_that("a fit prints, predicts, draws, and is the same after a file", {
   set.seed(1)
   fit <- gps_fit(case$y, model_noisy_or(4, FALSE), selector_handcrafted(), n_selected = 3,
                  control = short_control(max_iter = 12))
-  expect_output(print(fit), "Noisy-OR: 4 latents, shared_prob = FALSE")
-  expect_output(print(summary(fit)), "Noisy-OR")
+  expect_printed(fit, "Noisy-OR: 4 latents, shared_prob = FALSE")
+  expect_printed(summary(fit), "Noisy-OR")
   response <- predict(fit, type = "response")
   expect_true(all(response > 0 & response < 1))
   expect_equal(fitted(fit), response)

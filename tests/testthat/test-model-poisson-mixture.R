@@ -108,7 +108,7 @@ test_that("zeros, a constant column, and clusters that nobody is in do no harm",
   expect_true(all(is.finite(unlist(fit$params))) && all(fit$params$rate > 0))
   expect_near(fit$params$rate[6, ], rep(1e-6, 6), 1e-18)
   expect_near(fit$params$rate[7, fit$params$pi > 0.02], rep(7, sum(fit$params$pi > 0.02)), 1)
-  expect_output(print(fit), "rate_floor [0-9]+")
+  expect_printed(fit, "rate_floor [0-9]+")
   bound <- gps_bind(model_poisson_mixture(2), y)
   stats <- list(count = 60, on = c(60, 0), sum = cbind(colSums(y), 0))
   start <- list(rate = matrix(2, 7, 2), pi = c(0.5, 0.5))
@@ -174,7 +174,7 @@ test_that("a fit prints, predicts, draws, begins with labels, and is the same af
   case <- count_case(12, n = 80, mean = 8)
   set.seed(1)
   fit <- gps_fit(case$y, model_poisson_mixture(4), control = short_control(max_iter = 30))
-  expect_output(print(fit), "Poisson mixture: 4 clusters")
+  expect_printed(fit, "Poisson mixture: 4 clusters")
   expect_s3_class(summary(fit)$classes, "data.frame")
   expect_identical(match_components(fit, case$params), match_components(coef(fit)$rate,
                                                                         case$params$rate))

@@ -45,7 +45,7 @@ test_that("a fit that looks at all clusters is that of selector_full(), and says
   expect_identical(auto$params, full$params)
   expect_identical(auto$bound, full$bound)
   expect_identical(auto$n_selected, 4L)
-  expect_output(print(auto), "all latents, which take less time than learning to select")
+  expect_printed(auto, "all latents, which take less time than learning to select")
   expect_identical(predict(auto, y[1:5, ]), predict(full, y[1:5, ]))
   file <- tempfile(fileext = ".rds")
   saveRDS(auto, file)
@@ -54,7 +54,7 @@ test_that("a fit that looks at all clusters is that of selector_full(), and says
   # Whoever says how many has them selected.
   two <- fit(n_selected = 2)
   expect_identical(two$n_selected, 2L)
-  expect_output(print(two), "20 nearest neighbours (chosen by the numbers of points and clusters)",
+  expect_printed(two, "20 nearest neighbours (chosen by the numbers of points and clusters)",
                 fixed = TRUE)
   expect_lt((full$bound - two$bound) / 2100, 0.01)
   expect_identical(gps_fit(y, model_gaussian_mixture(4, "diagonal"), start = auto,

@@ -184,7 +184,7 @@ test_that("a fit by neighbours is the same in any blocks and with any number of 
   }
   one <- fit(1)
   expect_identical(fit(2)$params, one$params)
-  expect_output(print(one), "20 nearest neighbours")
+  expect_printed(one, "20 nearest neighbours")
   expect_identical(predict(one, y[1:9, ], "class"), predict(one, y, "class")[1:9])
   expect_identical(dim(gps_affinity(selector_gp(method = "neighbours"), one, y)), c(1500L, 30L))
   full <- gps_fit(y, model_gaussian_mixture(30, "spherical"), selector_full(),

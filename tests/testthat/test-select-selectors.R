@@ -30,7 +30,7 @@ test_that("a selector of another package is told which rows it ranks", {
   expect_s3_class(fit$selector, "near_selector")
   expect_gt(seen$own, 8 * 150)
   expect_identical(seen$new, 0)
-  expect_output(print(fit), "nearest neighbours: k = 5")
+  expect_printed(fit, "nearest neighbours: k = 5")
   new <- predict(fit, bars$y[1:20, ])
   expect_identical(dim(new), c(20L, 6L))
   expect_gt(seen$new, 0)

@@ -150,7 +150,7 @@ test_that("the number of points decides where the choice is free, and print() sa
   set.seed(64)
   fit <- gps_fit(bars$y, model_binary_sparse(10), n_selected = 4,
                  control = short_control(max_iter = 2, n_threads = 1))
-  expect_output(print(fit), "incomplete Cholesky of rank 200 (chosen by the number", fixed = TRUE)
+  expect_printed(fit, "incomplete Cholesky of rank 200 (chosen by the number", fixed = TRUE)
 })
 
 test_that("the number of threads does not change a bit, nor does a new session", {

@@ -33,7 +33,7 @@ expect_works <- function(selector, said) {
   bars <- simulate_bars(150, size = 4)
   fit <- gps_fit(bars$y, model_binary_sparse(8), selector, n_selected = 4,
                  control = gps_control(n_starts = 1, max_iter = 25, progress = FALSE))
-  expect_output(print(fit), said)
+  expect_printed(fit, said)
   expect_gte(mean(selection_recall(fit, bars$latents, truth = bars)), 0.9)
   path <- withr_file()
   saveRDS(fit, path)
