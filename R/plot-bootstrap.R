@@ -32,7 +32,8 @@ plot.gps_bootstrap <- function(x, parm, level = 0.95, n = NULL, select = NULL, m
       graphics::segments(data$lower, rows, data$upper, rows, col = colour, lwd = 2)
       graphics::points(data$estimate, rows, pch = 21, bg = "white", col = colour, lwd = 1.5,
                        cex = if (max(rows) > 30) 0.6 else 1)
-    }, note = if (key) sprintf("%d replicates, %s", ncol(x$similarity), x$type), y_ticks = rows, y_labels = data$parameter
+    }, note = if (key) sprintf("%d replicates, %s", ncol(x$similarity), x$type),
+    y_ticks = rows, y_labels = data$parameter
   ))
   invisible(data)
 }

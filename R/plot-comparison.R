@@ -118,7 +118,7 @@ has_free_signs <- function(x) {
 # colours, with one scale of these.
 draw_panels <- function(panels, fit, look, note) {
   size <- component_size(fit)
-  range <- range(0, unlist(lapply(panels, `[[`, "values")))
+  range <- colour_range(unlist(lapply(panels, `[[`, "values")))
   n_most <- max(vapply(panels, function(panel) ncol(panel$values), 1L))
   frame <- c(1.6, 0.3, if (is.null(look$main)) 0.3 else 1.8,
              if (look$key) key_lines(range) else 0.3)

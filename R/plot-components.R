@@ -49,6 +49,12 @@ grey_pixels <- function(values, image_dim) {
            dims = 2)
 }
 
+# The range of a scale of colours: with 0, and not that alone.
+colour_range <- function(values) {
+  found <- range(values, 0)
+  if (all(found == 0)) c(0, 1) else found
+}
+
 # Names of dimensions, or their numbers.
 row_labels <- function(fit) {
   if (is.null(fit$col_names)) as.character(seq_len(fit$model$n_dims)) else
@@ -58,7 +64,7 @@ row_labels <- function(fit) {
 # Images with titles in a part of the figure, and the scale of their colours.
 draw_images <- function(part, values, size, titles, main, look, range = NULL,
                         n_cells = ncol(values), has_key = look$key) {
-  if (is.null(range)) range <- range(values, 0)
+  if (is.null(range)) range <- colour_range(values)
   is_signed <- range[1] < 0
   paint <- function(values) image_colours(values, range, look$col)
   side <- if (has_key) key_lines(range) else 0.6
@@ -74,7 +80,7 @@ draw_images <- function(part, values, size, titles, main, look, range = NULL,
 draw_heat <- function(part, values, rows, main, note, names, below, xlab, look, range = NULL,
                       has_key = look$key) {
   n <- dim(values)
-  if (is.null(range)) range <- range(values, 0)
+  if (is.null(range)) range <- colour_range(values)
   paint <- function(values) image_colours(values, range, look$col)
   left <- if (is.null(rows)) 0.6 else 1 + name_lines(rows)
   mar <- c(if (nzchar(xlab)) 3.2 else 1.6, left, if (length(main) + length(note) > 1) 3 else 2,

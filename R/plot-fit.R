@@ -74,9 +74,9 @@
 #'   more than two dimensions, a histogram with densities where there is one.
 #' * `"entropy"`: mixtures of at most 200 clusters: the entropy of the assignments,
 #'   \eqn{-\sum_n \sum_k t_{nk} \log t_{nk}}{- sum t log t} with posterior probabilities t, as
-#'   clusters are merged one by one, each time the two whose union lowers it most (Baudry et al. 2010,
-#'   *Journal of Computational and Graphical Statistics* 19, 332). Where it has an elbow, groups of
-#'   clusters overlap to the right of it and are apart to the left.
+#'   clusters are merged one by one, each time the two whose union lowers it most (Baudry et al.
+#'   2010, *Journal of Computational and Graphical Statistics* 19, 332). Where it has an elbow,
+#'   groups of clusters overlap to the right of it and are apart to the left.
 #' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
 #'   each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as many as have
 #'   room, where there are more.

@@ -32,7 +32,7 @@ plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50,
   n_grid <- check_count(n_grid, "n_grid", lower = 2, upper = if (ncol(x$x) == 1) 1e5 else 2000)
   look <- new_look(main, col, key)
   look$labels <- list(check_label(xlab, "xlab"), check_label(ylab, "ylab"))
-  look$limits <- list(check_limits(xlim, "xlim"), check_limits(ylim, "ylim"))
+  look$limits <- list(check_axis_limits(xlim, "xlim"), check_axis_limits(ylim, "ylim"))
   look$mark <- check_mark(pch, cex)
   draw <- list(draw_line, draw_surface, draw_loo)[[min(ncol(x$x), 3)]]
   invisible(draw(x, target, n_grid, look))

@@ -45,8 +45,8 @@ two_parts <- function(widths = c(1, 1)) {
 }
 
 # A panel with a pale grid, axes without a box and a title on the left, in which `code` draws; the
-# left margin has room for the labels of the axis. `note` is a line below the title. `ticks` FALSE leaves the x axis to the caller;
-# the y axis may be labelled otherwise than by its numbers.
+# left margin has room for the labels of the axis. `note` is a line below the title. `ticks` FALSE
+# leaves the x axis to the caller; the y axis may be labelled otherwise than by its numbers.
 axis_panel <- function(part, xlim, ylim, xlab, ylab, main, code, ticks = TRUE, y_ticks = NULL,
                        y_labels = NULL, note = NULL, mar = panel_margins, ...) {
   ylim <- widen(ylim)
