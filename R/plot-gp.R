@@ -45,7 +45,7 @@ check_label <- function(label, arg) {
   label
 }
 
-check_limits <- function(limits, arg) {
+check_axis_limits <- function(limits, arg) {
   limits <- plain_numbers(limits)
   if (is.null(limits)) return(NULL)
   is_sound <- is.numeric(limits) && length(limits) == 2 && all(is.finite(limits)) &&

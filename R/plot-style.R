@@ -77,11 +77,12 @@ panel_title <- function(main, note = NULL, lines = c(2.6, 1.1), cex = c(1.1, 0.9
 }
 
 # The label of an axis, in the middle of it or as near as the margins allow; above the panel is the
-# title's place.
+# title's place, and at its foot that of the other label.
 axis_title <- function(text, side, line) {
   is_x <- side == 1
   room <- graphics::par("pin")[side]
-  margins <- if (is_x) graphics::par("mai")[c(2, 4)] else c(graphics::par("mai")[1], 0)
+  margins <- if (is_x) graphics::par("mai")[c(2, 4)] else
+    c(graphics::par("mai")[1] - 1.6 * line_inches(), 0)
   margins <- pmax(margins - 0.25 * line_inches(), 0)
   cex <- fit_text(text, room + sum(margins))
   half <- graphics::strwidth(text, "inches", cex = cex) / 2
