@@ -43,7 +43,7 @@ test_that("intervals are percentiles of replicates, named by cell", {
   expect_near(ends[2, ], quantile(boot$replicates$mu[1, 2, ], c(0.25, 0.75)), 1e-14)
   expect_identical(dim(boot$similarity), c(2L, 20L))
   expect_identical(nrow(confint(boot)), nrow(summary(boot)))
-  expect_output(print(boot), "20, nonparametric.*similarity to the fit's")
+  expect_printed(boot, "20, nonparametric.*similarity to the fit's")
   expect_gps_error(confint(boot, "sd"), "`parm` must be among")
   expect_gps_error(confint(boot, level = 1), "`level`")
   boot$similarity <- 1

@@ -34,7 +34,7 @@ test_that("a header is skipped", {
   close(connection)
   source <- gps_source_binary(path, 3, offset = 5)
   expect_identical(all_rows(source), values())
-  expect_output(print(source), "(double, little-endian, from byte 6)", fixed = TRUE)
+  expect_printed(source, "(double, little-endian, from byte 6)", fixed = TRUE)
 })
 
 test_that("binary files are refused that cannot be", {
@@ -88,8 +88,8 @@ test_that("an HDF5 dataset is read by rows or columns", {
   expect_identical(all_rows(gps_source_hdf5(path, "whole")), y)
   source <- gps_source_hdf5(path, "columns", "columns", names = c("a", "b", "c"))
   expect_identical(rows_data(source, c(5, 1)), t(y)[, c(5, 1)])
-  expect_output(print(source), "7 data points of 3 dimensions, from the dataset columns of the")
-  expect_output(print(source), "(points in columns)", fixed = TRUE)
+  expect_printed(source, "7 data points of 3 dimensions, from the dataset columns of the")
+  expect_printed(source, "(points in columns)", fixed = TRUE)
 })
 
 test_that("groups have datasets, and one point is one point", {

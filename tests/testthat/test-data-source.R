@@ -74,14 +74,14 @@ test_that("with one start a source's initialisation sees a sample", {
 
 test_that("a source says what it is", {
   y <- bars(20)
-  expect_output(print(function_source(y)),
-                "Source of 20 data points of 9 dimensions, from a function read(from, to)",
+  expect_printed(function_source(y),
+                 "Source of 20 data points of 9 dimensions, from a function read(from, to)",
                 fixed = TRUE)
   one <- binary_source(y[1, 1, drop = FALSE])
-  expect_output(print(one), "Source of 1 data point of 1 dimension, from the binary file")
+  expect_printed(one, "Source of 1 data point of 1 dimension, from the binary file")
   fit <- source_fit(binary_source(y))
-  expect_output(print(fit), "20 points of 9 dimensions, from the binary file")
-  expect_output(print(source_fit(function_source(y))), "20 points of 9 dimensions, not kept")
+  expect_printed(fit, "20 points of 9 dimensions, from the binary file")
+  expect_printed(source_fit(function_source(y)), "20 points of 9 dimensions, not kept")
 })
 
 test_that("sources are refused that cannot be", {

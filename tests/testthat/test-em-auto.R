@@ -64,7 +64,7 @@ test_that("the smallest number that reaches the target is chosen, whatever the t
   sure <- (table$mass - table$mass_error)[match(chosen - 0:1, table$n_selected)]
   expect_gte(sure[1], 0.8)
   expect_true(chosen == 2 || sure[2] < 0.8)
-  expect_output(print(sizes), "chosen")
+  expect_printed(sizes, "chosen")
   pdf(NULL)
   expect_invisible(plot(sizes))
   dev.off()
@@ -77,7 +77,7 @@ test_that("all latents are selected where that costs no more", {
   expect_identical(fit$n_selected, 6L)
   expect_identical(fit$method, "exact")
   expect_null(fit$chosen$sizes)
-  expect_output(print(fit), "Chosen +all, as their states are no more than a selection")
+  expect_printed(fit, "Chosen +all, as their states are no more than a selection")
   full <- auto_fit(y, model_binary_sparse(6), selector = selector_full(),
                    control = auto_control(max_iter = 3))
   expect_identical(full$n_selected, 6L)
@@ -108,7 +108,7 @@ test_that("a target that is out of reach is said, and wrong settings are refused
   fit <- auto_fit(y, model_binary_sparse(12), max_active = 2, control = auto_control(max_iter = 0),
                   start = list(W = bars$W, pi = 0.5, sigma2 = 2))
   expect_identical(fit$max_active, 2L)
-  expect_output(print(fit), "too few for 0.95 of the posterior")
+  expect_printed(fit, "too few for 0.95 of the posterior")
   expect_gps_error(auto_fit(y, model_binary_sparse(12), max_active = 13), "`max_active` must be")
   expect_gps_error(gps_control(target_mass = 0), "`target_mass` must be")
   expect_gps_error(gps_control(target_mass = 1.1), "`target_mass` must be")

@@ -218,7 +218,7 @@ test_that("a step is asked for as many sizes as there are updates, and fails by 
   sizes <- 1 / (2:7)
   fit <- fit_by(function(n) sizes[n])
   expect_identical(fit$n_iter, 6L)
-  expect_output(print(fit), "limit of 6 updates (2 passes over the data)", fixed = TRUE)
+  expect_printed(fit, "limit of 6 updates (2 passes over the data)", fixed = TRUE)
   expect_gps_error(fit_by(function(n) stop("no size")), "`step` failed for update 1: no size",
                    "model")
 })

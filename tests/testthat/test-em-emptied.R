@@ -101,7 +101,7 @@ test_that("fits with emptied latents say so, go on and come back", {
   out <- which(colSums(coef(fit)$W != 0) == 0)
   expect_length(out, 3)
   expect_identical(coef(fit)$pi[out], numeric(3))
-  expect_output(print(fit), sprintf("Emptied +%s, out of the model", listed(out, "latent")))
+  expect_printed(fit, sprintf("Emptied +%s, out of the model", listed(out, "latent")))
   about <- summary(fit)
   expect_identical(about$emptied, out)
   expect_length(about$dead, 0)

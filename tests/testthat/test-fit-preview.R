@@ -18,7 +18,7 @@ test_that("a plan counts, and takes nothing from the session's random numbers", 
   expect_named(plan$seconds, c("reading", "starts", "iterations", "mending"))
   expect_true(all(plan$seconds >= 0) && plan$seconds[["iterations"]] > 0)
   expect_identical(plan$samples$n, c(64, 150, 300))
-  expect_output(print(plan), "42 a point.*if all 30 iterations are needed")
+  expect_printed(plan, "42 a point.*if all 30 iterations are needed")
   # All matrices of points x points that stand at once.
   expect_gt(plan$memory[["kernel"]], 3 * 8 * 300^2)
 })
@@ -47,7 +47,7 @@ test_that("a fit that does not fit in memory says so with the number", {
   expect_warning(plan <- gps_plan(y, model_binary_sparse(6), n_selected = 3,
                                   control = plan_control(max_iter = 3)),
                  "needs about .* MB of memory, and 65 MB are free", class = "gps_warning_memory")
-  expect_output(print(plan), "MORE than the 65 MB that are free")
+  expect_printed(plan, "MORE than the 65 MB that are free")
 })
 
 test_that("a plan refuses what a fit refuses, and is shown only as it was made", {

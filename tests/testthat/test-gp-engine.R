@@ -98,7 +98,7 @@ for (name in names(engine_settings)) {
     summed <- summary(fit)
     expect_gt(summed$loo_r2, 0.3)
     expect_identical(nobs(fit), 60L)
-    expect_output(print(summed), "Leave-one-out")
+    expect_printed(summed, "Leave-one-out")
   })
 
   test_that(paste("a fit predicts the same bits in a new session, and refuses damage:", name), {
@@ -231,16 +231,16 @@ test_that("\"auto\" is exact for few points, linear kernels and no noise, and sa
   few <- gp_fit(x[1:50], targets[1:50], kernel_rbf(1, 1) + kernel_white(), method = "auto",
                 optimise = FALSE)
   expect_identical(few$form, "dense")
-  expect_output(print(few), "Method exact was chosen: at most 2000 points", fixed = TRUE)
+  expect_printed(few, "Method exact was chosen: at most 2000 points", fixed = TRUE)
   linear <- gp_fit(x, targets, kernel_linear() + kernel_white(), method = "auto",
                    optimise = FALSE)
   expect_identical(linear$form, "features")
-  expect_output(print(linear), "chosen: the kernel is linear in the data")
+  expect_printed(linear, "chosen: the kernel is linear in the data")
   many <- gp_fit(x, targets, kernel_rbf(1, 1) + kernel_white(), method = "auto", rank = 30,
                  optimise = FALSE)
   expect_identical(many$method, "ichol")
   expect_lte(ncol(many$basis$z), 30)
-  expect_output(print(many), "Method ichol was chosen: more than 2000 points", fixed = TRUE)
+  expect_printed(many, "Method ichol was chosen: more than 2000 points", fixed = TRUE)
   expect_identical(choose_method(kernel_rbf(), 1, 2001)$method, "exact")
   expect_match(choose_method(kernel_rbf(), 1, 2001)$why, "does without white noise")
 })
@@ -264,10 +264,10 @@ test_that("fits say what they stand on", {
     divide = "3 blocks of at most 20 points, crossed",
     own = "3 blocks of at most 20 points, not crossed"
   )
-  for (name in names(words)) expect_output(print(fits[[name]]), words[[name]], fixed = TRUE)
-  expect_output(print(fits$vfe), "Log marginal likelihood (lower bound):", fixed = TRUE)
-  expect_output(print(fits$ichol), "Log marginal likelihood (of the approximation):", fixed = TRUE)
-  expect_output(print(fits$own), "Log marginal likelihood (sum over blocks):", fixed = TRUE)
+  for (name in names(words)) expect_printed(fits[[name]], words[[name]], fixed = TRUE)
+  expect_printed(fits$vfe, "Log marginal likelihood (lower bound):", fixed = TRUE)
+  expect_printed(fits$ichol, "Log marginal likelihood (of the approximation):", fixed = TRUE)
+  expect_printed(fits$own, "Log marginal likelihood (sum over blocks):", fixed = TRUE)
 })
 
 test_that("a rank whose matrices would not fit is refused before anything is made", {

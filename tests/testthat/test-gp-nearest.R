@@ -88,7 +88,7 @@ test_that("a regression finds it, predicts by it and tells of it", {
   new <- matrix(rnorm(6), 3)
   at <- nearest_of(t(data$x), t(new), 4)
   expect_equal(predict(fit, new)$mean[2, ], colMeans(data$targets[at[, 2], ]), tolerance = 1e-12)
-  expect_output(print(fit), "Gaussian process (nearest)", fixed = TRUE)
+  expect_printed(fit, "Gaussian process (nearest)", fixed = TRUE)
   expect_identical(gp_fit(data$x, data$targets, optimise = FALSE)$method, "exact")
   expect_identical(selector_gp()$method, "auto")
 })
@@ -103,7 +103,7 @@ test_that("a selection learns and ranks by it, dense and with candidates, to the
             control = gps_control(progress = FALSE, n_threads = 1, max_iter = 15, n_starts = 1))
   }
   dense <- fit_bars()
-  expect_output(print(dense), "nearest 5")
+  expect_printed(dense, "nearest 5")
   expect_identical(dim(predict(dense, bars$y[1:9, ])), c(9L, 10L))
   stand_in(list(max_kept_affinities = 1), environment())
   by_slots <- fit_bars()

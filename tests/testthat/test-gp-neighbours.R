@@ -203,7 +203,7 @@ test_that("logLik() is Vecchia's, and exact with all points before as neighbours
   fit <- gp_fit(data$x, data$targets, kernel, "neighbours", rank = 39, optimise = FALSE)
   expect_equal(c(logLik(fit)), c(logLik(exact)), tolerance = 1e-10)
   expect_gt(abs(fit$trace$lml - fit$lml), 1)
-  expect_output(print(fit), "39 nearest neighbours\n.*Log marginal likelihood \\(Vecchia's\\)")
+  expect_printed(fit, "39 nearest neighbours\n.*Log marginal likelihood \\(Vecchia's\\)")
 })
 
 test_that("a fit learns its parameters, and is the same from a file", {

@@ -151,7 +151,7 @@ test_that("what is fixed stays, what is bounded keeps to its bounds, by every me
     expect_false(coef(fit)[["log_var_rbf"]] == 0)
     expect_identical(fit$fixed, c("log_len_1", "log_len_2", "log_var_white"))
     expect_identical(attr(logLik(fit), "df"), 2L)
-    expect_output(print(fit), "Fixed: log_len_1, log_len_2, log_var_white", fixed = TRUE)
+    expect_printed(fit, "Fixed: log_len_1, log_len_2, log_var_white", fixed = TRUE)
     fit <- fit_by(method, data$x, data$targets, kernel, lower = c(log_var_white = log(0.1)),
                   upper = c(log_len_2 = log(0.2), log_var_rbf = 0))
     expect_gte(coef(fit)[["log_var_white"]], log(0.1))
@@ -197,8 +197,8 @@ test_that("a search that ends at a limit says so, and warns where more was to be
   x <- seq(0, 5, length.out = 40)
   fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
   expect_identical(fit$limits, c(log_var_white = "lower"))
-  expect_output(print(fit), "At the lower limit of the search, so no maximum: log_var_white",
-                fixed = TRUE)
+  expect_printed(fit, "At the lower limit of the search, so no maximum: log_var_white",
+                 fixed = TRUE)
   # A line is a small part of an ever larger and slower signal.
   x <- seq(0, 5, length.out = 60)
   set.seed(1)
@@ -221,10 +221,10 @@ test_that("a column that nothing depends on is said, and costs no likelihood", {
   fit <- gp_fit(x, data$targets, kernel_rbf(ard = TRUE) + kernel_white())
   without <- gp_fit(x[, 1:2], data$targets, kernel_rbf(ard = TRUE) + kernel_white())
   expect_gt(fit$lml, without$lml - 0.01)
-  expect_output(print(fit), "nothing depends on: .*flat")
-  expect_output(print(gp_fit(x[, c(1, 3)], sin(x[, 1]), kernel_rbf(ard = TRUE) + kernel_white())),
-                "nothing depends on: idle", fixed = TRUE)
-  expect_output(print(without), "white: variance [0-9.e-]+\nLog")
+  expect_printed(fit, "nothing depends on: .*flat")
+  expect_printed(gp_fit(x[, c(1, 3)], sin(x[, 1]), kernel_rbf(ard = TRUE) + kernel_white()),
+                 "nothing depends on: idle", fixed = TRUE)
+  expect_printed(without, "white: variance [0-9.e-]+\nLog")
 })
 
 test_that("groups of points far apart, and a point far out, do not hide the scale of a curve", {

@@ -99,7 +99,7 @@ test_that("models side by side, printing and figures", {
   }), 1:3, "ICL", control = quiet)
   expect_identical(choice$model, "full")
   expect_identical(choice$n_latents, 2L)
-  expect_output(print(choice), "Chosen by ICL: 2 \\(full\\)")
+  expect_printed(choice, "Chosen by ICL: 2 \\(full\\)")
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   shown <- plot(choice)
@@ -129,7 +129,7 @@ test_that("a number that stops is in the table", {
                        control = quiet)
   expect_match(choice$table$error[2], "no such file")
   expect_identical(is.na(choice$table$error), c(TRUE, FALSE, TRUE))
-  expect_output(print(choice), "2 stopped: .*no such file")
+  expect_printed(choice, "2 stopped: .*no such file")
 })
 
 test_that("a fit without maximum is not chosen", {
@@ -138,7 +138,7 @@ test_that("a fit without maximum is not chosen", {
   choice <- gps_choose(y, model_gaussian_mixture, 1:2, control = quiet)
   expect_true(any(choice$table$degenerate))
   expect_false(choice$table$degenerate[choice$table$chosen])
-  expect_output(print(choice), "no maximum")
+  expect_printed(choice, "no maximum")
 })
 
 test_that("the number of selected latents can be left to each fit", {

@@ -61,7 +61,7 @@ test_that("several custom terms, and one without parameters, stand beside others
   expect_near(gp_evaluate(kernel, theta, y, targets)$gradient, expected, 1e-6)
   expect_identical(names(theta)[c(1, 6)], c("log_custom_variance", "log_custom_variance_2"))
   fit <- gp_fit(data$x, data$targets, kernel, optimise = FALSE)
-  expect_output(print(fit), "custom: variance 0.5; lengthscale 2")
+  expect_printed(fit, "custom: variance 0.5; lengthscale 2")
 })
 
 test_that("a fit with a custom kernel is saved without luggage, and predicts in a new session", {

@@ -25,8 +25,8 @@ test_that("a lean fit does not grow with the data, and says what it can say", {
   expect_identical(nobs(fit), 3000L)
   new <- bars_data()$y[1:7, ]
   expect_identical(predict(fit, new), predict(whole, new))
-  expect_output(print(fit), "not kept", fixed = TRUE)
-  expect_output(print(summary(fit)), "by `pi`", fixed = TRUE)
+  expect_printed(fit, "not kept", fixed = TRUE)
+  expect_printed(summary(fit), "by `pi`", fixed = TRUE)
   expect_length(simulate(fit, 2, n = 3), 2)
   expect_identical(fit[c("selected", "prob_on", "value", "y", "row_names")],
                    list(selected = NULL, prob_on = NULL, value = NULL, y = NULL,

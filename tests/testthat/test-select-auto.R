@@ -55,7 +55,7 @@ test_that("a fit that looks at all clusters is that of selector_full(), and says
   two <- fit(n_selected = 2)
   expect_identical(two$n_selected, 2L)
   expect_printed(two, "20 nearest neighbours (chosen by the numbers of points and clusters)",
-                fixed = TRUE)
+                 fixed = TRUE)
   expect_lt((full$bound - two$bound) / 2100, 0.01)
   expect_identical(gps_fit(y, model_gaussian_mixture(4, "diagonal"), start = auto,
                            control = gps_control(max_iter = 1, progress = FALSE))$n_selected, 4L)
