@@ -7,8 +7,9 @@ draw_clusters <- function(fit, look) {
   y <- need_matrix(fit, "The figure \"clusters\"")
   n_clusters <- ncol(fit$params$mu)
   shown <- chosen_latents(look, order(-component_usage(fit)), n_clusters, fit$latent_names)
-  clusters <- data.frame(number = sort(shown), label = latent_labels(fit, sort(shown)),
-                         colour = series_ink(look, cluster_ink(sort(shown))))
+  if (is.null(look$select)) shown <- sort(shown)
+  clusters <- data.frame(number = shown, label = latent_labels(fit, shown),
+                         colour = series_ink(look, cluster_ink(shown)))
   if (nrow(y) == 1) return(draw_densities(fit, y, clusters, look))
   plane <- choose_plane(fit, y)
   cluster <- most_probable_cluster(fit)

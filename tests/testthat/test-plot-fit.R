@@ -309,6 +309,7 @@ test_that("figures return what they show, of the latents that were asked for", {
   cluster <- predict(mixture, type = "class")
   found <- plot(mixture, select = c(3, 1))
   expect_identical(sort(found$points$point), which(cluster != 2))
+  expect_identical(unique(found$ellipses$cluster), c(3L, 1L))
   expect_equal(found$points$cluster, as.integer(as.character(cluster))[found$points$point])
   expect_identical(dim(plot(mixture, "functions", select = 2)$values), c(80L, 80L, 1L))
 })
