@@ -253,10 +253,13 @@ begin_regression <- function(task, state, may_refit = FALSE) {
 
 # Whether to refit is judged by sums of the points that refitting is by.
 learn_anew <- function(selector, task, state) {
-  if (!is.null(state$memory)) state$memory$r2 <- 0
+  if (!is.null(state$memory)) state$memory$r2 <- NA_real_
   state["memory"] <- list(learn_selector(selector, task, state))
   if (!task$may_refit) return(state$memory)
-  if (state$memory$r2 > least_signal) return(learn_selector(selector, task, state))
+  if (is_kernel_lost(selector, task, state$memory, state$iteration)) {
+    state$memory <- learn_selector(selector, task, state)
+  }
+  if (isTRUE(state$memory$r2 > least_signal)) return(learn_selector(selector, task, state))
   state$memory$last_refit <- state$iteration
   state$memory
 }

@@ -193,9 +193,9 @@ knows_targets <- function(memory) {
 of_points <- c("prepared", "kept")
 
 # `refits` holds where each refit took the hyper-parameters that began at `began`; they belong to
-# the data in these units.
+# the data in these units. `r2` is NA until it has been measured.
 new_gp_memory <- function(theta, units) {
-  list(theta = theta, units = units, prepared = NULL, affinity = NULL, r2 = 0, last_refit = -Inf,
+  list(theta = theta, units = units, prepared = NULL, affinity = NULL, r2 = NA_real_, last_refit = -Inf,
        refit = FALSE, began = theta, refits = list())
 }
 
@@ -243,8 +243,34 @@ is_gap_over <- function(selector, memory, iteration, is_batch) {
 may_refit <- function(task) is.null(task$batch_scale) || isTRUE(task$may_refit)
 
 is_refit_due <- function(selector, task, memory, iteration) {
-  may_refit(task) && memory$r2 > least_signal &&
+  isTRUE(memory$r2 > least_signal) && is_refit_time(selector, task, memory, iteration)
+}
+
+is_refit_time <- function(selector, task, memory, iteration) {
+  may_refit(task) &&
     is_gap_over(selector, memory, iteration, is_batch = !is.null(task$batch_scale))
+}
+
+# Hyper-parameters that suited what an early iteration expected may explain nothing of what is
+# expected later. No signal is seen under them, and so none would ever be refit: such go back to
+# where they began, which shows whether there is one.
+is_kernel_lost <- function(selector, task, memory, iteration) {
+  isTRUE(memory$r2 <= least_signal) && !identical(memory$theta, memory$began) &&
+    is_refit_time(selector, task, memory, iteration)
+}
+
+begin_kernel_anew <- function(memory, state) {
+  memory$theta <- memory$began
+  memory[c("prepared", "basis")] <- list(NULL, NULL)
+  note_kernel(memory, state)
+}
+
+# The trace of hyper-parameters with those of now.
+note_kernel <- function(memory, state) {
+  memory$refits[[length(memory$refits) + 1]] <- list(start = state$start,
+                                                     iteration = state$iteration,
+                                                     theta = memory$theta)
+  memory
 }
 
 # The memory after a refit, if one is due, and what `regress` makes of it. Hyper-parameters that
@@ -252,6 +278,9 @@ is_refit_due <- function(selector, task, memory, iteration) {
 # refit is counted as skipped.
 learn_memory <- function(selector, task, memory, targets, state, regress) {
   memory[c("refit", "skipped")] <- list(FALSE, 0L)
+  if (is_kernel_lost(selector, task, memory, state$iteration)) {
+    return(regress(begin_kernel_anew(memory, state)))
+  }
   if (!is_refit_due(selector, task, memory, state$iteration)) return(regress(memory))
   skipped <- memory
   skipped$last_refit <- state$iteration
@@ -282,10 +311,7 @@ refit_memory <- function(selector, task, memory, targets, state) {
     prepared <- if (!is.null(refit$prepare)) refit$prepare()
     memory[c("prepared", "basis")] <- list(prepared, refit$basis)
   }
-  memory$refits[[length(memory$refits) + 1]] <- list(start = state$start,
-                                                     iteration = state$iteration,
-                                                     theta = memory$theta)
-  memory
+  note_kernel(memory, state)
 }
 
 # Up to so many rows the exact marginal likelihood is cheap, and suits an approximation better than

@@ -10,7 +10,9 @@
 #' iteration on the data, and its leave-one-out prediction is the affinity (equation 5). Its
 #' hyper-parameters are shared by all latents and learned by maximum marginal likelihood every
 #' `refit_every` iterations, as soon as the targets carry a signal; a refit that cannot begin is
-#' skipped and counted among the events of the trace ("refit_skipped"). A kernel without a white
+#' skipped and counted among the events of the trace ("refit_skipped"). Hyper-parameters under which
+#' leave-one-out explains nothing any more go back to where they began before the next refit. A
+#' kernel without a white
 #' term gets one, since the kernel matrix would be singular otherwise. For models whose latents lie
 #' on a grid, the variance of a linear term begins in units of the data's mean squared norm, and
 #' refits are to the smoothed expectations. `selector_handcrafted()` uses the

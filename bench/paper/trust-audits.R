@@ -1,13 +1,22 @@
-# What gps_audit() says of small versions of the experiments of the paper: fits by defaults, by the
-# paper's own algorithm (one start, no moves of components, no screening), and of selections that
-# are known to fail. The table goes to inst/extdata/trust-audits.csv.
+# What gps_audit() says of the experiments of the paper: small versions, fitted by defaults, by the
+# paper's own algorithm (one start, no moves of components, no screening), and selections that are
+# known to fail; then the experiments at full size by defaults. The table goes to
+# inst/extdata/trust-audits.csv.
 #
-#   make reproduce-trust-audits, or: Rscript bench/paper/trust-audits.R [only=PATTERN]
+#   make reproduce-trust-audits, or: Rscript bench/paper/trust-audits.R [only=PATTERN] [size=full]
+#
+#   size=small,full  one of the sizes alone; the rows of the other are kept as they are stored
+#   only=PATTERN     cases whose experiment and way match, printed and not stored
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
 options(width = 200)
-only <- sub("^only=", "", grep("^only=", commandArgs(TRUE), value = TRUE))
+given <- function(name) {
+  sub("^[a-z]+=", "", grep(paste0("^", name, "="), commandArgs(TRUE), value = TRUE))
+}
+only <- given("only")
+sizes <- strsplit(c(given("size"), "small,full")[1], ",")[[1]]
+stopifnot(sizes %in% c("small", "full"))
 
 defaults <- gps_control(progress = FALSE, n_threads = 1)
 as_paper <- gps_control(max_iter = 40, tol = 0, n_starts = 1, polish = FALSE, mend = FALSE,
@@ -22,26 +31,51 @@ scenes <- function() {
   simulate_scenes(scene_objects(4, size = c(7, 7)), 200, size = c(12, 12),
                   prob = 0.25)$y
 }
-many <- function() {
-  centre <- matrix(stats::rnorm(3200, sd = 3), 200)
-  centre[sample(200, 4000, TRUE), ] + matrix(stats::rnorm(64000), 4000)
+clusters <- function(n, n_clusters, n_dims = 16) {
+  function() {
+    centre <- matrix(stats::rnorm(n_clusters * n_dims, sd = 3), n_clusters)
+    centre[sample(n_clusters, n, TRUE), ] + matrix(stats::rnorm(n * n_dims), n)
+  }
 }
-random_points <- function(y) list(mu = t(y[sample(nrow(y), 200), ]))
-dictionary <- list(W = local({
+many <- clusters(4000, 200)
+random_points <- function(n_clusters) {
+  function(y) list(mu = t(y[sample(nrow(y), n_clusters), ]))
+}
+# A random dictionary of which four elements are on as a rule, and data points of it.
+random_dictionary <- function(n_latents, n_dims) {
   set.seed(9)
-  matrix(stats::rnorm(64 * 128), 64)
-}), pi = 4 / 128, sigma2 = 0.25)
-causes <- function() {
-  on <- matrix(stats::runif(1000 * 128) < 4 / 128, 1000)
-  tcrossprod(on * 1, dictionary$W) + matrix(stats::rnorm(64000, sd = 0.5), 1000)
+  list(W = matrix(stats::rnorm(n_dims * n_latents), n_dims), pi = 4 / n_latents, sigma2 = 0.25)
+}
+causes_of <- function(dictionary, n = 1000) {
+  function() {
+    n_dims <- nrow(dictionary$W)
+    on <- matrix(stats::runif(n * ncol(dictionary$W)) < dictionary$pi, n)
+    tcrossprod(on * 1, dictionary$W) + matrix(stats::rnorm(n * n_dims, sd = 0.5), n)
+  }
+}
+dictionary <- random_dictionary(128, 64)
+causes <- causes_of(dictionary)
+dictionary512 <- random_dictionary(512, 144)
+patches <- function() {
+  set.seed(101)
+  found <- extract_patches(ascent + stats::rnorm(length(ascent), sd = 25), c(8, 8), n = 4000)
+  found - rowMeans(found)
+}
+full_scenes <- function(background = 0) {
+  function() {
+    set.seed(1)
+    objects <- scene_objects()
+    set.seed(10)
+    simulate_scenes(objects, 2000, background = background)$y
+  }
 }
 near <- function(...) selector_gp(kernel_rbf(), method = "neighbours", rank = 20, ...)
 plain <- function(kernel) selector_gp(kernel, refit_every = 5, screen = FALSE)
 
 # experiment, how it is fitted, data, model, selector, n_selected, control, start.
 one <- function(experiment, way, data, model, selector = selector_gp(), n_selected = NULL,
-                control = defaults, start = NULL) {
-  list(experiment = experiment, way = way, data = data, model = model, selector = selector,
+                control = defaults, start = NULL, size = "small") {
+  list(size = size, experiment = experiment, way = way, data = data, model = model, selector = selector,
        n_selected = n_selected, control = control, start = start)
 }
 cases <- list(
@@ -64,9 +98,9 @@ cases <- list(
       n_selected = 3),
   one("200 clusters", "defaults", many, mixture(200)),
   one("200 clusters", "low rank from random points", many, mixture(200),
-      selector_gp(method = "ichol", rank = 40, screen = FALSE), 5, short, random_points),
+      selector_gp(method = "ichol", rank = 40, screen = FALSE), 5, short, random_points(200)),
   one("200 clusters", "the same, screened", many, mixture(200),
-      selector_gp(method = "ichol", rank = 40), 5, short, random_points),
+      selector_gp(method = "ichol", rank = 40), 5, short, random_points(200)),
   one("200 clusters", "neighbours", many, mixture(200), near()),
   one("dictionary of 128, known", "20 neighbours", causes, model_binary_sparse(128),
       near(screen = FALSE), 8, gps_control(max_iter = 1, progress = FALSE), dictionary),
@@ -75,6 +109,40 @@ cases <- list(
   one("dictionary of 128, known", "defaults", causes, model_binary_sparse(128), selector_gp(), 8,
       gps_control(max_iter = 1, progress = FALSE), dictionary)
 )
+full <- function(experiment, data, model, way = "defaults", ...) {
+  one(experiment, way, data, model, ..., size = "full")
+}
+full_bars <- function(...) function() simulate_bars(2000, ...)$y
+# Iterations enough for the ranking to be what is learned, not what the start has selected.
+learned <- gps_control(max_iter = 5, progress = FALSE)
+full_cases <- list(
+  full("bars, model A", full_bars(), model_binary_sparse(10)),
+  full("bars, model B, mu = 0", full_bars(model = "spike_slab", mu = 0, psi = 1),
+       model_spike_slab(10)),
+  full("bars, model B, mu = 1", full_bars(model = "spike_slab", mu = 1, psi = 1),
+       model_spike_slab(10)),
+  full("bars, model C, psi = 0.1", full_bars(model = "max_spike_slab", mu = 1, psi = 0.1),
+       model_max_spike_slab(10)),
+  full("bars, model C, psi = 1", full_bars(model = "max_spike_slab", mu = 1, psi = 1),
+       model_max_spike_slab(10)),
+  full("nine clusters in the plane", function() simulate_clusters(900, 9)$y, mixture(9)),
+  full("objects that hide each other", full_scenes(), model_occlusive(20, c(14, 14)),
+       n_selected = 5),
+  full("patches of a photograph", patches, model_spike_slab(128),
+       control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE, progress = FALSE)),
+  full("800 clusters", clusters(20000, 800), mixture(800)),
+  full("1000 clusters, full covariances", clusters(50000, 1000, 20), model_gaussian_mixture(1000)),
+  full("800 clusters", clusters(20000, 800), mixture(800), "low rank from random points",
+       selector_gp(method = "ichol", rank = 40, screen = FALSE), 5, short, random_points(800)),
+  full("800 clusters", clusters(20000, 800), mixture(800), "neighbours", near()),
+  full("dictionary of 512, known", causes_of(dictionary512), model_binary_sparse(512),
+       "20 neighbours", near(screen = FALSE), 10, learned, dictionary512),
+  full("dictionary of 512, known", causes_of(dictionary512), model_binary_sparse(512),
+       "20 neighbours, screened", near(), 10, learned, dictionary512),
+  full("dictionary of 512, known", causes_of(dictionary512), model_binary_sparse(512), "defaults",
+       selector_gp(), 10, learned, dictionary512)
+)
+cases <- Filter(function(case) case$size %in% sizes, c(cases, full_cases))
 
 judge <- function(case) {
   set.seed(1)
@@ -88,7 +156,7 @@ judge <- function(case) {
   audit <- gps_audit(fit)
   alone <- audit$ranking
   known <- function(x) if (is.null(x)) NA else x
-  data.frame(experiment = case$experiment, way = case$way, n_latents = fit$model$n_latents,
+  data.frame(size = case$size, experiment = case$experiment, way = case$way, n_latents = fit$model$n_latents,
              n_selected = fit$n_selected, verdict = audit$verdict, mass = audit$mass,
              recall = audit$recall, gap = audit$gap, ranking = known(alone$verdict),
              ranking_mass = known(alone$mass), ranking_recall = known(alone$recall),
@@ -105,4 +173,11 @@ rows <- lapply(cases, function(case) {
   row
 })
 table <- do.call(rbind, rows)
-if (length(only) == 0) store_results(table, "trust-audits", "inst/extdata") else print(table)
+print(table, digits = 3, row.names = FALSE)
+if (length(only) == 0) {
+  file <- file.path("inst", "extdata", "trust-audits.csv")
+  stored <- utils::read.csv(file)
+  rows <- rbind(stored, cbind(table, bench_context()))
+  rows <- rows[c(which(!stored$size %in% sizes), nrow(stored) + seq_len(nrow(table))), ]
+  utils::write.csv(rows[order(rows$size != "small"), ], file, row.names = FALSE)
+}

@@ -70,6 +70,27 @@ test_that("a refit that cannot begin is skipped and counted, and the fit goes on
   }
 })
 
+test_that("hyper-parameters that explain nothing begin anew, and are learned again from there", {
+  y <- t(bars_data()$y)
+  for (method in c("exact", "ichol", "inducing", "fourier", "neighbours")) {
+    selector <- selector_gp(kernel_rbf() + kernel_white(), method = method, refit_every = 3,
+                            rank = if (method != "exact") 40)
+    task <- new_task(y, model_binary_sparse(10), selector, 4, NULL, short_control(), c(1L, 2L))
+    state <- em_step(task, em_step(task, begin_state(task, 1L)))
+    began <- state$memory$began
+    # No point tells of another under so short a lengthscale.
+    state$memory$theta[] <- log(c(1, 1e-4, 1e-9))
+    state$memory[c("last_refit", "r2")] <- list(-Inf, 0)
+    state <- em_step(task, state)
+    expect_identical(unname(state$memory$theta), unname(began), info = method)
+    expect_gt(state$memory$r2, least_signal)
+    state <- em_step(task, state)
+    expect_false(identical(unname(state$memory$theta), unname(began)), info = method)
+    way <- trace_kernel(state$memory)
+    expect_identical(unlist(utils::tail(way, 2)[1, -(1:2)], use.names = FALSE), unname(began))
+  }
+})
+
 test_that("hyper-parameters that nothing can be made of are not taken", {
   y <- t(bars_data()$y)
   task <- new_task(y, model_binary_sparse(10), selector_gp(kernel_linear(), refit_every = 4), 4,
