@@ -54,8 +54,6 @@ sweep_parts <- function(name, x, uses, share, more = 4000) {
   }
 }
 
-is_full <- function() identical(Sys.getenv("GPS_TEST_FULL"), "true")
-
 one_iteration <- function() gps_control(max_iter = 1, n_starts = 1, progress = FALSE, n_threads = 1)
 
 # Models of every kind, with data, parameters, selected latents and statistics.

@@ -142,11 +142,12 @@ test_that("annealing falls linearly to none over the first half", {
   expect_gte(long$n_iter, 21L)
 })
 
-test_that("monotone mode never lets the bound fall: A, B and D, 100 random starts each", {
+test_that("monotone mode never lets the bound fall: A, B and D, from random starts", {
   selectors <- list(selector_random(), selector_gp(kernel_linear(), refit_every = 100),
                     selector_handcrafted(gps_screen()),
                     selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
-  for (seed in 1:100) {
+  # Twelve seeds have all selectors with all covariances.
+  for (seed in seq_len(if (is_full()) 100 else 24)) {
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3
     models <- list(model_binary_sparse(4, seed %% 2 == 0),

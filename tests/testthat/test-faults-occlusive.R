@@ -73,8 +73,7 @@ test_that("one component, one slot, one image, windows as large as images: all a
                       selector = seq_along(selectors), size = c(4, 8), stringsAsFactors = FALSE)
   fits <- fits[fits$n_selected <= fits$components, ]
   # All of them are slow; every seventh has each value beside most of the others.
-  is_full <- identical(Sys.getenv("GPS_TEST_FULL"), "true")
-  for (i in seq(1, nrow(fits), by = if (is_full) 1 else 7)) {
+  for (i in seq(1, nrow(fits), by = if (is_full()) 1 else 7)) {
     what <- fits[i, ]
     set.seed(1)
     fit <- suppressWarnings(

@@ -88,7 +88,7 @@ test_that("a fit can grow from a few images, and wait for its selection", {
 
 test_that("the hand-crafted selection learns too, with and without a screen", {
   scenes <- small_scenes(8)
-  for (screen in list(NULL, FALSE)) {
+  for (screen in list(FALSE, NULL)[seq_len(1 + is_full())]) {
     fit <- fit_scenes(scenes, selector = selector_handcrafted(screen = screen))
     expect_gte(sum(match_components(fit, scenes)$matched), 3)
   }

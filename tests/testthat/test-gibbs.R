@@ -262,7 +262,7 @@ expect_covered <- function(run, exact, slack) {
   expect(worst <= slack, sprintf("A bound is off by %.3g nats more than its error says.", worst))
 }
 
-n_covered <- if (identical(Sys.getenv("GPS_TEST_FULL"), "true")) 20 else 2
+n_covered <- if (is_full()) 20 else 2
 
 # New chains, and such that go on from them.
 expect_chains_covered <- function(case, n_latents, max_active, exact, slack) {

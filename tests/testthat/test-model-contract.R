@@ -33,9 +33,9 @@ expect_brute_force <- function(row, case, selected, result, max_active, beta = 1
 }
 
 for_models("the E-step equals brute force on every template", function(row) {
-  case <- draw_case(row, 12)
+  case <- draw_case(row, 6)
   for (n_selected in seq_len(row$n_latents)) {
-    selected <- draw_selected(12, row$n_latents, n_selected)
+    selected <- draw_selected(6, row$n_latents, n_selected)
     for (max_active in seq_len(if (row$is_one_hot) 1 else n_selected)) {
       states <- enumerate_states(case$model$rule, n_selected, max_active)
       expect_identical(states$all_subsets, !row$is_one_hot && max_active == n_selected)
@@ -314,16 +314,16 @@ screen_case <- function(case, n_selected, screen, affinity, kept = NULL, explore
 }
 
 for_models("screening follows the differences of log joints", function(row) {
-  case <- draw_case(row, 60)
+  case <- draw_case(row, 24)
   n_latents <- row$n_latents
-  affinity <- matrix(rnorm(60 * n_latents), 60)
+  affinity <- matrix(rnorm(24 * n_latents), 24)
   for (rank_by in c("greedy", "singleton")) {
     for (n_selected in 1:3) {
       for (propose in c(n_selected, n_latents)) {
         screen <- gps_screen(rank_by, keep = FALSE, propose = propose, explore = c(0, 0),
                              inserts = 0)
         found <- screen_case(case, n_selected, screen, affinity)
-        wanted <- t(vapply(1:60, function(n) {
+        wanted <- t(vapply(1:24, function(n) {
           candidates <- order(-affinity[n, ])[seq_len(propose)]
           screen_reference(row, case$params, case$y[n, ], candidates, n_selected,
                            rank_by == "greedy")

@@ -15,7 +15,7 @@ em_bounds <- function(problem, selected, n_iterations) {
 }
 
 test_that("exact EM never lowers the bound: random problems for each covariance", {
-  n_problems <- if (identical(Sys.getenv("GPS_TEST_FULL"), "true")) 200 else 50
+  n_problems <- if (is_full()) 200 else 24
   for (covariance in c("full", "diagonal")) {
     for (seed in seq_len(n_problems)) {
       problem <- random_problem(seed, covariance, n_latents = 2 + seed %% 3)
@@ -26,7 +26,7 @@ test_that("exact EM never lowers the bound: random problems for each covariance"
 
 test_that("truncated EM never lowers the bound at fixed selections", {
   for (covariance in c("full", "diagonal")) {
-    for (seed in 1:40) {
+    for (seed in seq_len(if (is_full()) 40 else 12)) {
       problem <- random_problem(seed, covariance)
       selected <- draw_selected(30, 4, 1 + seed %% 3)
       expect_no_fall(em_bounds(problem, selected, 25))
