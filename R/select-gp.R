@@ -195,8 +195,8 @@ of_points <- c("prepared", "kept")
 # `refits` holds where each refit took the hyper-parameters that began at `began`; they belong to
 # the data in these units. `r2` is NA until it has been measured.
 new_gp_memory <- function(theta, units) {
-  list(theta = theta, units = units, prepared = NULL, affinity = NULL, r2 = NA_real_, last_refit = -Inf,
-       refit = FALSE, began = theta, refits = list())
+  list(theta = theta, units = units, prepared = NULL, affinity = NULL, r2 = NA_real_,
+       last_refit = -Inf, refit = FALSE, began = theta, refits = list())
 }
 
 begin_kernel <- function(selector, task) {

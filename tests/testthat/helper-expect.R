@@ -77,8 +77,8 @@ print_quietly <- function(x) {
   if (result$visible) result$value else invisible(result$value)
 }
 
-# Slow checks are a part of `make test-full` alone, which sets GPS_TEST_FULL; others take fewer cases
-# without it.
+# Slow checks are a part of `make test-full` alone, which sets GPS_TEST_FULL; others take fewer
+# cases without it.
 is_full <- function() identical(Sys.getenv("GPS_TEST_FULL"), "true")
 
 skip_unless_full <- function() skip_if_not(is_full(), "a part of `make test-full`")
