@@ -101,7 +101,7 @@ resolve_selector <- function(selector, model) {
   if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   is_open <- is.list(selector$screen) && is.null(selector$screen$neighbours)
-  if (is_open && has_candidates(list(selector = selector, model = model))) {
+  if (is_open && has_candidates(list(selector = selector)) && !is_placed(model)) {
     selector$screen$neighbours <- beside_default
   }
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
@@ -150,7 +150,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
-  has_places <- !is.null(batches) && has_candidates(list(selector = plan$selector, model = model))
+  has_places <- !is.null(batches) && has_candidates(plan)
   parts <- list(
     y = y, missing = missing, places = if (has_places) place_batches(batches),
     blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),

@@ -85,6 +85,12 @@ engine_ready.default <- function(engine, theta, in_slots) engine_prepare(engine,
 # of all points, or of `points`. `mean` may be candidates (new_candidates()).
 engine_loo <- function(engine, targets, points = NULL) UseMethod("engine_loo")
 
+# Targets as leave-one-out takes them, made once for many blocks of points.
+engine_targets <- function(engine, targets) UseMethod("engine_targets")
+
+#' @export
+engine_targets.default <- function(engine, targets) targets
+
 # A prepared engine with what predictions of these targets at new points need.
 engine_train <- function(engine, targets) UseMethod("engine_train")
 
@@ -166,9 +172,10 @@ engine_check_grid <- function(engine) UseMethod("engine_check_grid")
 engine_check_grid.default <- function(engine) invisible(engine)
 
 refuse_grid <- function(what) {
-  gps_abort(sprintf(
-    "%s is not available for models whose latents lie on a grid: use \"exact\" or \"ichol\".", what
-  ))
+  gps_abort(sprintf(paste(
+    "%s is not available for models whose latents lie on a grid: use \"exact\", \"ichol\" or",
+    "\"neighbours\"."
+  ), what))
 }
 
 # Numbers that an engine, trained on n_points, makes for each point that it predicts.
@@ -348,6 +355,16 @@ spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 
 # All targets of few points in slots, smoothed as predictions are, n_latents x points.
 dense_slots <- function(targets, n_threads = 1L) {
   spread_targets(targets, diag(ncol(targets$selected)), n_threads = n_threads)
+}
+
+# The same targets as others whose predictions need no smoothing: each is in the slots of all places
+# that it is smoothed over.
+widen_targets <- function(targets) {
+  if (!inherits(targets, "gps_slots") || targets$layout$smooth == 0) return(targets)
+  parts <- c("selected", "prob_on")
+  targets[parts] <- .Call(C_gp_spread_slots, targets$selected, targets$prob_on, targets$layout)
+  targets$layout$smooth <- 0
+  targets
 }
 
 # The rows of these that are not 0 throughout, at least one. Unsmoothed they are known beforehand.

@@ -44,11 +44,6 @@ engine_check_kernel.gps_engine_neighbours <- function(engine, kernel) {
 }
 
 #' @export
-engine_check_grid.gps_engine_neighbours <- function(engine) {
-  refuse_grid("`method` = \"neighbours\"")
-}
-
-#' @export
 engine_words.gps_engine_neighbours <- function(engine) {
   paste0(rank_words(engine), "nearest neighbours")
 }
@@ -126,6 +121,11 @@ engine_prepare.gps_engine_neighbours <- function(engine, theta, jitter = 0, many
   if (many) weigh_near(engine) else engine
 }
 
+# Sums over few points are made from smoothed targets, as there are no predictions of all latents
+# that could be smoothed.
+#' @export
+engine_targets.gps_engine_neighbours <- function(engine, targets) widen_targets(targets)
+
 # Predictions have no use for the neighbours of all points.
 #' @export
 engine_ready.gps_engine_neighbours <- function(engine, theta, in_slots) {
@@ -161,7 +161,7 @@ engine_loo.gps_engine_neighbours <- function(engine, targets, points = NULL) {
 
 #' @export
 engine_train.gps_engine_neighbours <- function(engine, targets) {
-  engine$targets <- targets
+  engine$targets <- engine_targets(engine, targets)
   engine
 }
 

@@ -70,8 +70,7 @@ is_by_sums <- function(selector, model) {
 
 # Whether latents are ranked by candidates: no array of latents x points is made.
 has_candidates <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few) &&
-    !is_placed(task$model)
+  inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few)
 }
 
 # Whether what a task ranks is one batch of points whose neighbours lie in all of them.

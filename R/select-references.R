@@ -63,7 +63,7 @@ survey_near <- function(task, memory, engine) {
 
 # Targets of the points that an engine holds.
 held_targets <- function(engine, targets) {
-  if (is.null(engine$refs)) targets else cut_targets(targets, engine$refs)
+  engine_targets(engine, if (is.null(engine$refs)) targets else cut_targets(targets, engine$refs))
 }
 
 # At most `n` of the rows that a refit may judge by all others.

@@ -81,8 +81,10 @@
 #' Neighbours are sought once a fit, and again where the scales of columns have moved much; weights
 #' are made after each refit. It suits data that lie in
 #' clusters. Where points that share several causes are rare, as with large dictionaries, nothing
-#' tells from few neighbours what a linear kernel tells from all points. It needs latents without
-#' places, and a kernel with a term that falls with distance.
+#' tells from few neighbours what a linear kernel tells from all points. It needs a kernel with a
+#' term that falls with distance. Of latents with places ([model_occlusive()]) the posterior means
+#' of the neighbours are smoothed by `smooth` before they are summed, which is the same as smoothing
+#' the predictions.
 #'
 #' Sources of at most 2^25 numbers (256 MB) are read as a whole for the search. Of larger ones a
 #' thinned set of references is held, as many data points as fit into that, and at least ten for
@@ -294,7 +296,7 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
 # in slots, by coefficients of each point over all others.
 selector_data <- function(y, selector, model) {
   what <- needs_whole(selector)
-  if (has_candidates(list(selector = selector, model = model)) && is_small_source(y)) {
+  if (has_candidates(list(selector = selector)) && is_small_source(y)) {
     what <- "a search for neighbours"
   }
   if (is_placed(model) && inherits(selector, "gps_selector_gp")) {

@@ -98,7 +98,7 @@ select_best <- function(task, state, block, affinity, n_slots, n_latents, grid =
                         share = state$explore * n_slots) {
   stream <- random_stream(task, state, block)
   if (inherits(affinity, "gps_candidates")) {
-    return(.Call(C_select_candidates, affinity, n_latents, n_slots, share, 1L, stream,
+    return(.Call(C_select_candidates, affinity, n_latents, n_slots, share, 1L, grid, stream,
                  block$first_row, task$n_threads))
   }
   .Call(C_select, affinity, n_slots, share, grid, stream, block$first_row, task$n_threads)

@@ -58,4 +58,15 @@ size_t gp_spread_scratch(const gp_spread_job *job);
  * smoothed. The bits of a point depend on no other point. */
 void gp_spread(const gp_spread_job *job, int n_threads, double *affinity, double *scratch);
 
+/* Slots that each slot of a target becomes where it is smoothed by itself. */
+size_t gp_spread_room(const gp_grid *grid);
+
+/* selected, prob [n_slots x n_points] as above -> latent, value [n_wide x n_points]: the targets
+ * smoothed, each in the slots of all cells that it reaches; what is left of a point is 0.
+ * n_wide is at least gp_spread_room() for each of its targets that is not 0, whose groups are
+ * different ones. scratch [height + width of the grid]. */
+void gp_spread_slots(const gp_grid *grid, size_t n_slots, size_t n_points, const int *selected,
+                     const double *prob, size_t n_wide, int *latent, double *value,
+                     double *scratch);
+
 #endif

@@ -12,15 +12,21 @@ static size_t *alloc_sizes(size_t n) { return (size_t *)R_alloc(n + 1, sizeof(si
 
 static int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
 
-static gp_sparse_targets sort_targets(SEXP selected, SEXP prob_on, size_t n_latents) {
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
-  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
-  const int *slot = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
-  for (size_t i = 0; i < (size_t)n_slots * (size_t)n_points; i++) {
+static const int *read_slots(SEXP selected, size_t n_latents) {
+  const size_t n = (size_t)n_rows_of(selected) * (size_t)n_cols_of(selected);
+  const int *slot = view_ints(selected, (R_xlen_t)n, "selected");
+  for (size_t i = 0; i < n; i++) {
     if (slot[i] < 0 || (size_t)slot[i] > n_latents) {
       raise_error("model", "`selected` names latent %d of %.0f.", slot[i], (double)n_latents);
     }
   }
+  return slot;
+}
+
+static gp_sparse_targets sort_targets(SEXP selected, SEXP prob_on, size_t n_latents) {
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+  const int *slot = read_slots(selected, n_latents);
   const size_t n = gp_sparse_count((size_t)n_slots, (size_t)n_points, slot, prob);
   gp_sparse_targets targets = {n_latents, alloc_sizes(n_latents + 1), alloc_ints(n),
                                alloc_doubles(n, 1)};
@@ -85,4 +91,37 @@ SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selecte
   end_watch();
   UNPROTECT(1);
   return affinity;
+}
+
+/* Targets of a point that are not 0, at most. */
+static size_t most_targets(const int *slot, const double *prob, size_t n_slots, size_t n_points) {
+  size_t most = 0;
+  for (size_t n = 0; n < n_points; n++) {
+    const size_t n_held = gp_sparse_count(n_slots, 1, slot + n * n_slots, prob + n * n_slots);
+    if (n_held > most) most = n_held;
+  }
+  return most;
+}
+
+/* selected, prob_on [n_slots x n_points], list(n_latents, grid, smooth) with a grid ->
+ * list(selected, prob_on) [any x n_points], smoothed: what r_gp_spread() does to them. */
+SEXP r_gp_spread_slots(SEXP selected, SEXP prob_on, SEXP layout) {
+  static const char *const names[] = {"selected", "prob_on"};
+  const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const int *slot = read_slots(selected, n_latents);
+  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+  const gp_grid grid = read_grid(list_need(layout, "grid"),
+                                 view_number(list_need(layout, "smooth"), "smooth"), n_latents);
+  if (!grid.down) raise_error("model", "Targets without places cannot be smoothed.");
+  size_t n_wide = most_targets(slot, prob, (size_t)n_slots, (size_t)n_points);
+  n_wide = (n_wide > 0 ? n_wide : 1) * gp_spread_room(&grid);
+  double *scratch = alloc_doubles(grid.height + grid.width, 1);
+  const SEXP result = PROTECT(new_named_list(2, names));
+  int *latent = hang_int_matrix(result, 0, (int)n_wide, n_points);
+  double *value = hang_matrix(result, 1, (int)n_wide, n_points);
+  gp_spread_slots(&grid, (size_t)n_slots, (size_t)n_points, slot, prob, n_wide, latent, value,
+                  scratch);
+  UNPROTECT(1);
+  return result;
 }

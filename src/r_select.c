@@ -60,9 +60,8 @@ static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
   const SEXP latent = list_need(list, "latent");
   const int n = n_rows_of(latent);
   const R_xlen_t n_all = (R_xlen_t)n * n_points;
-  const gps_candidates lists = {
-      (size_t)n, view_ints(latent, n_all, "latent"),
-      view_matrix(list_need(list, "affinity"), n, n_points, "affinity")};
+  const gps_candidates lists = {(size_t)n, view_ints(latent, n_all, "latent"),
+                                view_matrix(list_need(list, "affinity"), n, n_points, "affinity")};
   for (R_xlen_t i = 0; i < n_all; i++) {
     if (lists.latent[i] < 0 || lists.latent[i] > n_latents)
       raise_error("model", "A candidate is latent %d of %d.", lists.latent[i], n_latents);
@@ -70,25 +69,27 @@ static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
   return lists;
 }
 
-/* The same from list(latent, affinity), among n_latents without a grid; whether slots without a
- * candidate are filled. */
+/* The same from list(latent, affinity), among n_latents; whether slots without a candidate are
+ * filled. */
 SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP share, SEXP fill,
-                         SEXP stream, SEXP first_row, SEXP n_threads) {
+                         SEXP grid, SEXP stream, SEXP first_row, SEXP n_threads) {
   const int n_points = n_cols_of(list_need(lists_list, "latent"));
   const int n = view_int(n_latents, "n_latents"), n_slots = view_int(n_selected, "n_selected");
   const int given = view_int(n_threads, "n_threads"), threads = given < 1 ? 1 : given;
   if (n_slots < 1 || n_slots > n)
     raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
   const gps_candidates lists = read_candidates(lists_list, n_points, n);
+  const gps_grid locations = read_grid(grid, n);
   const gps_source source = read_source(stream);
   const size_t first = (size_t)view_number(first_row, "first_row");
   double *scratch = (double *)R_alloc((size_t)n_slots * (size_t)threads, sizeof *scratch);
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   size_t bad_point = 0;
-  const gps_status status = select_candidates(
-      &lists, n, (size_t)n_points, n_slots, view_number(share, "explore"), view_int(fill, "fill"),
-      &source, first, read_streams(list_get(stream, "streams"), n_points), threads,
-      INTEGER(result), scratch, &bad_point);
+  const gps_status status =
+      select_candidates(&lists, n, locations.height * locations.width, (size_t)n_points, n_slots,
+                        view_number(share, "explore"), view_int(fill, "fill"), &source, first,
+                        read_streams(list_get(stream, "streams"), n_points), threads,
+                        INTEGER(result), scratch, &bad_point);
   if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
   to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
   UNPROTECT(1);
@@ -257,8 +258,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .prob_on = kept == R_NilValue || prob_on == R_NilValue
                      ? NULL
                      : view_matrix(prob_on, n_slots, block.n_points, "prob_on"),
-      .resting =
-          resting == R_NilValue ? NULL : view_ints(resting, block.n_points, "resting"),
+      .resting = resting == R_NilValue ? NULL : view_ints(resting, block.n_points, "resting"),
       .n_slots = n_slots,
       .max_active = read_count(screen_list, "max_active"),
       .is_one_hot = read_count(screen_list, "is_one_hot"),

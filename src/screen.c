@@ -46,7 +46,7 @@ static int rank_best(screen_work *work, size_t index) {
   const size_t n = job->lists.n;
   if (n == 0) return 0;
   const gps_candidates list = {n, job->lists.latent + index * n, job->lists.affinity + index * n};
-  return select_top_candidates(&list, n_propose, 0, job->source, work->row, work->order,
+  return select_top_candidates(&list, n_propose, 0, 1, job->source, work->row, work->order,
                                work->gain);
 }
 

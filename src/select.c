@@ -220,15 +220,15 @@ void explore_slots(int *selected, int n_selected, int n_latents, int group_size,
 
 /* The same where only n_held of the slots hold something: the others are explored, too. Returns how
  * many are filled, all unless there are too few latents. */
-static int explore_rest(int *selected, int n_held, int n_selected, int n_latents, double share,
-                        const gps_source *source, uint32_t row) {
-  const int n_others = n_latents - n_held, n_free = n_selected - n_held;
+static int explore_rest(int *selected, int n_held, int n_selected, int n_latents, int group_size,
+                        double share, const gps_source *source, uint32_t row) {
+  const int n_others = n_latents / group_size - n_held, n_free = n_selected - n_held;
   if ((share <= 0 && n_free == 0) || n_others <= 0) return n_held;
   gps_rng rng = explorers_of(source, row);
   const int n = count_explorers(&rng, share > 0 ? share : 0, n_free, min_int(n_selected, n_others));
   const int n_filled = min_int(n_selected, n_held + n);
   int drawn[GPS_MAX_EXPLORERS];
-  draw_explorers(&rng, selected, n_held, n_latents, 1, n, drawn);
+  draw_explorers(&rng, selected, n_held, n_latents, group_size, n, drawn);
   memcpy(selected + n_filled - n, drawn, (size_t)n * sizeof *drawn);
   return n_filled;
 }
@@ -241,13 +241,32 @@ static int comes_before(double value, int latent, double other_value, int other,
   return key != other_key ? key > other_key : latent < other;
 }
 
-int select_top_candidates(const gps_candidates *list, int n_top, int with_rest,
+/* Of a group one latent at the most is held: another one leaves where this one comes before it.
+ * Returns how many are held then, or -1 where it is this one that may not enter. */
+static int leave_group(int n, int group_size, double x, int latent, const gps_source *source,
+                       uint32_t row, int *top, double *value) {
+  for (int at = 0; at < n; at++) {
+    if (top[at] / group_size != latent / group_size) continue;
+    if (!comes_before(x, latent, value[at], top[at], source, row)) return -1;
+    memmove(top + at, top + at + 1, (size_t)(n - 1 - at) * sizeof *top);
+    memmove(value + at, value + at + 1, (size_t)(n - 1 - at) * sizeof *value);
+    return n - 1;
+  }
+  return n;
+}
+
+int select_top_candidates(const gps_candidates *list, int n_top, int with_rest, int group_size,
                           const gps_source *source, uint32_t row, int *top, double *value) {
   int n = 0;
   for (size_t k = 0; k < list->n; k++) {
     const int latent = list->latent[k] - 1;
     const double x = list->affinity[k];
     if (latent < 0 || (!with_rest && !(x > 0.0))) continue;
+    if (group_size > 1) {
+      const int left = leave_group(n, group_size, x, latent, source, row, top, value);
+      if (left < 0) continue;
+      n = left;
+    }
     int at = n;
     if (n == n_top) {
       if (n == 0 || !comes_before(x, latent, value[n - 1], top[n - 1], source, row)) continue;
@@ -271,10 +290,10 @@ static int has_nan(size_t n, const double *value) {
   return n_bad > 0;
 }
 
-gps_status select_candidates(const gps_candidates *lists, int n_latents, size_t n_points,
-                             int n_selected, double share, int fill, const gps_source *source,
-                             size_t first_row, const int *streams, int n_threads, int *selected,
-                             double *scratch, size_t *bad_point) {
+gps_status select_candidates(const gps_candidates *lists, int n_latents, int group_size,
+                             size_t n_points, int n_selected, double share, int fill,
+                             const gps_source *source, size_t first_row, const int *streams,
+                             int n_threads, int *selected, double *scratch, size_t *bad_point) {
   size_t first_bad = n_points;
 #pragma omp parallel for num_threads(n_threads) schedule(static) \
     reduction(min \
@@ -291,10 +310,10 @@ gps_status select_candidates(const gps_candidates *lists, int n_latents, size_t 
         break;
       }
       const uint32_t row = streams ? (uint32_t)streams[n] : (uint32_t)(first_row + n);
-      int n_held =
-          select_top_candidates(&list, n_selected, share <= 0, source, row, slots, value);
+      int n_held = select_top_candidates(&list, n_selected, share <= 0, group_size, source, row,
+                                         slots, value);
       if (fill || n_held == n_selected)
-        n_held = explore_rest(slots, n_held, n_selected, n_latents, share, source, row);
+        n_held = explore_rest(slots, n_held, n_selected, n_latents, group_size, share, source, row);
       sort_slots(slots, n_held);
       for (; n_held < n_selected; n_held++) slots[n_held] = -1;
     }

@@ -44,9 +44,9 @@ typedef struct {
 } gps_candidates;
 
 /* The best of one point's candidates whose affinity is positive, or of all `with_rest`, best first
- * and at most n_top, into top (0-based) and value [n_top]. Equal ones as select_top() orders them.
- * Returns how many there are. Any thread. */
-int select_top_candidates(const gps_candidates *list, int n_top, int with_rest,
+ * and at most n_top, into top (0-based) and value [n_top]; one of a group at the most. Equal ones
+ * as select_top() orders them. Returns how many there are. Any thread. */
+int select_top_candidates(const gps_candidates *list, int n_top, int with_rest, int group_size,
                           const gps_source *source, uint32_t row, int *top, double *value);
 
 /* Ascending order, in place. */
@@ -60,12 +60,12 @@ gps_status select_latents(const double *affinity, int n_latents, int group_size,
                           int n_selected, double share, const gps_source *source, size_t first_row,
                           const int *streams, int n_threads, int *selected, size_t *bad_point);
 
-/* The same from candidates, where latents are in no groups. With explorers, slots that no positive
- * affinity claims are theirs; without, they go to the other candidates, and what is left to latents
- * at random. Unless `fill` they stay empty. scratch [n_selected x n_threads]. */
-gps_status select_candidates(const gps_candidates *lists, int n_latents, size_t n_points,
-                             int n_selected, double share, int fill, const gps_source *source,
-                             size_t first_row, const int *streams, int n_threads, int *selected,
-                             double *scratch, size_t *bad_point);
+/* The same from candidates. With explorers, slots that no positive affinity claims are theirs;
+ * without, they go to the other candidates, and what is left to latents at random. Unless `fill`
+ * they stay empty. scratch [n_selected x n_threads]. */
+gps_status select_candidates(const gps_candidates *lists, int n_latents, int group_size,
+                             size_t n_points, int n_selected, double share, int fill,
+                             const gps_source *source, size_t first_row, const int *streams,
+                             int n_threads, int *selected, double *scratch, size_t *bad_point);
 
 #endif

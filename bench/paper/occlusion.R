@@ -35,6 +35,8 @@ selections <- list(
   gp5 = list(label = "GP every 5", make = function() selector_gp(refit_every = 5)),
   ichol = list(label = "GP, incomplete Cholesky of rank 200",
                make = function() selector_gp(method = "ichol", rank = 200)),
+  near = list(label = "GP, 20 nearest neighbours",
+              make = function() selector_gp(method = "neighbours")),
   fixed = list(label = "GP, kernel as it begins",
                make = function() selector_gp(refit_every = 1e6)),
   scan = list(label = "hand-crafted, greedy", make = function() {

@@ -11,6 +11,13 @@ sparse_toy <- function(n = 30, grid = c(5L, 4L), n_groups = 3, n_slots = 4, n_di
        targets = list(selected = selected, prob_on = prob_on))
 }
 
+# Of slots in which a point may have a latent twice.
+dense_targets_summed <- function(targets, n_latents) {
+  Reduce(`+`, lapply(seq_len(nrow(targets$selected)), function(slot) {
+    dense_targets(lapply(unclass(targets)[1:2], function(x) x[slot, , drop = FALSE]), n_latents)
+  }))
+}
+
 dense_toy <- function(toy) dense_targets(toy$targets, toy$n_latents)
 
 # The slots of a toy, laid out on its grid.
@@ -91,6 +98,40 @@ test_that("leave-one-out and prediction equal the dense formulas, smoothed by th
       }
     }
   }
+})
+
+test_that("targets may be smoothed by themselves in place of predictions", {
+  for (grid in list(c(5L, 4L), c(6L, 4L), c(1L, 3L), c(7L, 2L))) {
+    toy <- sparse_toy(grid = grid, n_slots = 3)
+    for (smooth in c(0, 0.4, 1, 2.3)) {
+      wide <- widen_targets(laid_out(toy$targets, toy, smooth))
+      blurred <- blur_dense(dense_toy(toy), grid, smooth)
+      expect_equal(dense_targets_summed(wide, toy$n_latents), blurred, tolerance = 1e-14)
+      expect_identical(widen_targets(wide), wide)
+    }
+  }
+  expect_error(.Call(C_gp_spread_slots, matrix(99L, 1, 1), matrix(1), wide$layout),
+               class = "gps_error_model")
+})
+
+test_that("all others as neighbours, on a grid, are the exact process", {
+  toy <- sparse_toy()
+  kernel <- sparse_kernels$rbf
+  theta <- gp_theta(kernel, toy$y)
+  slots <- laid_out(toy$targets, toy, 1)
+  new <- matrix(rnorm(6 * 4), 6)
+  exact <- gp_prepare(kernel, theta, toy$y, dense = TRUE)
+  near <- function(rank, many) {
+    engine_prepare(engine_plan(new_engine("neighbours", rank), kernel, theta, toy$y), theta,
+                   many = many)
+  }
+  loo <- engine_loo(near(29L, TRUE), engine_targets(near(29L, TRUE), slots), 1:30)$mean
+  expect_equal(rank_answer(loo, toy$n_latents), engine_loo(exact, slots, 1:30)$mean,
+               tolerance = 1e-10)
+  # A new point has one more neighbour.
+  predicted <- engine_predict(engine_train(near(30L, FALSE), slots), new)$mean
+  expect_equal(rank_answer(predicted, toy$n_latents),
+               engine_predict(engine_train(exact, slots), new)$mean, tolerance = 1e-10)
 })
 
 test_that("threads do not change a bit", {

@@ -11,10 +11,10 @@ few_candidates <- function(n, n_latents, n_on, seed = 3) {
 }
 
 select_few <- function(candidates, n_latents, n_selected, share = 0, fill = 1L, first_row = 0,
-                       n_threads = 2L, iteration = 1L) {
+                       n_threads = 2L, iteration = 1L, grid = NULL) {
   stream <- list(seed = c(11L, 22L), start = 0L, iteration = iteration)
-  .Call(C_select_candidates, candidates, n_latents, as.integer(n_selected), share, fill, stream,
-        first_row, n_threads)
+  .Call(C_select_candidates, candidates, n_latents, as.integer(n_selected), share, fill, grid,
+        stream, first_row, n_threads)
 }
 
 test_that("candidates are selected as the same affinities of all latents are", {
@@ -28,6 +28,23 @@ test_that("candidates are selected as the same affinities of all latents are", {
   }
   part <- select_few(cut_answer(few, 101:300), 60L, 6, 0.5, first_row = 100)
   expect_identical(part, select_points(dense, 6, 0.5)[, 101:300])
+})
+
+test_that("of the places of a component one candidate is selected, as of all affinities", {
+  few <- few_candidates(1000, 60L, 20L)
+  dense <- rank_answer(few, 60L)
+  grid <- c(2L, 2L)
+  stream <- list(seed = c(11L, 22L), start = 0L, iteration = 1L)
+  for (share in c(0, 1.3)) {
+    selected <- select_few(few, 60L, 5, share, grid = grid)
+    expect_identical(selected, .Call(C_select, dense, 5L, share, grid, stream, 0, 1L))
+    expect_false(any(apply((selected - 1L) %/% 4L, 2, anyDuplicated)))
+  }
+  # Explorers of free slots are of other components, too, of which there may be too few.
+  free <- select_few(few_candidates(1000, 60L, 2L), 60L, 15, 0.5, grid = grid)
+  expect_true(all(apply((free - 1L) %/% 4L, 2, sort) == 0:14))
+  expect_true(all(select_few(few, 60L, 16, grid = grid)[16, ] == 0))
+  expect_error(select_few(few, 60L, 5, grid = c(7L, 2L)), "no groups on a grid")
 })
 
 test_that("slots without a positive affinity are the explorers'", {
@@ -190,12 +207,6 @@ test_that("a fit by neighbours is the same in any blocks and with any number of 
   full <- gps_fit(y, model_gaussian_mixture(30, "spherical"), selector_full(),
                   start = one, control = gps_control(max_iter = 3, progress = FALSE))
   expect_lt((full$bound - one$bound) / 1500, 0.1)
-})
-
-test_that("what neighbours cannot do is refused before data are read", {
-  near <- selector_gp(method = "neighbours")
-  expect_error(gps_fit(array(0, c(20, 4, 4)), model_occlusive(2, c(3, 3)), near), "on a grid",
-               class = "gps_error_argument")
 })
 
 test_that("points rest where their neighbours rank, and are asked nothing then", {

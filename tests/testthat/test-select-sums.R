@@ -210,9 +210,9 @@ test_that("a fit whose Gaussian process was changed is refused", {
   }
 })
 
-test_that("latents on a grid are ranked by few basis functions too", {
+test_that("latents on a grid are ranked by few basis functions or neighbours too", {
   data <- scene_data()
-  bound <- vapply(c("exact", "ichol", "fourier"), function(method) {
+  bound <- vapply(c("exact", "ichol", "fourier", "neighbours"), function(method) {
     set.seed(67)
     fit <- gps_fit(data$y, model_occlusive(4, c(8, 8)), selector_gp(method = method),
                    n_selected = 3, control = gps_control(max_iter = 20, progress = FALSE,
