@@ -2,16 +2,18 @@
 # selection by neighbours beside sums over all clusters. One thread, on a machine that has nothing
 # else to do.
 #
-#   make reproduce-many-latents, or: Rscript bench/paper/many-latents.R [part=regex] [n=100000]
+#   make reproduce-many-latents, or:
+#   Rscript bench/paper/many-latents.R [part=regex] [n=100000] [iterations=12]
 #
 #   part   size: 100 to 10,000 clusters of n points; full: full covariances; fit: whole fits;
 #          ranking: truly active latents among the best eight, of bars and of a random dictionary;
-#          source: 10,000 clusters of n points that are read from a file
+#          source: 10,000 clusters of n points that are read from a file; heldout: log likelihood
+#          of points that no fit has seen
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
 
-options <- list(part = ".", n = "1e5")
+options <- list(part = ".", n = "1e5", iterations = "12")
 for (argument in strsplit(commandArgs(TRUE), "=", fixed = TRUE)) {
   stopifnot(length(argument) == 2, argument[1] %in% names(options))
   options[[argument[1]]] <- argument[2]
@@ -165,6 +167,38 @@ ranking_rows <- function() {
   do.call(rbind, rows)
 }
 
+# ---- points that no fit has seen ----
+
+# log sum_c pi_c N(y; mu_c, sigma_c I), mean over the points, of a spherical mixture: over all of
+# its clusters, however a fit has selected.
+mean_loglik <- function(params, y) {
+  rows <- split(seq_len(nrow(y)), (seq_len(nrow(y)) - 1) %/% 1000)
+  constant <- log(params$pi) - ncol(y) / 2 * log(2 * pi * params$sigma)
+  mean(unlist(lapply(rows, function(r) {
+    x <- y[r, , drop = FALSE]
+    distance <- outer(rowSums(x^2), colSums(params$mu^2), "+") - 2 * x %*% params$mu
+    joint <- rep(constant, each = nrow(x)) - distance / rep(2 * params$sigma, each = nrow(x))
+    top <- apply(joint, 1, max)
+    top + log(rowSums(exp(joint - top)))
+  })))
+}
+
+# The same seeds for all.
+heldout_rows <- function(C = 1000L, D = 16L, n_unused = 20000L) {
+  y <- clusters(n_points + n_unused, C, D)
+  unused <- y[n_points + seq_len(n_unused), ]
+  y <- y[seq_len(n_points), ]
+  row <- function(selection, selector, n_iter) {
+    seconds <- cpu_time_of(fit <- fit_for(y, C, "spherical", selector, n_iter))
+    data.frame(N = n_points, D = D, C = C, selection = selection, iterations = fit$n_iter,
+               loglik_unused = mean_loglik(coef(fit), unused),
+               loglik = mean_loglik(coef(fit), y[seq_len(n_unused), ]),
+               bound = fit$bound / n_points, seconds = seconds)
+  }
+  rbind(row("all clusters", selector_full(), 10), row("neighbours", near_selector, 10),
+        row("neighbours", near_selector, 24))
+}
+
 # ---- data in a file ----
 
 # A file of points about centres N(0, 9 I), and its source.
@@ -182,18 +216,33 @@ clusters_in_file <- function(n, C, D) {
   path
 }
 
-# CPU microseconds a point and iteration, as what ten more iterations cost, and CPU seconds of all
-# that comes before: seeds, search and weights.
+# CPU seconds at the end of each iteration of a fit that evaluating `code` makes.
+step_times <- function(code) {
+  marks <- new.env()
+  marks$cpu <- numeric()
+  note <- function() marks$cpu <- c(marks$cpu, sum(proc.time()[1:2]))
+  suppressMessages(trace("end_step", exit = as.call(list(note)),
+                         where = asNamespace("gpselect"), print = FALSE))
+  on.exit(suppressMessages(untrace("end_step", where = asNamespace("gpselect"))))
+  force(code)
+  marks$cpu
+}
+
+# CPU microseconds a point of the median iteration from the second on that refits no kernel, and
+# CPU seconds of all that comes before the iterations: seeds, search and weights.
 source_row <- function(C = 10000L, D = 16L) {
   path <- clusters_in_file(n_points, C, D)
   on.exit(unlink(path))
-  y <- gps_source_binary(path, D)
-  few <- cpu_time_of(fit_for(y, C, "spherical", near_selector, 2))
-  many <- cpu_time_of(fit <- fit_for(y, C, "spherical", near_selector, 12))
-  each <- (many - few) / 10
+  began <- sum(proc.time()[1:2])
+  marks <- step_times(fit <- fit_for(gps_source_binary(path, D), C, "spherical", near_selector,
+                                     as.integer(options$iterations)))
+  steps <- diff(marks)[!fit$trace$refit[-1]]
   recall <- fit$gp$index$recall
-  data.frame(N = n_points, D = D, C = C, covariance = "spherical",
-             us_iteration = 1e6 * each / n_points, before_s = few - 2 * each,
+  data.frame(N = n_points, D = D, C = C, covariance = "spherical", iterations = fit$n_iter,
+             us_iteration = 1e6 * stats::median(steps) / n_points,
+             us_first = 1e6 * steps[1] / n_points,
+             before_s = marks[1] - began - steps[1], all_s = sum(proc.time()[1:2]) - began,
+             references = if (is.null(fit$gp$refs)) n_points else length(fit$gp$refs),
              recall = if (is.null(recall)) 1 else recall, peak_mb = peak_memory(),
              bound = fit$bound / n_points)
 }
@@ -209,3 +258,4 @@ if (wants("fit")) {
 }
 if (wants("ranking")) store("ranking", ranking_rows())
 if (wants("source")) store("source", source_row())
+if (wants("heldout")) store("heldout", heldout_rows())

@@ -34,9 +34,14 @@ by_gpselect <- function(selector, ...) {
   list(mu = params$mu, sigma = params$sigma, pi = params$pi)
 }
 
+# mclust begins by hierarchical clustering, whose memory grows with the square of the number of
+# points: of so many at most, and five for each cluster.
+most_begun <- 2000
+
 by_mclust <- function() {
   library(mclust)
-  fit <- mclust::Mclust(y, C, "VII", verbose = FALSE)
+  some <- sample.int(n, min(n, max(most_begun, 5 * C)))
+  fit <- mclust::Mclust(y, C, "VII", initialization = list(subset = some), verbose = FALSE)
   params <- fit$parameters
   list(mu = params$mean, sigma = params$variance$sigmasq, pi = params$pro)
 }
@@ -49,7 +54,7 @@ by_clusterr <- function() {
 
 methods <- list(
   "R kmeans" = function() kmeans_of(),
-  "mclust" = by_mclust,
+  "mclust, begun on a sample" = by_mclust,
   "ClusterR k-means" = function() {
     fit <- ClusterR::KMeans_rcpp(y, C, num_init = 1, max_iters = 30, initializer = "kmeans++")
     list(mu = t(fit$centroids))

@@ -3,14 +3,15 @@
 # and one thread, and each runs in a process of its own. Measured are the log likelihood a point
 # under all clusters (higher is better; k-means has none), the mean squared distance of a point from
 # the nearest centre (lower is better), CPU seconds of the fit, and the peak memory of the process.
-# Every fit is a row in inst/extdata/many-latents-peers.csv, gains and losses.
+# Every fit is a row in inst/extdata/many-latents-peers.csv, gains and losses; rows of data and
+# methods that are not asked for stay as they are.
 #
 #   make bench-peers, or: Rscript bench/peers/mixtures.R [option=value ...]
 #
 #   data=grid_100,...      some of the data sets in bench/peers/data.R
 #   methods=...            some of the methods, by a regular expression
 #   seeds=1:3              medians of so many seeds
-#   limit=600              seconds after which a fit is stopped and its row is NA
+#   limit=600              CPU seconds after which a process is stopped and its row is NA
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -27,12 +28,9 @@ seeds <- eval(str2lang(options$seeds))
 
 by_python <- c("scikit-learn k-means", "scikit-learn mini-batch k-means", "faiss k-means",
                "scikit-learn mixture", "scikit-learn mixture, from k-means")
-by_r <- c("R kmeans", "mclust", "ClusterR k-means", "ClusterR mixture (diagonal)",
-          "gpselect, default", "gpselect, neighbours", "gpselect, hand-crafted",
-          "gpselect, all clusters")
-
-# mclust begins by hierarchical clustering, whose memory grows with N^2.
-is_possible <- function(method, data) method != "mclust" || nrow(data$y) <= 8000
+by_r <- c("R kmeans", "mclust, begun on a sample", "ClusterR k-means",
+          "ClusterR mixture (diagonal)", "gpselect, default", "gpselect, neighbours",
+          "gpselect, hand-crafted", "gpselect, all clusters")
 
 # Numbers that a fit in another process printed, and the mean squared distance to its centres.
 run_fit <- function(method, data, seed, folder) {
@@ -40,7 +38,8 @@ run_fit <- function(method, data, seed, folder) {
   script <- if (method %in% by_python) c("/usr/bin/python3", "bench/peers/fit.py") else
     c(file.path(R.home("bin"), "Rscript"), "bench/peers/fit.R")
   said <- suppressWarnings(system2(
-    "timeout", c(options$limit, script, shQuote(method), folder, dim(data$y), data$C, seed),
+    "prlimit", c(paste0("--cpu=", options$limit), script, shQuote(method), folder, dim(data$y),
+                 data$C, seed),
     stdout = TRUE, stderr = TRUE,
     env = c("OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
             paste0("R_LIBS=", paste(.libPaths(), collapse = ":")))
@@ -73,7 +72,6 @@ compare <- function(name) {
   on.exit(unlink(folder, recursive = TRUE))
   writeBin(as.vector(t(data$y)), file.path(folder, "y.bin"))
   methods <- grep(options$methods, c(by_r, by_python), value = TRUE)
-  methods <- methods[vapply(methods, is_possible, NA, data = data)]
   rows <- lapply(methods, function(method) {
     runs <- vapply(seeds, function(seed) run_fit(method, data, seed, folder), numeric(4))
     row <- data.frame(data = name, N = nrow(data$y), D = ncol(data$y), C = data$C, method = method,
@@ -84,5 +82,15 @@ compare <- function(name) {
   do.call(rbind, rows)
 }
 
-tables <- lapply(strsplit(options$data, ",")[[1]], compare)
-store_results(do.call(rbind, tables), "many-latents-peers", "inst/extdata")
+# The rows of this run in place of those that the file has of the same data and methods.
+store_rows <- function(new, file = "inst/extdata/many-latents-peers.csv") {
+  new <- cbind(new, bench_context())
+  if (file.exists(file)) {
+    old <- utils::read.csv(file, colClasses = c(commit = "character"))
+    new <- rbind(old[!paste(old$data, old$method) %in% paste(new$data, new$method), ], new)
+  }
+  rank <- match(new$data, names(peer_data)) * 100 + match(new$method, c(by_r, by_python))
+  utils::write.csv(new[order(rank), ], file, row.names = FALSE)
+}
+
+for (name in strsplit(options$data, ",")[[1]]) store_rows(compare(name))
