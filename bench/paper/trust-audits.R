@@ -75,7 +75,8 @@ plain <- function(kernel) selector_gp(kernel, refit_every = 5, screen = FALSE)
 # experiment, how it is fitted, data, model, selector, n_selected, control, start.
 one <- function(experiment, way, data, model, selector = selector_gp(), n_selected = NULL,
                 control = defaults, start = NULL, size = "small") {
-  list(size = size, experiment = experiment, way = way, data = data, model = model, selector = selector,
+  list(size = size, experiment = experiment, way = way, data = data, model = model,
+       selector = selector,
        n_selected = n_selected, control = control, start = start)
 }
 cases <- list(
@@ -156,7 +157,8 @@ judge <- function(case) {
   audit <- gps_audit(fit)
   alone <- audit$ranking
   known <- function(x) if (is.null(x)) NA else x
-  data.frame(size = case$size, experiment = case$experiment, way = case$way, n_latents = fit$model$n_latents,
+  data.frame(size = case$size, experiment = case$experiment, way = case$way,
+             n_latents = fit$model$n_latents,
              n_selected = fit$n_selected, verdict = audit$verdict, mass = audit$mass,
              recall = audit$recall, gap = audit$gap, ranking = known(alone$verdict),
              ranking_mass = known(alone$mass), ranking_recall = known(alone$recall),
