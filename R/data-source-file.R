@@ -18,7 +18,7 @@
 #' @param names NULL or `d` names of the columns.
 #' @param ... nothing.
 #' @return a `gps_source`, see [gps_source()].
-#' @seealso [gps_source_hdf5()]
+#' @seealso [gps_write_binary()], [gps_source_hdf5()], [gps_source_csv()]
 #' @examples
 #' y <- matrix(rnorm(300), 100)
 #' path <- tempfile()
@@ -125,13 +125,17 @@ is_file_sound <- function(source) {
 #' @export
 is_kind_sound.gps_source_binary <- function(source) {
   is_file_sound(source) && is_one_of(source$type, names(binary_types)) &&
-    is_one_of(source$endian, c("little", "big")) && is_number(source$offset) && source$offset >= 0
+    is_one_of(source$endian, c("little", "big")) && is_number(source$offset) &&
+    source$offset >= 0 && (is.null(source$table) || is_one_of(source$table, source$table))
 }
 
 #' @export
 describe_source.gps_source_binary <- function(source) {
-  sprintf("the binary file %s (%s, %s-endian%s)", source$path, source$type, source$endian,
-          if (source$offset > 0) sprintf(", from byte %.0f", source$offset + 1) else "")
+  words <- sprintf("the binary file %s (%s, %s-endian%s)", source$path, source$type, source$endian,
+                   if (source$offset > 0) sprintf(", from byte %.0f", source$offset + 1) else "")
+  # A table was unpacked.
+  if (is.null(source$table)) return(words)
+  sprintf("the table %s, unpacked into %s", source$table, words)
 }
 
 #' @export

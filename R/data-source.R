@@ -4,7 +4,8 @@
 #' Data that are read in blocks
 #'
 #' A source says where data points come from when they are too many to be in memory at once:
-#' a function of yours, a binary file ([gps_source_binary()]) or an HDF5 file ([gps_source_hdf5()]).
+#' a function of yours, a binary file ([gps_source_binary()]), an HDF5 file ([gps_source_hdf5()])
+#' or a table in a file ([gps_source_csv()], [gps_source_parquet()]).
 #' [gps_fit()], [predict.gps_fit()], [gps_estep()], [gps_affinity()], [gps_learn()], [gps_bind()]
 #' and [gps_init()] take a source in place of a matrix. Sparse matrices of package Matrix are read
 #' in the same way, see [gps_fit()].
@@ -23,7 +24,8 @@
 #' A fit whose data came from a file keeps the source, which knows the path, not the numbers; of a
 #' function it keeps nothing (see `keep_data` in [gps_control()]).
 #'
-#' @param n number of data points, a whole number of at least 1.
+#' @param n number of data points, a whole number of at least 1. In `head()` and `tail()`: of rows
+#'   to show, or where negative to leave out.
 #' @param d number of dimensions, a whole number of at least 1.
 #' @param read function of `(from, to)` that returns the data points `from` to `to`, counted from 1,
 #'   as a matrix of `to - from + 1` rows (also if that is one) and `d` columns of finite numbers.
@@ -34,9 +36,15 @@
 #'   names, and where names are wanted, as in [predict.gps_fit()], those of the first point's matrix
 #'   are taken.
 #' @param x a source.
+#' @param i,j rows and columns to read, as for a matrix: whole numbers (negative ones are left out),
+#'   truth values or, for columns, names. Missing: all.
+#' @param drop TRUE: a single row or column is a vector.
 #' @param ... nothing.
-#' @return an object of class `gps_source`; `dim()` of one is `c(n, d)`.
-#' @seealso [gps_source_binary()], [gps_source_hdf5()]
+#' @return an object of class `gps_source`. `dim()` of one is `c(n, d)`; `x[i, j]`, `head(x)`,
+#'   `tail(x)` and `as.matrix(x)`, all of them, read rows and give a numeric matrix.
+#' @seealso [gps_source_binary()], [gps_source_hdf5()], [gps_source_csv()], [gps_write_binary()]
+#' @concept big data
+#' @concept out of memory
 #' @examples
 #' set.seed(1)
 #' means <- cbind(rnorm(4, sd = 5), rnorm(4, sd = 5))
@@ -46,6 +54,7 @@
 #' }
 #' source <- gps_source(2000, 2, read)
 #' source
+#' head(source, 3)
 #' gps_fit(source, model_gaussian_mixture(4), selector_full(),
 #'         control = gps_control(max_iter = 5, n_starts = 2))
 #' @export
@@ -81,6 +90,69 @@ print.gps_source <- function(x, ...) {
   say(sprintf("Source of %d data point%s of %d dimension%s, from %s", x$n,
               if (x$n == 1) "" else "s", x$d, if (x$d == 1) "" else "s", describe_source(x)))
   invisible(x)
+}
+
+#' @rdname gps_source
+#' @export
+`[.gps_source` <- function(x, i, j, ..., drop = FALSE) {
+  check_source(x, "x")
+  if (nargs() - (!missing(drop)) != 3) gps_abort("A source has rows and columns: x[i, j], x[i, ].")
+  check_flag(drop, "drop")
+  rows <- if (missing(i)) seq_len(x$n) else pick_index(i, x$n, NULL, "i")
+  columns <- if (missing(j)) seq_len(x$d) else pick_index(j, x$d, x$names, "j")
+  check_cells(length(rows), x$d, "`i` and `j`")
+  values <- if (length(rows) > 0) rows_data(x, rows) else matrix(0, x$d, 0)
+  values <- t(values)
+  colnames(values) <- x$names
+  values[, columns, drop = drop]
+}
+
+# Numbers of the rows or columns that an index means.
+pick_index <- function(index, n, names, arg) {
+  allowed <- sprintf("whole numbers up to %d, or %d truth values%s", n, n,
+                     if (is.null(names)) "" else ", or names of columns")
+  index <- plain_numbers(index)
+  if (is.character(index) && !is.null(names)) index <- match(index, names)
+  is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {
+    length(index) %in% c(1, n)
+  } else {
+    is.numeric(index) && !is.factor(index) && all(index == round(index) & abs(index) <= n)
+  }
+  if (!is_sound || is.numeric(index) && any(index > 0) && any(index < 0)) {
+    abort_value(index, arg, allowed)
+  }
+  # Rows of a long source are not counted through where they are named.
+  if (is.numeric(index) && !any(index < 0)) as.integer(index[index > 0]) else seq_len(n)[index]
+}
+
+#' @rdname gps_source
+#' @importFrom utils head
+#' @export
+head.gps_source <- function(x, n = 6, ...) {
+  refuse_unknown(list(...), "n")
+  x[seq_len(count_shown(check_source(x, "x"), n)), ]
+}
+
+#' @rdname gps_source
+#' @importFrom utils tail
+#' @export
+tail.gps_source <- function(x, n = 6, ...) {
+  refuse_unknown(list(...), "n")
+  shown <- count_shown(check_source(x, "x"), n)
+  x[x$n - shown + seq_len(shown), ]
+}
+
+#' @rdname gps_source
+#' @export
+as.matrix.gps_source <- function(x, ...) {
+  refuse_unknown(list(...), character())
+  x[, ]
+}
+
+# Rows that head() and tail() show; of a negative number all but so many.
+count_shown <- function(x, n) {
+  n <- check_count(n, "n", -.Machine$integer.max)
+  if (n < 0) max(0L, x$n + n) else min(n, x$n)
 }
 
 # Where a source reads from, in words.

@@ -25,7 +25,7 @@ refused_classes <- list(
   gps_screen = c("a setting of a selector", "Ask a fit that was made with it."),
   gps_control = c("a setting of a fit", "Ask a fit that was made with it."),
   gps_source = c("a source of data",
-                 "Its `read(from, to)` gives data points, dim() their number; fit them first."),
+                 "x[i, j] and as.matrix() read data points, dim() counts them; fit them first."),
   gps_bootstrap = c("a bootstrap of a fit", "summary() and confint() tell of it."),
   gps_plan = c("a plan of a fit", "Its numbers are in its `memory` and `seconds`."),
   gps_denoised = c("a denoised image", "Its `image` is the result, and its `fit` can be asked."),

@@ -72,6 +72,14 @@ binary_file <- function() {
   })
 }
 
+table_file <- function() {
+  shared_object("table", function() {
+    path <- tempfile(fileext = ".csv")
+    writeLines(c("a,b", sprintf("%d,%d", 1:9, 9:1)), path)
+    path
+  })
+}
+
 # list(function name, arguments) by the name of the call.
 sound_calls <- function() {
   c(constructor_calls(), data_calls(), step_calls(), fit_calls(), method_calls())
@@ -129,7 +137,12 @@ data_calls <- function() {
             names = NULL),
     call_of("gps_source_binary", path = binary_file(), d = 3, type = "double", endian = "little",
             offset = 0, names = NULL),
-    call_of("gps_source_hdf5", path = binary_file(), dataset = "y", points = "rows", names = NULL)
+    call_of("gps_source_hdf5", path = binary_file(), dataset = "y", points = "rows", names = NULL),
+    call_of("gps_source_csv", path = table_file(), columns = 1, header = TRUE, sep = ",", dec = ".",
+            na = "NA", binary = NULL),
+    call_of("gps_source_parquet", path = table_file(), columns = 1, binary = NULL),
+    call_of("gps_write_binary", y = bars_y(), path = tempfile(), type = "double", endian = "little",
+            overwrite = FALSE)
   )
 }
 

@@ -70,7 +70,7 @@ need_test() {
 
 need_full() {
   need_test
-  need_r roxygen2 pkgload
+  need_r roxygen2 pkgload nanoparquet
   need_command valgrind valgrind
   need_command clang clang
   need_file "$(gcc -print-file-name=libasan.so 2>/dev/null || echo /missing)" gcc
@@ -82,7 +82,7 @@ need_full() {
 
 need_dev() {
   need_test
-  need_r roxygen2 pkgload lintr pkgdown
+  need_r roxygen2 pkgload lintr pkgdown nanoparquet
   need_command clang-format clang-format
 }
 

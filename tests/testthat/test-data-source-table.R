@@ -1,0 +1,184 @@
+# Tables as sources, binary files that are written, and rows of sources.
+
+same_numbers <- function(source, y) expect_identical(unname(source[, ]), unname(y))
+
+# A file of lines that goes with the test.
+text_file <- function(..., frame = parent.frame()) {
+  path <- file_for(frame, ".csv")
+  writeLines(c(...), path)
+  path
+}
+
+test_that("a table of text is read as read.csv() reads it, by name, number and in any order", {
+  path <- file_for(environment(), ".csv")
+  write.csv(iris, path)
+  source <- gps_source_csv(path, columns = 2:5)
+  expect_identical(source[, ], as.matrix(read.csv(path)[2:5]))
+  expect_output(print(source), "from the table .*unpacked into the binary file")
+  expect_identical(gps_source_csv(path, c("Petal.Width", "Sepal.Length"))[7:9, ],
+                   as.matrix(iris[c(4, 1)])[7:9, ])
+  # The row names of write.csv() and of write.table() are no data.
+  write.csv(iris[1:4], path)
+  same_numbers(gps_source_csv(path), as.matrix(iris[1:4]))
+  write.table(iris[1:4], path, sep = "\t")
+  same_numbers(gps_source_csv(path, sep = "\t"), as.matrix(iris[1:4]))
+  write.csv2(iris[1:4] / 7, path, row.names = FALSE)
+  same_numbers(gps_source_csv(path, sep = ";", dec = ","), as.matrix(read.csv2(path)))
+  connection <- gzfile(path, "w")
+  writeLines(c("\ufeffa,b", "1,2"), connection, useBytes = TRUE)
+  close(connection)
+  expect_identical(gps_source_csv(path)[, ], cbind(a = 1, b = 2))
+})
+
+test_that("many blocks, quotes late in a file, empty lines and words beside give the numbers", {
+  set.seed(1)
+  y <- matrix(rnorm(1500), 500, dimnames = list(NULL, c("a", "b", "c")))
+  path <- file_for(environment(), ".csv")
+  write.csv(cbind(as.data.frame(y), word = "p, \"q\"\nr"), path, row.names = FALSE)
+  expected <- as.matrix(read.csv(path)[1:3])
+  with_small_blocks(expect_identical(gps_source_csv(path, 1:3)[, ], expected))
+  lines <- c("a,b", sprintf("%d,%.3f", 1:400, (1:400) / 8), "", "\"401\", \"50.125\" ", "402,50.25")
+  with_small_blocks(same_numbers(gps_source_csv(text_file(lines)), cbind(1:402, (1:402) / 8)))
+  same_numbers(gps_source_csv(text_file("1,2", "3,4"), header = FALSE), rbind(c(1, 2), c(3, 4)))
+})
+
+test_that("what is wrong in a table of text is named with its row and column", {
+  refused <- function(lines, message, class = "data", ...) {
+    expect_gps_error(gps_source_csv(text_file(lines), ...), message, class)
+  }
+  refused(c("a,b", "1,x"), "Column 2 (\"b\") of")
+  refused(c("a,b", "1,x"), "row 1 has \"x\". Name those to read: `columns`.")
+  refused(c("a,b", rep("1,2", 150), "1,?"), "must be numeric, but row 151 has \"?\".")
+  refused(c("a,b", rep("1,2", 150), "1,2,3"), "Row 151 of")
+  refused(c("a,b", rep("1,2", 150), "1,2,3"), "has 3 columns, not 2.")
+  refused("a,b", "has no rows below its header")
+  refused(character(), "has no rows.")
+  refused(c("a;b", "1;2"), "`sep` = \";\"?")
+  expect_warning(gps_source_csv(text_file("1,2", "3,4")), "`header` = FALSE",
+                 class = "gps_warning")
+  path <- text_file("length,width", "1,2")
+  expect_gps_error(gps_source_csv(path, "lenght"), "Did you mean \"length\"?")
+  expect_gps_error(gps_source_csv(path, 3), "names or numbers of the 2 columns, not 3")
+  expect_gps_error(gps_source_csv(path, c(1, 1)), "`columns` must be NULL, or distinct")
+  expect_gps_error(gps_source_csv(path, sep = "ab"), "`sep` must be one character")
+  expect_gps_error(gps_source_csv(path, dec = ","), "`sep` and `dec` must differ")
+  expect_gps_error(gps_source_csv(path, na = NA), "`na` must be a character vector")
+  expect_gps_error(gps_source_csv(path, binary = path), "Remove it, or give another name")
+  writeBin(iconv("a,b\n1,2\n", "UTF-8", "UTF-16", toRaw = TRUE)[[1]], path)
+  expect_gps_error(gps_source_csv(path), "it is UTF-16", "data")
+})
+
+test_that("missing cells pass through; files that are unpacked to a name stay", {
+  path <- text_file("a,b", "1,NA", "?,4", ",6")
+  source <- gps_source_csv(path, na = c("NA", "?"))
+  values <- readBin(source$path, "double", 6)
+  expect_identical(values, c(1, NA, NA, 4, NA, 6))
+  binary <- file_for(environment(), ".bin")
+  kept <- gps_source_csv(text_file("a,b", "1,2"), binary = binary)
+  expect_identical(gps_source_binary(binary, 2)[, ], rbind(c(1, 2)))
+  # Nothing is left of a table that could not be read.
+  folder <- tempfile()
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  expect_gps_error(gps_source_csv(text_file("a", rep("1", 120), "x"),
+                                  binary = file.path(folder, "b")), "row 121", "data")
+  expect_identical(list.files(folder), character())
+})
+
+test_that("Parquet files give the numbers of their columns, others are refused", {
+  skip_if_not_installed("nanoparquet")
+  path <- file_for(environment(), ".parquet")
+  table <- data.frame(iris, whole = 1:150, truth = rep(c(TRUE, FALSE), 75), day = Sys.Date())
+  nanoparquet::write_parquet(table, path)
+  wanted <- c("truth", "Petal.Width", "whole")
+  expect_identical(gps_source_parquet(path, wanted)[, ], data.matrix(table[wanted]) + 0)
+  expect_gps_error(gps_source_parquet(path), "Column 5 (\"Species\")", "data")
+  expect_gps_error(gps_source_parquet(path, "day"), "must be numeric or logical, not Date", "data")
+  expect_gps_error(gps_source_parquet(path, "trut"), "Did you mean \"truth\"?")
+  writeLines("no table", path)
+  expect_gps_error(gps_source_parquet(path), "cannot be read as Parquet", "data")
+})
+
+test_that("what needs nanoparquet says so", {
+  skip_if(requireNamespace("nanoparquet", quietly = TRUE))
+  expect_gps_error(gps_source_parquet("any"), "gps_source_parquet() needs the package nanoparquet")
+})
+
+test_that("binary files hold what was written, of matrices, frames, sparse matrices and sources", {
+  path <- file_for(environment(), ".bin")
+  y <- cbind(a = c(0, 1, 127), b = c(5, 6, 100))
+  for (type in names(binary_types)) {
+    for (endian in c("little", "big")) {
+      source <- gps_write_binary(as.data.frame(y), path, type, endian, overwrite = TRUE)
+      expect_identical(source[, ], y)
+    }
+  }
+  set.seed(2)
+  y <- matrix(rnorm(3000), 1500)
+  with_small_blocks(same_numbers(gps_write_binary(function_source(y), path, overwrite = TRUE), y))
+  same_numbers(gps_write_binary(y, path, "float", overwrite = TRUE),
+               matrix(readBin(writeBin(c(y), raw(), 4), "double", 3000, 4), 1500))
+  if (requireNamespace("Matrix", quietly = TRUE)) {
+    sparse <- Matrix::Matrix(diag(4), sparse = TRUE)
+    same_numbers(gps_write_binary(sparse, path, overwrite = TRUE), diag(4))
+  }
+})
+
+test_that("a type takes its own numbers alone, and no file is overwritten unasked", {
+  path <- file_for(environment(), ".bin")
+  ends <- list(int8 = c(-128, 127), uint8 = c(0, 255), int16 = c(-32768, 32767),
+               uint16 = c(0, 65535), int32 = c(-2147483647, 2147483647))
+  for (type in names(ends)) {
+    same_numbers(gps_write_binary(cbind(ends[[type]]), path, type, overwrite = TRUE),
+                 cbind(ends[[type]]))
+    for (off in list(c(-1, 0), c(0, 1), c(0.5, 0))) {
+      expect_gps_error(gps_write_binary(cbind(ends[[type]] + off), path, type, overwrite = TRUE),
+                       sprintf("`type` = \"%s\" takes whole numbers between %d and %d, but row",
+                               type, ends[[type]][1], ends[[type]][2]))
+    }
+  }
+  expect_gps_error(gps_write_binary(cbind(1e39), path, "float", overwrite = TRUE), "3.4e38 in size")
+  expect_gps_error(gps_write_binary(diag(2), path), "Remove it, or give another name")
+  expect_gps_error(gps_write_binary(diag(2), file.path(path, "x")), "there is no folder")
+  expect_gps_error(gps_write_binary(diag(2), tempdir()), "`path` is a folder")
+  expect_gps_error(gps_write_binary(letters, path, overwrite = TRUE), "`y` must be a numeric matrix")
+})
+
+test_that("rows and columns of a source are those of the matrix", {
+  y <- matrix(as.double(1:60), 20, dimnames = list(NULL, c("a", "b", "c")))
+  for (source in list(function_source(y), binary_source(y))) {
+    expect_identical(source[, ], y)
+    expect_identical(source[c(5, 2, 5), c("c", "a")], y[c(5, 2, 5), c("c", "a")])
+    expect_identical(source[-(1:18), -1], y[-(1:18), -1])
+    expect_identical(source[y[, 1] > 17, c(TRUE, FALSE, TRUE)], y[18:20, c(1, 3)])
+    expect_identical(source[3, ], y[3, , drop = FALSE])
+    expect_identical(source[3, , drop = TRUE], y[3, ])
+    expect_identical(source[0, ], y[0, ])
+    expect_identical(head(source), y[1:6, ])
+    expect_identical(head(source, -19), y[1, , drop = FALSE])
+    expect_identical(tail(source, 2), y[19:20, ])
+    expect_identical(as.matrix(source), y)
+    expect_identical(dim(source), dim(y))
+  }
+  expect_gps_error(source[1], "A source has rows and columns")
+  expect_gps_error(source[21, ], "`i` must be whole numbers up to 20, or 20 truth values, not 21")
+  for (bad in list(NA, 1.5, -1:1, c(TRUE, FALSE), "a", factor(1), diag(2))) {
+    expect_gps_error(source[bad, ], "`i` must be whole numbers")
+  }
+  expect_gps_error(source[, "d"], "`j` must be whole numbers up to 3, or 3 truth values, or names")
+  expect_gps_error(head(source, 1.5), "`n` must be a whole number")
+})
+
+test_that("fits to tables have the bits of fits to their numbers", {
+  y <- unname(as.matrix(iris[1:4]))
+  path <- file_for(environment(), ".csv")
+  write.table(y, path, sep = ",", row.names = FALSE, col.names = FALSE)
+  fit_to <- function(y) {
+    set.seed(3)
+    gps_fit(y, model_gaussian_mixture(3), selector_full(), control = short_control(max_iter = 4))
+  }
+  source <- gps_source_csv(path, header = FALSE)
+  expected <- without_data(fit_to(y))
+  expect_identical(without_data(fit_to(source)), expected)
+  expect_identical(without_data(fit_to(gps_write_binary(source, tempfile()))), expected)
+})
