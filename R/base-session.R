@@ -12,8 +12,8 @@
 # Refuses what could not be held, before anything is allocated. `args` names the arguments at fault.
 check_cells <- function(n_rows, n_cols, args) {
   if (as.double(n_rows) * n_cols > .Machine$integer.max) {
-    gps_abort(sprintf("%s ask for %s x %s values; at most %d can be held at once.", args,
-                      format(n_rows), format(n_cols), .Machine$integer.max),
+    gps_abort(sprintf("%s ask for %.0f x %.0f values; at most %d can be held at once.", args,
+                      n_rows, n_cols, .Machine$integer.max),
               c("memory", "argument"))
   }
 }

@@ -58,7 +58,7 @@ gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec =
   if (!is.character(na) || anyNA(na)) abort_value(na, "na", "a character vector without NA")
   check_encoding(state$path)
   names <- csv_names(state$path, sep, header)
-  picked <- pick_columns(columns, names$all, names$given)
+  picked <- table_columns(columns, names$all, names$given)
   csv <- list(path = state$path, header = header, sep = sep, dec = dec, na = c("", na),
               names = names$all, picked = picked)
   check_first_rows(csv)
@@ -148,7 +148,7 @@ tell_separator <- function(words, sep, path) {
 }
 
 # Numbers of the columns that are wanted, by name or number; those `given` where none are named.
-pick_columns <- function(columns, names, given = seq_along(names)) {
+table_columns <- function(columns, names, given = seq_along(names)) {
   columns <- plain_numbers(columns)
   if (is.null(columns)) {
     if (length(given) == 0) gps_abort("The file has no columns but row names.", "data")
@@ -271,7 +271,7 @@ gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
   require_package("nanoparquet", "gps_source_parquet()")
   state <- file_state(path)
   schema <- parquet_columns(state$path)
-  picked <- pick_columns(columns, schema$name)
+  picked <- table_columns(columns, schema$name)
   is_odd <- !schema$type[picked] %in% c("DOUBLE", "FLOAT", "INT32", "INT64", "BOOLEAN")
   if (any(is_odd)) abort_column(schema, picked[is_odd][1], schema$type[picked[is_odd][1]])
   n <- ask_parquet(state$path, nanoparquet::read_parquet_info)$num_rows

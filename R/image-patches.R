@@ -13,7 +13,11 @@
 #' With `step` at most `size` they cover the whole image, and `assemble_patches()` gives the very
 #' image back, to the last bit. Corners run down the columns of the image, like its pixels.
 #'
-#' @param image numeric matrix of finite values, height x width.
+#' @section Colour:
+#' An image in colour is an array height x width x 3, as `png::readPNG()` reads it. A patch has all
+#' three channels of its pixels, so that what is learned from patches has colours, too.
+#'
+#' @param image numeric matrix of finite values, height x width, or array height x width x 3.
 #' @param size height and width of a patch in pixels: one whole number, or two, at most those of the
 #'   image. For `assemble_patches()` NULL: the attribute "size" of `patches`; of an array, its own;
 #'   else square.
@@ -22,19 +26,23 @@
 #' @param n number of patches to sample without replacement, a whole number between 1 and the number
 #'   of all; R's generator governs. NULL: all.
 #' @param as "matrix": one patch a row, its pixels ordered as in `as.vector(patch)`; "array":
-#'   n x height x width, the form in which [gps_fit()] takes images and [plot.gps_fit()] draws them
-#'   even where they are not square.
+#'   n x height x width, in colour n x height x width x 3, the form in which [gps_fit()] takes
+#'   images and [plot.gps_fit()] draws them even where they are not square.
 #' @param patches patches as from `extract_patches()`, or anything computed from them, such as a
-#'   reconstruction by [predict.gps_fit()]: matrix n x pixels or array n x height x width, finite
-#'   values.
-#' @param dim height and width of the image: two whole numbers, or one where it is square.
+#'   reconstruction by [predict.gps_fit()]: matrix n x pixels or array n x height x width, in colour
+#'   n x height x width x 3, finite values.
+#' @param dim height and width of the image: two whole numbers, or one where it is square. In colour
+#'   the channels besides, c(height, width, 3), which an array of patches tells by itself.
 #' @param positions matrix n x 2, row and column of each patch's top left pixel, no two alike; NULL:
 #'   the attribute "positions" of `patches`, and where they have none all overlapping patches.
 #' @param ... nothing.
-#' @return `extract_patches()`: a numeric matrix n x pixels or an array n x height x width, with
-#'   the attributes "size" and "positions". `assemble_patches()`: a numeric matrix of `dim`; NA
-#'   where no patch covers a pixel.
+#' @return `extract_patches()`: a numeric matrix n x pixels (in colour 3 times as many columns: the
+#'   pixels of the first channel, the second, the third) or an array n x height x width (x 3), with
+#'   the attributes "size", height and width, and "positions". `assemble_patches()`: a numeric
+#'   matrix of `dim`, or an array in colour; NA where no patch covers a pixel.
 #' @seealso [gps_denoise()]
+#' @concept image patches
+#' @concept dictionary learning
 #' @examples
 #' patches <- extract_patches(ascent, 8, step = 4)
 #' dim(patches)
@@ -43,25 +51,32 @@
 #' some <- extract_patches(ascent, c(12, 8), n = 100, as = "array")
 #' dim(some)
 #' head(attr(some, "positions"))
+#'
+#' # Two colours that fade into each other.
+#' fade <- outer(1:16, 1:16) / 256
+#' picture <- array(c(fade, 1 - fade, fade / 2), c(16, 16, 3))
+#' dim(extract_patches(picture, 4, as = "array"))
 #' @export
 extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array"), ...) {
   refuse_unknown(list(...), names(formals(extract_patches)))
   need_given()
   image <- check_image(image)
-  size <- check_pair(size, "size", upper = dim(image))
+  size <- check_pair(size, "size", upper = dim(image)[1:2])
   step <- check_pair(step, "step")
   as <- check_choice(as, "as", c("matrix", "array"))
+  n_channels <- count_channels(dim(image))
   positions <- place_patches(dim(image), size, step)
   n_all <- nrow(positions)
   if (!is.null(n)) {
     kept <- sort(sample.int(n_all, check_count(n, "n", 1, n_all)))
     positions <- positions[kept, , drop = FALSE]
   }
-  check_cells(nrow(positions), prod(size), "`image` and `size`")
+  check_cells(nrow(positions), prod(size, n_channels), "`image` and `size`")
   first <- first_pixels(positions, dim(image))
   patches <- vapply(pixel_offsets(size, dim(image)), function(offset) image[first + offset],
                     numeric(length(first)))
-  dim(patches) <- c(length(first), if (as == "array") size else prod(size))
+  axes <- c(size, if (n_channels > 1) n_channels)
+  dim(patches) <- c(length(first), if (as == "array") axes else prod(axes))
   structure(patches, size = size, positions = positions)
 }
 
@@ -70,8 +85,8 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
   refuse_unknown(list(...), names(formals(assemble_patches)))
   need_given()
-  dim <- check_pair(dim, "dim")
-  check_cells(dim[1], dim[2], "The two numbers of `dim`")
+  dim <- check_canvas(dim, dim(patches))
+  check_cells(dim[1], prod(dim[-1]), "The numbers of `dim`")
   if (is.null(positions)) positions <- attr(patches, "positions")
   if (is.null(size) && length(dim(patches)) == 2) size <- attr(patches, "size")
   patches <- plain_numbers(patches)
@@ -81,8 +96,8 @@ assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
   check_finite(values, "patches")
   first <- first_pixels(positions, dim)
   offsets <- pixel_offsets(size, dim)
-  image <- matrix(NA_real_, dim[1], dim[2])
-  count <- matrix(0, dim[1], dim[2])
+  image <- array(NA_real_, dim)
+  count <- array(0, dim)
   for (k in seq_along(offsets)) {
     at <- first + offsets[k]
     count[at] <- count[at] + 1
@@ -116,40 +131,73 @@ first_pixels <- function(positions, image_dim) {
   positions[, 1] + (positions[, 2] - 1) * as.double(image_dim[1])
 }
 
+# Channels of an image stand one behind the other.
 pixel_offsets <- function(size, image_dim) {
-  as.vector(outer(seq_len(size[1]) - 1, (seq_len(size[2]) - 1) * as.double(image_dim[1]), "+"))
+  pixels <- outer(seq_len(size[1]) - 1, (seq_len(size[2]) - 1) * as.double(image_dim[1]), "+")
+  channels <- seq_len(count_channels(image_dim)) - 1
+  as.vector(outer(as.vector(pixels), channels * as.double(image_dim[1]) * image_dim[2], "+"))
 }
 
+count_channels <- function(image_dim) if (length(image_dim) > 2) image_dim[3] else 1L
+
+# A matrix, or an array height x width x 3.
 check_image <- function(image, arg = "image") {
   image <- plain_numbers(image)
-  if (!(is.numeric(image) || is.logical(image)) || length(dim(image)) != 2 || length(image) == 0) {
+  is_numeric <- (is.numeric(image) || is.logical(image)) && length(image) > 0
+  if (is_numeric && length(dim(image)) == 3 && dim(image)[3] == 3) {
+    for (k in 1:3) check_finite(image[, , k, drop = FALSE], sprintf("%s[, , %d]", arg, k))
+    return(array(as.double(image), dim(image)))
+  }
+  if (!is_numeric || length(dim(image)) != 2) {
     hint <- if (is.character(image)) {
       " A file is read first: png::readPNG()."
+    } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {
+      sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
     } else if (length(dim(image)) == 3) {
       sprintf(" One channel of it is a matrix: %s[, , 1].", arg)
     }
-    gps_abort(sprintf("`%s` must be a numeric matrix, height x width, not %s.%s", arg,
-                      describe_value(image), if (is.null(hint)) "" else hint))
+    gps_abort(sprintf("`%s` must be a numeric matrix, height x width, %s, not %s.%s", arg,
+                      "or an array height x width x 3", describe_value(image),
+                      if (is.null(hint)) "" else hint))
   }
   check_finite(image, arg)
   unname(plain_double_matrix(image))
 }
 
+# Height and width of an image, and its channels where it has three.
+check_canvas <- function(dim, patches_dim) {
+  dim <- plain_numbers(dim)
+  if (length(dim) != 3) {
+    return(c(check_pair(dim, "dim"), if (length(patches_dim) == 4) patches_dim[4]))
+  }
+  if (!is.numeric(dim) || dim[3] != 3 || length(patches_dim) == 3) {
+    abort_value(dim, "dim", "one or two whole numbers (height, width), or c(height, width, 3)")
+  }
+  c(check_pair(dim[1:2], "dim"), 3L)
+}
+
 # Height and width of patches, as given or as they tell.
 patch_size <- function(patches, size, image_dim) {
   n_axes <- length(dim(patches))
-  if (!is.numeric(patches) || !n_axes %in% 2:3 || length(patches) == 0) {
-    abort_value(patches, "patches", "a numeric matrix n x pixels or array n x height x width")
+  is_odd <- n_axes == 4 && dim(patches)[4] != 3
+  if (!is.numeric(patches) || !n_axes %in% 2:4 || length(patches) == 0 || is_odd) {
+    abort_value(patches, "patches", paste("a numeric matrix n x pixels or array n x height x width",
+                                          "or n x height x width x 3"))
   }
-  n_pixels <- length(patches) / nrow(patches)
-  if (is.null(size) && n_axes == 3) size <- dim(patches)[-1]
+  n_channels <- count_channels(image_dim)
+  n_pixels <- length(patches) / nrow(patches) / n_channels
+  if (is.null(size) && n_axes > 2) size <- dim(patches)[2:3]
   if (is.null(size)) size <- guess_image_dim(n_pixels)
   if (is.null(size)) {
-    gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.", n_pixels))
+    gps_abort(sprintf("`size` must be given: patches of %s pixels are not square.",
+                      format(n_pixels)))
   }
-  size <- check_pair(size, "size", upper = image_dim)
+  size <- check_pair(size, "size", upper = image_dim[1:2])
   if (prod(size) != n_pixels) {
-    gps_abort(sprintf("`size` = %s does not fit patches of %d pixels.", shown_dim(size), n_pixels))
+    is_colour <- n_channels == 1 && n_pixels == 3 * prod(size)
+    hint <- if (is_colour) " In colour: `dim` = c(height, width, 3)." else ""
+    gps_abort(sprintf("`size` = %s does not fit patches of %s pixels.%s", shown_dim(size),
+                      format(n_pixels), hint))
   }
   size
 }
@@ -170,7 +218,7 @@ check_positions <- function(positions, n, size, image_dim) {
   if (!is.numeric(positions) || !identical(dim(positions), c(n, 2L))) {
     abort_value(positions, "positions", sprintf("a numeric matrix of %d x 2 (row, column)", n))
   }
-  last <- image_dim - size + 1L
+  last <- image_dim[1:2] - size + 1L
   is_bad <- is.na(positions) | positions != round(positions) | positions < 1 |
     positions > rep(last, each = n)
   if (any(is_bad)) {

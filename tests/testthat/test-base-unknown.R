@@ -167,7 +167,8 @@ test_that("tables of other shapes are refused with the way to give them", {
   expect_gps_error(fit(a_fit("full")), "`y` must be a numeric matrix or data frame")
   expect_gps_error(fit(model_binary_sparse(2)), "not an object of class \"gps_model\".")
   expect_gps_error(gps_denoise("photo.jpg", 1), "A file is read first: png::readPNG().")
-  expect_gps_error(gps_denoise(array(0, c(9, 9, 3)), 1), "image[, , 1]")
+  expect_gps_error(gps_denoise(array(0, c(9, 9, 2)), 1), "image[, , 1]")
+  expect_gps_error(gps_denoise(array(0, c(9, 9, 4)), 1), "image[, , 1:3]")
 })
 
 test_that("invalid strings are refused in words, wherever a word is wanted", {

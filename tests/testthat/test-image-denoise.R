@@ -144,6 +144,54 @@ test_that("defaults follow the size of the image", {
   expect_identical(wider$fit$selector, selector_handcrafted(FALSE))
 })
 
+test_that("pictures in colour are denoised jointly, better than channel by channel", {
+  clean <- array(c(stripes(), 240 - stripes(), stripes() / 2), c(24, 24, 3))
+  joint <- denoise_stripes(noisy = add_noise(clean, 60), sd = 60)
+  expect_identical(dim(joint$image), c(24L, 24L, 3L))
+  # 23.0 to 23.8 dB against 20.5 to 21.7 in four draws of the noise, which has 12.3 to 12.8.
+  apart <- vapply(1:3, function(k) {
+    denoise_stripes(noisy = joint$noisy[, , k], sd = 60)$image
+  }, clean[, , 1])
+  expect_gt(peak_ratio(joint$image, clean, 255), peak_ratio(apart, clean, 255) + 1)
+  expect_identical(joint$fit$image_dim, c(5L, 5L, 3L))
+  # The definition, with a mean for each channel.
+  patches <- extract_patches(joint$noisy, 5, as = "array")
+  centre <- patches
+  for (k in 1:3) centre[, , , k] <- rowMeans(patches[, , , k])
+  signal <- predict(joint$fit, patches - centre, "response")
+  left <- patches - centre - signal
+  squares <- rowSums((left / 60)^2)
+  signal <- signal + left * pmax(0, 1 - (72 + 12) / squares)
+  expect_equal(joint$image, assemble_patches(signal + centre, dim(clean),
+                                             positions = attr(patches, "positions")),
+               tolerance = 1e-12)
+  expect_output(print(joint), "Denoised image of 24 x 24 pixels in colour", fixed = TRUE)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(plot(joint))
+  expect_silent(plot(joint, clean))
+})
+
+test_that("the level of noise is found where it is not given", {
+  flat <- outer(1:200, 1:200, function(i, j) 100 + i / 9 - j / 7)
+  for (sd in c(1e-20, 0.3, 10)) {
+    # Overlapping differences of 40,000 pixels: a standard error of 1 %.
+    expect_equal(noise_level(sd * add_noise(0 * flat, 1) + 1e-16 * sd * flat), sd,
+                 tolerance = 0.03)
+  }
+  expect_equal(noise_level(add_noise(flat, 2)), 2, tolerance = 0.03)
+  expect_equal(noise_level(add_noise(ascent, 25)), 25, tolerance = 0.08)
+  tiny <- matrix(c(1, 5, 2, 9), 2)
+  expect_equal(noise_level(tiny), abs(1 - 5 - 2 + 9) / 2 / stats::qnorm(0.75), tolerance = 1e-12)
+  noisy <- add_noise(stripes()[13:24, 1:12], 3)
+  found <- denoise_stripes(noisy = noisy, sd = NULL, control = short_control(max_iter = 1))
+  expect_true(found$estimated)
+  expect_identical(found$sd, noise_level(noisy))
+  expect_output(print(found), "(estimated); sd of what was removed", fixed = TRUE)
+  expect_gps_error(gps_denoise(stripes()), "`sd` must be given: no noise is found in `image`")
+  expect_gps_error(gps_denoise(matrix(1:5, 1)), "an image of one row or column")
+})
+
 test_that("an image without contrast stays as it is", {
   expect_warning(denoised <- gps_denoise(matrix(3, 6, 6), 1, model_spike_slab(2), size = 3,
                                          control = short_control(max_iter = 2)), "constant")

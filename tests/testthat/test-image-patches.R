@@ -180,6 +180,27 @@ test_that("places that do not fit are refused", {
   expect_gps_error(at(rbind(c(3, 2), c(3, 2))), "distinct, but row 2 repeats another")
 })
 
+test_that("patches in colour have all channels of their pixels, and give the image back", {
+  image <- array(stats::rnorm(9 * 7 * 3), c(9, 7, 3))
+  for (size in list(1, c(4, 2), c(9, 7))) {
+    flat <- extract_patches(image, size)
+    cube <- extract_patches(image, size, as = "array")
+    expect_identical(as.vector(flat), as.vector(cube))
+    expect_identical(assemble_patches(flat, c(9, 7, 3)), image)
+    expect_identical(assemble_patches(cube, c(9, 7)), image)
+  }
+  some <- extract_patches(image, c(4, 2), as = "array")
+  at <- attr(some, "positions")[11, ]
+  expect_identical(some[11, , , ], image[at[1] + 0:3, at[2] + 0:1, ])
+  expect_gps_error(assemble_patches(matrix(some, nrow(some)), c(9, 7), size = c(4, 2)),
+                   "does not fit patches of 24 pixels. In colour: `dim` = c(height, width, 3).")
+  expect_gps_error(assemble_patches(some, c(9, 7, 2)), "`dim` must be one or two whole numbers")
+  expect_gps_error(assemble_patches(some[, , , 1:2], c(9, 7)), "or n x height x width x 3")
+  image[3, 4, 2] <- NA
+  expect_gps_error(extract_patches(image, 2),
+                   "`image[, , 2]` must have finite values, but row 3, column 4 is NA")
+})
+
 test_that("ascent is the photograph, upright", {
   expect_identical(dim(ascent), c(256L, 256L))
   expect_type(ascent, "integer")
