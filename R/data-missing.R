@@ -31,6 +31,8 @@
 #' functions, in sources, in sparse matrices, in [gps_audit()], [compare_selectors()] and
 #' with `n_selected` = "auto", by an error of class `gps_error_data`, or `gps_error_argument`, that
 #' names the first one.
+#' @concept missing data
+#' @concept imputation
 #' @examples
 #' set.seed(1)
 #' clusters <- simulate_clusters(120, 3)

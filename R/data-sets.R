@@ -10,6 +10,7 @@
 #' @source E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine
 #'   Learning Repository (1998), \doi{10.24432/C50P49}, licence CC BY 4.0. The grey levels are
 #'   unchanged; the order of the pixels, row by row in the source, was changed to column by column.
+#' @concept handwritten digits
 #' @examples
 #' matrix(digits8$x[1, ], 8)
 #' table(digits8$label)

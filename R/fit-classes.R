@@ -21,6 +21,8 @@
 #' @param ... nothing; an unknown argument is an error.
 #' @return a number; the smaller of two for the same data is of the better fit.
 #' @seealso [gps_choose()], [predict.gps_fit()] with `type = "uncertainty"`
+#' @concept model selection
+#' @concept information criterion
 #' @examples
 #' set.seed(1)
 #' y <- simulate_clusters(150)$y
@@ -65,6 +67,7 @@ icl.default <- function(object, ...) {
 #' @param ... nothing; an unknown argument is an error.
 #' @return the fit, of class `gps_fit`, with parameters, selected latents and probabilities in the
 #'   new order. Its `trace` is as it was.
+#' @concept label switching
 #' @examples
 #' set.seed(1)
 #' y <- simulate_clusters(150)$y

@@ -210,6 +210,9 @@
 #' means are means over the draws, probabilities of being on are means of p(on | rest) over the
 #' sweeps that led to them.
 #' @return a list of class `gps_control`.
+#' @concept convergence
+#' @concept deterministic annealing
+#' @concept minibatches
 #' @examples
 #' gps_control(max_iter = 50, n_starts = 1)
 #' @export

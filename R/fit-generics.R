@@ -62,6 +62,7 @@ no_method <- c(
 refused_by <- function(class, generics) {
   if (class %in% c("gps_fit", "gp_fit")) return(intersect(generics, names(no_method)))
   if (class == "summary.gp_fit") return(setdiff(generics, "coef"))
+  if (class == "gps_source") return(setdiff(generics, c("head", "tail", "as.matrix")))
   generics
 }
 

@@ -33,6 +33,7 @@
 #'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
 #'   above 1 an array n_draws x points x H. More values than the option `gpselect.max_cells` says
 #'   (2^28) are refused.
+#' @concept posterior distribution
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)

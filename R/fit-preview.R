@@ -28,6 +28,8 @@
 #'   NA where it does not say), `seconds` (of `starts`, `iterations` and `mending`, named),
 #'   `seconds_per_iteration`, `max_iter` and `samples`, a data frame of what was measured.
 #' @seealso [gps_fit()]
+#' @concept memory
+#' @concept running time
 #' @examples
 #' y <- simulate_bars(500, value = 5)$y
 #' plan <- gps_plan(y, model_binary_sparse(10), n_selected = 5)

@@ -15,6 +15,7 @@
 #' @return a list of class `gps_report` with `text`, the paragraph as one string, and `parts`, its
 #'   sentences by name. `print()` shows the paragraph in lines of the console's width.
 #' @seealso [summary.gps_fit()], `citation("gpselect")`
+#' @concept reproducibility
 #' @examples
 #' set.seed(1)
 #' fit <- gps_fit(faithful, model_gaussian_mixture(2), selector_full())

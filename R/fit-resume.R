@@ -50,6 +50,8 @@
 #' selectors of R functions are stored with them.
 #' @return the fit, as of [gps_fit()].
 #' @seealso [gps_control()]
+#' @concept checkpoint
+#' @concept long runs
 #' @examples
 #' y <- simulate_bars(200, value = 5)$y
 #' file <- tempfile(fileext = ".rds")

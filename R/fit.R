@@ -72,14 +72,16 @@
 #' columns apart, whatever is used with the fit is matched by name: `newdata`, parameters or a fit
 #' as `start`, data and parameters in single steps, components in [match_components()]; further
 #' columns of `newdata` are left out. Where some are missing, empty or alike, columns are matched by
-#' position, and names that contradict this are an error. 64-bit integers (class integer64) are read
+#' position, and names that contradict this are an error. Row names are kept, other attributes of
+#' the data are not. 64-bit integers (class integer64) are read
 #' by value, TRUE and FALSE as 1 and 0, of which a warning tells where they are columns of a data
 #' frame.
 #'
 #' @section Starts of mixtures:
 #' A model of which exactly one latent is on, such as [model_gaussian_mixture()], can begin with a
 #' partition: `start` is a vector of n labels, one a data point, whole numbers 1..C, words or a
-#' factor, in which each of the C clusters occurs; or what [stats::kmeans()] or `mclust::Mclust()`
+#' factor, ordered or not, in which each of the C clusters occurs; or what [stats::kmeans()] or
+#' `mclust::Mclust()`
 #' return. The first parameters are the M-step of these labels. Or with centres: a matrix or data
 #' frame C x D, a centre in each row; spreads and proportions are then those of the points nearest
 #' to each centre, in standardised columns unless clusters are spherical.
@@ -164,6 +166,10 @@
 #'   the noise variance where the fit ended before annealing, which held it there, was over.
 #'   `chosen` is NULL, or how `n_selected = "auto"` was settled, see the section above.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
+#' @concept sparse coding
+#' @concept clustering
+#' @concept EM algorithm
+#' @concept latent variable model
 #' @examples
 #' bars <- simulate_bars(200, value = 5)
 #' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,

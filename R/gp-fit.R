@@ -171,6 +171,9 @@
 #'
 #'   Zhang, Duchi and Wainwright (2015) Divide and conquer kernel ridge regression. *JMLR* 16,
 #'   3299-3340.
+#' @concept Gaussian process
+#' @concept kriging
+#' @concept nonparametric regression
 #' @examples
 #' x <- seq(0, 6, length.out = 40)
 #' fit <- gp_fit(x, cbind(sin(x), cos(x)), kernel_rbf() + kernel_white(0.01))
@@ -308,6 +311,8 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 #' @param n_threads See [gp_fit()].
 #' @return A list with `mean`, n x H, and `variance`, n numbers: the variance of the left-out
 #'   observation, noise included, the same for all targets.
+#' @concept leave-one-out
+#' @concept cross-validation
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))

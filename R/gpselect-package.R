@@ -21,6 +21,14 @@
 #' * Data to try it on: [simulate_bars()], [simulate_clusters()], [simulate_scenes()] of
 #'   [scene_objects()] or [read_objects()], [digits8], [ascent].
 #'
+#' @section Other software:
+#' We know of no other package for R that learns which latents an E-step has to look at; the authors
+#' of the paper tried the method in programs of their own. What is built in beside it has been built
+#' before: mixtures of Gaussians by mclust and others, Gaussian processes by kernlab and
+#' DiceKriging; `bench/` of the sources compares them. Sparse coding with binary and spike-and-slab
+#' latents, the maximum as superposition and occlusion are after the papers named on each model's
+#' page.
+#'
 #' @section Options:
 #' * `gpselect.threads`: OpenMP threads where `n_threads` is NULL, see [gps_control()].
 #' * `gpselect.max_cells`: how many values a dense result of [predict()][predict.gps_fit],
@@ -28,7 +36,8 @@
 #'   may have, a number of at least 1 or Inf; 2^28 by default, which are 2 GB of real numbers.
 #'   Larger results are refused by an error of class `gps_error_memory`.
 #'
-#' What makes it fast or slow is in [gpselect_performance].
+#' All commands are on one page, [gpselect_cheatsheet]. What makes a fit fast or slow is in
+#' [gpselect_performance].
 #'
 #' @references Shelton, J. A., Gasthaus, J., Dai, Z., Luecke, J. and Gretton, A. (2017). GP-Select:
 #'   Accelerating EM using adaptive subspace preselection. *Neural Computation*, 29(8).
@@ -40,6 +49,10 @@
 #' @concept expectation maximisation
 #' @concept expectation maximization
 #' @concept truncated inference
+#' @examples
+#' set.seed(1)
+#' bars <- simulate_bars(200, size = 4, value = 10)
+#' gps_fit(bars$y, model_binary_sparse(8), control = gps_control(max_iter = 20))
 #' @keywords internal
 #' @useDynLib gpselect, .registration = TRUE, .fixes = "C_"
 "_PACKAGE"

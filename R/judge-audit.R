@@ -69,6 +69,8 @@
 #'   same ones in each call. [plot()] draws the captured mass of all points and the curve,
 #'   `summary(fit, audit = )` shows the audit in one line.
 #' @seealso [selection_recall()], where the truth is known; [check_gps_model()].
+#' @concept diagnostics
+#' @concept approximation error
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(200, value = 5)

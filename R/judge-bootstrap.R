@@ -37,6 +37,9 @@
 #'   and `upper`. `plot()` draws estimates with their intervals and returns them invisibly, as a
 #'   data frame of `parameter`, `lower`, `estimate` and `upper`.
 #' @seealso [gps_fit()], [match_components()]
+#' @concept bootstrap
+#' @concept standard errors
+#' @concept confidence intervals
 #' @examples
 #' set.seed(1)
 #' y <- rbind(cbind(rnorm(60), rnorm(60)), cbind(rnorm(40, 6), rnorm(40, 3)))

@@ -48,6 +48,9 @@
 #'   criterion, or with `which = "entropy"` the entropy of the assignments, against the number. The
 #'   entropy falls to near 0 where clusters can be told apart.
 #' @seealso [gps_fit()], [icl()]
+#' @concept number of clusters
+#' @concept model selection
+#' @concept information criterion
 #' @examples
 #' set.seed(1)
 #' choice <- gps_choose(faithful, model_gaussian_mixture, 1:4,

@@ -28,6 +28,8 @@
 #' * `matched`: whether the similarity reaches `threshold`;
 #' * `shift` (components with locations): row and column at which the object begins in the window of
 #'   its component, counted from 0; NA where none is assigned.
+#' @concept label switching
+#' @concept permutation
 #' @examples
 #' truth <- diag(3)
 #' found <- cbind(c(0, 0, -2), c(1, 0.1, 0), c(0.5, 0.5, 0.5))

@@ -73,6 +73,8 @@
 #'
 #'   Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, chapter 4: equations
 #'   4.9, 4.14, 4.17, 4.19 and 4.31; products in section 4.2.4.
+#' @concept covariance function
+#' @concept kernel
 #' @examples
 #' kernel <- kernel_rbf(lengthscale = 2) + kernel_white(0.01)
 #' kernel
@@ -181,6 +183,8 @@ kernel_composition <- function(...) {
 #' @references Rasmussen and Williams (2006) *Gaussian Processes for Machine Learning*, section 4.2,
 #'   says which functions are covariance functions.
 #' @seealso [kernels] for the built-in ones.
+#' @concept covariance function
+#' @concept kernel
 #' @examples
 #' # A random walk that begins at 0: k(x, z) = s min(x, z).
 #' walk <- kernel_custom(function(x, z, parameters) {

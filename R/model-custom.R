@@ -56,6 +56,7 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return `model_custom()`: a `gps_model`.
 #' @seealso [new_gps_model()], for models of packages and in C.
+#' @concept user-defined model
 #' @examples
 #' # Two kinds of events in counts: each latent that is on adds its rates.
 #' log_joint <- function(params, y, states) {

@@ -56,6 +56,10 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C
 #'   or C; D x D x 1 if tied) and `pi` (C).
+#' @concept clustering
+#' @concept cluster analysis
+#' @concept Gaussian mixture model
+#' @concept model-based clustering
 #' @examples
 #' model_gaussian_mixture(3, "diagonal")
 #' # Three species of flowers, of one shape in all: the number of parameters and BIC

@@ -67,6 +67,9 @@
 #'
 #'   Singliar and Hauskrecht (2006) Noisy-OR component analysis and its application to link
 #'   analysis. *Journal of Machine Learning Research* 7.
+#' @concept noisy-OR
+#' @concept Boolean factor analysis
+#' @concept binary data
 #' @examples
 #' # Bars that are on or off, each pixel of which is seen with probability 0.9.
 #' set.seed(1)

@@ -79,6 +79,10 @@
 #'   fits of versions before 0.3.0 do not have; in parameters given without it, it is that of the
 #'   model. `gps_draw()` gives `latents` as a data frame of `point`, `component`, `row` and
 #'   `column`, counted from 1.
+#' @concept object discovery
+#' @concept image segmentation
+#' @concept occlusion
+#' @concept translation invariance
 #' @examples
 #' model <- model_occlusive(2, size = c(3, 3), image = c(8, 8))
 #' y <- matrix(rnorm(10 * 64, sd = 0.1), 10)

@@ -43,6 +43,9 @@
 #' @return a `gps_model`. `coef()` of its fits is a list of `rate` (D x C, counts above 0) and `pi`
 #'   (C).
 #' @references McLachlan and Peel (2000) *Finite Mixture Models*. Wiley.
+#' @concept clustering
+#' @concept count data
+#' @concept Poisson mixture
 #' @examples
 #' # Three kinds of days, by how often five things happen.
 #' set.seed(1)

@@ -58,6 +58,10 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
 #'   `mu` (H), `psi` (H, or H x H, positive definite), `sigma2` and, with one, `intercept` (D).
+#' @concept sparse coding
+#' @concept spike-and-slab
+#' @concept dictionary learning
+#' @concept independent component analysis
 #' @examples
 #' model_spike_slab(10)
 #' @export

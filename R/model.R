@@ -31,6 +31,7 @@
 #'   with slabs, `values` (n x H). `gps_handcrafted()`: a matrix n x H of affinities, larger for
 #'   more relevant latents.
 #' @name gps_model
+#' @concept user-defined model
 #' @examples
 #' model <- gps_bind(model_binary_sparse(4), matrix(rnorm(60), 20))
 #' params <- gps_init(model, matrix(rnorm(60), 20))

@@ -99,6 +99,7 @@
 #' * `"entropy"`: a data frame of `n_clusters`, `entropy` and the two that were merged last, `first`
 #'   and `second`.
 #' * `"functions"`: list of `x`, `y` and `values`, an array of 80 x 80 x clusters.
+#' @concept figures
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(200, value = 5)

@@ -121,6 +121,9 @@
 #' hyper-parameters in `kernel_theta` and `kernel_trace` of a fit are those of the divided data:
 #' multiply lengthscales by the scale to have them in the data's unit.
 #' @return a list of class `gps_selector`.
+#' @concept variable selection
+#' @concept preselection
+#' @concept truncated inference
 #' @examples
 #' selector_gp(kernel_rbf(), refit_every = 5)
 #' selector_custom(function(params, y) y %*% params$W)

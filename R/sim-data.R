@@ -44,6 +44,8 @@
 #' * the other parameters that the data were drawn from: `pi` (one number, or H), `sigma2`, for B
 #'   and C `mu` and `psi` (H each), and where it is not 0 the `intercept` (D).
 #' @seealso [match_components()] compares what was learned with `W`.
+#' @concept bars test
+#' @concept simulated data
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(100)
@@ -141,6 +143,7 @@ check_each <- function(x, arg, n, noun, ...) {
 #' * `pi`: weights, C numbers.
 #' * `cluster`: label of each point, 1 to C in turn; sizes differ by one at most.
 #' * `latents`: the same as n x C of 0 and 1.
+#' @concept simulated data
 #' @examples
 #' set.seed(1)
 #' clusters <- simulate_clusters(layout = "line")

@@ -40,6 +40,7 @@
 #'   object),
 #'   `sigma2` and `background` (one number for each channel).
 #' @seealso [match_components()] and [selection_recall()] compare what was learned with the truth.
+#' @concept simulated data
 #' @examples
 #' set.seed(1)
 #' scenes <- simulate_scenes(n = 4)

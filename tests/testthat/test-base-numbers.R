@@ -74,6 +74,21 @@ test_that("every door reads them, in vectors, tables and images", {
   expect_gps_error(kernel_matern(wide(2)), "`nu` must be 0.5, 1.5 or 2.5, not 2.")
 })
 
+test_that("columns and weights with a class of their own are taken by their numbers", {
+  # As package units makes them.
+  with_unit <- function(x) structure(x, units = "m", class = "units")
+  set.seed(64)
+  y <- data.frame(a = rnorm(30), b = rnorm(30))
+  fit <- function(y, weights = NULL) {
+    set.seed(1)
+    gps_fit(y, model_gaussian_mixture(2, "diagonal"), selector_full(), control = quick_control(),
+            weights = weights)
+  }
+  expect_identical(coef(fit(transform(y, a = with_unit(a)))), coef(fit(y)))
+  weights <- rep(c(1, 2, 3), 10)
+  expect_identical(coef(fit(y, with_unit(weights))), coef(fit(y, weights)))
+})
+
 test_that("dense matrices of package Matrix are taken as R's own", {
   skip_if_not_installed("Matrix")
   y <- matrix(rnorm(30), 10, dimnames = list(NULL, letters[1:3]))

@@ -124,7 +124,12 @@ test_that("an edited selector, kernel, screen, control or source works or is ref
                       selector = function(k) selector_gp(k))
   whole <- gps_source(16, 9, function(from, to) y[from:to, , drop = FALSE])
   file <- tempfile()
-  on.exit(unlink(file))
+  # An odd value of `checkpoint` names a file where the session stands.
+  folder <- setwd(tempdir())
+  on.exit({
+    unlink(file)
+    setwd(folder)
+  })
   writeBin(as.double(t(y)), file)
   source_uses <- list(print = print, fit = function(x) fit_with(data = x),
                       bind = function(x) gps_bind(model_binary_sparse(6), x))

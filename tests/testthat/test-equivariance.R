@@ -128,6 +128,20 @@ test_that("the order of rows and columns does not matter from a given start", {
   }
 })
 
+test_that("noise as small as rounding changes no result, but for the numbers of latents", {
+  set.seed(15)
+  y <- simulate_bars(200, size = 3, value = 10)$y
+  fit <- function(y) {
+    set.seed(16)
+    gps_fit(y, model_binary_sparse(6), selector_full(), control = short_control(max_iter = 30))
+  }
+  before <- fit(y)
+  after <- fit(y * (1 + .Machine$double.eps * rnorm(length(y))))
+  place <- match_components(after, before)$permutation
+  expect_near(after$bound, before$bound, 1e-10)
+  expect_near(coef(after)$W[, place], coef(before)$W, 1e-10)
+})
+
 # Sampled states follow the random streams of rows by their numbers, so the max model has one latent
 # on at most, where nothing is sampled.
 test_that("one iteration with selection does not depend on order, whatever model and selector", {

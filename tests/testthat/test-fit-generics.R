@@ -26,7 +26,8 @@ right <- list(
               "update", "plot", "sigma"),
   gp_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "plot",
              "sigma"),
-  gps_kernel = "coef", gps_denoised = "plot", gps_objects = "plot", summary.gp_fit = "coef"
+  gps_source = c("head", "tail", "as.matrix"), gps_kernel = "coef", gps_denoised = "plot",
+  gps_objects = "plot", summary.gp_fit = "coef"
 )
 
 test_that("every generic refuses what it has no answer for, by name and with a way out", {
