@@ -92,69 +92,6 @@ print.gps_source <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname gps_source
-#' @export
-`[.gps_source` <- function(x, i, j, ..., drop = FALSE) {
-  check_source(x, "x")
-  if (nargs() - (!missing(drop)) != 3) gps_abort("A source has rows and columns: x[i, j], x[i, ].")
-  check_flag(drop, "drop")
-  rows <- if (missing(i)) seq_len(x$n) else pick_index(i, x$n, NULL, "i")
-  columns <- if (missing(j)) seq_len(x$d) else pick_index(j, x$d, x$names, "j")
-  check_cells(length(rows), x$d, "`i` and `j`")
-  values <- if (length(rows) > 0) rows_data(x, rows) else matrix(0, x$d, 0)
-  values <- t(values)
-  colnames(values) <- x$names
-  values[, columns, drop = drop]
-}
-
-# Numbers of the rows or columns that an index means.
-pick_index <- function(index, n, names, arg) {
-  allowed <- sprintf("whole numbers up to %d, or %d truth values%s", n, n,
-                     if (is.null(names)) "" else ", or names of columns")
-  index <- plain_numbers(index)
-  if (is.character(index) && !is.null(names)) index <- match(index, names)
-  is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {
-    length(index) %in% c(1, n)
-  } else {
-    is.numeric(index) && !is.factor(index) && all(index == round(index) & abs(index) <= n)
-  }
-  if (!is_sound || is.numeric(index) && any(index > 0) && any(index < 0)) {
-    abort_value(index, arg, allowed)
-  }
-  # Rows of a long source are not counted through where they are named.
-  if (is.numeric(index) && !any(index < 0)) as.integer(index[index > 0]) else seq_len(n)[index]
-}
-
-#' @rdname gps_source
-#' @importFrom utils head
-#' @export
-head.gps_source <- function(x, n = 6, ...) {
-  refuse_unknown(list(...), "n")
-  x[seq_len(count_shown(check_source(x, "x"), n)), ]
-}
-
-#' @rdname gps_source
-#' @importFrom utils tail
-#' @export
-tail.gps_source <- function(x, n = 6, ...) {
-  refuse_unknown(list(...), "n")
-  shown <- count_shown(check_source(x, "x"), n)
-  x[x$n - shown + seq_len(shown), ]
-}
-
-#' @rdname gps_source
-#' @export
-as.matrix.gps_source <- function(x, ...) {
-  refuse_unknown(list(...), character())
-  x[, ]
-}
-
-# Rows that head() and tail() show; of a negative number all but so many.
-count_shown <- function(x, n) {
-  n <- check_count(n, "n", -.Machine$integer.max)
-  if (n < 0) max(0L, x$n + n) else min(n, x$n)
-}
-
 # Where a source reads from, in words.
 describe_source <- function(source) UseMethod("describe_source")
 

@@ -94,8 +94,6 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' * `"segmentation"`: integer array n x height x width, the component that most probably owns each
 #'   pixel, 0 where that is the background.
 #' @concept classification
-#' @concept soft clustering
-#' @concept imputation
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(120)

@@ -141,7 +141,8 @@ test_that("a type takes its own numbers alone, and no file is overwritten unaske
   expect_gps_error(gps_write_binary(diag(2), path), "Remove it, or give another name")
   expect_gps_error(gps_write_binary(diag(2), file.path(path, "x")), "there is no folder")
   expect_gps_error(gps_write_binary(diag(2), tempdir()), "`path` is a folder")
-  expect_gps_error(gps_write_binary(letters, path, overwrite = TRUE), "`y` must be a numeric matrix")
+  expect_gps_error(gps_write_binary(letters, path, overwrite = TRUE),
+                   "`y` must be a numeric matrix")
 })
 
 test_that("rows and columns of a source are those of the matrix", {
