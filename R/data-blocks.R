@@ -65,8 +65,17 @@ map_blocks <- function(task, use) {
   lapply(task$blocks, function(block) {
     check_deadline()
     open <- open_block(task, block)
-    use(open$task, open$block)
+    value <- use(open$task, open$block)
+    tell_block(task, block)
+    value
   })
+}
+
+# The points up to the end of this block are done.
+tell_block <- function(task, block) {
+  if (!is.null(task$pass_teller)) {
+    tell_count(task$pass_teller, block$offset + block$n_points, "point")
+  }
 }
 
 # The points of an open block, D x n.

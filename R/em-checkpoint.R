@@ -56,7 +56,7 @@ new_point <- function(task, ...) {
 }
 
 without_keeper <- function(task, y = task$y) {
-  task["keeper"] <- list(NULL)
+  task[c("keeper", "teller")] <- list(NULL)
   task["y"] <- list(y)
   task
 }

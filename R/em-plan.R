@@ -206,6 +206,8 @@ make_task <- function(parts) {
     is_part = FALSE,         # its data are a part of the fit's: set by restrict_task()
     has_fit = FALSE,         # a start before this one would do as the fit: set by run_starts()
     keeper = NULL,           # of the points of the main run, see em-checkpoint.R
+    teller = NULL,           # of what shows how far a fit is, see em-progress.R
+    pass_teller = NULL,      # of what shows how far a prediction is, see map_blocks()
 
     # What is known of all data: read by starts, warnings, prices of parameters and the selector.
     # `n_whole` is how many observations there are.

@@ -1,16 +1,15 @@
-# The line that tells how far a fit is.
+# What a fit tells of how far it is.
 
-# On stderr, so that output that is kept has none of it. It replaces itself.
 show_progress <- function(task, state) {
-  if (!task$control$progress) return(invisible())
-  line <- progress_line(task, state, elapsed() - task$began)
-  # A line that is longer than the console would begin another one at each iteration.
-  width <- max(20L, getOption("width") - 1L)
-  cat("\r", formatC(strtrim(line, width), width = -width), sep = "", file = stderr())
-  utils::flush.console()
+  if (is.null(task$teller)) return(invisible())
+  updates_a_pass <- max(1L, length(task$batches))
+  step <- if (state$start > 0) {
+    (state$start - 1) * task$max_iter + state$iteration
+  } else {
+    task$teller$n_before + state$iteration / updates_a_pass
+  }
+  tell(task$teller, step, progress_line(task, state, elapsed() - task$began))
 }
-
-end_progress <- function(task) if (task$control$progress) cat("\n", file = stderr())
 
 # "start 2 of 8, iteration 5 of 12, bound -123.45 (+0.01), 3 s gone, 10 s left", where what is left
 # is that of the phase, if it does not end before its last iteration. It is short enough for a

@@ -111,6 +111,23 @@ resume_state <- function(task, fit) {
   skip_annealing(task, state)
 }
 
+# What tells how far a fit is, of all iterations that it may have: those of the starts, unless
+# `start` says where it begins, and of the main run.
+open_fit_teller <- function(task, start) {
+  n_rows <- min(n_points(task$y), count_start_rows(task$model))
+  n_before <- if (!is.null(start)) {
+    0
+  } else if (grows(task)) {
+    grow_iterations
+  } else if (task$control$n_starts > 1) {
+    as.double(task$control$n_starts) * count_start_iterations(n_rows)
+  } else {
+    0
+  }
+  teller <- open_teller(n_before + task$control$max_iter, task$control$progress)
+  if (!is.null(teller)) teller$n_before <- n_before
+  teller
+
 # ---- weights of its data points ----
 
 # Those of weight 0 take no part: a fit is one of the others, and in

@@ -52,7 +52,9 @@
 #'   `keep_slots = FALSE` the size of a fit does not depend on the number of data points.
 #' @param progress TRUE: one line on the console, by the error stream, tells how far the fit is: the
 #'   start or the main run, its iteration, the bound and by how much it changed, seconds since the
-#'   fit began, and how many the phase takes if all its iterations are used.
+#'   fit began, and how many the phase takes if all its iterations are used. Where package progressr
+#'   is loaded each iteration is also its signal, whatever `progress` is:
+#'   `progressr::with_progress(gps_fit(...))` shows them, best with `progress = FALSE`.
 #' @param trace TRUE: the trace has the iterations of all starts; FALSE: of the chosen one and the
 #'   main run.
 #' @param mend TRUE: once the bound has flattened, components that the fit could do without are

@@ -17,6 +17,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'   matrix. Columns are matched by name, see [gps_fit()]; others are then ignored.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
+#' @param progress TRUE: where it takes more than a second, a line on the error stream tells how
+#'   many points are done. For package progressr see `progress` in [gps_control()].
 #' @param ... nothing; a misspelt name is an error.
 #'
 #' @details New data have no iterations behind them. Where the fit screens (see [gps_screen()]), and
@@ -107,10 +109,11 @@ predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "imputed", "loglik",
                                      "selected", "slots", "sparse", "objects", "segmentation",
                                      "class", "uncertainty"),
-                            n_threads = NULL, ...) {
+                            n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
-  refuse_unknown(list(...), c("newdata", "type", "n_threads"))
+  refuse_unknown(list(...), c("newdata", "type", "n_threads", "progress"))
+  check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (type == "sparse") require_package("Matrix", "`type` = \"sparse\"")
   if (is.null(newdata)) {
@@ -127,6 +130,8 @@ predict.gps_fit <- function(object, newdata = NULL,
     task <- new_prediction_task(object, data$y, type, n_threads)
     state <- prediction_state(object)
   }
+  task["pass_teller"] <- list(open_teller(n_points(task$y), progress, shown_after))
+  on.exit(close_teller(task$pass_teller))
   with_memory(predict_task(object, task, state, type, row_names),
               "A prediction of type \"%s\" for %s", type, plural(n_points(task$y), "data point"))
 }
@@ -210,6 +215,7 @@ predict_blocks <- function(task, state, predictor) {
     open <- open_block(task, block)
     result <- infer_block(open$task, state, open$block, predictor$want)
     out[block_columns(block), ] <- predictor$use(result, open$task, open$block)
+    tell_block(task, block)
   }
   out
 }
@@ -223,6 +229,7 @@ predict_slots <- function(task, state) {
     result <- infer_block(open$task, state, open$block, character())
     slots$selected[, block_columns(block)] <- result$selected
     slots$prob_on[, block_columns(block)] <- result$prob_on
+    tell_block(task, block)
   }
   slots
 }
@@ -243,45 +250,6 @@ infer_block <- function(task, state, block, want) {
               iteration = state$iteration, chain = block_chain(task, state, block, selected))
   }
   c(list(selected = selected), result)
-}
-
-# n x H of 0 and 1: the most probable state of each point, the first of the template where several
-# are; or the most frequent draw.
-best_states <- function(result, task) {
-  on <- scatter_choices(result$selected, best_slots(result, task), task$model)
-  storage.mode(on) <- "integer"
-  on
-}
-
-# slots x n of 0 and 1: which are on in the most probable state.
-best_slots <- function(result, task) {
-  if (!is.null(result$draws)) return(most_frequent(result$draws))
-  best <- max.col(t(result$prob), ties.method = "first")
-  slots_on(task$states)[, best, drop = FALSE]
-}
-
-# slots x n of 0 and 1 from draws [slots x draws x n].
-most_frequent <- function(draws) {
-  size <- dim(draws)
-  key <- matrix(match_states(draws != 0), size[2])
-  best <- apply(key, 2, function(k) which.max(tabulate(match(k, k), size[2])))
-  on <- array(draws != 0, size)[cbind(rep(seq_len(size[1]), size[3]), rep(best, each = size[1]),
-                                      rep(seq_len(size[3]), each = size[1]))]
-  matrix(on, size[1])
-}
-
-# The number of the first equal column for each column of an array of slots x anything: slots are
-# read as binary digits, thirty at a time.
-match_states <- function(on) {
-  n_slots <- dim(on)[1]
-  on <- matrix(as.double(on), n_slots)
-  id <- rep(1L, ncol(on))
-  for (first in seq(1, n_slots, by = 30)) {
-    digits <- on[first:min(first + 29, n_slots), , drop = FALSE]
-    key <- paste(id, colSums(digits * 2^(seq_len(nrow(digits)) - 1)))
-    id <- match(key, key)
-  }
-  id
 }
 
 # The task of a prediction: as the fit's, on other data, without anything random but ties.

@@ -151,6 +151,7 @@ renew_task <- function(task, counted, changes) {
   task["rows"] <- list(counted$row_names)
   task$n_threads <- resolve_threads(given$n_threads)
   task$max_iter <- max(1, as.double(length(task$batches))) * given$max_iter
+  task$began <- elapsed()
   task$deadline <- elapsed() + given$time_limit
   task
 }

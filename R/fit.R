@@ -226,14 +226,18 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 # The fit that a run from this point ends with; see em-checkpoint.R.
 run_task <- function(task, data, point) {
   facts <- warn_data(task)
-  on.exit(flush_keeper(task$keeper))
+  task["teller"] <- list(open_fit_teller(task, point$start))
+  on.exit({
+    flush_keeper(task$keeper)
+    close_teller(task$teller)
+  })
   # Interrupts arrive in until_cut(), which awaits them; one that is late finds the fit complete.
   suspendInterrupts({
     state <- go_on(task, point)
     if (is_held_back(task)) task <- free_task(task)
     flush_keeper(task$keeper)
     ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
-    end_progress(task)
+    close_teller(task$teller)
     fit <- make_fit(ended, data, counted_rows(data))
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {

@@ -1,15 +1,18 @@
 # The search for log parameters: L-BFGS-B on evaluations of an engine.
 
 # Maximises evaluate(par, began) = list(value, gradient, ...) from `start` within `limits`:
-# list(lower, upper, max_evals, gain). `began` is what it said at the start, NULL there. Evaluations
-# are the unit of cost: value and gradient come from one, which is kept for the optimiser's second
-# question; their number is capped, and the best one wins. A failure is an error at the start, and
-# elsewhere a value far below it, from which the line search backs off. A step that improves the
-# value by less than `gain` ends the search. Returns list(par, value, values, found): all values in
-# order, and what evaluate() said at the best.
+# list(lower, upper, max_evals, gain, watch), of which `watch` is NULL or a function of each value.
+# `began` is what it said at the start, NULL there. Evaluations are the unit of cost: value and
+# gradient come from one, which is kept for the optimiser's second question; their number is capped,
+# and the best one wins. A failure is an error at the start, and elsewhere a value far below it,
+# from which the line search backs off. A step that improves the value by less than `gain` ends the
+# search. Returns list(par, value, values, found): all values in order, and what evaluate() said at
+# the best.
 climb_objective <- function(evaluate, start, limits) {
   evaluate <- hold_fixed(evaluate, limits)
+  watch <- if (is.null(limits$watch)) function(value) NULL else limits$watch
   here <- began <- evaluate(start, NULL)
+  watch(here$value)
   if (!is.finite(here$value) || !all(is.finite(here$gradient))) {
     gps_abort("The marginal likelihood at the start is not finite.", "numeric")
   }
@@ -30,6 +33,7 @@ climb_objective <- function(evaluate, start, limits) {
     }
     here <<- evaluate_or_penalty(function() evaluate(stats::setNames(par, names(start)), began),
                                 penalty, flat)
+    watch(here$value)
     # The line search backs off from a point worse than the start whatever the slope there.
     if (here$value < values[1]) here$gradient <<- flat
     values[length(values) + 1] <<- here$value
@@ -79,9 +83,10 @@ evaluate_or_penalty <- function(evaluate, penalty, flat) {
 # Inputs that the engine learns are moved as well, in units of the spread of the data and within
 # their box. Returns list(theta, value, values, jitter, engine, start_value, n_evals, moved).
 climb_engine <- function(engine, theta, targets, max_evals = 20L, gain = 1e-4, box = NULL,
-                         n_targets = nrow(targets)) {
+                         n_targets = nrow(targets), watch = NULL) {
   goal <- new_goal(targets, n_targets)
   limits <- search_limits(engine$kernel, theta, engine$y, targets, max_evals, gain, box, n_targets)
+  limits["watch"] <- list(watch)
   engine$theta <- limits$start
   engine <- engine_share(engine, goal)
   start <- limits$start

@@ -136,6 +136,9 @@
 #' @param index for `"neighbours"`: `TRUE`, they are sought by an index, `FALSE`, exactly; `NULL`:
 #'   by an index where the search would take more than 2^31 distances. See the section "Search" of
 #'   [selector_gp()].
+#' @param progress TRUE: where it takes more than a second, a line on the error stream tells which
+#'   evaluation of at most `max_evals` the search is at, the best objective so far and the time. For
+#'   package progressr see `progress` in [gps_control()].
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return An object of class `gp_fit`, a list with `kernel` (with the fitted parameters), `theta`
 #'   (named vector of log parameters), `x` (n x D), `targets` (n x H), `lml` (log marginal
@@ -187,7 +190,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                    method = "exact", optimise = TRUE, max_evals = 200, n_threads = NULL,
                    rank = NULL, objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                    cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL,
-                   index = NULL, ...) {
+                   index = NULL, progress = interactive(), ...) {
   refuse_formula(if (missing(x)) list(...)$formula else x)
   refuse_unknown(list(...), names(formals(gp_fit)))
   need_given()
@@ -207,6 +210,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
     n_threads = resolve_threads(n_threads), gain = 1e-7,
     n_starts = check_count(n_starts, "n_starts"), fixed = fixed, lower = lower, upper = upper
   )
+  check_flag(progress, "progress")
   plan <- choose_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross, index)
   if (plan$engine$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
@@ -214,6 +218,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   if (!search$optimise && !is.null(c(fixed, lower, upper))) {
     gps_abort("`fixed`, `lower` and `upper` belong to a search: `optimise` must be TRUE.")
   }
+  teller <- open_teller(search$max_evals, progress, shown_after)
+  on.exit(close_teller(teller))
+  search["watch"] <- list(watch_search(teller))
   fit <- with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
                      plural(nrow(x), "data point"))
   fit["is_logical"] <- if (is_logical) TRUE
@@ -245,7 +252,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
 # returns, with the names of those that were `fixed` and the `limits` that were met.
 find_theta <- function(kernel, y, targets, engine, search) {
   theta <- gp_theta(kernel, y)
-  steps <- engine_steps(engine, kernel, y, targets, search$n_threads)
+  steps <- engine_steps(engine, kernel, y, targets, search$n_threads, search$watch)
   if (!search$optimise) {
     found <- steps$look(theta)
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)

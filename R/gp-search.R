@@ -182,17 +182,20 @@ search_trace <- function(trace) {
 }
 
 # The two steps of a search, whatever the engine: look(theta) plans an engine there and evaluates it
-# once, climb(from, search) goes on from what either step found.
-engine_steps <- function(engine, kernel, y, targets, n_threads) {
+# once, climb(from, search) goes on from what either step found. `watch` is NULL or a function of
+# the value of each evaluation.
+engine_steps <- function(engine, kernel, y, targets, n_threads, watch = NULL) {
   goal <- new_goal(targets)
   look <- function(theta) {
     planned <- engine_plan(engine, kernel, theta, y, n_threads)
     found <- engine_evaluate(planned, theta, goal)
+    if (!is.null(watch)) watch(found$value)
     list(theta = theta, value = found$value, values = found$value, jitter = found$jitter,
          engine = planned)
   }
   climb <- function(from, search) {
-    climb_engine(from$engine, from$theta, targets, search$max_evals, search$gain, search$box)
+    climb_engine(from$engine, from$theta, targets, search$max_evals, search$gain, search$box,
+                 watch = watch)
   }
   if (!isTRUE(engines[[engine$method]]$replans)) return(list(look = look, climb = climb))
   list(look = look, climb = function(from, search) {
@@ -219,4 +222,17 @@ climb_rounds <- function(from, search, look, climb, least_gain, max_rounds = 5L)
   }
   best$values <- values
   c(best, list(converged = left >= 2))
+}
+
+# A function of the value of each evaluation, which tells how far the search is; NULL where nobody
+# looks.
+watch_search <- function(teller) {
+  if (is.null(teller)) return(NULL)
+  n <- 0
+  best <- -Inf
+  function(value) {
+    n <<- n + 1
+    best <<- max(best, value, na.rm = TRUE)
+    tell_count(teller, n, sprintf("objective %.2f, evaluation", best))
+  }
 }

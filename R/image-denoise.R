@@ -59,7 +59,7 @@
 #'   [gps_fit()]; NULL: 8 and 4, or as many as there are.
 #' @param n_train number of patches to learn from, a whole number of at least 1, sampled by R's
 #'   generator; all where there are fewer.
-#' @param control see [gps_control()].
+#' @param control see [gps_control()]. Its `progress` also tells how many patches are denoised.
 #' @param remainder TRUE: the estimate has what the components explain and, of the remainder, what
 #'   exceeds noise; FALSE: only what the components explain.
 #' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
@@ -119,7 +119,7 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
   fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
   if (fit$status == "interrupted") raise_interrupt(fit = fit)
-  signal <- with_any_size(stats::predict(fit, patches, "response"))
+  signal <- with_any_size(stats::predict(fit, patches, "response", progress = control$progress))
   if (remainder) signal <- signal + shrink_remainder(patches - signal, sd)
   cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))
   structure(list(image = cleaned, noisy = noisy, sd = sd, estimated = estimated, size = size,

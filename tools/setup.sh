@@ -59,7 +59,7 @@ need_core() {
 # manual in Times (R_RD4PDF=times,hyper).
 need_test() {
   need_core
-  need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust
+  need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust progressr
   need_command pandoc pandoc
   need_command qpdf qpdf
   need_command tidy tidy
