@@ -127,6 +127,7 @@ open_fit_teller <- function(task, start) {
   teller <- open_teller(n_before + task$control$max_iter, task$control$progress)
   if (!is.null(teller)) teller$n_before <- n_before
   teller
+}
 
 # ---- weights of its data points ----
 
