@@ -4,6 +4,8 @@
 # Which strings can be shown, compared and counted.
 is_text <- function(x) !is.na(x) & Encoding(x) != "bytes" & validEnc(x)
 
+is_line <- function(x) is.character(x) && length(x) == 1 && is_text(x)
+
 # The same strings, with escapes for what cannot be shown.
 printable <- function(x) {
   is_bad <- !is.na(x) & !is_text(x)

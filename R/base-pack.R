@@ -34,6 +34,12 @@ unpack_shared <- function(packed, known = NULL) {
   unpack_part(packed$object, list(known = known, vectors = packed$vectors))
 }
 
+# The part of the object with this path of names alone.
+unpack_at <- function(packed, path) {
+  packed$object <- Reduce(function(part, name) part[[name]], path, packed$object)
+  unpack_shared(packed)
+}
+
 unpack_part <- function(x, store) {
   if (!is.list(x)) return(x)
   if (!inherits(x, packed_class)) return(map_parts(x, unpack_part, store))

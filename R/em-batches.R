@@ -287,8 +287,8 @@ warn_batches <- function(task) {
 # Above so many times the first step that its points allow, a batch was seen to lose components.
 most_excess <- 2
 
-# One pass over the data in batches, in random order, with its row of the trace. One that was cut
-# short before its first update has none.
+# One pass over the data in batches, in random order, with its row of the trace, or the rest of one.
+# One that was cut short before its first update has none.
 em_epoch <- function(task, state) {
   began <- elapsed()
   if (is.null(state$batches)) {
@@ -298,31 +298,52 @@ em_epoch <- function(task, state) {
     if (is_cut(begun)) return(cut_state(state, begun))
     state <- begun
   }
-  order <- with_seed(task$seed, 1000 * state$start + state$iteration + 1,
-                     sample.int(length(state$batches)))
-  visited <- totals <- 0
-  n_refits <- length(state$memory$refits)
-  for (k in order) {
+  course <- state$course
+  if (is.null(course)) course <- begin_course(task, state)
+  spent <- course$seconds
+  for (k in course$order[seq_along(course$order) > course$n_done]) {
     updated <- try_batch(task, state, k)
     if (is_cut(updated)) {
       state <- cut_state(state, updated)
       break
     }
+    course <- count_update(task, course, updated, k)
+    course$seconds <- spent + elapsed() - began
     state <- updated
-    rows <- state$batches[[k]]$rows
-    visited <- visited + total_weight(task$weights[rows], length(rows))
-    totals <- totals + c(state$bound, state$bound_error^2, state$evaluations)
+    state$course <- course
+    keep_point(task, state = state)
     if (elapsed() > task$deadline) break
   }
-  if (visited == 0) return(state)
+  state["course"] <- list(NULL)
+  if (course$visited == 0) return(state)
   # As if all batches had been visited.
-  totals <- totals * task_weight(task) / visited
+  totals <- course$totals * task_weight(task) / course$visited
   state <- learn_pass(task, state)
-  if (!is.null(state$memory)) state$memory$refit <- length(state$memory$refits) > n_refits
+  if (!is.null(state$memory)) {
+    state$memory$refit <- length(state$memory$refits) > course$n_refits
+  }
   state$bound <- totals[1]
   state$bound_error <- sqrt(totals[2])
   state$evaluations <- totals[3]
-  end_step(task, state, began)
+  end_step(task, state, began - spent)
+}
+
+# How far a pass is, which a checkpoint keeps: the order of batches and how many are done, the
+# weight of their points, sums of bound, squared error and evaluations, seconds so far, and how
+# often the kernel had been refit before.
+begin_course <- function(task, state) {
+  list(order = with_seed(task$seed, 1000 * state$start + state$iteration + 1,
+                         sample.int(length(state$batches))),
+       n_done = 0L, visited = 0, totals = numeric(3), seconds = 0,
+       n_refits = length(state$memory$refits))
+}
+
+count_update <- function(task, course, state, k) {
+  rows <- state$batches[[k]]$rows
+  course$n_done <- course$n_done + 1L
+  course$visited <- course$visited + total_weight(task$weights[rows], length(rows))
+  course$totals <- course$totals + c(state$bound, state$bound_error^2, state$evaluations)
+  course
 }
 
 # An update, or what cut it short: those before it count.

@@ -11,16 +11,18 @@ default_every <- 60
 writing_rest <- 20
 
 # The keeper of a fit's points, an environment, since points are kept while others are at work:
-# NULL where there is no checkpoint. `traits` are those of the data, see data_traits().
-open_keeper <- function(task, chosen, traits = data_traits(task)) {
+# NULL where there is no checkpoint. `traits` are those of the data, see data_traits(), `form` that
+# of this version, see checkpoint_form().
+open_keeper <- function(task, chosen, form, traits = data_traits(task)) {
   control <- task$control
   if (is.null(control$checkpoint)) return(NULL)
   path <- absolute_path(control$checkpoint)
   if (dir.exists(path)) abort_checkpoint(path, "it is a folder")
   if (file.exists(path) && file.size(path) > 0) read_header(path, "checkpoint")
   list2env(list(path = path, every = control$checkpoint_every, y = task$y, traits = traits,
-                chosen = chosen, point = NULL, fork = NULL, is_written = TRUE, due = -Inf,
-                n_written = 0L, has_failed = FALSE, is_closed = FALSE), parent = emptyenv())
+                form = form, chosen = chosen, point = NULL, fork = NULL, is_written = TRUE,
+                due = -Inf, n_written = 0L, has_failed = FALSE, is_closed = FALSE),
+           parent = emptyenv())
 }
 
 # Keeps the present point, and writes it when it is time. The first is written at once: a fit whose
@@ -69,8 +71,7 @@ flush_keeper <- function(keeper) {
 
 write_point <- function(keeper) {
   began <- elapsed()
-  failure <- write_checkpoint(keeper$path, keeper$traits, mget(c("point", "fork"), envir = keeper),
-                              keeper$y)
+  failure <- write_checkpoint(keeper)
   every <- keeper$every
   if (is.null(every)) every <- max(default_every, writing_rest * (elapsed() - began))
   keeper$due <- elapsed() + every
@@ -100,11 +101,12 @@ warn_checkpoint <- function(path, reason) {
 }
 
 # A checkpoint is two serialised objects: its header, which can be read alone, and the points.
-write_checkpoint <- function(path, traits, points, y) {
-  header <- list(what = checkpoint_mark, version = this_version(), form = checkpoint_form(),
-                 traits = traits, params = points$point$state$params)
-  packed <- pack_shared(points, if (!is_source(y)) y)
-  replace_file(path, function(connection) {
+write_checkpoint <- function(keeper) {
+  header <- list(what = checkpoint_mark, version = this_version(), form = keeper$form,
+                 traits = keeper$traits, params = keeper$point$state$params)
+  points <- mget(c("point", "fork"), envir = keeper)
+  packed <- pack_shared(points, if (!is_source(keeper$y)) keeper$y)
+  replace_file(keeper$path, function(connection) {
     serialize(header, connection, xdr = FALSE)
     serialize(packed, connection, xdr = FALSE)
   })
@@ -112,18 +114,12 @@ write_checkpoint <- function(path, traits, points, y) {
 
 checkpoint_mark <- "checkpoint of gpselect"
 
-# Names of all that a task and a state hold: versions that differ in them cannot go on from each
-# other's.
-checkpoint_form <- function() {
-  sort(c(names(make_task(list())), names(new_state(NULL, 0L, 0))))
-}
-
 # list(header, points) with the points still packed.
-read_checkpoint <- function(path) {
+read_checkpoint <- function(path, form) {
   connection <- file(path, "rb")
   on.exit(close(connection))
   header <- read_part(path, connection, "file")
-  check_header(header, path, "file")
+  check_header(header, path, "file", form)
   list(header = header, points = read_part(path, connection, "file"))
 }
 
@@ -147,7 +143,7 @@ abort_foreign <- function(path, arg) {
 }
 
 # Points are gone on with by the version that made them alone: others may compute other bits.
-check_header <- function(header, path, arg) {
+check_header <- function(header, path, arg, form) {
   if (!is.list(header) || !identical(header$what, checkpoint_mark)) abort_foreign(path, arg)
   if (!identical(header$version, this_version())) {
     gps_abort(sprintf(
@@ -157,6 +153,6 @@ check_header <- function(header, path, arg) {
             "error, which `start` of gps_fit() takes.")
     ), params = header$params)
   }
-  if (!identical(header$form, checkpoint_form())) abort_foreign(path, arg)
+  if (!identical(header$form, form)) abort_foreign(path, arg)
   invisible(header)
 }

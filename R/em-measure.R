@@ -45,13 +45,6 @@ measure_sample <- function(task, n) {
              peak = peak - before, kept = bytes_kept(state))
 }
 
-# Bytes of R's heap, now or at the peak since the last reset.
-bytes_used <- function(peak = FALSE, reset = FALSE) {
-  table <- gc(reset = reset, full = TRUE)
-  column <- if (peak) which(colnames(table) == "max used") else 1L
-  sum(table[, column] * c(56, 8))
-}
-
 # Of a state what grows with the data points, each vector once.
 bytes_kept <- function(state) {
   vectors <- pack_shared(state)$vectors

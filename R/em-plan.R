@@ -269,6 +269,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     bound_before_move = NULL,
     trace = list(), starts = NULL, failed_starts = NULL,
     status = NULL, cut = NULL,
+    course = NULL,           # in the middle of a pass over batches, see begin_course()
     limited = FALSE,         # with a larger `max_iter` the run would have gone another way
 
     # Minibatches: written and read by em-batches.R.
@@ -318,4 +319,10 @@ restrict_task <- function(task, rows) {
   task$control$mend <- FALSE
   task$control$tol <- 0
   task
+}
+
+# Names of all that a task and a state hold: versions that differ in them cannot go on from each
+# other's.
+checkpoint_form <- function() {
+  sort(c(names(make_task(list())), names(new_state(NULL, 0L, 0))))
 }

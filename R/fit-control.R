@@ -69,8 +69,8 @@
 #' @param checkpoint NULL, or the path of a file to which the fit writes, now and then, what
 #'   [gps_resume()] needs to go on with it after a crash, an interrupt or a time limit.
 #' @param checkpoint_every seconds from one writing to the next, a number of at least 0, which means
-#'   after each iteration; NULL: 60, or 20 times what the last one took where that is more, so that
-#'   at most a twentieth of the time is for writing.
+#'   after each iteration (in minibatches each update); NULL: 60, or 20 times what the last one took
+#'   where that is more, so that at most a twentieth of the time is for writing.
 #' @param cluster not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'

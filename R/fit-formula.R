@@ -40,3 +40,17 @@ formula_columns <- function(formula, data) {
 }
 
 shown_formula <- function(formula) paste(deparse(formula), collapse = " ")
+
+# The data of a fit that is made again or gone on with: `y` as given, or what it or the fit's names
+# of columns are in `data`.
+data_again <- function(y, data, names) {
+  if (inherits(y, "formula")) return(read_formula(y, data, list()))
+  if (is.null(data)) return(y)
+  if (!is.null(y)) gps_abort("`data` is for a formula, or in place of `y`: give one of them.")
+  if (!is.data.frame(data)) abort_value(data, "data", "a data frame with the fit's columns")
+  if (is.null(names)) {
+    gps_abort(paste("`data`: columns are found by their names, and those of the fit have none.",
+                    "Give `y`."))
+  }
+  pick_columns(data, names, "data", "the fit's data")
+}

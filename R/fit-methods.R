@@ -7,8 +7,8 @@
 #' @param nsim number of data sets, a whole number of at least 1.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param n number of data points in each data set, a whole number of at least 1.
-#' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name. Else
-#'   nothing.
+#' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name; `data`, a
+#'   data frame, with a formula as `y`, or without `y` for the fit's columns in it. Else nothing.
 #'
 #' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
 #' the truncated free energy, the sum over data points (with weights times these) of
@@ -98,7 +98,7 @@ describe_fit <- function(fit) {
     describe_standing(fit)
   )
   chosen <- fit$chosen$line
-  if (is.character(chosen) && length(chosen) == 1 && is_text(chosen)) {
+  if (is_line(chosen)) {
     lines <- append(lines, c(Chosen = chosen), match("Selected", names(lines)))
   }
   code <- user_functions(fit$selector)
@@ -162,9 +162,10 @@ describe_status <- function(fit) {
           format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")
 }
 
+# Fits of versions before 0.4.0 do not say how they began.
 describe_starts <- function(fit) {
   starts <- fit$starts
-  if (is.null(starts)) return("one, or as given")
+  if (is.null(starts)) return(if (is_line(fit$begun)) fit$begun else "one, or as given")
   bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
   sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
@@ -309,6 +310,10 @@ with_user_seed <- function(seed, code) {
 update.gps_fit <- function(object, ...) {
   object <- check_fit(object)
   changes <- list(...)
+  if (inherits(changes$y, "formula") || !is.null(changes$data)) {
+    changes$y <- data_again(changes$y, changes$data, object$col_names)
+    changes["data"] <- NULL
+  }
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known, c("selector", "model"))

@@ -47,7 +47,27 @@ read_labels <- function(labels, model, n_points, arg) {
     gps_abort(sprintf("%s: whole numbers from 1 to %d, a factor or words, not %s.", allowed,
                       n_clusters, format(setdiff(label, seq_len(n_clusters))[1])))
   }
-  list(label = as.integer(label), names = names)
+  list(label = as.integer(label), names = names, n_clusters = n_clusters)
+}
+
+# Labels of rows that count, of which each cluster must have one.
+refuse_uncounted <- function(start, arg = "start") {
+  if (!inherits(start, "gps_partition") || is.null(start$label)) return(invisible())
+  absent <- setdiff(seq_len(start$n_clusters), start$label)
+  if (length(absent) == 0) return(invisible())
+  name <- if (is.null(start$names)) absent[1] else quoted(start$names[absent[1]])
+  gps_abort(sprintf(paste("`%s`: all data points with the label %s have a weight of 0, so that",
+                          "they say nothing of this cluster."), arg, name))
+}
+
+# What a start is, in words.
+start_kind <- function(start) {
+  if (is.null(start)) return("one")
+  if (inherits(start, "gps_fit")) return("the end of another fit")
+  if (!inherits(start, "gps_partition")) {
+    return(sprintf("given values of %s", paste0("`", names(start), "`", collapse = ", ")))
+  }
+  if (is.null(start$label)) "given centres" else "given labels"
 }
 
 # list(names, centres [D x C]) from a table with a centre in each row, as stats::kmeans() gives it.
@@ -80,8 +100,23 @@ partition_params <- function(task, params, partition) {
     }
   }
   centre <- centre_param(task$model, made)
-  if (!is.null(partition$centres) && !is.null(centre)) made[[centre]][] <- partition$centres
+  if (!is.null(partition$centres) && !is.null(centre)) {
+    made[[centre]][] <- allowed_centres(task$model$ranges[[centre]], partition$centres,
+                                        made[[centre]])
+  }
   check_all_params(task$model, made, "start")
+}
+
+# Centres as a model can have them: where it excludes an end of their range, such as a rate of 0,
+# what its M-step makes of the points there stands for that end.
+allowed_centres <- function(range, centres, made) {
+  if (is.null(range)) return(centres)
+  bad <- centres[centres < range[1] | centres > range[2]]
+  if (length(bad) > 0) {
+    gps_abort(sprintf("`start` must have centres between %s and %s, not %s.", format(range[1]),
+                      format(range[2]), format(bad[1])))
+  }
+  ifelse(centres == range[1] & isTRUE(attr(range, "is_open")), made, centres)
 }
 
 label_passes <- 500L

@@ -12,8 +12,12 @@
 #' iterations (`points`), the work of a block of data points (`block`) and for the exact Gaussian
 #' process its matrices of data points x data points (`kernel`). The last three are measured on
 #' samples, garbage that R has not yet collected included, and a fifth is added to be safe. Where
-#' the system says how much memory is free, and that is less, `print()` says so, and there is a
-#' warning of class `gps_warning_memory`.
+#' the system says how much memory is free (of the machine, of control groups, of `ulimit -v`), and
+#' that is less, `print()` says so, and there is a warning of class `gps_warning_memory`.
+#' [gps_fit()] and [gps_resume()] themselves refuse a fit, by an error of class `gps_error_memory`
+#' whose fields `needed` and `free` are numbers of bytes, where slots and matrices of the exact
+#' Gaussian process alone are more than what is free: that is surely too much.
+#' `options(gpselect.check_memory = FALSE)` turns this off.
 #'
 #' Time is that of the short starts, and of all iterations up to `max_iter`. A fit that converges
 #' earlier is faster: `seconds_per_iteration` tells by how much. Trials of mending, which come when
@@ -78,20 +82,11 @@ new_plan <- function(task, samples, session, reading, has_starts) {
 # Doubles of the fit's own copy.
 data_bytes <- function(y) if (is_source(y)) 0 else 8 * length(y)
 
-# Whether a process of all points is computed, of which matrices of points x points are made.
-is_whole_gp <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
-    identical(task$selector$method, "exact")
-}
-
 # Matrices of points x points that stand at once while one is factorised.
 whole_matrices <- 3.5
 
 # A fifth more than what was measured: R collects garbage later where there is more of all.
 memory_margin <- 1.2
-
-# The states of an iteration and of the one before.
-kept_copies <- 2
 
 # R collects no garbage at all before 64 MB are in use; and what a fit uses for the first time.
 least_heap <- 76 * 2^20
@@ -158,21 +153,6 @@ plan_seconds <- function(task, samples, has_starts) {
       0)
 }
 
-# Bytes of the process, and those that the system has free for it; NA where nobody says.
-process_bytes <- function() {
-  bytes <- read_status("/proc/self/status", "VmRSS")
-  if (is.na(bytes)) bytes_used() else bytes
-}
-
-free_bytes <- function() read_status("/proc/meminfo", "MemAvailable")
-
-read_status <- function(path, name) {
-  lines <- tryCatch(readLines(path, warn = FALSE), error = function(condition) character(),
-                    warning = function(condition) character())
-  line <- grep(paste0("^", name, ":"), lines, value = TRUE)
-  if (length(line) == 1) 1024 * as.double(gsub("[^0-9]", "", line)) else NA_real_
-}
-
 #' @export
 print.gps_plan <- function(x, ...) {
   refuse_shown(list(...))
@@ -202,11 +182,6 @@ is_plan <- function(x) {
   is.list(x) && is.double(x$memory) && is.double(x$seconds) && !is.null(names(x$memory)) &&
     !is.null(names(x$seconds)) && is_number(x$bytes) && is_count(x$n_points) &&
     is_number(x$n_states) && is_count(x$max_iter, 0) && is_number(x$seconds_per_iteration)
-}
-
-say_bytes <- function(bytes) {
-  if (bytes >= 2^30) return(sprintf("%s GB", plain_number(bytes / 2^30, 3)))
-  sprintf("%s MB", plain_number(bytes / 2^20, 3))
 }
 
 say_seconds <- function(seconds) {

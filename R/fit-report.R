@@ -28,8 +28,8 @@ gps_report <- function(fit, digits = 6, ...) {
   digits <- check_count(digits, "digits", 1, 15)
   about <- describe_fit(fit)
   parts <- c(
-    model = sprintf("We fitted a latent variable model (%s) to %s.", about[["Model"]],
-                    about[["Data"]]),
+    model = sprintf("We fitted a latent variable model (%s) to %s%s.", about[["Model"]],
+                    about[["Data"]], report_missing(about)),
     algorithm = report_algorithm(fit, about),
     settings = report_settings(fit),
     end = sprintf("The fit %s, with a %s of %s (df = %d, BIC = %s).", about[["Status"]],
@@ -42,12 +42,20 @@ gps_report <- function(fit, digits = 6, ...) {
   structure(list(text = paste(parts, collapse = " "), parts = parts), class = "gps_report")
 }
 
+report_missing <- function(about) {
+  if (!"Missing" %in% names(about)) return("")
+  sprintf("; %s, were missing and integrated out", about[["Missing"]])
+}
+
 report_algorithm <- function(fit, about) {
   rank <- if (fit$n_selected == count_choices(fit$model)) {
     "all latents"
   } else {
     sprintf("%d of %s latents for each data point (selection: %s; Shelton et al., 2017)",
             fit$n_selected, describe_choices(fit$model), about[["Selector"]])
+  }
+  if ("Chosen" %in% names(about)) {
+    rank <- sprintf("%s, a number chosen automatically (%s),", rank, about[["Chosen"]])
   }
   sprintf(paste("Parameters were estimated by expectation maximisation over %s, with at most %d on",
                 "at once and %s; starting points: %s."),
@@ -65,7 +73,8 @@ report_bound <- function(fit) {
 report_settings <- function(fit) {
   standard <- unclass(gps_control())
   given <- unclass(fit$control)
-  names <- setdiff(names(given), c("progress", "n_threads", "trace", "keep_data", "keep_slots"))
+  names <- setdiff(names(given), c("progress", "n_threads", "trace", "keep_data", "keep_slots",
+                                   "checkpoint", "checkpoint_every"))
   is_other <- !vapply(names, function(name) identical(given[[name]], standard[[name]]), NA)
   shown <- names[is_other & vapply(given[names], function(x) is.atomic(x) && length(x) > 0, NA)]
   if (length(shown) == 0) return("All settings were the package's defaults.")

@@ -11,19 +11,23 @@
 #' @param y the data of the fit, given as to [gps_fit()]. The checkpoint does not hold them, but
 #'   knows them again by their sizes, names, moments and some of their numbers: others are refused.
 #'   A source is read once for that.
-#' @param ... changes of these arguments of [gps_control()]: `max_iter`, `time_limit` (which counts
-#'   anew), `n_threads`, `progress`, `keep_data`, `keep_slots`, `checkpoint` and `checkpoint_every`.
-#'   Unless told otherwise the run goes on writing to `file`, as often as before.
+#' @param ... `data`, a data frame, where `y` is a formula as in [gps_fit()], or in place of `y`:
+#'   then the fit's columns are taken from it by their names. Else changes of these arguments of
+#'   [gps_control()]: `max_iter`, `time_limit` (which counts anew), `n_threads`, `progress`,
+#'   `keep_data`, `keep_slots`, `checkpoint` and `checkpoint_every`. Unless told otherwise the run
+#'   goes on writing to `file`, as often as before.
 #'
 #' @section When a checkpoint is written:
 #' The first before the first iteration: where that fails, for a folder that is not there or a disk
-#' that is full, the fit is an error. Then, between two short starts or two iterations (passes over
-#' the data in minibatches), at most every `checkpoint_every` seconds; what a later one cannot write
-#' is a warning of class `gps_warning_checkpoint`. The last at the end of the iterations, and when
-#' they are cut short, by an interrupt, a time limit or an error: of the last whole iteration.
-#' Short starts that are over are kept; one that is stopped begins anew, and so does the beginning
-#' of a fit with `grow`. There is none yet in the pilot of `n_selected = "auto"`, and what follows
-#' the main run there is made again from its end.
+#' that is full, the fit is an error. Then, between two short starts or two iterations (in
+#' minibatches two updates, also in the middle of a pass over the data), at most every
+#' `checkpoint_every` seconds; what a later one cannot write is a warning of class
+#' `gps_warning_checkpoint`. The last at the end of the iterations, and when they are cut short, by
+#' an interrupt, a time limit or an error: of the last whole iteration or update. Short starts that
+#' are over are kept; one that is stopped begins anew, and so does the beginning of a fit with
+#' `grow`. There is none in the pilot of `n_selected = "auto"`, which is never long: at most 30
+#' iterations of three starts on some hundred data points. What follows the main run there is made
+#' again from its end.
 #'
 #' A checkpoint is written to a new file beside it (its name ends in `.new`), which takes the place
 #' of the old one when it is whole: a process that is killed leaves one of the two, and maybe a part
@@ -61,20 +65,24 @@
 #' c(short$n_iter, fit$n_iter)
 #' @export
 gps_resume <- function(file, y, ...) {
-  need_given()
-  changes <- check_changes(list(...))
+  extra <- list(...)
+  if (missing(file) || missing(y) && is.null(extra$data)) need_given()
+  changes <- check_changes(extra[!names(extra) %in% "data"])
   path <- find_checkpoint(file)
-  saved <- with_memory(read_checkpoint(path), "The checkpoint %s", quoted(path))
+  form <- checkpoint_form()
+  saved <- with_memory(read_checkpoint(path, form), "The checkpoint %s", quoted(path))
+  y <- data_again(if (!missing(y)) y, extra$data, saved$header$traits$names)
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data["weights"] <- list(saved$header$traits$weights)
-  model <- unpack_shared(saved$points)$point$task$model
+  model <- unpack_at(saved$points, c("point", "task", "model"))
   counted <- need_same_data(data, saved$header$traits, model)
   known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)
   point <- choose_point(points, changes$max_iter)
   task <- renew_task(point$task, counted, complete_changes(changes, path))
-  task["keeper"] <- list(open_keeper(task, point$chosen, saved$header$traits))
+  refuse_task(task)
+  task["keeper"] <- list(open_keeper(task, point$chosen, form, saved$header$traits))
   run_task(task, data, point)
 }
 

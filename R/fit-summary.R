@@ -6,6 +6,8 @@
 #' @param object a fit, as made by [gps_fit()].
 #' @param audit NULL, or an audit of this fit by [gps_audit()], which the summary then shows in a
 #'   line.
+#' @param bootstrap NULL, or a bootstrap of this fit by [gps_bootstrap()], whose standard errors and
+#'   intervals of 95 % the summary then has.
 #' @param x its summary.
 #' @param digits number of significant digits to print.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -29,6 +31,7 @@
 #' * `starts`: the table of short starts, or NULL; `kernel`: learned hyper-parameters of the
 #'   selector's kernel, named, or NULL;
 #' * `audit`: NULL, or the audit in one line;
+#' * `intervals`: NULL, or the summary of the bootstrap, see there;
 #' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
 #' @examples
 #' set.seed(1)
@@ -36,10 +39,11 @@
 #' summary(gps_fit(clusters$y, model_gaussian_mixture(3), selector_full(),
 #'                 control = gps_control(n_starts = 2)))
 #' @export
-summary.gps_fit <- function(object, audit = NULL, ...) {
-  refuse_unknown(list(...), "audit")
+summary.gps_fit <- function(object, audit = NULL, bootstrap = NULL, ...) {
+  refuse_unknown(list(...), c("audit", "bootstrap"))
   object <- check_fit(object)
   if (!is.null(audit)) check_audit(audit, object)
+  if (!is.null(bootstrap)) check_own_bootstrap(bootstrap, object)
   bound <- stats::logLik(object)
   usage <- component_usage(object)
   emptied <- emptied_latents(object$model, object$params)
@@ -53,7 +57,8 @@ summary.gps_fit <- function(object, audit = NULL, ...) {
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
          nobs = count_counted(object), aic = stats::AIC(bound),
          bic = stats::BIC(bound), mean_active = sum(usage) / count_observations(object),
-         by_prior = is.null(object$selected), audit = audit$line),
+         by_prior = is.null(object$selected), audit = audit$line,
+         intervals = if (!is.null(bootstrap)) summary(bootstrap)),
     class = "summary.gps_fit"
   )
 }
@@ -80,11 +85,18 @@ sum_by <- function(x, class, n) {
 # An audit whose fit this is.
 check_audit <- function(audit, fit) {
   check_class(audit, "audit", "gps_audit", "NULL or an audit from gps_audit()")
-  is_sound <- is.character(audit$line) && length(audit$line) == 1 && is_text(audit$line)
-  need_made(is_sound, "audit", "gps_audit()")
+  need_made(is_line(audit$line), "audit", "gps_audit()")
   is_own <- identical(audit$bound, fit$bound) && identical(audit$n_selected, fit$n_selected) &&
     identical(audit$n_points, fit$n_points)
   if (!is_own) gps_abort("`audit` is not of this fit: gps_audit(fit) makes it.")
+}
+
+# A bootstrap whose fit this is.
+check_own_bootstrap <- function(bootstrap, fit) {
+  check_class(bootstrap, "bootstrap", "gps_bootstrap", "NULL or a bootstrap from gps_bootstrap()")
+  if (!identical(bootstrap$estimate, stats::coef(fit))) {
+    gps_abort("`bootstrap` is not of this fit: gps_bootstrap(fit) makes it.")
+  }
 }
 
 # Expected number of data points in which each latent (wherever it is) is on, from the slots; by
@@ -197,6 +209,12 @@ exp_theta <- function(theta) {
   if (!is.null(theta)) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
 }
 
+# The first lines of a table of intervals.
+show_intervals <- function(table, digits) {
+  print(utils::head(table, 12), digits = digits, row.names = FALSE)
+  if (nrow(table) > 12) cat(sprintf("... and %d more, see summary()\n", nrow(table) - 12))
+}
+
 is_summary_sound <- function(x) {
   numbers <- x[c("df", "aic", "bic", "mean_active")]
   is_table <- function(part) is.data.frame(part) && all(vapply(part, is.atomic, NA))
@@ -207,6 +225,7 @@ is_summary_sound <- function(x) {
     is.numeric(x$duplicates) && ncol(x$duplicates) == 2 &&
     (is.null(x$kernel) || is.numeric(x$kernel)) &&
     (is.null(x$audit) || is.character(x$audit)) &&
+    (is.null(x$intervals) || is_table(x$intervals)) &&
     (is.null(x$degenerate) || is.character(x$degenerate))
 }
 
@@ -221,6 +240,10 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
                                         show(x$aic), show(x$bic)), Audit = x$audit)), sep = "")
   cat("\nParameters\n")
   print(x$params, digits = digits, row.names = FALSE)
+  if (!is.null(x$intervals)) {
+    cat("\nStandard errors and 95 % intervals by bootstrap\n")
+    show_intervals(x$intervals, digits)
+  }
   shown <- if (length(x$usage) <= 50) seq_along(x$usage) else utils::head(order(-x$usage), 20)
   title <- if (is.null(x$classes)) {
     sprintf("Expected number of points in which each component is on (%s a point%s)",

@@ -6,7 +6,8 @@
 #' registered when these packages are loaded; gpselect does not need them.
 #'
 #' @param x,object a fit, as made by [gps_fit()].
-#' @param data the data of the fit, as a data frame or matrix; NULL: those that it kept.
+#' @param data the data of the fit, as a data frame or matrix, maybe with further columns; NULL:
+#'   those that it kept. Where it has kept none, or no slots, points are looked at as new data.
 #' @param newdata NULL, or new data, as in [predict.gps_fit()].
 #' @param which for `autoplot()`: "bound", "selection", or of mixtures "clusters"; see
 #'   [plot.gps_fit()].
@@ -75,9 +76,10 @@ glance.gps_fit <- function(x, ...) {
 augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_unknown(list(...), c("data", "newdata"))
   x <- check_fit(x)
-  if (is.null(newdata) && !is.null(data) && nrow(data) != x$n_points) {
-    gps_abort(sprintf("`data` must have the fit's %.0f rows, not %.0f; other data are `newdata`.",
-                      x$n_points, nrow(data)))
+  if (is.null(newdata) && !is.null(data)) {
+    refuse_others(x, data)
+    # The posterior of points that the fit no longer has is that of new data.
+    if (is.null(x$y) || is.null(x$selected)) newdata <- data
   }
   shown <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else {
     y <- need_matrix(x, "augment() without `data`")
@@ -93,4 +95,21 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
     shown$.active <- rowSums(ask("prob"))
   }
   shown
+}
+
+# `data` that are not those of the fit, as far as it knows these.
+refuse_others <- function(fit, data) {
+  n <- nrow(as.data.frame(data))
+  if (n != fit$n_points) {
+    gps_abort(sprintf("`data` must have the fit's %.0f rows, not %.0f; other data are `newdata`.",
+                      fit$n_points, n))
+  }
+  # Without names nobody knows which of more columns are the fit's.
+  can_tell <- !is.null(fit$col_names) || ncol(data) == fit$model$n_dims
+  if (!is.matrix(fit$y) || !can_tell) return(invisible())
+  found <- read_newdata(fit, data, "data")$y
+  if (is_source(found)) return(invisible())
+  if (!identical(unname(found), unname(fit$y))) {
+    gps_abort("`data` are not those of the fit: they have other numbers. Give them as `newdata`.")
+  }
 }

@@ -149,6 +149,7 @@
 #'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
 #'   `failed_starts` (NULL, or a data frame of the `start`s that ended in an error,
 #'   without which the others went on, and its `message`; an error where all fail),
+#'   `begun` (where it began without short starts, in words),
 #'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
 #'   ran, and on how many `unseen` ones it was judged, 0 for its own),
 #'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
@@ -187,7 +188,8 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   }
   check_call(if (missing(y)) NULL else list(y), missing(model), extra)
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights)
-  made$task["keeper"] <- list(open_keeper(made$task, made$point$chosen))
+  refuse_task(made$task)
+  made$task["keeper"] <- list(open_keeper(made$task, made$point$chosen, checkpoint_form()))
   run_task(made$task, made$data, made$point)
 }
 
@@ -208,6 +210,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   counted <- count_rows(data, data$weights)
   refuse_unobserved(find_missing(counted$y), n_dims(data$y), data$col_names)
   start <- keep_start_rows(start, counted$kept, n_points(data$y))
+  refuse_uncounted(start)
   given <- c(list(model = model, selector = selector, n_selected = n_selected,
                   max_active = max_active, control = control, image_dim = data$image_dim),
              counted[c("y", "weights", "unit")])
@@ -220,6 +223,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   task$rows <- counted$row_names
   if (!is.null(start)) task["latents"] <- list(names_of_start(start, model))
   task$given["weights"] <- list(data$weights)
+  task$given["start"] <- list(start_kind(start))
   list(task = task, data = data, point = list(start = start, chosen = plan$chosen))
 }
 
@@ -262,11 +266,6 @@ go_on <- function(task, point) {
     return(state)
   }
   run_em(task, state)
-}
-
-task_size <- function(task) {
-  sprintf("%s with %s and %s", plural(n_points(task$y), "data point"),
-          plural(task$model$n_latents, "latent"), plural(task$model$n_dims, "dimension"))
 }
 
 # The calls that users of other packages try first; `y` in a list, or NULL where there is none.

@@ -117,7 +117,8 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
          loo_r2 = loo_r2, never = never_selected(fit, case$all_selected),
          reference = plan$said, is_exact = plan$kind == "whole", probable = probable,
          n_selected = fit$n_selected, n_latents = fit$model$n_latents, n_points = fit$n_points,
-         is_new = !is.null(y), bound = fit$bound, points = points,
+         is_weighted = !is.null(fit$weights) && is.null(y), is_new = !is.null(y),
+         bound = fit$bound, points = points,
          curve = recall_curve(case$affinity, pairs, found$slots)),
     class = "gps_audit"
   )
@@ -132,6 +133,11 @@ own_points <- function(fit, n, n_threads, any_size = FALSE) {
   refuse_cells(all, find_missing(all), "gps_audit()", "fit$y")
   slots <- need_slots(fit, "gps_audit() without `y`")
   points <- sample_points(fit, fit$n_points, n)
+  if (!is.null(fit$weights)) {
+    # Rows of weight 0 were not fitted.
+    counted <- which(fit$weights > 0)
+    points <- counted[sample_points(fit, length(counted), n)]
+  }
   y <- rows_data(all, points)
   task <- new_prediction_task(fit, y, "prob", n_threads, is_new = FALSE)
   affinity <- if (ranks_few(fit, length(points), any_size)) {
@@ -217,8 +223,9 @@ print.gps_audit <- function(x, digits = 3, ...) {
   never <- utils::head(x$never, 10)
   lines <- c(
     Verdict = x$verdict,
-    Points = sprintf("%s%s%s", part, plural(nrow(x$points), if (x$is_new) "new data point" else
-      "data point"), if (part == "" && !x$is_new) sprintf(" of %d", x$n_points) else ""),
+    Points = sprintf("%s%s%s%s", part, plural(nrow(x$points), if (x$is_new) "new data point" else
+      "data point"), if (part == "" && !x$is_new) sprintf(" of %d", x$n_points) else "",
+      if (isTRUE(x$is_weighted)) ", each counted once, whatever its weight" else ""),
     Reference = x$reference,
     Mass = sprintf("%s captured of the posterior, %s in the worst point", show(x$mass),
                    show(min(x$points$mass))),

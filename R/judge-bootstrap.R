@@ -17,12 +17,16 @@
 #'
 #' Intervals are the percentiles of the replicates (Efron and Tibshirani 1993, *An Introduction to
 #' the Bootstrap*, chapter 13).
-#' @param fit a fit that has kept its data, of a model without locations.
+#' @param fit a fit that has kept its data, of a model without locations: components of
+#'   [model_occlusive()] may stand anywhere in their windows, so that pixels of refits do not belong
+#'   together.
 #' @param n number of replicates, a whole number of at least 2; for `plot()` of parameters to draw,
 #'   the first ones, NULL: at most 60.
 #' @param type `"nonparametric"` or `"parametric"`.
 #' @param control NULL: as the fit's; or of [gps_control()]. Starts, mending and checkpoints are
 #'   left out.
+#' @param progress TRUE: where it takes more than a second, a line on the error stream tells which
+#'   replicate it is at. For package progressr see `progress` in [gps_control()].
 #' @param object,x a bootstrap.
 #' @param parm names of parameters, as in `coef(fit)`; missing: all, for `plot()` the first.
 #' @param level probability that an interval is to have, above 0 and below 1.
@@ -51,20 +55,26 @@
 #' plot(boot, "mu")
 #' @export
 gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"), control = NULL,
-                          ...) {
+                          progress = interactive(), ...) {
   refuse_unknown(list(...), names(formals(gps_bootstrap)))
   need_given()
   fit <- check_fit(fit)
   if (is_placed(fit$model)) {
-    gps_abort("gps_bootstrap() is not for models whose components have locations.")
+    gps_abort(paste("gps_bootstrap() is not for models whose components have locations: a",
+                    "component may stand anywhere in its window, so that the pixels of refits do",
+                    "not belong together."))
   }
   n <- check_count(n, "n", 2)
   type <- check_choice(type, "type", c("nonparametric", "parametric"))
   if (!is.null(control)) check_control(control)
   if (type == "nonparametric") need_data(fit, "A nonparametric bootstrap")
   control <- refit_control(if (is.null(control)) fit$control else control)
+  teller <- open_teller(n, check_flag(progress, "progress"), shown_after)
+  on.exit(close_teller(teller))
   results <- lapply(seq_len(n), function(number) {
-    tryCatch(refit_drawn(fit, draw_again(fit, type), control), gps_error = identity)
+    result <- tryCatch(refit_drawn(fit, draw_again(fit, type), control), gps_error = identity)
+    tell_count(teller, number, "replicate")
+    result
   })
   new_bootstrap(fit, results, type)
 }
@@ -215,8 +225,6 @@ print.gps_bootstrap <- function(x, digits = 3, ...) {
                          plain_number(min(x$similarity, na.rm = TRUE), digits))
   )
   cat("Bootstrap of a fit\n", format_lines(lines), sep = "")
-  shown <- summary.gps_bootstrap(x)
-  print(utils::head(shown, 12), digits = digits, row.names = FALSE)
-  if (nrow(shown) > 12) cat(sprintf("... and %d more, see summary()\n", nrow(shown) - 12))
+  show_intervals(summary.gps_bootstrap(x), digits)
   invisible(x)
 }

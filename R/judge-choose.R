@@ -24,7 +24,7 @@
 #'
 #' Latents that mending has put out of the model are counted in no criterion; `used` says how many
 #' are left.
-#' @param y data, as in [gps_fit()]; for `"held-out"` in memory.
+#' @param y data, as in [gps_fit()], also a formula; for `"held-out"` in memory.
 #' @param model a model, as made by a `model_*()` function of this package, whose number of latents
 #'   does not matter; or a function that makes one of a number, such as `model_gaussian_mixture` or
 #'   `function(k) model_custom(k, ...)`; or a named list of such, which are all compared.
@@ -38,7 +38,9 @@
 #' @param control see [gps_control()].
 #' @param share of the data points that are held out, between 0 and 0.9.
 #' @param warm FALSE: every number from its own starts alone, in about a third of the time.
-#' @param ... nothing; an unknown argument is an error.
+#' @param weights as in [gps_fit()]; `held_out` is then a weighted mean.
+#' @param ... `data`, a data frame, where `y` is a formula; else nothing: an unknown argument is an
+#'   error.
 #' @return a list of class `gps_choice` with `table`, a data frame with one row for each model and
 #'   number: `model`, `n_latents`, `used`, `bound`, `df`, `BIC`, `ICL` (NA but for mixtures),
 #'   `entropy` (sum over points of -sum_c p log p in nats, of mixtures), `held_out` (NA with other
@@ -61,19 +63,26 @@
 #' @export
 gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "held-out"),
                        selector = NULL, n_selected = NULL, max_active = NULL,
-                       control = gps_control(progress = FALSE), share = 0.25, warm = TRUE, ...) {
-  refuse_unknown(list(...), names(formals(gps_choose)), c("control", "selector"))
+                       control = gps_control(progress = FALSE), share = 0.25, warm = TRUE,
+                       weights = NULL, ...) {
   need_given()
+  extra <- list(...)
+  if (inherits(y, "formula")) {
+    y <- read_formula(y, extra$data, list(model, n_latents))
+    extra["data"] <- NULL
+  }
+  refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector"))
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)
   numbers <- sort(check_numbers(n_latents))
   control <- check_control(control)
   warm <- check_flag(warm, "warm")
-  split <- list(seen = y)
+  split <- list(seen = y, weights = weights)
   if (criterion == "held-out") {
-    split <- split_data(y, check_number(share, "share", 0, 0.9, open = TRUE))
+    split <- split_data(y, check_number(share, "share", 0, 0.9, open = TRUE), weights)
   }
-  search <- list(y = split$seen, unseen = split$unseen, criterion = criterion, selector = selector,
+  search <- list(y = split$seen, unseen = split$unseen, weights = split$weights,
+                 unseen_weights = split$unseen_weights, criterion = criterion, selector = selector,
                  n_selected = n_selected, max_active = max_active, control = control, warm = warm)
   check_search(search, models, numbers)
   rows <- unlist(lapply(names(models), function(name) {
@@ -85,7 +94,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   fit <- rows[[chosen]]$fit
   if (criterion == "held-out") {
     fit <- quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
-                           max_active, control, start = stats::coef(fit)))
+                           max_active, control, start = stats::coef(fit), weights = weights))
   }
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
@@ -126,6 +135,7 @@ check_search <- function(search, models, numbers) {
     gps_abort("gps_choose() needs the slots of its fits: gps_control(keep_slots = TRUE).")
   }
   data <- read_data(search$y, may_miss = TRUE)
+  check_weights(search$weights, n_points(data$y))
   for (model in models) {
     largest <- resize_model(model, max(numbers))
     is_one_hot <- largest$rule$min_active == 1
@@ -140,14 +150,20 @@ check_search <- function(search, models, numbers) {
   invisible(search)
 }
 
-# list(seen, unseen) of the rows of data in memory.
-split_data <- function(y, share) {
+# list(seen, unseen, weights, unseen_weights) of the rows of data in memory. Of rows with weights
+# both parts have some that count.
+split_data <- function(y, share, weights = NULL) {
   if (is_source(y)) gps_abort("`criterion` = \"held-out\" needs data in memory, not a source.")
   n <- if (is.list(y) && is.null(dim(y))) length(y) else nrow(y)
   n_unseen <- max(1, round(share * n))
   if (is.null(n) || n - n_unseen < 1) gps_abort("`y` has too few data points to hold some out.")
+  weights <- check_weights(weights, n)
   rows <- sort(sample.int(n, n_unseen))
-  list(seen = take_rows(y, -rows), unseen = take_rows(y, rows))
+  if (!is.null(weights) && min(sum(weights[rows]), sum(weights[-rows])) == 0) {
+    gps_abort("`weights`: too few data points have a weight above 0 to hold some of them out.")
+  }
+  list(seen = take_rows(y, -rows), unseen = take_rows(y, rows), weights = weights[-rows],
+       unseen_weights = weights[rows])
 }
 
 take_rows <- function(y, rows) {
@@ -189,7 +205,7 @@ try_fit <- function(search, model, start) {
       if (has_ranking(model)) selector_handcrafted() else selector_gp()
   }
   tryCatch(quietly(gps_fit(search$y, model, selector, given_selected(search, model, selector),
-                           search$max_active, search$control, start)),
+                           search$max_active, search$control, start, search$weights)),
            gps_error = identity)
 }
 
@@ -238,11 +254,12 @@ describe_number <- function(search, one, name, number) {
          length(fit$standing$degenerate) > 0)
   if (is_one_hot(fit)) {
     row$ICL <- icl(fit)
-    prob <- fit$prob_on[fit$prob_on > 0]
-    row$entropy <- sum(prob * log(1 / prob))
+    disorder <- ifelse(fit$prob_on > 0, -fit$prob_on * log(fit$prob_on), 0)
+    row$entropy <- sum(weigh_columns(disorder, fit$weights))
   }
   if (!is.null(search$unseen)) {
-    row$held_out <- mean(stats::predict(fit, search$unseen, type = "loglik"))
+    row$held_out <- mean_of(stats::predict(fit, search$unseen, type = "loglik"),
+                            search$unseen_weights)
   }
   list(row = row, fit = fit)
 }

@@ -34,7 +34,8 @@ for (kill in seq_len(n_kills)) {
   tools::pskill(job$pid, tools::SIGKILL)
   suppressWarnings(parallel::mccollect(job))
   is_torn <- file.exists(paste0(file, ".new"))
-  saved <- tryCatch(gpselect:::read_checkpoint(file), error = function(condition) NULL)
+  saved <- tryCatch(gpselect:::read_checkpoint(file, gpselect:::checkpoint_form()),
+                    error = function(condition) NULL)
   counts <- counts + c(1, !is.null(saved), is_torn, 0, 0)
   if (kill %% 20 > 0) next
   fit <- gps_resume(file, y)

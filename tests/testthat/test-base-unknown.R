@@ -74,7 +74,8 @@ test_that("every method refuses arguments that it does not have, and says which 
   expect_gps_error(coef(kernel_rbf(), nonsense = 1), "Unknown argument `nonsense`.")
   expect_gps_error(simulate(fit, times = 2), "Did you mean `nsim`?")
   expect_gps_error(predict(fit, newx = t(fit$y)), "Did you mean `newdata`?")
-  expect_gps_error(predict(fit, nonsense = 1), "There are `newdata`, `type`, `n_threads` and `progress`.")
+  expect_gps_error(predict(fit, nonsense = 1),
+                   "There are `newdata`, `type`, `n_threads` and `progress`.")
   expect_gps_error(plot(fit, type = "bound"), "Did you mean `which`?")
   expect_gps_error(plot(fit, pch = 1), "There are `which`, `truth`, `beside`, `point`, `n`,")
   expect_gps_error(plot(denoised, pch = 1), "There are `clean`, `peak`, `main`, `col` and `key`.")

@@ -279,3 +279,47 @@ test_that("an update can leave the checkpoint out, and a longer run selects as m
   expect_identical(coef(gone_on), coef(whole))
   expect_null(update(short, checkpoint = NULL)$control$checkpoint)
 })
+
+test_that("a pass over minibatches is gone on with in its middle", {
+  y <- bars_y()
+  y[5, 5] <- NA
+  few <- lean_control(max_iter = 2, n_starts = 1, batch_size = 30, checkpoint_every = 0,
+                      checkpoint = tempfile())
+  run <- fit_with_copies(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+                         weights = rep(1:3, 40), control = few)
+  done <- vapply(run$copies, function(file) {
+    saved <- gpselect:::read_checkpoint(file, gpselect:::checkpoint_form())
+    n <- gpselect:::unpack_at(saved$points, c("point", "state", "course", "n_done"))
+    if (is.null(n)) 0L else n
+  }, 1L)
+  expect_setequal(done, 0:4)
+  for (file in run$copies[done %in% 1:3]) expect_same(gps_resume(file, y), run$fit)
+})
+
+test_that("runs and fits by a formula are gone on with and made again by data", {
+  d <- data.frame(label = "a", `colnames<-`(bars_y(40), letters[1:9]))
+  quiet <- lean_control(max_iter = 2, n_starts = 1, checkpoint = tempfile())
+  set.seed(1)
+  fit <- gps_fit(~ . - label, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+                 control = quiet, data = d)
+  file <- quiet$checkpoint
+  expect_same(gps_resume(file, ~ . - label, data = d), fit)
+  expect_same(gps_resume(file, data = d[10:1]), fit)
+  expect_same(gps_resume(file, d[-1]), fit)
+  expect_gps_error(gps_resume(file), "`y` is missing")
+  expect_gps_error(gps_resume(file, d[-1], data = d), "`data` is for a formula, or in place of `y`")
+  expect_gps_error(gps_resume(file, data = d[-2]), "`data`")
+  expect_gps_error(gps_resume(file, ~ a), "A formula needs `data`")
+  again <- function(...) {
+    set.seed(2)
+    update(fit, ..., checkpoint = NULL)
+  }
+  other <- d[40:1, ]
+  expect_same(again(data = other), again(y = other[-1]))
+  expect_identical(colnames(again(y = ~ a + b + c, data = d)$y), NULL)
+  expect_identical(again(y = ~ a + b + c, data = d)$col_names, c("a", "b", "c"))
+  expect_gps_error(again(data = 3), "`data` must be a data frame")
+  nameless <- gps_fit(bars_y(40), model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+                      control = lean_control(max_iter = 1, n_starts = 1))
+  expect_gps_error(update(nameless, data = d), "columns are found by their names")
+})

@@ -36,3 +36,30 @@ test_that("a fit without maximum says so", {
                                    control = gps_control(progress = FALSE)))
   expect_match(gps_report(flat)$text, "no maximum")
 })
+
+test_that("a report says what was missing, where the fit began and who chose, and no path", {
+  set.seed(1)
+  y <- as.matrix(faithful)[1:80, ]
+  y[cbind(c(3, 9), 1:2)] <- NA
+  fit_from <- function(start, ...) {
+    gps_fit(y, model_gaussian_mixture(2), selector_full(), start = start,
+            control = gps_control(progress = FALSE, max_iter = 2, mend = FALSE, ...))
+  }
+  by_labels <- fit_from(rep(1:2, 40), checkpoint = tempfile())
+  text <- gps_report(by_labels)$text
+  expect_match(text, "2 cells, 1.25 % of all, were missing and integrated out")
+  expect_match(text, "starting points: given labels")
+  expect_false(grepl("checkpoint", text))
+  expect_output(print(fit_from(coef(by_labels))), "Starts +given values of `mu`, `sigma`, `pi`")
+  expect_output(print(fit_from(y[1:2, ])), "Starts +given centres")
+  expect_output(print(fit_from(by_labels)), "Starts +the end of another fit")
+  expect_output(print(fit_from(NULL, n_starts = 1)), "Starts +one$")
+  by_labels["begun"] <- list(NULL)
+  expect_output(print(by_labels), "Starts +one, or as given")
+  set.seed(1)
+  bars <- simulate_bars(100, size = 3, value = 5)$y
+  auto <- gps_fit(bars, model_binary_sparse(6), selector_handcrafted(), n_selected = "auto",
+                  control = gps_control(progress = FALSE, max_iter = 2, n_starts = 1))
+  expect_match(gps_report(auto)$text, paste0("a number chosen automatically (", auto$chosen$line),
+               fixed = TRUE)
+})

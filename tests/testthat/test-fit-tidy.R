@@ -33,6 +33,14 @@ test_that("augment() puts labels beside the data", {
   expect_identical(gpselect:::augment.gps_fit(fit, newdata = new)$.class,
                    predict(fit, new, type = "class"))
   expect_gps_error(gpselect:::augment.gps_fit(fit, new), "other data are `newdata`")
+  # Data of the fit, with a further column; others; and where the fit has kept none.
+  data <- data.frame(mark = 1, beside[1:2])
+  expect_identical(gpselect:::augment.gps_fit(fit, data)[names(beside)], beside)
+  data[2, 2] <- data[2, 2] + 1
+  expect_gps_error(gpselect:::augment.gps_fit(fit, data), "`data` are not those of the fit")
+  lean <- update(fit, keep_data = FALSE, keep_slots = FALSE, start = coef(fit), max_iter = 0)
+  expect_equal(gpselect:::augment.gps_fit(lean, data[-1])$.loglik,
+               unname(predict(lean, data[-1], type = "loglik")))
   sparse <- gpselect:::augment.gps_fit(a_fit("handcrafted"))
   expect_equal(sparse$.active, unname(rowSums(expectations(a_fit("handcrafted")))))
 })

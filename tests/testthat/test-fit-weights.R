@@ -334,3 +334,20 @@ test_that("other data in update() need weights of their own", {
   expect_identical(update(fit, y = y, weights = rep(1:2, 30))$weights, fit$weights)
   expect_null(update(fit, y = y, weights = NULL)$weights)
 })
+
+test_that("labels need a row that counts, and audits say that rows count once", {
+  set.seed(1)
+  y <- simulate_clusters(60)$y
+  labels <- rep(c("a", "b", "c"), 20)
+  fit_with <- function(weights, start = labels) {
+    gps_fit(y, model_gaussian_mixture(3), n_selected = 2, weights = weights, start = start,
+            control = gps_control(max_iter = 2, progress = FALSE, mend = FALSE))
+  }
+  expect_gps_error(fit_with(as.numeric(labels != "b")),
+                   "`start`: all data points with the label \"b\" have a weight of 0")
+  expect_gps_error(fit_with(as.numeric(labels != "b"), rep(1:3, 20)), "with the label 2 have")
+  fit <- fit_with(c(0, rep(2, 59)))
+  audit <- gps_audit(fit)
+  expect_output(print(audit), "59 data points of 60, each counted once, whatever its weight")
+  expect_false(1 %in% audit$points$point)
+})

@@ -148,3 +148,33 @@ test_that("the number of selected latents can be left to each fit", {
   choice <- gps_choose(y, model_binary_sparse, c(4, 8), n_selected = "auto", control = control)
   expect_true(choice$n_latents %in% c(4, 8))
 })
+
+test_that("a choice takes weights and a formula", {
+  quick <- gps_control(max_iter = 15, n_starts = 1, progress = FALSE)
+  choose <- function(...) {
+    set.seed(3)
+    gps_choose(..., model = model_gaussian_mixture, n_latents = 1:3, control = quick)
+  }
+  d <- data.frame(faithful[1:60, ], label = "a")
+  by_formula <- choose(~ eruptions + waiting, data = d)
+  plain <- choose(d[1:2])
+  rest <- setdiff(names(plain$table), "seconds")
+  expect_identical(by_formula$table[rest], plain$table[rest])
+  expect_gps_error(choose(~ eruptions), "A formula needs `data`")
+  # A row of weight 2 is a row twice.
+  weights <- rep(c(1, 2, 0), 20)
+  weighted <- choose(d[1:2], weights = weights)
+  twice <- d[rep(1:60, weights), 1:2]
+  again <- gps_fit(twice, weighted$fit$model, selector_full(), start = coef(weighted$fit),
+                   control = gps_control(max_iter = 0, progress = FALSE))
+  chosen <- weighted$table[weighted$table$chosen, ]
+  expect_equal(chosen$bound, again$bound, tolerance = 1e-10)
+  expect_equal(chosen$entropy, sum(-again$prob_on * log(pmax(again$prob_on, 1e-300))),
+               tolerance = 1e-10)
+  expect_gps_error(choose(d[1:2], weights = 1:3), "`weights` must have 60 numbers")
+  held <- choose(d[1:2], weights = weights, criterion = "held-out")
+  expect_true(all(is.finite(held$table$held_out)))
+  expect_equal(sum(held$fit$weights), 60)
+  expect_gps_error(choose(d[1:2], weights = c(1, rep(0, 59)), criterion = "held-out"),
+                   "too few data points have a weight above 0")
+})

@@ -213,3 +213,18 @@ test_that("more than forty clusters are fitted from labelled seeds", {
   pairs <- table(cluster, predict(fit, type = "class"))
   expect_gt(sum(apply(pairs, 1, max)) / length(cluster), 0.8)
 })
+
+test_that("centres of counts may be 0, where the rate is that of the points there, and not below", {
+  set.seed(1)
+  y <- rbind(cbind(0, rpois(30, 9)), cbind(rpois(30, 9), 0))
+  fit_from <- function(centres, ...) {
+    gps_fit(y, model_poisson_mixture(2), selector_full(), start = centres,
+            control = gps_control(max_iter = 1, progress = FALSE, mend = FALSE, ...))
+  }
+  centres <- rbind(c(0, 9), c(9, 0))
+  fit <- fit_from(centres)
+  expect_identical(predict(fit, type = "class"), rep(1:2, each = 30))
+  expect_true(all(coef(fit)$rate > 0))
+  expect_gps_error(fit_from(rbind(c(-1, 9), c(9, 0))),
+                   "`start` must have centres between 0 and Inf")
+})
