@@ -35,8 +35,8 @@
 #'   [expectations()], [fitted()][fit-methods], [residuals()][fit-methods] or [posterior_sample()]
 #'   may have, a number of at least 1 or Inf; 2^28 by default, which are 2 GB of real numbers.
 #'   Larger results are refused by an error of class `gps_error_memory`.
-#' * `gpselect.check_memory`: FALSE lets a fit begin that surely needs more memory than there is, see
-#'   [gps_plan()].
+#' * `gpselect.check_memory`: FALSE lets a fit begin that surely needs more memory than there is,
+#'   see [gps_plan()].
 #'
 #' All commands are on one page, [gpselect_cheatsheet]. What makes a fit fast or slow is in
 #' [gpselect_performance].
