@@ -184,7 +184,7 @@ wider_task <- function(task, n_selected, max_active) {
 # A state whose points have nothing selected yet.
 clear_slots <- function(task, state) {
   cleared <- new_state(state$params, 0L, task$explore, state$memory, is_early = FALSE)
-  kept <- c("iteration", "trace", "starts", "failed_starts", "held", "notes")
+  kept <- c("iteration", "trace", "starts", "failed_starts", "start_params", "held", "notes")
   cleared[kept] <- state[kept]
   if (is.null(task$noise)) cleared else end_annealing(cleared)
 }

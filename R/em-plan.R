@@ -268,6 +268,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     mended_at = NULL,        # bounds at which mending found nothing
     bound_before_move = NULL,
     trace = list(), starts = NULL, failed_starts = NULL,
+    start_params = NULL,     # of each start, where they are kept
     status = NULL, cut = NULL,
     course = NULL,           # in the middle of a pass over batches, see begin_course()
     limited = FALSE,         # with a larger `max_iter` the run would have gone another way

@@ -27,6 +27,7 @@ choose_start <- function(task, results = list()) {
                              rows = as.integer(n_points(short$y)),
                              unseen = if (is.null(unseen)) 0L else as.integer(n_points(unseen$y)))
   state["failed_starts"] <- list(tell_failures(run$results))
+  if (task$control$keep_starts) state$start_params <- lapply(states, `[[`, "params")
   kept <- if (task$control$trace) states else states[best]
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state

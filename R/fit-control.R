@@ -71,6 +71,8 @@
 #' @param checkpoint_every seconds from one writing to the next, a number of at least 0, which means
 #'   after each iteration (in minibatches each update); NULL: 60, or 20 times what the last one took
 #'   where that is more, so that at most a twentieth of the time is for writing.
+#' @param keep_starts TRUE: the fit holds the parameters with which each short start ended, for
+#'   [gps_consensus()].
 #' @param cluster not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -223,7 +225,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         sweeps = NULL, batch_size = NULL, step = NULL, cluster = NULL,
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
-                        keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL, ...) {
+                        keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL,
+                        keep_starts = FALSE, ...) {
   refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"))
   refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
@@ -256,7 +259,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          mend = check_flag(mend, "mend"), keep_slots = check_flag(keep_slots, "keep_slots"),
          target_mass = check_number(target_mass, "target_mass", 0, 1, open = TRUE),
          checkpoint = check_checkpoint(checkpoint),
-         checkpoint_every = check_every(checkpoint_every, checkpoint)),
+         checkpoint_every = check_every(checkpoint_every, checkpoint),
+         keep_starts = check_flag(keep_starts, "keep_starts")),
     class = "gps_control"
   )
 }

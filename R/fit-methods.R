@@ -168,8 +168,22 @@ describe_starts <- function(fit) {
   if (is.null(starts)) return(if (is_line(fit$begun)) fit$begun else "one, or as given")
   bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
-  sprintf("best of %d, bounds a point %s%s", nrow(starts), shown,
-          describe_start_rows(starts, count_counted(fit)))
+  sprintf("best of %d, bounds a point %s%s%s", nrow(starts), shown,
+          describe_start_rows(starts, count_counted(fit)),
+          describe_reached(starts, fit$model$n_dims))
+}
+
+# Starts whose bound is that of the best one, to within so many nats a number of the data: fewer
+# than the gain that moves a component, more than what is left to gain after a short start.
+equal_starts <- 1e-3
+
+reach_best <- function(starts, n_dims) {
+  starts$bound_per_point >= max(starts$bound_per_point) - equal_starts * n_dims
+}
+
+describe_reached <- function(starts, n_dims) {
+  if (nrow(starts) == 1) return("")
+  sprintf("; %d reached the best", sum(reach_best(starts, n_dims)))
 }
 
 # Starts that ended in an error: how many, and what the first one said.

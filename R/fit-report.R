@@ -74,7 +74,7 @@ report_settings <- function(fit) {
   standard <- unclass(gps_control())
   given <- unclass(fit$control)
   names <- setdiff(names(given), c("progress", "n_threads", "trace", "keep_data", "keep_slots",
-                                   "checkpoint", "checkpoint_every"))
+                                   "checkpoint", "checkpoint_every", "keep_starts"))
   is_other <- !vapply(names, function(name) identical(given[[name]], standard[[name]]), NA)
   shown <- names[is_other & vapply(given[names], function(x) is.atomic(x) && length(x) > 0, NA)]
   if (length(shown) == 0) return("All settings were the package's defaults.")

@@ -149,6 +149,8 @@
 #'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
 #'   `failed_starts` (NULL, or a data frame of the `start`s that ended in an error,
 #'   without which the others went on, and its `message`; an error where all fail),
+#'   `start_params` (NULL, or the parameters of each of the `starts`, see `keep_starts` in
+#'   [gps_control()]),
 #'   `begun` (where it began without short starts, in words),
 #'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
 #'   ran, and on how many `unseen` ones it was judged, 0 for its own),

@@ -83,7 +83,7 @@ gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"),
 refit_control <- function(control) {
   control <- unclass(control)
   control[c("checkpoint", "checkpoint_every")] <- list(NULL)
-  control[c("mend", "progress", "keep_data", "trace")] <- FALSE
+  control[c("mend", "progress", "keep_data", "keep_starts", "trace")] <- FALSE
   control$keep_slots <- TRUE
   do.call(gps_control, control)
 }
