@@ -24,12 +24,6 @@ sure_matrices <- 2
 # The states of an iteration and of the one before.
 kept_copies <- 2
 
-# Whether a process of all points is computed, of which matrices of points x points are made.
-is_whole_gp <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
-    identical(task$selector$method, "exact")
-}
-
 task_size <- function(task) {
   sprintf("%s with %s and %s", plural(n_points(task$y), "data point"),
           plural(task$model$n_latents, "latent"), plural(task$model$n_dims, "dimension"))

@@ -4,8 +4,8 @@
 #'
 #' Takes what [gps_fit()] takes, and says before anything is fitted how many states a data point
 #' has, how much memory the fit needs and about how long it takes. It runs a few iterations on
-#' samples of up to 2000 data points for about two seconds, and extends what they took to all of
-#' them.
+#' samples of up to 10,000 data points (2000 with the exact Gaussian process) for some seconds, and
+#' extends what they took to all of them.
 #'
 #' Memory is that of the whole process at the peak. Its parts are what the session holds already
 #' (`session`), the fit's copy of the data (`data`), what is kept of each data point between

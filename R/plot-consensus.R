@@ -14,9 +14,9 @@ plot.gps_consensus <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
   data <- data.frame(component = table$component, share = table$share,
                      share_of_best = table$found_by_best / max(1, sum(x$starts$reached)))
   title <- title_of(look, sprintf("Components found by %s", plural(nrow(x$starts), "start")))
-  draw_figure(axis_panel(whole_part, c(1, max(2, nrow(data))), c(0, 1),
+  draw_figure(axis_panel(whole_part, c(0.5, nrow(data) + 0.5), c(0, 1),
                          "component (the most often found first)", "share of the starts", title,
-                         draw_shares(data, look)))
+                         draw_shares(data, look), ticks = FALSE))
   invisible(data)
 }
 
@@ -26,6 +26,7 @@ draw_shares <- function(data, look) {
   graphics::segments(at, 0, at, data$share, col = colours[1], lwd = 2)
   graphics::points(at, data$share, pch = 16, col = colours[1])
   graphics::points(at, data$share_of_best, pch = 21, col = colours[2], lwd = 1.5, cex = 1.3)
+  label_places(data$component)
   if (!look$key) return(invisible())
   top_legend(c("of all", "of those with the best bound"), colours, c(1, 0), 2, c(16, 21), "white")
 }

@@ -332,12 +332,7 @@ draw_usage <- function(part, fit, latents, main, colours, look) {
     place <- seq_len(n)
     graphics::rect(place - wide, 0, place + wide, latents$selected, col = colours[2], border = NA)
     graphics::rect(place - wide, 0, place + wide, latents$on, col = colours[1], border = NA)
-    # As many labels as stand apart.
-    widest <- max(graphics::strwidth(latents$latent, "inches", cex = 0.9)) + 0.25 * line_inches()
-    most <- max(1, floor(graphics::par("pin")[1] / widest))
-    labelled <- unique(round(seq(1, n, length.out = min(n, most))))
-    graphics::axis(1, labelled, latents$latent[labelled], lwd = 0, mgp = c(2, 0.2, 0),
-                   cex.axis = 0.9, gap.axis = 0)
+    label_places(latents$latent)
     if (look$key) {
       top_legend(c("selected", "on (expected)"), colours[2:1], pch = 15, size = 1.6)
     }

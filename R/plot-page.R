@@ -44,6 +44,16 @@ two_parts <- function(widths = c(1, 1)) {
   if (figure[2] > 1.2 * figure[1]) split_part(1, c(1, 1)) else split_part(widths)
 }
 
+# Labels below the places 1, 2, ..., as many as stand apart.
+label_places <- function(labels) {
+  n <- length(labels)
+  widest <- max(graphics::strwidth(labels, "inches", cex = 0.9)) + 0.25 * line_inches()
+  most <- max(1, floor(graphics::par("pin")[1] / widest))
+  labelled <- unique(round(seq(1, n, length.out = min(n, most))))
+  graphics::axis(1, labelled, labels[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9,
+                 gap.axis = 0)
+}
+
 # A panel with a pale grid, axes without a box and a title on the left, in which `code` draws; the
 # left margin has room for the labels of the axis. `note` is a line below the title. `ticks` FALSE
 # leaves the x axis to the caller; the y axis may be labelled otherwise than by its numbers.
