@@ -11,9 +11,9 @@ measured_iterations <- 5L
 # Seconds that the clock tells apart.
 clock_step <- 1e-3
 
-# A data frame of samples of growing size: n, seconds of an iteration, of what comes before the
-# first one (`begin`) and of a refit of the kernel, bytes at the peak and of what is kept. The first
-# sample says how large others may be: small ones mislead.
+# A data frame of samples of growing size: n, seconds of an iteration, of one where the run has
+# settled, of what comes before the first one (`begin`) and of a refit of the kernel, bytes at the
+# peak and of what is kept. The first sample says how large others may be: small ones mislead.
 measure_task <- function(task) {
   most <- min(n_points(task$y), most_sample[[if (is_whole_gp(task)) "whole" else "other"]])
   if (!is.null(task$batches)) most <- min(most, max(lengths(task$batches)))
@@ -40,11 +40,22 @@ measure_sample <- function(task, n) {
   is_refit <- vapply(state$trace, `[[`, NA, "refit")
   is_usual <- !is_refit & seq_along(seconds) > 1
   usual <- if (any(is_usual)) mean(seconds[is_usual]) else min(seconds)
+  usual <- max(usual, clock_step / measured_iterations)
+  settled <- settled_seconds(lean_task(short), state, usual)
   state[c("params", "trace")] <- list(NULL)
-  data.frame(n = n, seconds = max(usual, clock_step / measured_iterations),
+  data.frame(n = n, seconds = usual, settled = settled,
              begin = began_in + max(0, seconds[1] - usual),
              refit = if (any(is_refit)) max(0, max(seconds[is_refit]) - usual) else 0,
              peak = peak - before, kept = bytes_kept(state))
+}
+
+# Seconds of a usual iteration of a long run: in two of three, points that have their slots are not
+# asked for others.
+settled_seconds <- function(task, state, usual) {
+  state$may_rest <- TRUE
+  began <- elapsed()
+  step_in_parts(task, state)
+  (usual + 2 * min(usual, elapsed() - began)) / 3
 }
 
 # Of a state what grows with the data points, each vector once.

@@ -74,7 +74,7 @@ new_plan <- function(task, samples, session, reading, has_starts) {
     n_states = count_states(task$model$rule, task$n_selected, task$max_active),
     method = task$method, memory = memory, bytes = sum(memory), free = free_bytes() + session,
     seconds = c(reading = reading, plan_seconds(task, samples, has_starts)),
-    seconds_per_iteration = iteration_seconds(task, samples, n_points(task$y)),
+    seconds_per_iteration = iteration_seconds(task, samples, n_points(task$y), "settled"),
     max_iter = task$control$max_iter, samples = samples
   ), class = "gps_plan")
 }
@@ -114,17 +114,23 @@ block_points <- function(task) {
 }
 
 # Seconds of an iteration of so many points; of a pass in batches.
-iteration_seconds <- function(task, samples, at) {
+iteration_seconds <- function(task, samples, at, what = "seconds") {
   last <- nrow(samples)
+  seconds <- samples[[what]]
   if (!is.null(task$batches) && at == n_points(task$y)) {
     size <- max(lengths(task$batches))
-    return(length(task$batches) * iteration_seconds(task, samples, size))
+    return(length(task$batches) * iteration_seconds(task, samples, size, "seconds"))
   }
+  if (at <= samples$n[last]) return(between_samples(samples$n, seconds, at))
   # Of each point all others.
-  if (is_whole_gp(task)) return(samples$seconds[last] * max(1, at / samples$n[last])^2)
+  if (is_whole_gp(task)) return(seconds[last] * max(1, at / samples$n[last])^2)
   # Small samples tell a slope badly, and what does not grow would count for each point: halfway.
-  per_point <- samples$seconds[last] * max(1, at / samples$n[last])
-  (extend_line(samples$n, samples$seconds, at) + per_point) / 2
+  per_point <- seconds[last] * max(1, at / samples$n[last])
+  (extend_line(samples$n, seconds, at) + per_point) / 2
+}
+
+between_samples <- function(n, values, at) {
+  if (length(n) == 1) values else stats::approx(n, values, at, rule = 2)$y
 }
 
 # What the end of a fit takes, in iterations: the last pass, and what the fit stands on.
@@ -135,11 +141,13 @@ plan_seconds <- function(task, samples, has_starts) {
   last <- nrow(samples)
   n_rows <- min(all, count_start_rows(task$model))
   n_starts <- if (has_starts && task$control$n_starts > 1) task$control$n_starts else 0
-  begin <- samples$begin[last] * max(1, (if (n_starts > 0) n_rows else all) / samples$n[last])
+  n_begun_on <- if (n_starts > 0) n_rows else all
+  begin <- between_samples(samples$n, samples$begin, n_begun_on) *
+    max(1, n_begun_on / samples$n[last])
   of_start <- count_start_iterations(n_rows) * iteration_seconds(task, samples, n_rows)
   n_refits <- if (is.null(task$selector$refit_every)) 0 else
     task$control$max_iter / task$selector$refit_every
-  per_iteration <- iteration_seconds(task, samples, all)
+  per_iteration <- iteration_seconds(task, samples, all, "settled")
   trial <- iteration_seconds(task, samples, min(all, count_trial_rows(task$model)))
   # Bounds are hardly flat before.
   share <- min(1, task$control$max_iter / 50)

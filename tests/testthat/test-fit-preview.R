@@ -84,6 +84,6 @@ test_that("a fit that cannot fit is refused with the number before it begins", {
   # Who does not know refuses nothing, nor who was told not to.
   expect_error(fit_with(NA_real_, selector_handcrafted()), "it has begun")
   before <- options(gpselect.check_memory = FALSE)
-  on.exit(options(before))
+  on.exit(options(before), add = TRUE)
   expect_error(fit_with(1000, selector_handcrafted()), "it has begun")
 })
