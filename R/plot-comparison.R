@@ -20,14 +20,16 @@ draw_comparison <- function(fit, look, truth, beside) {
     panels <- c(list(examples), panels)
   }
   if (!is.null(truth)) panels <- c(panels, list(list(title = c("Truth", ""), values = reference)))
+  size <- component_size(fit, look$size)
   panels <- unname(lapply(panels, function(panel) {
-    panel$values <- grey_pixels(unname(panel$values), fit$image_dim)
+    panel$values <- unname(panel$values)
+    if (!is.null(size)) panel$values <- grey_pixels(panel$values, fit$image_dim)
     panel
   }))
   rival <- if (is.null(truth)) "that of the first fit" else "the true one"
-  note <- paste(if (is.null(component_size(fit))) "Below" else "Above",
+  note <- paste(if (is.null(size)) "Below" else "Above",
                 "each learned component: |cosine| with", rival)
-  draw_figure(draw_panels(panels, fit, look, note))
+  draw_figure(draw_panels(panels, fit, size, look, note))
   titles <- vapply(panels, function(panel) panel$title[1], "")
   stats::setNames(lapply(panels, function(panel) panel[intersect(names(panel),
                                                                   c("values", "similarity"))]),
@@ -116,8 +118,7 @@ has_free_signs <- function(x) {
 
 # Panels of images or heat maps in as many rows as make them largest, equally large and in the same
 # colours, with one scale of these.
-draw_panels <- function(panels, fit, look, note) {
-  size <- component_size(fit)
+draw_panels <- function(panels, fit, size, look, note) {
   range <- colour_range(unlist(lapply(panels, `[[`, "values")))
   n_most <- max(vapply(panels, function(panel) ncol(panel$values), 1L))
   frame <- c(1.6, 0.3, if (is.null(look$main)) 0.3 else 1.8,

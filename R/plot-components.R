@@ -16,7 +16,7 @@ draw_components <- function(fit, look) {
   share <- percent(usage[shown])
   share[shown %in% emptied_latents(fit$model, fit$params)] <- "out"
   names <- latent_labels(fit, shown)
-  size <- component_size(fit)
+  size <- component_size(fit, look$size)
   if (is.null(size)) {
     if (is_mixture(fit)) values <- standardise_means(fit$params)
     unit <- if (is_mixture(fit)) "standard deviations of each variable" else "units of the data"
@@ -36,9 +36,19 @@ draw_components <- function(fit, look) {
 }
 
 # Height and width of a component as an image, or NULL where it is none: columns with names are no
-# pixels, however many they are.
-component_size <- function(fit) {
-  if (!is.null(fit$image_dim)) return(fit$image_dim[1:2])
+# pixels, however many they are, but where `size` says so; NA says that there are no images.
+component_size <- function(fit, size = NULL) {
+  if (length(size) == 1 && is.na(size)) return(NULL)
+  came <- fit$image_dim[1:2]
+  if (!is.null(size)) {
+    size <- check_pair(size, "size")
+    if (prod(size) != if (is.null(came)) fit$model$n_dims else prod(came)) {
+      gps_abort(sprintf("`size` = %s does not fit components of %d dimensions.", shown_dim(size),
+                        fit$model$n_dims))
+    }
+    return(size)
+  }
+  if (!is.null(came)) return(came)
   if (fit$model$n_dims >= 16 && is.null(fit$col_names)) guess_image_dim(fit$model$n_dims)
 }
 

@@ -17,6 +17,8 @@
 #' @param select numbers (or names, where clusters have them) of the latents to show, in this order,
 #'   or with `truth` of true components; NULL: as `n` says. For "components", "affinity",
 #'   "selection", "clusters" and "functions".
+#' @param size for "components": height and width of the images that the dimensions are the pixels
+#'   of, one whole number or two; NA: they are no images; NULL: as below.
 #' @param main title of the figure, one for each of its panels; NULL: what it shows, "": none.
 #' @param col colours, as [grDevices::col2rgb()] takes them; NULL: those of the package, which
 #'   colour-blind people tell apart. A ramp from the least value to the largest for "components" and
@@ -110,7 +112,7 @@
 #' plot(fit, which = "bound")
 #' @export
 plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, n = NULL,
-                         select = NULL, main = NULL, col = NULL, key = TRUE, ...) {
+                         select = NULL, size = NULL, main = NULL, col = NULL, key = TRUE, ...) {
   refuse_unknown(list(...), setdiff(names(formals(plot.gps_fit)), "x"))
   x <- check_fit(x)
   if (!is.null(x$selected)) need_slots(x, "plot()")
@@ -123,7 +125,11 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (!is.null(main) && length(which) > 1) {
     gps_abort("`main` is the title of one figure: choose it by `which`.")
   }
+  if (!is.null(size) && (is_placed(x$model) || !"components" %in% which)) {
+    gps_abort("`size` is for the figure \"components\" of models without locations.")
+  }
   look <- new_look(main, col, key, n, select, kinds[[1]]$n_titles)
+  look$size <- size
   if (length(which) > 1 && grDevices::dev.interactive() &&
         length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)

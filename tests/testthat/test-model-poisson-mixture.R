@@ -192,7 +192,7 @@ test_that("a fit prints, predicts, draws, begins with labels, and is the same af
   unlink(file)
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
-  expect_silent(plot(fit, which = c("components", "bound", "selection")))
+  expect_silent(plot(fit, which = c("components", "bound", "selection", "entropy")))
 })
 
 test_that("two clusters that are alike are named by the summary", {
