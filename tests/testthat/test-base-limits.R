@@ -17,7 +17,7 @@ test_that("counts beyond the limit of integers are refused with the limit", {
     expect_gps_error(gps_source(bad, 2, read), "`n` must be a whole number of at least 1")
   }
   source <- gps_source(most, 2, read)
-  expect_output(print(source), "2147483647 data points")
+  expect_printed(source, "2147483647 data points")
 })
 
 test_that("a file of too many data points is said to be one", {

@@ -166,7 +166,7 @@ test_that("a start that fails is recorded and said, and fatal only where all fai
   fit <- fit_with(2)
   expect_identical(fit$failed_starts, data.frame(start = 2L, message = "no luck"))
   expect_identical(fit$starts$start, c(1L, 3L))
-  expect_output(print(fit), "Failed +1 start of 3: no luck")
+  expect_printed(fit, "Failed +1 start of 3: no luck")
   expect_identical(fit_with(1)$starts$start, 2:3)
   expect_null(fit_with(integer())$failed_starts)
   expect_gps_error(fit_with(1:3), "no luck", "numeric")

@@ -38,7 +38,7 @@ test_that("summary counts points by cluster", {
   expect_equal(table$expected, colSums(predict(fit)), tolerance = 1e-10)
   doubt <- tapply(predict(fit, type = "uncertainty"), class, mean)
   expect_equal(table$uncertainty, as.vector(doubt))
-  expect_output(print(summary(fit)), "most probable cluster")
+  expect_printed(summary(fit), "most probable cluster")
   expect_null(summary(a_fit("handcrafted"))$classes)
 })
 

@@ -103,8 +103,8 @@ test_that("monotone excludes annealing", {
 })
 
 test_that("a control is printed with what is set", {
-  expect_output(print(gps_control(max_iter = 7)), "max_iter +7")
-  expect_output(print(gps_control(sweeps = c(3, 5))), "sweeps +3, 5")
+  expect_printed(gps_control(max_iter = 7), "max_iter +7")
+  expect_printed(gps_control(sweeps = c(3, 5)), "sweeps +3, 5")
   expect_identical(withVisible(print_quietly(gps_control()))$visible, FALSE)
 })
 

@@ -192,7 +192,7 @@ test_that("summary counts use, names dead and double components, and lists what 
   expect_equal(unname(summary$kernel), unname(exp(fit$kernel_theta)))
   expect_identical(summary$params$shape, c("25 x 10", "1", "1"))
   expect_printed(summary, "Kernel of the selector", fixed = TRUE)
-  expect_output(print(summary(a_fit("mixture"))), "Short starts", fixed = TRUE)
+  expect_printed(summary(a_fit("mixture")), "Short starts", fixed = TRUE)
   expect_equal(summary$aic, AIC(fit))
 
   params <- list(W = cbind(c(3, 0, 0), c(0, 2, 0), c(-6, 0.001, 0), 0), pi = 0.3, sigma2 = 0.1)

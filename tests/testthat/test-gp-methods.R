@@ -87,7 +87,7 @@ test_that("logical targets are 0 and 1, and the fit says so", {
   numbers <- gp_fit(x, as.numeric(targets), kernel)
   expect_identical(coef(fit), coef(numbers))
   expect_identical(fit$targets, numbers$targets)
-  expect_output(print(fit), "The targets are logical: FALSE is 0, TRUE is 1.", fixed = TRUE)
+  expect_printed(fit, "The targets are logical: FALSE is 0, TRUE is 1.", fixed = TRUE)
   expect_warning(gp_fit(x, data.frame(late = targets), kernel), "read as 1 and 0",
                  class = "gps_warning")
 })

@@ -297,7 +297,7 @@ test_that("a singular kernel is factorised with the least jitter that helps, and
   k <- .Call(C_gp_kernel_matrix, gp_kernel_code(kernel), fit$theta, t(x), 1L)
   inverse <- solve(k + diag(fit$jitter, 20), tol = 0)
   expect_equal(gp_loo(fit)$variance, 1 / diag(inverse), tolerance = 1e-3)
-  expect_output(print(fit), "Added to the diagonal")
+  expect_printed(fit, "Added to the diagonal")
   expect_true(all(is.finite(predict(fit, 1:30 / 2)$mean)))
   prepared <- gp_prepare(kernel, fit$theta, t(x))
   expect_identical(prepared$jitter, fit$jitter)

@@ -82,13 +82,13 @@ test_that("a selector that cannot fit has a row that says why, and all latents n
   expect_identical(compared$runs$iterations, c(compared$runs$iterations[1], NA))
   expect_equal(compared$runs$mass[1], 1)
   expect_match(compared$runs$error[2], "not today")
-  expect_output(print(compared), "bad, seed 1, stopped: .*not today")
+  expect_printed(compared, "bad, seed 1, stopped: .*not today")
   expect_identical(compared$table$runs, 1:0)
 })
 
 test_that("a comparison is printed and drawn", {
   compared <- compare_case(list(hand = selector_handcrafted(), learned = selector_gp()), seeds = 1)
-  expect_output(print(compared), "2 selectors, means over 1 seed.*Cost, in all.*Seconds by phase")
+  expect_printed(compared, "2 selectors, means over 1 seed.*Cost, in all.*Seconds by phase")
   pdf(NULL)
   on.exit(dev.off())
   old <- par(no.readonly = TRUE)[c("mfrow", "mar")]

@@ -139,8 +139,8 @@ test_that("all that a fit can do works for a model of R functions", {
   y <- simulate_bars(120, size = 3)$y
   fit <- gps_fit(y, custom_sparse(6, TRUE, TRUE), selector_gp(kernel_rbf()), n_selected = 3,
                  control = gps_control(max_iter = 8, n_starts = 2, progress = FALSE))
-  expect_output(print(fit), "Custom model: 6 latents, functions = init, log_joint, mstep, draw")
-  expect_output(print(summary(fit)), "Parameters")
+  expect_printed(fit, "Custom model: 6 latents, functions = init, log_joint, mstep, draw")
+  expect_printed(summary(fit), "Parameters")
   expect_named(coef(fit), c("W", "pi", "sigma2"))
   expect_identical(attr(logLik(fit), "df"), 6 * 9 + 2)
   for (type in c("prob", "latent", "state")) {

@@ -69,7 +69,7 @@ test_that("methods know the intercept", {
                    control = gps_control(max_iter = 0))
   expect_near(again$bound, fit$bound, 1e-10)
   expect_identical(coef(again)$intercept, coef(fit)$intercept[9:1])
-  expect_output(print(fit), "intercept = TRUE")
+  expect_printed(fit, "intercept = TRUE")
   expect_no_match(format_model(model_binary_sparse(6)), "intercept")
 })
 

@@ -350,9 +350,10 @@ test_that("screening parameters have at least the temperature's noise, and the f
 })
 
 test_that("the model prints its components", {
-  expect_output(print(model_occlusive(20, c(14, 14))),
-                "Occlusive components: 20 components, size = 14 x 14, clutter = 0.05", fixed = TRUE)
-  expect_output(print(occlusive_case(1)$model), "3 components", fixed = TRUE)
+  expect_printed(model_occlusive(20, c(14, 14)),
+                 "Occlusive components: 20 components, size = 14 x 14, clutter = 0.05",
+                 fixed = TRUE)
+  expect_printed(occlusive_case(1)$model, "3 components", fixed = TRUE)
 })
 
 test_that("guided candidates are where the image is unexplained", {

@@ -36,7 +36,7 @@ expect_finding <- function(report, fault, where, words) {
   expect_identical(report$findings$where, where)
   expect_match(report$findings$what, words)
   expect_gt(nchar(report$findings$advice), 20)
-  expect_output(print(report), fault)
+  expect_printed(report, fault)
 }
 
 # Functions of several points at once, and of selected latents alone.
@@ -61,7 +61,7 @@ test_that("right models of R functions give no finding, in every form", {
   expect_true(report$is_right, info = paste(report$findings$what, collapse = "\n"))
   expect_identical(nrow(report$findings), 0L)
   expect_identical(sum(report$checks$outcome == "right"), 7L)
-  expect_output(print(report), "7 of 7 checks right: no fault found")
+  expect_printed(report, "7 of 7 checks right: no fault found")
   for (log_joint in list(joint_few, joint_together)) {
     report <- probe_with(log_joint = log_joint, vectorised = identical(log_joint, joint_together))
     expect_true(report$is_right, info = paste(report$findings$what, collapse = "\n"))

@@ -234,7 +234,7 @@ test_that("a fit is whole: methods, saving, prediction of the same data", {
     again <- readRDS(file)
     expect_identical(check_fit(again), again)
     expect_near(predict(again, bars$y), expectations(fit), 1e-9)
-    expect_output(print(again), "Spike-and-slab sparse coding: 6 latents")
+    expect_printed(again, "Spike-and-slab sparse coding: 6 latents")
     expect_true(all(is.finite(fitted(again))))
     drawn <- simulate(again, seed = 1, n = 7)[[1]]
     expect_identical(lapply(drawn, dim), list(y = c(7L, 9L), latents = c(7L, 6L),

@@ -28,7 +28,7 @@ test_that("objects are distinct, cover enough and come from the seed", {
   expect_lt(max(cosine[upper.tri(cosine)]), 0.9)
   set.seed(1)
   expect_identical(scene_objects(24), objects)
-  expect_output(print(objects), "24 objects of 10 x 10 pixels in 3 channels", fixed = TRUE)
+  expect_printed(objects, "24 objects of 10 x 10 pixels in 3 channels", fixed = TRUE)
 })
 
 test_that("scenes are what painting object by object gives", {

@@ -117,7 +117,7 @@ test_that("read objects make scenes, and pictures", {
   set.seed(1)
   scenes <- simulate_scenes(objects, 5, c(9, 8), prob = 0.5)
   expect_identical(dim(scenes$y), c(5L, 9L, 8L))
-  expect_output(print(objects), "2 objects of 4 x 4 pixels in 1 channel, 8 to 16", fixed = TRUE)
+  expect_printed(objects, "2 objects of 4 x 4 pixels in 1 channel, 8 to 16", fixed = TRUE)
 })
 
 test_that("what cannot be read is named", {

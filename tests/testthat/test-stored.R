@@ -41,7 +41,7 @@ test_that("fits of earlier versions can be shown, drawn from and continued", {
   cases <- Filter(function(case) inherits(case$fit, "gps_fit"), stored_fits())
   for (name in names(cases)) {
     fit <- cases[[name]]$fit
-    expect_output(print(fit), "Fit by", info = name)
+    expect_printed(fit, "Fit by", info = name)
     expect_output(print(summary(fit)), info = name)
     expect_length(simulate(fit, 2, seed = 1, n = 3), 2)
     if (is.null(fit$y)) next
