@@ -7,7 +7,7 @@ surplus_share <- function(model) min(0.05, 1 / model$n_components)
 # Most scenes in one figure.
 most_scenes <- 6L
 
-# Colours of components, used again beyond ten; black and grey would be lost in a picture.
+# Colours of components, used again beyond ten; the darkest would be lost in a picture.
 component_ink <- function(model, look = list()) {
   series_ink(look, rep_len(unname(ink[1:10]), model$n_components))
 }

@@ -7,10 +7,11 @@ noun <- function(fit) {
 
 ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
 
-# Okabe and Ito's colours and four of Tol's, which colour-blind people tell apart.
+# Six of Okabe and Ito's colours, and six that are far from these, from each other and from white
+# for common sight and for the three kinds of colour blindness (as simulated by Machado et al. 2009).
 ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7",
-         amber = "#E69F00", sky = "#56B4E9", wine = "#882255", indigo = "#332288",
-         teal = "#44AA99", olive = "#999933", black = "#000000", grey = "#7F7F7F")
+         amber = "#E69F00", sky = "#56B4E9", violet = "#8000FF", brown = "#602000",
+         navy = "#002080", lavender = "#A080FF", plum = "#604060", black = "#000000")
 
 # Twelve colours and seven symbols change together: 84 pairs, all different.
 cluster_ink <- function(k) unname(ink[(k - 1) %% length(ink) + 1])

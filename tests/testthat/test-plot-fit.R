@@ -90,6 +90,14 @@ test_that("ellipses are where the covariance says, pairs of colour and symbol di
   expect_equal(mahalanobis(t(outline), c(3, -1), covariance), rep(4, 100))
   keys <- paste(cluster_ink(1:84), cluster_symbol(1:84))
   expect_identical(anyDuplicated(keys), 0L)
+  # As far apart for those who see no green as for others.
+  channels <- t(grDevices::col2rgb(ink)) / 255
+  linear <- ifelse(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055)^2.4)
+  deuteranopia <- rbind(c(0.367322, 0.860646, -0.227968), c(0.280085, 0.672501, 0.047413),
+                        c(-0.01182, 0.04294, 0.968881))
+  seen <- pmin(pmax(linear %*% t(deuteranopia), 0), 1)
+  seen <- ifelse(seen <= 0.0031308, 12.92 * seen, 1.055 * seen^(1 / 2.4) - 0.055)
+  expect_gt(min(stats::dist(grDevices::convertColor(seen, "sRGB", "Lab"))), 15)
 })
 
 test_that("binned pairs average what they hold", {
