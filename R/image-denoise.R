@@ -284,9 +284,13 @@ check_denoised <- function(x) {
 peak_ratio <- function(image, clean, peak) 10 * log10(peak^2 / mean((image - clean)^2))
 
 # Pictures side by side, or below each other on what is higher than wide, each with its title right
-# above it and, where they differ, its scale of grey levels.
+# above it and its scale of grey levels. Pictures in colours have no scale.
 draw_photographs <- function(shown, ranges, titles, look) {
-  size <- dim(shown[[1]])
+  size <- dim(shown[[1]])[1:2]
+  if (length(dim(shown[[1]])) == 3) {
+    if (!is.null(look$col)) gps_abort("`col` is for pictures in grey levels.")
+    look$key <- FALSE
+  }
   figure <- graphics::par("fin")
   n <- length(shown)
   side <- if (look$key) max(vapply(ranges, key_lines, 1)) else 0.5
@@ -308,14 +312,15 @@ draw_photograph <- function(values, limits, title, look) {
   ramp <- ramp_of(given_or(look$col, c("black", "white")), 256)
   paint <- function(values) {
     level <- pmin(pmax((values - limits[1]) / diff(limits), 0), 1)
-    matrix(ramp[1 + round(255 * level)], nrow(values))
+    if (length(dim(values)) == 3) return(grDevices::as.raster(level))
+    grDevices::as.raster(matrix(ramp[1 + round(255 * level)], nrow(values)))
   }
   # The picture fills the panel one way, and stands at its top on the left.
   room <- graphics::par("pin")
-  scale <- min(room / rev(dim(values)))
-  size <- rev(dim(values)) * scale
+  size <- dim(values)[2:1]
+  size <- size * min(room / size)
   graphics::plot.window(c(0, room[1]), c(0, room[2]), xaxs = "i", yaxs = "i")
-  graphics::rasterImage(grDevices::as.raster(paint(values)), 0, room[2] - size[2], size[1], room[2],
+  graphics::rasterImage(paint(values), 0, room[2] - size[2], size[1], room[2],
                         interpolate = FALSE)
   panel_title(title, lines = 0.4)
   if (look$key) draw_key(limits, paint, size[1], room[2] - c(size[2], 0))

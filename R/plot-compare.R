@@ -50,7 +50,7 @@ draw_phases <- function(part, table, phases, main, colours, key) {
   seconds[is.na(seconds)] <- 0
   n <- nrow(table)
   axis_panel(part, c(0, max(rowSums(seconds))), c(0.5, n + 0.5), "seconds", "", main, {
-    inks <- fade(c("#7F7F7F", ink[c("blue", "green", "amber")]), 0.8)
+    inks <- fade(ink[c("grey", "blue", "green", "amber")], 0.8)
     for (k in seq_len(n)) {
       at <- n + 1 - k
       end <- cumsum(seconds[k, ])

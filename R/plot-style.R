@@ -8,13 +8,15 @@ noun <- function(fit) {
 ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
 
 # Six of Okabe and Ito's colours, and six that are far from these, from each other and from white
-# for common sight and for the three kinds of colour blindness (as simulated by Machado et al. 2009).
+# for common sight and for the three kinds of colour blindness (as simulated by Machado et al.
+# 2009); grey is for what stands behind.
 ink <- c(blue = "#0072B2", orange = "#D55E00", green = "#009E73", purple = "#CC79A7",
          amber = "#E69F00", sky = "#56B4E9", violet = "#8000FF", brown = "#602000",
-         navy = "#002080", lavender = "#A080FF", plum = "#604060", black = "#000000")
+         navy = "#002080", lavender = "#A080FF", plum = "#604060", black = "#000000",
+         grey = "#7F7F7F")
 
 # Twelve colours and seven symbols change together: 84 pairs, all different.
-cluster_ink <- function(k) unname(ink[(k - 1) %% length(ink) + 1])
+cluster_ink <- function(k) unname(ink[(k - 1) %% 12 + 1])
 
 symbols <- c(16, 17, 15, 18, 1, 2, 0)
 

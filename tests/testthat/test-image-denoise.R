@@ -169,7 +169,9 @@ test_that("pictures in colour are denoised jointly, better than channel by chann
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_silent(plot(joint))
-  expect_silent(plot(joint, clean))
+  expect_silent(shown <- plot(joint, clean))
+  expect_identical(shown$clean, clean)
+  expect_gps_error(plot(joint, col = "red"), "`col` is for pictures in grey levels")
 })
 
 test_that("the level of noise is found where it is not given", {
