@@ -176,7 +176,7 @@ judge_chosen <- function(task, state, chosen, may_widen) {
 wider_task <- function(task, n_selected, max_active) {
   task <- resize_task(task, n_selected, max_active)
   task$explore <- if (n_selected < count_choices(task$model)) task$selector$explore else 0
-  task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, n_selected))
+  task$blocks <- split_blocks(n_points(task$y), task_doubles(task))
   task$has_fit <- TRUE
   task
 }

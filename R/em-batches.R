@@ -89,7 +89,7 @@ batch_task <- function(task, batch) {
   task["weights"] <- list(task$weights[batch$rows])
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
   task$batch_rows <- batch$rows
-  blocks <- split_blocks(length(batch$rows), point_doubles(task$model, task$n_selected))
+  blocks <- split_blocks(length(batch$rows), task_doubles(task))
   task$blocks <- lapply(blocks, function(block) {
     block$first_row <- batch$first + block$offset
     block

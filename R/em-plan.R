@@ -153,7 +153,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   has_places <- !is.null(batches) && has_candidates(plan)
   parts <- list(
     y = y, missing = missing, places = if (has_places) place_batches(batches),
-    blocks = split_blocks(n_points(y), point_doubles(model, plan$n_selected)),
+    blocks = split_blocks(n_points(y), task_doubles(c(plan, list(model = model)))),
     n_whole = total_weight(weights, n_points(y)), weights = weights, bound_unit = bound_unit,
     moments = moments, batches = batches, model = model, given = given, sweeps = control$sweeps,
     units = if (!is.null(batches)) units_of_all(plan, y, model, seed),
@@ -312,7 +312,7 @@ restrict_task <- function(task, rows) {
     task["missing"] <- list(cut_missing(task$missing, rows))
     task$y <- rows_data(task$y, rows)
     task["weights"] <- list(task$weights[rows])
-    task$blocks <- split_blocks(n_points(task$y), point_doubles(task$model, task$n_selected))
+    task$blocks <- split_blocks(n_points(task$y), task_doubles(task))
   }
   task[c("batches", "keeper")] <- list(NULL)
   task$max_iter <- count_start_iterations(n_points(task$y))

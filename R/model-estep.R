@@ -154,10 +154,10 @@ refuse_repeated <- function(selected) {
 
 # The larger of what a point has of data and of affinities. Models that keep nothing of each latent
 # for each point have slots instead: few large blocks, since each has statistics of its own.
-point_doubles <- function(model, n_selected = model$n_latents) {
+point_doubles <- function(model, n_selected = model$n_latents, n_features = least_point_doubles) {
   most <- max(model$n_latents, model$n_dims)
   if (model$rule$min_active == 0 || has_point_inputs(model)) return(most)
-  min(most, max(n_selected, model$n_dims, least_point_doubles))
+  min(most, max(n_selected, model$n_dims, n_features))
 }
 
 # A selector's features of a point may be as many.

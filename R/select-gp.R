@@ -123,7 +123,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
     state$memory <- memory
     regress_sums(selector, task, state)
   })
-  if (may_refit(task) && state$iteration + 1 - memory$last_refit >= selector$refit_every) {
+  if (is_refit_time(selector, task, memory, state$iteration + 1)) {
     memory$r2 <- memory_r2(selector, task, memory, targets)
   }
   memory

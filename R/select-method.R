@@ -73,6 +73,12 @@ has_candidates <- function(task) {
   inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few)
 }
 
+# Numbers of each point in a block of a task. Candidates are made without features.
+task_doubles <- function(task) {
+  n_features <- if (has_candidates(task)) 0L else least_point_doubles
+  point_doubles(task$model, task$n_selected, n_features)
+}
+
 # Whether what a task ranks is one batch of points whose neighbours lie in all of them.
 ranks_batches <- function(task) !is.null(task$batch_scale) && has_candidates(task)
 

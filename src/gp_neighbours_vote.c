@@ -5,6 +5,7 @@
 
 #include "gp_neighbours.h"
 #include "threads.h"
+#include "vector_math.h"
 
 /* Neighbours of one point: none where nothing is asked of it. */
 typedef struct {
@@ -74,6 +75,23 @@ static size_t vote_point(const gp_voters *voters, const gp_local_targets *target
   return is_sound ? n : SIZE_MAX;
 }
 
+/* The next point from i on of which something is asked, `end` where there is none. Its neighbours'
+ * targets lie anywhere, and are fetched while others are counted. */
+static size_t fetch_next(const gp_voters *voters, const gp_local_targets *targets, size_t i,
+                         size_t end) {
+  const size_t n_slots = targets->n_slots;
+  voter_list list;
+  while (i < end && voters->column[i] == 0) i++;
+  if (i == end || !list_voters(voters, i, &list)) return i;
+  for (size_t j = 0; j < list.n; j++) {
+    const size_t first = (size_t)(list.near[j] - 1) * n_slots;
+    GPS_PREFETCH(targets->selected + first);
+    GPS_PREFETCH(targets->selected + first + n_slots - 1);
+    prefetch_doubles(targets->prob + first, n_slots);
+  }
+  return i;
+}
+
 /* The last of the smallest. */
 static size_t least_of(size_t n, const double *value) {
   size_t least = 0;
@@ -111,7 +129,9 @@ int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, cons
     const size_t end = share_start(voters->n, t + 1, n_threads);
     int *latent = room + most * (size_t)t;
     double *affinity = value + most * (size_t)t;
+    size_t next = from;
     for (size_t i = from; i < end && n_failed == 0; i++) {
+      if (next <= i) next = fetch_next(voters, targets, i + 1, end);
       const size_t n = vote_point(voters, targets, i, latent, affinity,
                                   place + targets->n_targets * (size_t)t);
       if (n == SIZE_MAX) {

@@ -7,6 +7,7 @@
 #include "blocks.h"
 #include "infer.h"
 #include "threads.h"
+#include "vector_math.h"
 
 /* Numbers that are added between two questions whether to stop. */
 #define QUESTION_WORK ((size_t)1 << 14)
@@ -34,6 +35,15 @@ void infer_sort_shares(const double *prob_on, const int *latent, const double *p
       shares->weight[at] = times * prob_on[i];
     }
   }
+}
+
+/* The data of a share's point lie anywhere: they are fetched so many shares ahead. */
+#define SHARES_AHEAD 6
+
+static void fetch_share(const gps_latent_sums *sums, const gps_shares *shares, size_t i) {
+  const size_t n_dims = (size_t)sums->problem->shape.n_dims;
+  if (i >= shares->start[sums->problem->shape.n_latents]) return;
+  prefetch_doubles(sums->y + (size_t)shares->point[i] * n_dims, n_dims);
 }
 
 /* Levels of a tree in which the blocks a and b first meet: bits of what they differ in. */
@@ -83,6 +93,7 @@ static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shar
   for (size_t i = shares->start[latent]; i < shares->start[latent + 1]; i++) {
     const size_t n = (size_t)shares->point[i], block = n / GPS_BLOCK_POINTS;
     if (gps_must_stop_each(sums->problem->watch, every, &n_calls)) return GPS_INTERRUPTED;
+    fetch_share(sums, shares, i + SHARES_AHEAD);
     if (stack.n == 0 || stack.last[stack.n - 1] != block) {
       push_block(&stack, storage, length, block);
       double *at = storage + (size_t)(stack.n - 1) * length;

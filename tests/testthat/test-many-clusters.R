@@ -290,3 +290,20 @@ test_that("a cluster far from all others is named alone among those of a single 
                        list(usage = usage, names = NULL))
   expect_match(said, "cluster 50 far from all others", fixed = TRUE)
 })
+
+test_that("a fit by neighbours has the same bits in blocks of any size", {
+  case <- many_case("spherical", n_points = 1100, n_clusters = 45, n_dims = 3)
+  fit <- function() {
+    gps_fit(case$y, model_gaussian_mixture(45, "spherical"),
+            selector_gp(method = "neighbours", rank = 8, refit_every = 2),
+            control = gps_control(max_iter = 5, progress = FALSE, n_threads = 1))
+  }
+  set.seed(1)
+  whole <- suppressWarnings(fit())
+  set.seed(1)
+  parts <- suppressWarnings(with_small_blocks(fit()))
+  expect_identical(coef(parts), coef(whole))
+  expect_identical(parts$bound, whole$bound)
+  expect_identical(parts$trace$refit, whole$trace$refit)
+  expect_gt(sum(whole$trace$refit), 0)
+})
