@@ -204,6 +204,7 @@ make_task <- function(parts) {
     anneal_over = NULL, noise = NULL,    # see annealing_of()
     free_model = NULL,       # the model with nothing held fixed, while something is
     is_part = FALSE,         # its data are a part of the fit's: set by restrict_task()
+    may_compare = FALSE,     # the main run: it may change its engine, see em-engine.R
     has_fit = FALSE,         # a start before this one would do as the fit: set by run_starts()
     keeper = NULL,           # of the points of the main run, see em-checkpoint.R
     teller = NULL,           # of what shows how far a fit is, see em-progress.R
@@ -253,6 +254,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     memory = memory,
     sums = NULL,             # what the last pass adds up for it
     view = NULL,             # of a block, in expect_block() only
+    engine = NULL,           # of compare_engines(): what "auto" stays with, by recall
     beside = NULL,           # which latents stand beside which: written by infer()
 
     # What the last pass gave.

@@ -6,11 +6,13 @@
 run_em <- function(task, state) {
   state$status <- "max_iter"
   control <- task$control
+  task <- take_engine(task, state)
   while (state$iteration < task$max_iter) {
     keep_point(task, state = state)
     before <- state
     state <- try_step(task, state)
     if (state$limited && !before$limited) keep_fork(task, before)
+    task <- take_engine(task, state)
     show_progress(task, state)
     if (!is.null(state$cut)) {
       state$status <- state$cut$status
@@ -120,7 +122,10 @@ step_in_parts <- function(task, state) {
     # Slots may be kept unless something else than the M-step has changed what they are for.
     mended$may_rest <- !stepped$is_moved && identical(mended$params, stepped$params) &&
       has_slowed(task, stepped)
-    mended
+    if (!has_to_compare(task, mended)) return(mended)
+    compared <- until_cut(task$deadline, has_fit(task, mended), compare_engines(task, mended))
+    if (is_cut(compared)) leave(cut_state(mended, compared))
+    compared
   })
 }
 

@@ -15,8 +15,10 @@ split_residual <- function(residual, latent, weights = NULL) {
   is_high <- score > 0
   for (iteration in 1:10) {
     if (!any(is_high) || all(is_high)) return(NULL)
+    before <- is_high
     is_high <- score > (mean_of(score[is_high], weights[is_high]) +
                           mean_of(score[!is_high], weights[!is_high])) / 2
+    if (identical(is_high, before)) break
   }
   size <- c(sum(weigh(is_high, weights)), sum(weigh(!is_high, weights)))
   if (any(size == 0)) return(NULL)

@@ -241,6 +241,7 @@ run_task <- function(task, data, point) {
   suspendInterrupts({
     state <- go_on(task, point)
     if (is_held_back(task)) task <- free_task(task)
+    task <- take_engine(task, state)
     flush_keeper(task$keeper)
     ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
     close_teller(task$teller)
@@ -267,6 +268,7 @@ go_on <- function(task, point) {
   } else if (state$status == "converged") {
     return(state)
   }
+  task$may_compare <- TRUE
   run_em(task, state)
 }
 

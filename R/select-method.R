@@ -149,3 +149,11 @@ selection_cost <- function(gain, n_points, n_dims) {
 }
 
 usual_iterations <- 30
+
+# The same beside sums over basis functions, of whose gains there are as many either way: votes
+# alone; and what features, their sums and predictions for all latents take. Both were measured.
+near_cost <- function(n_points, n_dims) {
+  800 + n_points * (0.5 + 0.06 * n_dims) / usual_iterations
+}
+
+sums_cost <- function(rank, n_latents) 300 + 0.065 * rank * n_latents

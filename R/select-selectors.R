@@ -25,7 +25,12 @@
 #' @param method how the Gaussian process is computed, see the section below. "auto": "exact" up to
 #'   2000 data points, and for kernels of linear, bias and white terms, whose cost is linear in the
 #'   number of points anyway; "neighbours" for more points and a mixture; else "ichol", and for up
-#'   to 2000 points in minibatches. Of more than 2000 points all clusters are selected where that
+#'   to 2000 points in minibatches. Where ranking by neighbours would take less time than "ichol"
+#'   does, which depends on the numbers of points, dimensions and latents, and `rank` is NULL, both
+#'   are compared early in the main run: of the latents that are on in 128 data points (by the
+#'   posterior over many more latents than are selected) the share that is among the `n_selected`
+#'   best. "neighbours" takes over if its share is no smaller; data with missing cells, sources and
+#'   minibatches stay with "ichol". Of more than 2000 points all clusters are selected where that
 #'   takes less time than learning to select some, by a count of what the computer does for each,
 #'   and neither `n_selected` nor `screen` is given; then `gp` of the fit says what selection would
 #'   have been by. A fit's print() says which.

@@ -300,8 +300,10 @@ test_that("a fit by neighbours has the same bits in blocks of any size", {
   }
   set.seed(1)
   whole <- suppressWarnings(fit())
+  # One block, and three of 512 points at most.
+  local_value("task_doubles", function(task) block_doubles)
   set.seed(1)
-  parts <- suppressWarnings(with_small_blocks(fit()))
+  parts <- suppressWarnings(fit())
   expect_identical(coef(parts), coef(whole))
   expect_identical(parts$bound, whole$bound)
   expect_identical(parts$trace$refit, whole$trace$refit)
