@@ -300,6 +300,8 @@ draw_photographs <- function(shown, ranges, titles, look) {
   }
   is_row <- scale(n, 1) >= scale(1, n)
   parts <- if (is_row) split_part(rep(1, n)) else split_part(1, rep(1, n))
+  # Titles are equally large.
+  look$title_cex <- fit_text(titles, 0.95 * diff(parts[[1]][1:2]) * figure[1], 1.1, 2)
   for (i in seq_len(n)) {
     in_part(parts[[i]], c(0.5, 0.5, 1.8, side), {
       draw_photograph(shown[[i]], ranges[[i]], titles[i], look)
@@ -322,6 +324,6 @@ draw_photograph <- function(values, limits, title, look) {
   graphics::plot.window(c(0, room[1]), c(0, room[2]), xaxs = "i", yaxs = "i")
   graphics::rasterImage(paint(values), 0, room[2] - size[2], size[1], room[2],
                         interpolate = FALSE)
-  panel_title(title, lines = 0.4)
+  panel_title(title, lines = 0.4, cex = look$title_cex)
   if (look$key) draw_key(limits, paint, size[1], room[2] - c(size[2], 0))
 }
