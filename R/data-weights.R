@@ -189,7 +189,7 @@ add_moments <- function(left, right) {
 }
 
 # Mean variance of the dimensions; where the data are constant their mean square, and 1 where they
-# are zero. `y`, here and below, is D x N data or their moments.
+# are zero. `y`, here and below, is n x D data or their moments.
 variance_scale <- function(y) {
   moments <- as_moments(y)
   for (scale in c(moments$variance, mean_square(moments), 1)) if (scale > 0) return(scale)

@@ -15,7 +15,6 @@
 #define PANEL 256
 /* Waking a thread costs more than a kernel's values of fewer pairs than this. */
 #define GRAIN ((size_t)1 << 17)
-#define LOG_2PI 1.83787706640934548356
 
 typedef struct {
   double *z, *sq, *tilt, *row_sums, *panel, *product, *partial;

@@ -12,7 +12,6 @@
 #define PANEL 256
 /* Waking a thread costs more than the features of fewer numbers than this. */
 #define GRAIN ((size_t)1 << 15)
-#define LOG_2PI 1.83787706640934548356
 
 static int is_stationary(const gp_fourier *gp, int t) {
   return gp->kernel->term[t].type->kind == KERNEL_STATIONARY;

@@ -11,8 +11,6 @@
 #include "gp_basis.h"
 #include "vector_math.h"
 
-#define LOG_2PI 1.83787706640934548356
-
 typedef struct {
   double *v;                              /* [n_inducing x n_points] V */
   double *residual;                       /* [n_points] k(x, x) - f'f */
@@ -63,16 +61,6 @@ static size_t panel_width(size_t n, size_t from) {
   return n - from < GP_PANEL ? n - from : GP_PANEL;
 }
 
-GPS_CLONES static void scale_into(size_t n, double factor, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] = factor * x[i];
-}
-
-GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
-}
-
 static double noise_of(const gp_inducing_job *job) {
   return kernel_noise(job->basis->cross->kernel, job->basis->cross->theta) + job->extra +
          job->jitter;
@@ -92,8 +80,8 @@ static void sum_moments(const gp_inducing_job *job, const workspace *w) {
                          w->panel);
     for (size_t j = 0; j < width; j++) {
       sd[j] = sqrt(noise + (job->objective == GP_FITC ? w->residual[from + j] : 0.0));
-      scale_into(q, 1.0 / sd[j], v + j * q, v + j * q);
-      scale_into(rank, 1.0 / sd[j], job->targets->root + (from + j) * rank, y + j * rank);
+      scale_to(q, 1.0 / sd[j], v + j * q, v + j * q);
+      scale_to(rank, 1.0 / sd[j], job->targets->root + (from + j) * rank, y + j * rank);
     }
     linalg_syrk('N', q, width, 1.0, v, q, beta, w->b, q);
     linalg_gemm('N', 'T', q, rank, width, 1.0, v, q, y, rank, beta, w->weight, q);
@@ -179,7 +167,7 @@ static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, si
     double *u = w->pull + j * q, sd = w->sd[from + j];
     const double unexplained = n_targets + 2.0 * dot_of(q, v + j * q, u);
     const double slack = 0.5 * (dot_of(rank, e + j * rank, e + j * rank) - unexplained);
-    add_scaled(q, -slack, v + j * q, u);
+    add_multiple(q, -slack, v + j * q, u);
     w->slack[from + j] = slack;
     total += slack / (sd * sd);
   }
@@ -205,7 +193,7 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
   const gp_points z = gp_inducing_points(basis);
   memset(by_z, 0, n_dims * q * sizeof *by_z);
   gp_cross_contract(basis->cross, &z, &z, w->product, gradient, inputs ? by_z : NULL, scratch);
-  if (inputs) add_scaled(n_dims * q, 2.0, by_z, inputs);
+  if (inputs) add_multiple(n_dims * q, 2.0, by_z, inputs);
 }
 
 /* Derivatives by k(z, x); returns what pull_panel_fitc() does, 0 for the other objectives. */
@@ -227,7 +215,7 @@ static double contract_points(const gp_inducing_job *job, const workspace *w, do
       pull_panel(job, w, from, width);
     }
     for (size_t j = 0; j < width; j++) {
-      scale_into(q, 2.0 / w->sd[from + j], w->pull + j * q, w->pull + j * q);
+      scale_to(q, 2.0 / w->sd[from + j], w->pull + j * q, w->pull + j * q);
     }
     kernel_shift(&cross->centre, width, x, shifted);
     gp_cross_contract(cross, &z, &points, w->pull, gradient, inputs, scratch);

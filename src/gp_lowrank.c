@@ -31,21 +31,11 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, double
   }
 }
 
-GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
-}
-
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out) {
   for (size_t j = 0; j < n_cols; j++) {
     const double *column = x + j * n_rows;
     out[j] = dot_of(n_rows, column, column);
   }
-}
-
-GPS_CLONES static void rescale(size_t n, double factor, double *x) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) x[i] *= factor;
 }
 
 void gp_cross_slots(size_t n_features, size_t n_points, const double *features, const double *scale,
@@ -54,8 +44,8 @@ void gp_cross_slots(size_t n_features, size_t n_points, const double *features, 
     const double weight = scale ? 1.0 / scale[j] : 1.0;
     for (size_t i = j * slots->n_slots; i < (j + 1) * slots->n_slots; i++) {
       if (slots->selected[i] <= 0 || slots->prob[i] == 0.0) continue;
-      add_scaled(n_features, weight * slots->prob[i], features + j * n_features,
-                 cross + (size_t)(slots->selected[i] - 1) * n_features);
+      add_multiple(n_features, weight * slots->prob[i], features + j * n_features,
+                   cross + (size_t)(slots->selected[i] - 1) * n_features);
     }
   }
 }
@@ -84,7 +74,8 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
     gp_column_squares(q, width, rotated, leverage + from);
     for (size_t j = 0; j < width; j++) {
       const double scale = job->scale ? job->scale[from + j] : 1.0;
-      rescale(q, scale / left_of(job, leverage[from + j]), rotated + j * q);
+      double *column = rotated + j * q;
+      scale_to(q, scale / left_of(job, leverage[from + j]), column, column);
     }
     linalg_gemm('T', 'N', n_targets, width, q, 1.0, projected, q, rotated, q, 0.0,
                 mean + from * n_targets, n_targets);
@@ -95,8 +86,8 @@ void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, cons
                         double *mean) {
   const size_t n_targets = job->n_targets;
   for (size_t j = 0; j < job->n_points; j++) {
-    add_scaled(n_targets, -job->weight * leverage[j] / left_of(job, leverage[j]),
-               targets + j * n_targets, mean + j * n_targets);
+    add_multiple(n_targets, -job->weight * leverage[j] / left_of(job, leverage[j]),
+                 targets + j * n_targets, mean + j * n_targets);
   }
 }
 
@@ -118,13 +109,17 @@ void gp_plain_means(const gp_affinity_job *job, double *weights, double *mean) {
   linalg_trmm('L', 'T', q, n_targets, job->transform, q, weights, q);
   linalg_gemm('T', 'N', n_targets, n, q, 1.0, weights, q, job->features, q, 0.0, mean, n_targets);
   if (job->scale == NULL) return;
-  for (size_t j = 0; j < n; j++) rescale(n_targets, job->scale[j], mean + j * n_targets);
+  for (size_t j = 0; j < n; j++) {
+    double *column = mean + j * n_targets;
+    scale_to(n_targets, job->scale[j], column, column);
+  }
 }
 
 void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
                        double *features, double *scale) {
   for (size_t j = 0; j < n_points; j++) {
     scale[j] = sqrt(residual[j] + noise);
-    rescale(n_features, 1.0 / scale[j], features + j * n_features);
+    double *feature = features + j * n_features;
+    scale_to(n_features, 1.0 / scale[j], feature, feature);
   }
 }

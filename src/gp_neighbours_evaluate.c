@@ -7,10 +7,10 @@
 #include "gp_neighbours.h"
 #include "gp_neighbours_local.h"
 #include "threads.h"
+#include "vector_math.h"
 
 /* Points whose results are added up one after the other; those of blocks then in order. */
 #define BLOCK 64
-#define LOG_2PI 1.83787706640934548356
 
 size_t gp_local_partial(const gp_local *local) {
   const size_t n_blocks = (local->n_queries + BLOCK - 1) / BLOCK;

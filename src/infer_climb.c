@@ -15,8 +15,6 @@ typedef struct {
   double score;
 } summit;
 
-static int limit_of(const gps_walk *walk) { return walk->states->max_active; }
-
 /* Turns on the best slot while it raises the log joint; `score` grows by how much. */
 static gps_status climb(gps_walk *walk, gps_rng *rng, double *score) {
   gps_status status = walk_count_sweep(walk);

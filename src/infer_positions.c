@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static int limit_of(const gps_walk *walk) { return walk->states->max_active; }
-
 /* A term that is so many nats below another one does not change their sum; its exponential may be
  * slow, where it underflows. */
 #define LOST_BELOW (-40.0)

@@ -18,8 +18,6 @@
 /* Log odds of a slot that a model says to be on for certain. */
 #define CERTAIN 745.0
 
-static int limit_of(const gps_walk *walk) { return walk->states->max_active; }
-
 size_t walk_doubles(const gps_states *states) { return 2 * (size_t)states->n_slots; }
 
 size_t walk_ints(const gps_states *states, int n_drawn) {

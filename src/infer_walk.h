@@ -42,6 +42,8 @@ typedef struct {
   size_t every, n_sweeps;          /* the watch is asked once for `every` sweeps */
 } gps_walk;
 
+static inline int limit_of(const gps_walk *walk) { return walk->states->max_active; }
+
 /* What walk_begin() needs; n_drawn is the size of the largest template. */
 size_t walk_doubles(const gps_states *states);
 size_t walk_ints(const gps_states *states, int n_drawn);

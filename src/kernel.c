@@ -151,11 +151,6 @@ kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, in
   return metric;
 }
 
-GPS_CLONES static void add_scaled(size_t n, double factor, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
-}
-
 GPS_CLONES static void add_constant(size_t n, double value, double *out) {
 #pragma omp simd
   for (size_t i = 0; i < n; i++) out[i] += value;
@@ -181,7 +176,7 @@ void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, d
         kernel_distances(metric, t, pairs, from, n, r2);
         kernel_correlate(term->type, metric->log_shape[t], n, r2, k, NULL, NULL);
       }
-      add_scaled(n, metric->variance[t], k, out + from);
+      add_multiple(n, metric->variance[t], k, out + from);
     }
   }
 }

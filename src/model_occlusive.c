@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "vector_math.h"
+
 static const gps_array params_list[] = {{"alpha", "components rows cols", GPS_NEEDED},
                                         {"w", "components rows cols channels", GPS_NEEDED},
                                         {"pi", "components", GPS_NEEDED},
@@ -48,8 +50,6 @@ static const char *const events_list[] = {"sigma2_floor", "pi_clamped", NULL};
 /* Beyond these, products of a few terms could leave the range of numbers. */
 #define CLUTTER_LOG_LOWEST (-200.0)
 #define CLUTTER_LOG_HIGHEST 600.0
-
-#define LOG_2PI 1.8378770664093454836
 
 static void set_scale(occlusive *it, const gps_problem *problem) {
   const double *const *input = problem->input;

@@ -12,6 +12,8 @@ double *alloc_doubles(size_t n_rows, size_t n_cols) {
   return (double *)R_alloc(n_rows * n_cols + 1, sizeof(double));
 }
 
+int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
+
 static const char *text_at(SEXP strings, int i) { return CHAR(STRING_ELT(strings, i)); }
 
 /* The names of a term's parameters are in R's table and in C's, and must be the same. */

@@ -14,7 +14,8 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel);
 /* list(root [any x n_points], n_targets). */
 gp_targets view_goal(SEXP goal, size_t n_points);
 
-/* Room for n_rows x n_cols doubles until the .Call ends. */
+/* Room for n_rows x n_cols doubles, and for n ints, until the .Call ends. */
 double *alloc_doubles(size_t n_rows, size_t n_cols);
+int *alloc_ints(size_t n);
 
 #endif

@@ -8,8 +8,6 @@
 
 #include "r_gp.h"
 
-static int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
-
 static int read_threads(SEXP n_threads) {
   const int n = view_int(n_threads, "n_threads");
   return n < 1 ? 1 : n;

@@ -10,8 +10,6 @@
 
 static size_t *alloc_sizes(size_t n) { return (size_t *)R_alloc(n + 1, sizeof(size_t)); }
 
-static int *alloc_ints(size_t n) { return (int *)R_alloc(n + 1, sizeof(int)); }
-
 static const int *read_slots(SEXP selected, size_t n_latents) {
   const size_t n = (size_t)n_rows_of(selected) * (size_t)n_cols_of(selected);
   const int *slot = view_ints(selected, (R_xlen_t)n, "selected");

@@ -121,6 +121,16 @@ GPS_CLONES double dot_of(size_t n, const double *x, const double *y) {
   return sum;
 }
 
+GPS_CLONES void add_multiple(size_t n, double factor, const double *x, double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] += factor * x[i];
+}
+
+GPS_CLONES void scale_to(size_t n, double factor, const double *x, double *out) {
+#pragma omp simd
+  for (size_t i = 0; i < n; i++) out[i] = factor * x[i];
+}
+
 /* Beyond this the three parts of pi/2 below no longer reduce an angle to the last bit. */
 #define MAX_ANGLE 1e5
 

@@ -43,6 +43,8 @@ GPS_INLINE void prefetch_doubles(const double *x, size_t n) {
   if (n > 0) GPS_PREFETCH(x + n - 1);
 }
 
+#define LOG_2PI 1.83787706640934548356
+
 /* x[i] <- exp(x[i] - shift). Relative error below 4e-16 where the result is a normal number; 0
  * below it. NaN stays NaN. */
 void exp_array(double *x, size_t n, double shift);
@@ -57,6 +59,10 @@ void wave_array(size_t n, double scale, double *angle, double *sine);
 /* Sum of x, and of the products x y. */
 double sum_of(size_t n, const double *x);
 double dot_of(size_t n, const double *x, const double *y);
+
+/* out += factor x, and out <- factor x, which may be x itself. */
+void add_multiple(size_t n, double factor, const double *x, double *out);
+void scale_to(size_t n, double factor, const double *x, double *out);
 
 /* |(x - y) factor|^2 with a factor for each element. */
 double scaled_distance(size_t n, const double *x, const double *y, const double *factor);
