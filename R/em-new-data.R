@@ -71,7 +71,7 @@ plan_rounds <- function(task) {
   }
   screen <- task$selector$screen
   if (is.null(screen) || !screen$keep) return(list(most = 0L))
-  kind <- if (is_placed(task$model)) "drawn" else "fixed"
+  kind <- if (draws_candidates(task$model)) "drawn" else "fixed"
   list(most = most_rounds[[kind]], patience = patient_rounds[[kind]])
 }
 
@@ -91,7 +91,7 @@ count_wide <- function(task) {
 later_screen <- function(task) {
   screen <- task$selector$screen
   if (is.null(screen)) return(screen)
-  if (is_placed(task$model)) {
+  if (draws_candidates(task$model)) {
     n_guided <- max(task$n_selected, least_guided, ceiling(guided_share * task$model$n_latents))
     if (is.null(screen$guided)) screen$guided <- c(0L, as.integer(min(most_draws, n_guided)))
     return(screen)
@@ -153,7 +153,7 @@ judging_start <- 1L
 # found.
 select_new_once <- function(task, state, block, inputs) {
   screen <- task$selector$screen
-  if (is.null(screen) || !screen$keep || !is_placed(task$model)) {
+  if (is.null(screen) || !screen$keep || !draws_candidates(task$model)) {
     return(select_latents(task, state, block, inputs))
   }
   first <- task

@@ -111,7 +111,7 @@ resolve_selector <- function(selector, model) {
 # An approximate ranking misses a latent here and there, which costs more than screening does.
 default_screen <- function(selector, model) {
   if (!can_screen(model)) return(NULL)
-  is_approximate <- inherits(selector, "gps_selector_gp") && is.null(model$grid) &&
+  is_approximate <- inherits(selector, "gps_selector_gp") &&
     !selector$method %in% c(methods_that("exact"), "auto")
   if (is_approximate) gps_screen() else model$defaults$screen
 }

@@ -167,10 +167,10 @@ swing_nats <- 0.02
 # Whether an iteration changes the parameters so little that not each needs new slots.
 has_slowed <- function(task, state) {
   last <- utils::tail(state$bounds, 2)
-  limit <- if (!is_placed(task$model)) {
-    slow_rise * task_weight(task)
-  } else {
+  limit <- if (has_images(task$model)) {
     slow_image_rise * n_numbers(task)
+  } else {
+    slow_rise * task_weight(task)
   }
   length(last) == 2 && is.finite(last[1]) && abs(diff(last)) < limit
 }

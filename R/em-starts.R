@@ -170,12 +170,12 @@ begin_state <- function(task, number, memory = NULL) {
   state
 }
 
-# Labels are for who looks at what was selected last: with places, screening; else a selector that
-# regresses it.
+# Labels are for who looks at what was selected last: screening that draws candidates beside it, or
+# a selector that regresses it.
 takes_labels <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp") &&
     task$n_selected < task$model$n_latents && (is.null(task$batches) || has_candidates(task))
-  is_placed(task$model) || is_learned
+  draws_candidates(task$model) || is_learned
 }
 
 # A fit that grows begins on a few data points, at the first temperature and noise floor; the

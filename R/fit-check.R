@@ -100,7 +100,7 @@ check_fit_part <- function(check, part, name) {
 # Whether making a model anew takes no more memory than its parameters do.
 is_model_small <- function(model, params) {
   if (!is.list(model$settings) || !all(vapply(model$settings, is.atomic, NA))) return(FALSE)
-  if (!is_placed(model)) return(as.double(model$n_latents) * model$n_dims <= sum(lengths(params)))
+  if (!has_images(model)) return(as.double(model$n_latents) * model$n_dims <= sum(lengths(params)))
   is.numeric(model$image) && is.numeric(model$size) &&
     isTRUE(is_count(model$n_components) && prod(model$image) <= model$n_dims) &&
     length(params$alpha) == as.double(model$n_components) * prod(model$size)

@@ -79,9 +79,7 @@ order_latents <- function(fit, order = NULL, ...) {
   refuse_unknown(list(...), "order")
   need_given()
   fit <- check_fit(fit)
-  if (is_placed(fit$model)) {
-    gps_abort("order_latents() is not for models whose components have locations.")
-  }
+  refuse_places(fit$model, "order_latents()")
   if (!is.null(fit$memory)) {
     gps_abort("order_latents() cannot put in order what a selector of your own has learned.")
   }

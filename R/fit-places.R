@@ -11,13 +11,6 @@ component_probs <- function(fit) {
               plural(fit$n_points, "data point"))
 }
 
-# An error where `what` needs components with locations and the fit has none.
-check_locations <- function(fit, what) {
-  if (!is_placed(fit$model)) {
-    gps_abort(paste(what, "is for models whose components have locations."))
-  }
-}
-
 # Predictions of what is where in the data of a task. `infer` gives for a block list(result, on,
 # params): its E-step, which slots are on in the most probable states, and the parameters.
 scene_predictors <- list(
@@ -33,9 +26,10 @@ scene_predictors <- list(
       found <- infer(task, block)
       segment_block(task, found$params, found$result, found$on, block)
     })
-    maps <- array(unlist(maps, use.names = FALSE), c(task$model$grid, n_points(task$y)))
+    grid <- choice_grid(task$model)
+    maps <- array(unlist(maps, use.names = FALSE), c(grid, n_points(task$y)))
     dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
-    array(aperm(maps, c(3, 1, 2)), c(n_points(task$y), task$model$grid), dimnames)
+    array(aperm(maps, c(3, 1, 2)), c(n_points(task$y), grid), dimnames)
   }
 )
 

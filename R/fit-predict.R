@@ -162,13 +162,13 @@ predict_task <- function(fit, task, state, type, row_names) {
 check_type <- function(type, fit) {
   if (identical(type, prediction_types)) return(type[1])
   scene <- names(scene_predictors)
-  if (is_one_of(type, scene)) check_locations(fit, sprintf("`type` = \"%s\"", type))
+  if (is_one_of(type, scene)) need_places(fit$model, sprintf("`type` = \"%s\"", type))
   of_clusters <- c("class", "uncertainty")
   if (is_one_of(type, of_clusters) && !is_one_hot(fit)) {
     gps_abort(sprintf(paste("`type` = %s is for mixtures, in which one cluster is on: \"state\"",
                             "says which latents are."), quoted(type)))
   }
-  others <- c(if (!is_placed(fit$model)) scene, if (!is_one_hot(fit)) of_clusters)
+  others <- c(if (!has_images(fit$model)) scene, if (!is_one_hot(fit)) of_clusters)
   check_choice(type, "type", setdiff(prediction_types, others))
 }
 

@@ -57,7 +57,7 @@ sparse_choices <- function(selected, prob_on, model, row_names) {
   held <- which(choice > 0 & prob_on != 0)
   entries <- list(row = (held - 1L) %/% nrow(choice) + 1L, column = choice[held],
                   value = prob_on[held])
-  if (is_placed(model)) entries <- add_entries(entries)
+  if (!chooses_latents(model)) entries <- add_entries(entries)
   Matrix::sparseMatrix(i = entries$row, j = entries$column, x = entries$value,
                        dims = c(ncol(choice), count_choices(model)),
                        dimnames = list(row_names, NULL))

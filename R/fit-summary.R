@@ -125,7 +125,7 @@ find_duplicates <- function(params, model = NULL) {
   n_components <- max(0L, ncol(params$W), ncol(params$mu), ncol(params$rate), model$n_components)
   overlap <- if (n_components > most_compared) {
     matrix(0)
-  } else if (is_placed(model)) {
+  } else if (has_images(model)) {
     picture_overlap(params, model)
   } else if (is.matrix(params$W)) {
     abs(crossprod(unit_columns(params$W)))

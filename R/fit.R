@@ -283,7 +283,7 @@ check_call <- function(y, lacks_model, extra) {
 
 # Images of components with locations are constant where all their pixels are; one image is not.
 is_constant <- function(task) {
-  if (is_placed(task$model)) diff(task$moments$range) == 0 else task$moments$variance <= 0
+  if (has_images(task$model)) diff(task$moments$range) == 0 else task$moments$variance <= 0
 }
 
 warn_data <- function(task) {
@@ -300,9 +300,8 @@ warn_data <- function(task) {
   }
   n_choices <- count_choices(task$model)
   if (n_choices > n_points(task$y)) {
-    gps_warn(sprintf("There are more %s (%d) than data points (%d).",
-                     if (is_placed(task$model)) "components" else "latents", n_choices,
-                     n_points(task$y)))
+    gps_warn(sprintf("There are more %ss (%d) than data points (%d).", latent_word(task$model),
+                     n_choices, n_points(task$y)))
   }
   warn_baseline(task)
   if (!is.null(task$batches)) warn_batches(task)

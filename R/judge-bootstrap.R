@@ -59,11 +59,10 @@ gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"),
   refuse_unknown(list(...), names(formals(gps_bootstrap)))
   need_given()
   fit <- check_fit(fit)
-  if (is_placed(fit$model)) {
-    gps_abort(paste("gps_bootstrap() is not for models whose components have locations: a",
-                    "component may stand anywhere in its window, so that the pixels of refits do",
-                    "not belong together."))
-  }
+  refuse_places(fit$model, "gps_bootstrap()", paste(
+    ": a component may stand anywhere in its window, so that the pixels of refits do not belong",
+    "together"
+  ))
   n <- check_count(n, "n", 2)
   type <- check_choice(type, "type", c("nonparametric", "parametric"))
   if (!is.null(control)) check_control(control)

@@ -19,7 +19,7 @@ resize_model <- function(model, n_latents) {
 # places are not counted out.
 resized_params <- function(fit, n_latents) {
   model <- fit$model
-  if (is_placed(model)) return(NULL)
+  if (!chooses_latents(model)) return(NULL)
   if (n_latents < model$n_latents) return(prune_params(fit, n_latents))
   if (n_latents > model$n_latents) return(grow_params(fit, n_latents))
   fit$params

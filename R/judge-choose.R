@@ -248,7 +248,7 @@ describe_number <- function(search, one, name, number) {
     return(list(row = row, fit = NULL))
   }
   bound <- stats::logLik(fit)
-  used <- if (is_placed(fit$model)) number else n_left(fit$model, fit$params)
+  used <- if (chooses_latents(fit$model)) n_left(fit$model, fit$params) else number
   row[c("used", "bound", "df", "BIC", "degenerate")] <-
     list(as.integer(used), fit$bound, attr(bound, "df"), stats::BIC(bound),
          length(fit$standing$degenerate) > 0)

@@ -35,7 +35,7 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   within <- check_number(within, "within", lower = 0)
   all_objects <- check_flag(all_objects, "all_objects")
   need_slots(fit, "selection_recall()")
-  if (is_placed(fit$model)) return(scene_recall(fit, latents, within, truth, all_objects))
+  if (has_images(fit$model)) return(scene_recall(fit, latents, within, truth, all_objects))
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
   latents <- align_latents(check_matrix(latents, "latents"), fit, truth)
   if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")
@@ -106,7 +106,7 @@ location_errors <- function(selected, params, latents, truth, grid) {
 scene_recall <- function(fit, latents, within, truth, all_objects) {
   match <- if (!is.null(truth)) match_components(fit$params, truth)
   n_objects <- if (is.null(match)) dim(fit$params$alpha)[1] else length(match$permutation)
-  grid <- fit$model$grid
+  grid <- choice_grid(fit$model)
   latents <- check_places(latents, ncol(fit$selected), n_objects, grid)
   offsets <- candidate_offsets(fit$selected, latents, match, grid)
   is_counted <- all_objects | offsets$is_known

@@ -1,8 +1,42 @@
 # Latents are plain, or they have places: component x place on the model's grid, number = place +
-# places x (component - 1), places column by column. What else generic code asks about that is here:
-# what can be chosen, what it is called, how it is looked for.
+# places x (component - 1), places column by column. What fits, selection and judgement ask about
+# that is here, each question by itself: what can be chosen, what it is called, how it is looked
+# for, regressed and shown. None of them looks at a grid.
 
 is_placed <- function(model) !is.null(model$grid)
+
+# Whether what is chosen for a point is a latent itself, not a component at one of its places.
+chooses_latents <- function(model) !is_placed(model)
+
+# Whether the data are images, in which components are pictures.
+has_images <- function(model) is_placed(model)
+
+# Whether latents have neighbours in place, over which predictions can be smoothed and between which
+# screening moves.
+has_neighbours <- function(model) is_placed(model)
+
+# Whether latents are so many that screening draws its candidates among them, others in each round,
+# beside those that the point has.
+draws_candidates <- function(model) is_placed(model)
+
+# Whether expectations are regressed in slots, by coefficients of each point over all others,
+# however few they are.
+regresses_slots <- function(model) is_placed(model)
+
+# Height and width of the places of a choice, of which a state holds one at most; NULL where each
+# latent is by itself.
+choice_grid <- function(model) model$grid
+
+# Errors where `what` needs components with places, or cannot have them.
+need_places <- function(model, what) {
+  if (is_placed(model)) return(invisible(model))
+  gps_abort(paste(what, "is for models whose components have locations."))
+}
+
+refuse_places <- function(model, what, why = "") {
+  if (!is_placed(model)) return(invisible(model))
+  gps_abort(paste0(what, " is not for models whose components have locations", why, "."))
+}
 
 count_places <- function(model) if (is_placed(model)) prod(model$grid) else 1
 
@@ -14,6 +48,8 @@ choice_word <- function(model) {
   if (is_placed(model)) return("component")
   if (model$rule$min_active == 1) "cluster" else "latent"
 }
+
+latent_word <- function(model) if (is_placed(model)) "component" else "latent"
 
 # What can be selected for a data point at once: latents, or where only one place of a component can
 # be, components.

@@ -192,7 +192,7 @@ draw_picture <- function(picture, left, top, side) {
 
 # Scenes, one a row: data, candidates, reconstruction, owners of pixels.
 draw_scenes <- function(fit, look, points = NULL) {
-  check_locations(fit, "The figure \"scene\"")
+  need_places(fit$model, "The figure \"scene\"")
   need_data(fit, "The figure \"scene\"")
   points <- if (is.null(points)) 1L else check_point_numbers(points, fit$n_points, "point")
   if (length(points) > most_scenes) {

@@ -11,11 +11,11 @@ least_move <- 0.02
 # Pixels over which predictions are smoothed: the selector's, else the model's default.
 smooth_of <- function(selector, model) {
   smooth <- if (is.null(selector$smooth)) model$defaults$smooth else selector$smooth
-  if (is.null(smooth) || !is_placed(model)) 0 else smooth
+  if (is.null(smooth) || !has_neighbours(model)) 0 else smooth
 }
 
 check_smooth <- function(selector, model) {
-  if (isTRUE(selector$smooth > 0) && !is_placed(model)) {
+  if (isTRUE(selector$smooth > 0) && !has_neighbours(model)) {
     gps_abort(sprintf(
       paste("`smooth` = %g needs latents on a grid; those of the model %s have no neighbours:",
             "leave it NULL."),
@@ -205,14 +205,14 @@ begin_kernel <- function(selector, task) {
   new_gp_memory(start_theta(selector, task$model, y, units), units)
 }
 
-# Where the hyper-parameters begin. On a grid the data are images, whose inner products are far
-# larger than 1: there the variance of a linear term is in units of their mean square, or it would
+# Where the hyper-parameters begin. Inner products of images are far larger than 1: there the
+# variance of a linear term is in units of their mean square, or it would
 # outweigh all others before anything is learned.
 start_theta <- function(selector, model, y, units = NULL) {
   y <- in_units(y, units)
   theta <- gp_theta(kernel_in_units(selector$kernel, units), y)
   square <- mean(colSums(y^2))
-  if (!is_placed(model) || !(square > 0)) return(theta)
+  if (!has_images(model) || !(square > 0)) return(theta)
   n_linear <- by_parameter(kernel_slots(selector$kernel, nrow(y)), function(slot) {
     length(linear_held(selector$kernel, slot))
   })

@@ -6,7 +6,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   n_points <- n_points(y)
   if (is_batched && is.function(selector$learn)) refuse_batches("one with `learn`")
   if (!inherits(selector, "gps_selector_gp")) return(selector)
-  if (is_batched && is_placed(model)) refuse_grid_batches(model)
+  if (is_batched && regresses_slots(model)) refuse_grid_batches(model)
   if (selector$method == "auto") {
     selector$is_auto <- TRUE
     selector[c("method", "why", "all")] <- choose_auto(selector, model, y,
@@ -19,7 +19,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
   if (is_batched && !is_by_sums(selector, model) && !isTRUE(engines[[selector$method]]$few)) {
     refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
   }
-  if (is_placed(model)) engine_check_grid(selector_engine(selector))
+  if (regresses_slots(model)) engine_check_grid(selector_engine(selector))
   selector
 }
 
@@ -36,7 +36,7 @@ max_kept_affinities <- 2^23
 # Whether a task's targets are regressed in slots. Features need no kernel matrix, and so stay dense
 # where the model leaves the choice.
 has_sparse_targets <- function(selector, task) {
-  if (is_placed(task$model)) return(TRUE)
+  if (regresses_slots(task$model)) return(TRUE)
   row <- engines[[selector$method]]
   if (isTRUE(row$few)) return(TRUE)
   if (isTRUE(row$dense)) return(FALSE)
@@ -65,7 +65,7 @@ plan_selection <- function(selector, model, theta, y, n_threads) {
 # and the engine needs no more.
 is_by_sums <- function(selector, model) {
   inherits(selector, "gps_selector_gp") && isTRUE(engines[[selector$method]]$sums) &&
-    !is_placed(model)
+    !regresses_slots(model)
 }
 
 # Whether latents are ranked by candidates: no array of latents x points is made.

@@ -25,7 +25,8 @@ resting_points <- function(task, state, block) {
   screen <- task_screen(task)
   if (is.null(screen)) return(NULL)
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
-  if (!screen$keep || !(is_placed(task$model) || is_complete || has_candidates(task))) return(NULL)
+  may_rest <- draws_candidates(task$model) || is_complete || has_candidates(task)
+  if (!screen$keep || !may_rest) return(NULL)
   row <- block$streams
   if (is.null(row)) row <- block$first_row + seq_len(block$n_points) - 1
   last <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block))
@@ -90,7 +91,7 @@ select_ranked <- function(task, state, block, inputs, affinity) {
   }
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
   if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied))
-  select_best(task, state, block, affinity, task$n_selected, n_latents, task$model$grid)
+  select_best(task, state, block, affinity, task$n_selected, n_latents, choice_grid(task$model))
 }
 
 # The best of affinities [H x n], or of candidates among n_latents, and explorers.
@@ -140,12 +141,12 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     max_active = as.integer(min(task$max_active, task$n_selected)),
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
-    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$model$grid,
+    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = choice_grid(task$model),
     seek = state$sought, n_beside = screen$neighbours, n_ranked = count_ranked(screen),
     beside = beside_of(state, screen$neighbours)
   )
   if (is.null(affinity) && is.null(kept)) {
-    settings$n_explore <- max(screen$propose, if (is_placed(task$model)) settings$n_explore)
+    settings$n_explore <- max(screen$propose, if (draws_candidates(task$model)) settings$n_explore)
   }
   problem <- list(shape = task$model$shape,
                   inputs = screen_inputs(task, state, block, inputs, screen$temperature),

@@ -283,6 +283,16 @@ check_r_circles <- function(tree) {
   }, "")
 }
 
+# What these families ask of latents with places has verbs in placed-latents.R.
+check_r_places <- function(tree) {
+  bad <- token_lines(tree, function(tokens) {
+    follows <- c("", tokens$text[-nrow(tokens)]) == "$"
+    tokens$text == "is_placed" & tokens$token == "SYMBOL_FUNCTION_CALL" |
+      tokens$text == "grid" & follows
+  }, "tests whether latents have places; ask a verb of R/placed-latents.R")
+  bad[r_family(sub(":.*$", "", bad)) %in% c("fit", "em", "select", "judge", "data")]
+}
+
 # R code of a vignette, at its lines.
 chunks_only <- function(text) {
   lines <- split_lines(text)
@@ -328,7 +338,7 @@ rules <- list(
   "r-readable" = check_r_readable, "r-twice" = check_r_twice, "r-library" = check_r_library,
   "r-true" = check_r_true, "r-browser" = check_r_browser, "r-family" = check_r_family,
   "r-order" = check_r_order, "r-circles" = check_r_circles,
-  "r-asked" = check_r_asked
+  "r-places" = check_r_places, "r-asked" = check_r_asked
 )
 
 # Takes out what the exceptions allow; an exception that allows nothing is itself a fault.

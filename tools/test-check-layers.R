@@ -103,6 +103,8 @@ faults <- list(
   fault("r-order", "R/base-low.R", 2, "f <- function(x) {\n  model_toy(x)\n}\n"),
   fault("r-order", "R/base-low.R", 1, "f <- function(x) lapply(x, model_toy)\n"),
   fault("r-order", "R/base-low.R", 2, "\nlow <- list(model_toy)\n"),
+  fault("r-places", "R/select-toy.R", 1, "f <- function(model) is.null(model$grid)\n"),
+  fault("r-places", "R/fit-toy.R", 2, "f <- function(model) {\n  is_placed(model)\n}\n"),
   fault("r-asked", "bench/toy.R", 2, "1\nx <- engine$gone(1)\n"),
   fault("r-asked", "tools/toy.R", 1, "f <- function(x) gpselect:::gone\n"),
   fault("r-asked", "vignettes/toy.Rmd", 3, "engine$gone\n```{r}\ngpselect:::gone()\n```\n"),
