@@ -22,6 +22,8 @@ named <- function(y) {
 slabs <- function() bars(model = "spike_slab")
 greatest <- function() bars(model = "max_spike_slab")
 clusters <- function(n = 36) round(simulate_clusters(n)$y, 2)
+ones <- function(n = 20) (bars(n) > 2.5) + 0
+counts <- function(n = 36) round(abs(clusters(n)))
 scenes <- function(n = 12) {
   round(simulate_scenes(scene_objects(2, c(6, 6), 1), n, c(10, 10))$y, 1)
 }
@@ -135,13 +137,31 @@ if (packageVersion("gpselect") >= "0.3.0") {
   )
 }
 
+if (packageVersion("gpselect") >= "0.4.0") {
+  fits$discrete <- list(
+    causes = function() sparse(selector_handcrafted(), ones(), model = model_noisy_or(6)),
+    causes_learned = function() sparse(learned(), ones(), model = model_noisy_or(6)),
+    causes_gibbs = function() {
+      sparse(selector_handcrafted(), ones(), model = model_noisy_or(6),
+             control = short(method = "gibbs"))
+    },
+    counts = function() {
+      gps_fit(counts(), model_poisson_mixture(3), selector_full(), control = short())
+    },
+    counts_learned = function() {
+      gps_fit(counts(), model_poisson_mixture(3), learned(), control = short())
+    }
+  )
+}
+
 # Data that a fit has not seen, shaped as its own.
 newdata_of <- function(fit) {
   n <- 5
   y <- switch(
     fit$model$native$symbol,
     gps_model_gaussian_mixture = clusters(n), gps_model_occlusive = scenes(n),
-    gps_model_spike_slab = bars(n, model = "spike_slab"),
+    gps_model_spike_slab = bars(n, model = "spike_slab"), gps_model_noisy_or = ones(n),
+    gps_model_poisson_mixture = counts(n),
     gps_model_max_spike_slab = bars(n, model = "max_spike_slab"), bars(n)
   )
   if (is.matrix(y)) colnames(y) <- fit$col_names

@@ -32,6 +32,10 @@ attack_fits <- list(
   mixture = function() gps_fit(bars_y(), model_gaussian_mixture(3), selector_full(),
                                control = quick()),
   placed = function() gps_fit(images_y(), model_occlusive(2, c(3, 3)), selector_handcrafted(), 2,
+                              control = quick()),
+  causes = function() gps_fit((bars_y() > 2) + 0, model_noisy_or(4), selector_handcrafted(), 3,
+                              control = quick()),
+  counts = function() gps_fit(round(abs(bars_y())), model_poisson_mixture(3), selector_full(),
                               control = quick())
 )
 

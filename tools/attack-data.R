@@ -87,7 +87,16 @@ random_model <- function(h) {
   shared <- flip()
   pick(model_binary_sparse(h, shared), model_spike_slab(h, pick("diagonal", "full"), shared),
        model_max_spike_slab(h, shared),
-       model_gaussian_mixture(h, pick("full", "diagonal", "spherical")))
+       model_gaussian_mixture(h, pick("full", "diagonal", "spherical")), model_noisy_or(h, shared),
+       model_poisson_mixture(h))
+}
+
+# Numbers that the model can have mostly, where it cannot have all.
+data_for <- function(model, y) {
+  if (flip(0.1)) return(y)
+  if (inherits(model, "gps_noisy_or")) return((y > stats::median(y)) + 0)
+  if (inherits(model, "gps_poisson_mixture")) return(floor(pmin(abs(y), 1e12)))
+  y
 }
 
 random_control <- function() {

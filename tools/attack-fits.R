@@ -22,8 +22,8 @@ random_problem <- function() {
     n_choices <<- as.integer(prod(shape) * model$n_components)
     n_slots <- model$n_components
   } else {
-    y <- wrap_matrix(random_matrix(size$n, size$d))
     model <- random_model(size$h)
+    y <- wrap_matrix(data_for(model, random_matrix(size$n, size$d)))
     n_slots <- n_choices <<- model$n_latents
   }
   n_selected <- pick(NULL, sample.int(n_slots, 1), sample.int(n_slots, 1))

@@ -73,10 +73,16 @@ model_uses <- list(
   draw = function(x) gps_draw(x, gps_init(x, bars_y()), 3)
 )
 
+# Data that the model of a fit can have.
+data_like <- function(model) {
+  switch(class(model)[1], gps_occlusive = images_y(), gps_noisy_or = (bars_y() > 2) + 0,
+         gps_poisson_mixture = round(abs(bars_y())), bars_y())
+}
+
 fit_uses <- list(
   print = function(x) print(x), summary = function(x) print(summary(x)),
   coef = function(x) c(coef(x), logLik(x), BIC(x)), predict = function(x) predict(x),
-  new = function(x) predict(x, if (inherits(x$model, "gps_occlusive")) images_y() else bars_y()),
+  new = function(x) predict(x, data_like(x$model)),
   response = function(x) predict(x, type = "response"),
   state = function(x) predict(x, type = "state"),
   fitted = function(x) c(fitted(x), residuals(x)), simulate = function(x) stats::simulate(x),
@@ -119,7 +125,8 @@ object_kinds <- list(
   fits = list(
     fit_a = function() fit_of("handcrafted"), fit_b = function() fit_of("learned"),
     fit_f = function() fit_of("basis"), fit_c = function() fit_of("sampled"),
-    fit_d = function() fit_of("mixture"), fit_e = function() fit_of("placed"), uses = fit_uses
+    fit_d = function() fit_of("mixture"), fit_e = function() fit_of("placed"),
+    fit_g = function() fit_of("causes"), fit_h = function() fit_of("counts"), uses = fit_uses
   ),
   selectors = list(
     hand = function() selector_handcrafted(gps_screen()), gp = function() selector_gp(),

@@ -38,15 +38,7 @@ hdf5_source <- function(y, frame = parent.frame()) {
 
 # Evaluates `code` with blocks of 512 points.
 with_small_blocks <- function(code) {
-  space <- asNamespace("gpselect")
-  before <- get("block_doubles", space)
-  change <- function(value) {
-    unlockBinding("block_doubles", space)
-    assign("block_doubles", value, space)
-    lockBinding("block_doubles", space)
-  }
-  on.exit(change(before))
-  change(1)
+  local_value("block_doubles", 1)
   code
 }
 

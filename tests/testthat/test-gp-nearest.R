@@ -54,28 +54,14 @@ nearest_methods <- list(
   }
 )
 
-# Other values of what the package holds, until the function of `frame` ends.
-stand_in <- function(values, frame) {
-  space <- asNamespace("gpselect")
-  put <- function(values) {
-    for (name in names(values)) {
-      unlockBinding(name, space)
-      assign(name, values[[name]], envir = space)
-      lockBinding(name, space)
-    }
-  }
-  before <- mget(names(values), envir = space)
-  put(values)
-  do.call(on.exit, list(bquote(.(put)(.(before))), add = TRUE), envir = frame)
-}
-
 enter_nearest <- function(frame = parent.frame()) {
   for (verb in names(nearest_methods)) {
     registerS3method(verb, "gps_engine_nearest", nearest_methods[[verb]],
                      envir = asNamespace("gpselect"))
   }
   row <- list(nearest = list(kind = "nearest", rank = 5L, own = "rank"))
-  stand_in(list(engines = c(engines, row), gp_methods = c(gp_methods, "nearest")), frame)
+  local_value("engines", c(engines, row), frame)
+  local_value("gp_methods", c(gp_methods, "nearest"), frame)
 }
 
 test_that("a regression finds it, predicts by it and tells of it", {
@@ -105,7 +91,7 @@ test_that("a selection learns and ranks by it, dense and with candidates, to the
   dense <- fit_bars()
   expect_printed(dense, "nearest 5")
   expect_identical(dim(predict(dense, bars$y[1:9, ])), c(9L, 10L))
-  stand_in(list(max_kept_affinities = 1), environment())
+  local_value("max_kept_affinities", 1)
   by_slots <- fit_bars()
   expect_equal(dim(by_slots$selected), dim(dense$selected))
   expect_equal(predict(by_slots, bars$y[1:9, ]), predict(dense, bars$y[1:9, ]), tolerance = 0.5)
