@@ -307,7 +307,7 @@ selector_data <- function(y, selector, model) {
   if (has_candidates(list(selector = selector)) && is_small_source(y)) {
     what <- "a search for neighbours"
   }
-  if (is_placed(model) && inherits(selector, "gps_selector_gp")) {
+  if (regresses_slots(model) && inherits(selector, "gps_selector_gp")) {
     what <- "selector_gp() for latents on a grid"
   }
   if (is.null(what)) y else whole_data(y, what)
