@@ -151,7 +151,8 @@ block_handcrafted.gps_poisson_mixture <- function(model, inputs, y, block, n_thr
         y, block, n_threads)
 }
 
-# About that of a diagonal Gaussian: both are one pass over the dimensions.
+# Measured at 2, 10, 40 and 160 dimensions: 22, 19, 22 and 64 ns, where a diagonal Gaussian took 27,
+# 19, 20 and 53. Both are one pass over the dimensions, and have one rule.
 #' @export
 gain_cost.gps_poisson_mixture <- function(model) 25 + 0.3 * model$n_dims
 
