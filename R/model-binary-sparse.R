@@ -118,11 +118,6 @@ init_linear <- function(model, y, weights = NULL) {
 }
 
 #' @export
-gps_mend.gps_binary_sparse <- function(model, params, stats, progress = NULL) {
-  orient_latents(params, stats, progress)
-}
-
-#' @export
 gps_draw.gps_binary_sparse <- function(model, params, n) {
   latents <- draw_on(params, n)
   noise <- sqrt(params$sigma2) * normal_matrix(n, nrow(params$W))
@@ -219,7 +214,8 @@ move_linear <- function(params, from, split) {
 # What gps_mend() returns: the parameters, and as `flip` the latents that were turned. Not where the
 # bound must not fall, as it may where the states are truncated, nor in batches, which keep slots of
 # their own.
-orient_latents <- function(params, stats, progress) {
+#' @export
+gps_mend.gps_binary_sparse <- function(model, params, stats, progress = NULL) {
   mended <- list(params = params, relabel = NULL)
   if (is.null(params$intercept) || isTRUE(progress$is_monotone) || isTRUE(progress$is_batch)) {
     return(mended)
