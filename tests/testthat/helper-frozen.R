@@ -38,7 +38,8 @@ frozen_engines <- list(
   fitc = list(method = "inducing", rank = 7, objective = "fitc"),
   dtc = list(method = "inducing", rank = 7, objective = "dtc"),
   fourier = list(method = "fourier", rank = 10), divide = list(method = "divide", rank = 10),
-  divide_alone = list(method = "divide", rank = 10, cross = FALSE)
+  divide_alone = list(method = "divide", rank = 10, cross = FALSE),
+  neighbours = list(method = "neighbours", rank = 6)
 )
 
 frozen_gp <- function(points, kernel, arguments) {
@@ -52,8 +53,8 @@ frozen_gp <- function(points, kernel, arguments) {
 frozen_given <- function() {
   cases <- lapply(frozen_engines, function(arguments) {
     kernels <- frozen_kernels()
-    # Fourier features stand for stationary terms.
-    if (arguments$method == "fourier") kernels <- kernels[!startsWith(names(kernels), "linear")]
+    # Fourier features stand for stationary terms, and neighbours need one that falls with distance.
+    if (arguments$method %in% c("fourier", "neighbours")) kernels <- kernels[!startsWith(names(kernels), "linear")]
     lapply(kernels, function(kernel) {
       function() frozen_gp(frozen_points(), kernel, c(arguments, optimise = FALSE))
     })
@@ -130,7 +131,8 @@ frozen_selectors <- function() {
     dtc = frozen_selector("inducing", rank = 8, objective = "dtc", learn_inputs = TRUE),
     fourier = frozen_selector("fourier", rank = 10),
     divide = frozen_selector("divide", rank = 15),
-    divide_alone = frozen_selector("divide", rank = 15, cross = FALSE)
+    divide_alone = frozen_selector("divide", rank = 15, cross = FALSE),
+    neighbours = frozen_selector("neighbours", rank = 6)
   )
 }
 
@@ -159,7 +161,7 @@ frozen_ranks <- function(is_refit) {
   plain <- lapply(selectors, function(selector) {
     function() frozen_affinity(selector, model_binary_sparse(6), frozen_bars(), 3, is_refit)
   })
-  placed <- selectors[!names(selectors) %in% c("fitc", "divide", "divide_alone")]
+  placed <- selectors[!names(selectors) %in% c("fitc", "divide", "divide_alone", "neighbours")]
   placed$smooth <- frozen_selector(smooth = 1.5)
   placed <- lapply(placed, function(selector) {
     function() {
@@ -232,7 +234,7 @@ frozen_source <- function() {
 # The Gaussian process in each form, in batches and over a source.
 fits_learned <- function() {
   by_method <- lapply(frozen_selectors(), function(selector) function() sparse_fit(selector))
-  batched <- lapply(frozen_selectors()[c("ichol", "vfe", "fourier")], function(selector) {
+  batched <- lapply(frozen_selectors()[c("ichol", "vfe", "fourier", "neighbours")], function(selector) {
     function() sparse_fit(selector, control = frozen_control(batch_size = 15))
   })
   c(by_method, stats::setNames(batched, paste0("batches_", names(batched))), list(
@@ -283,6 +285,7 @@ fits_mixture <- function() {
     diagonal = function() mixture("diagonal"),
     spherical = function() mixture("spherical", frozen_selector("divide", rank = 20)),
     ard = function() mixture(selector = frozen_selector(kernel = kernel_rbf(ard = TRUE))),
+    neighbours = function() mixture("diagonal", frozen_selector("neighbours", rank = 6)),
     whole = function() {
       mixture(control = gps_control(max_iter = 40, n_starts = 3, progress = FALSE, n_threads = 1))
     },
