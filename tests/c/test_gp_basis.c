@@ -3,24 +3,10 @@
 #include "check.h"
 #include "gp_basis.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { N_DIMS = 3 };
-
-/* Five threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
-static int most_threads(void) {
-  const char *asked = getenv("OMP_NUM_THREADS");
-  return asked && strcmp(asked, "1") == 0 ? 1 : 5;
-}
-
-static double number(size_t i) {
-  uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return (double)(x >> 11) / 9007199254740992.0 - 0.5;
-}
 
 static double *doubles(size_t n) { return calloc(n + 1, sizeof(double)); }
 

@@ -13,12 +13,6 @@ enum { N_SLOTS = 3 };
 static core_case the_case;
 static const gps_source source = {{5u, 6u}, 1, 3};
 
-/* Four threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
-static int most_threads(void) {
-  const char *asked = getenv("OMP_NUM_THREADS");
-  return asked && strcmp(asked, "1") == 0 ? 1 : 4;
-}
-
 typedef int selection[N_SLOTS * CORE_POINTS];
 
 static gps_status screen_all(const gps_model *model, const gps_screen *screen,

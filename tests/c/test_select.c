@@ -2,18 +2,11 @@
 #include "check.h"
 #include "select.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { N_DRAWS = 100000 };
 
 static const gps_source source = {{17u, 91u}, 2, 5};
-
-/* Four threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
-static int most_threads(void) {
-  const char *asked = getenv("OMP_NUM_THREADS");
-  return asked && strcmp(asked, "1") == 0 ? 1 : 4;
-}
 
 static int count_of(const int *slot, int n, int latent) {
   int n_held = 0;

@@ -81,6 +81,20 @@ print_quietly <- function(x) {
 # cases without it.
 is_full <- function() identical(Sys.getenv("GPS_TEST_FULL"), "true")
 
+# What another session says that runs these lines with 2.5 GB of address space, the package attached.
+run_short_of_memory <- function(lines) {
+  skip_on_os(c("windows", "mac"))
+  # The address sanitizer maps terabytes of its own.
+  skip_if(grepl("asan", Sys.getenv("LD_PRELOAD"), fixed = TRUE), "memory cannot be limited")
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  writeLines(c(package_call(), lines), file)
+  command <- sprintf("ulimit -v 2500000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
+                     file)
+  suppressWarnings(system2("bash", c("-c", shQuote(command)), stdout = TRUE, stderr = TRUE,
+                           env = "OPENBLAS_NUM_THREADS=1", timeout = 60))
+}
+
 skip_unless_full <- function() skip_if_not(is_full(), "a part of `make test-full`")
 
 # Another value in place of one of the package's, a function or a number, until the calling function

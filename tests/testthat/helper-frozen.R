@@ -234,7 +234,8 @@ frozen_source <- function() {
 # The Gaussian process in each form, in batches and over a source.
 fits_learned <- function() {
   by_method <- lapply(frozen_selectors(), function(selector) function() sparse_fit(selector))
-  batched <- lapply(frozen_selectors()[c("ichol", "vfe", "fourier", "neighbours")], function(selector) {
+  methods <- c("ichol", "vfe", "fourier", "neighbours")
+  batched <- lapply(frozen_selectors()[methods], function(selector) {
     function() sparse_fit(selector, control = frozen_control(batch_size = 15))
   })
   c(by_method, stats::setNames(batched, paste0("batches_", names(batched))), list(

@@ -59,12 +59,7 @@ test_that("as many draws as there are integers are refused before anything is ma
 
 test_that("where memory ends, the error has the package's class and says what was asked for", {
   skip_on_cran()
-  skip_on_os(c("windows", "mac"))
-  skip_if(grepl("asan", Sys.getenv("LD_PRELOAD"), fixed = TRUE), "memory cannot be limited")
-  file <- tempfile(fileext = ".R")
-  on.exit(unlink(file))
-  writeLines(c(
-    package_call(),
+  output <- run_short_of_memory(c(
     "options(gpselect.max_cells = Inf)",
     "set.seed(1)",
     "say <- function(what, code) tryCatch({ code; cat(what, 'made\\n') }, error = function(e) {",
@@ -87,11 +82,7 @@ test_that("where memory ends, the error has the package's class and says what wa
     "say('source', gps_fit(wide, model_binary_sparse(2), selector_random()))",
     "say('match', match_components(matrix(1, 2, 4e4), matrix(1, 2, 4e4)))",
     "say('small', gps_fit(y, model_binary_sparse(2), selector_full(), control = short))"
-  ), file)
-  command <- sprintf("ulimit -v 2500000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
-                     file)
-  output <- suppressWarnings(system2("bash", c("-c", shQuote(command)), stdout = TRUE,
-                                     stderr = TRUE, env = "OPENBLAS_NUM_THREADS=1", timeout = 60))
+  ))
   for (words in c("^draw memory `n` = 400000000 draws: cannot allocate .*not enough memory",
                   "^simulate memory `nsim` = 1 data sets of `n` = 400000000 points: cannot",
                   "^sets memory `nsim` = 2147483647 data sets", "^posterior memory `n_draws` = 4",

@@ -2,13 +2,7 @@
 
 test_that("too little memory is an R error, and the next small fit works", {
   skip_on_cran()
-  skip_on_os(c("windows", "mac"))
-  # The address sanitizer maps terabytes of its own.
-  skip_if(grepl("asan", Sys.getenv("LD_PRELOAD"), fixed = TRUE), "memory cannot be limited")
-  file <- tempfile(fileext = ".R")
-  on.exit(unlink(file))
-  writeLines(c(
-    package_call(),
+  output <- run_short_of_memory(c(
     "set.seed(1)",
     "fit <- function(n) {",
     "  y <- matrix(rnorm(3 * n), n)",
@@ -19,11 +13,7 @@ test_that("too little memory is an R error, and the next small fit works", {
     "large <- tryCatch(fit(19000), error = conditionMessage)",
     "cat('large', substr(large, 1, 80), '\\n')",
     "cat('small', is.finite(fit(50)$bound), '\\n')"
-  ), file)
-  command <- sprintf("ulimit -v 2500000; exec %s --vanilla %s", file.path(R.home("bin"), "Rscript"),
-                     file)
-  output <- suppressWarnings(system2("bash", c("-c", shQuote(command)), stdout = TRUE,
-                                     stderr = TRUE, env = "OPENBLAS_NUM_THREADS=1", timeout = 60))
+  ))
   expect_match(output, "^large .*cannot allocate", all = FALSE)
   expect_match(output, "^small TRUE", all = FALSE)
 })
