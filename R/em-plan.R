@@ -101,7 +101,7 @@ resolve_selector <- function(selector, model) {
   if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
   if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
   is_open <- is.list(selector$screen) && is.null(selector$screen$neighbours)
-  if (is_open && has_candidates(list(selector = selector)) && !is_placed(model)) {
+  if (is_open && has_candidates(list(selector = selector)) && !has_neighbours(model)) {
     selector$screen$neighbours <- beside_default
   }
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)

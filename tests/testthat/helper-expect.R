@@ -81,7 +81,7 @@ print_quietly <- function(x) {
 # cases without it.
 is_full <- function() identical(Sys.getenv("GPS_TEST_FULL"), "true")
 
-# What another session says that runs these lines with 2.5 GB of address space, the package attached.
+# What another session with this package says that runs these lines with 2.5 GB of address space.
 run_short_of_memory <- function(lines) {
   skip_on_os(c("windows", "mac"))
   # The address sanitizer maps terabytes of its own.

@@ -54,7 +54,9 @@ frozen_given <- function() {
   cases <- lapply(frozen_engines, function(arguments) {
     kernels <- frozen_kernels()
     # Fourier features stand for stationary terms, and neighbours need one that falls with distance.
-    if (arguments$method %in% c("fourier", "neighbours")) kernels <- kernels[!startsWith(names(kernels), "linear")]
+    if (arguments$method %in% c("fourier", "neighbours")) {
+      kernels <- kernels[!startsWith(names(kernels), "linear")]
+    }
     lapply(kernels, function(kernel) {
       function() frozen_gp(frozen_points(), kernel, c(arguments, optimise = FALSE))
     })
