@@ -75,10 +75,8 @@ gps_consensus <- function(fit, threshold = 0.95, ...) {
 
 # The parameters at the end of each short start, as the model wants them.
 need_starts <- function(fit) {
-  if (is_placed(fit$model)) {
-    gps_abort(paste("gps_consensus() is not for models whose components have locations: a",
-                    "component may stand anywhere in its window."))
-  }
+  refuse_places(fit$model, "gps_consensus()",
+                ": a component may stand anywhere in its window")
   if (is.null(fit$starts)) {
     gps_abort("gps_consensus() is of short starts, which this fit had none of.")
   }
