@@ -1,10 +1,10 @@
 # What a fit will take, from a few iterations on some of its data points.
 
-# Data points of the first sample and of the last one, which are fewer where they have a process of
-# all points, and about how many seconds all may take. Where an iteration takes little, few points
-# would tell of its overhead alone.
+# Data points of the first sample and of the last one, and about how many seconds all may take.
+# Where nothing is learned to rank, an iteration takes little, and few points would tell of its
+# overhead alone.
 first_sample <- 64
-most_sample <- c(whole = 2000, other = 10000)
+most_sample <- c(learned = 2000, other = 10000)
 measure_seconds <- 4
 measured_iterations <- 5L
 
@@ -15,7 +15,9 @@ clock_step <- 1e-3
 # settled, of what comes before the first one (`begin`) and of a refit of the kernel, bytes at the
 # peak and of what is kept. The first sample says how large others may be: small ones mislead.
 measure_task <- function(task) {
-  most <- min(n_points(task$y), most_sample[[if (is_whole_gp(task)) "whole" else "other"]])
+  is_learned <- inherits(task$selector, "gps_selector_gp") &&
+    task$n_selected < task$model$n_latents
+  most <- min(n_points(task$y), most_sample[[if (is_learned) "learned" else "other"]])
   if (!is.null(task$batches)) most <- min(most, max(lengths(task$batches)))
   n <- min(first_sample, most)
   first <- measure_sample(task, n)

@@ -4,8 +4,8 @@
 #'
 #' Takes what [gps_fit()] takes, and says before anything is fitted how many states a data point
 #' has, how much memory the fit needs and about how long it takes. It runs a few iterations on
-#' samples of up to 10,000 data points (2000 with the exact Gaussian process) for some seconds, and
-#' extends what they took to all of them.
+#' samples of up to 10,000 data points (2000 with a learned selection) for some seconds, and extends
+#' what they took to all of them.
 #'
 #' Memory is that of the whole process at the peak. Its parts are what the session holds already
 #' (`session`), the fit's copy of the data (`data`), what is kept of each data point between
@@ -102,7 +102,8 @@ plan_memory <- function(task, samples) {
   block <- extend_line(n, work, max(n[last], min(all, block_points(task))))
   # Most of it is garbage of several iterations, which is collected before there is more.
   if (all > n[last]) block <- (block + 2 * work[last]) / 3
-  kernel <- if (is_whole_gp(task)) 8 * whole_matrices * as.double(all)^2 else 0
+  # A little more than was seen, as nothing else leaves room where these are nearly all there is.
+  kernel <- if (is_whole_gp(task)) 8 * 1.06 * whole_matrices * as.double(all)^2 else 0
   parts <- memory_margin * c(points = points, block = block, kernel = kernel)
   parts["block"] <- max(parts[["block"]], least_heap - sum(parts[-2]) - data_bytes(task$y))
   parts
