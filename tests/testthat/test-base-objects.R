@@ -110,6 +110,9 @@ test_that("a model with any part changed is refused by name or makes no differen
 })
 
 test_that("an edited selector, kernel, screen, control or source works or is refused by name", {
+  # A control whose checkpoint became a file's name writes it.
+  before <- setwd(tempdir())
+  on.exit(setwd(before))
   set.seed(2)
   y <- simulate_bars(16, size = 3)$y
   fit_with <- function(selector = selector_handcrafted(), control = one_iteration(), data = y) {
