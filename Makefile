@@ -16,7 +16,7 @@ SOURCES := DESCRIPTION NAMESPACE LICENSE $(shell find R src inst man data 2>/dev
   grep -v -E '\.(o|so|dll)$$')
 
 .PHONY: help setup setup-% demo install test test-full test-c layers check document lint format \
-  readme freeze freeze-check bench bench-peers site clean
+  readme freeze freeze-check bench bench-peers coverage site clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ bench-peers: install ## fit mixtures with many clusters beside k-means and mixtu
 
 reproduce-%: bench/paper/%.R install ## run one experiment of the paper, bench/paper/%.R
 	@$(RSCRIPT) $<
+
+coverage: setup-dev ## count the lines of R and C that tests reach: takes an hour
+	@$(RSCRIPT) tools/coverage.R
 
 site: install setup-dev ## build the web pages into build/site
 	@$(RSCRIPT) -e 'options(pkgdown.internet = FALSE)' \

@@ -82,7 +82,7 @@ need_full() {
 
 need_dev() {
   need_test
-  need_r roxygen2 pkgload lintr pkgdown nanoparquet
+  need_r roxygen2 pkgload lintr pkgdown nanoparquet covr
   need_command clang-format clang-format
 }
 

@@ -39,6 +39,21 @@ test_that("a source gives the fit that its numbers give as a matrix", {
                                                  }))
 })
 
+test_that("new data are read once, data of a fit in every iteration", {
+  y <- bars(600)
+  passes <- 0
+  source <- gps_source(600, 9, function(from, to) {
+    passes <<- passes + (to - from + 1) / 600
+    y[from:to, , drop = FALSE]
+  })
+  fit <- source_fit(source, max_iter = 6, n_starts = 1, tol = 0, mend = FALSE, polish = FALSE)
+  expect_gt(passes, 6)
+  passes <- 0
+  prob <- predict(fit, source)
+  expect_equal(passes, 1, tolerance = 1e-12)
+  expect_identical(dim(prob), c(600L, 6L))
+})
+
 test_that("starts and trials on sampled rows, mending and growing are the same", {
   y <- bars(2600)
   expect_same_fits(y, model_gaussian_mixture(3, "diagonal"), n_selected = 2, max_iter = 25)
