@@ -2,7 +2,8 @@
 #'
 #' NA in the data of [gps_fit()], [predict.gps_fit()] and [gps_estep()] is a cell without a value,
 #' and so is NaN; infinite values are refused. [model_binary_sparse()], [model_spike_slab()],
-#' [model_max_spike_slab()], [model_gaussian_mixture()] and [model_occlusive()] allow for them.
+#' [model_max_spike_slab()], [model_gaussian_mixture()], [model_occlusive()], [model_noisy_or()] and
+#' [model_poisson_mixture()] allow for them.
 #'
 #' @section What is computed:
 #' With O the dimensions that data point n has, a state s is judged by the density of these alone,
@@ -13,6 +14,11 @@
 #' averaged over the states (Dempster, Laird and Rubin 1977, *JRSS B* 39, 1-38). So the bound never
 #' falls where it would not with complete data, and a fit may need more iterations the more cells
 #' are missing. That cells are missing must not depend on their values, given those that are there.
+#'
+#' Where dimensions are independent given a state, as in [model_noisy_or()] and
+#' [model_poisson_mixture()], a missing cell adds no factor to `p(s, y_O)`, and to the statistics
+#' what the state expects of it: each cause that is on fires with its own probability; a cluster has
+#' its rate.
 #'
 #' In images of [model_occlusive()] a pixel of which a channel is missing is masked: nobody's, and
 #' no part of the statistics.

@@ -348,7 +348,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
       if (n_dims == 1) "" else "s", n_dims(data$y)
     ))
   }
-  check_values(fit$model, data$y, arg)
+  check_values(fit$model, data$y, arg, names = data$col_names)
   data
 }
 

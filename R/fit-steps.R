@@ -77,7 +77,7 @@ read_step <- function(selector, state, y) {
   named <- column_names(state$model, params)
   data <- read_data(pick_columns(plain_numbers(y), named, "y", "`state$params`"))
   check_columns(data$y, state$model)
-  check_values(state$model, data$y)
+  check_values(state$model, data$y, names = data$col_names)
   memory <- read_memory(selector, state$memory)
   params <- check_all_params(state$model, params, "state$params")
   inner <- new_state(params, 0L, 0, memory)

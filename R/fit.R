@@ -92,8 +92,8 @@
 #' a cluster, names would lie: there are none then, and a warning says so.
 #'
 #' @section Missing cells:
-#' NA and NaN are cells without a value, which the models of this package with Gaussian noise allow
-#' for, see [missing_cells]. Infinite values are refused.
+#' NA and NaN are cells without a value, which the models of this package allow for,
+#' see [missing_cells]. Infinite values are refused.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and
@@ -204,6 +204,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   refuse_missing(data$y, model)
+  check_values(model, data$y, names = data$col_names)
   if (!is.null(start)) start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
   check_start(start, set_image(model, data$image_dim), data$y)

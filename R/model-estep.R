@@ -95,13 +95,13 @@ read_rows <- function(y, model) {
   if (!is_stored(y)) {
     y <- check_matrix(y, "y", n_cols = model$n_dims, may_miss = TRUE)
     refuse_missing(t(y), model)
-    check_values(model, y, points_in_rows = TRUE)
+    check_values(model, y, points_in_rows = TRUE, names = colnames(y))
     return(t(refuse_large(y, points_in_rows = TRUE)))
   }
-  y <- refuse_missing(read_data(y, may_miss = TRUE)$y, model)
+  data <- read_data(y, may_miss = TRUE)
+  y <- refuse_missing(data$y, model)
   check_columns(y, model)
-  check_values(model, y)
-  y
+  check_values(model, y, names = data$col_names)
 }
 
 # What users get beside `prob_on` and `log_evidence` where it is wanted, in this order.

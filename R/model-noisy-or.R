@@ -14,9 +14,10 @@
 #' cause.
 #'
 #' @section Data:
-#' Zeros and ones, or FALSE and TRUE. Anything else is an error of class `gps_error_data` that says
-#' where it stands, in [gps_fit()] and wherever else data enter. Sparse matrices and sources are
-#' read as by the other models, the latter once more for this check.
+#' Zeros and ones, or FALSE and TRUE, or NA ([missing_cells]). Anything else is an error of class
+#' `gps_error_data` that says where it stands, with the column's name, in [gps_fit()] and wherever
+#' else data enter. Sparse matrices and sources are read as by the other models, the latter once
+#' more for this check.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -109,6 +110,9 @@ gps_bind.gps_noisy_or <- function(model, y) {
   bind_native(model, as_moments(y)$n_dims, sizes = c(probs = if (shared) 1 else model$n_latents),
               options = list(shared_prob = as.double(shared), floor_prob = least_fire))
 }
+
+#' @export
+takes_missing.gps_noisy_or <- function(model) TRUE
 
 #' @export
 data_rule.gps_noisy_or <- function(model) {

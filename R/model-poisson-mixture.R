@@ -9,10 +9,10 @@
 #' independent, and their variances are their means.
 #'
 #' @section Data:
-#' Whole numbers of at least 0; FALSE and TRUE count as 0 and 1. Anything else is an error of class
-#' `gps_error_data` that says where it stands, in [gps_fit()] and wherever else data enter. A column
-#' of zeros is no obstacle. Of sparse matrices only the entries are gone through; sources are read
-#' once more for the check.
+#' Whole numbers of at least 0, or NA ([missing_cells]); FALSE and TRUE count as 0 and 1. Anything
+#' else is an error of class `gps_error_data` that says where it stands, with the column's name, in
+#' [gps_fit()] and wherever else data enter. A column of zeros is no obstacle. Of sparse matrices
+#' only the entries are gone through; sources are read once more for the check.
 #'
 #' @section States:
 #' Exactly one of the `n_selected` selected clusters is on; `max_active` is 1.
@@ -88,6 +88,9 @@ gps_bind.gps_poisson_mixture <- function(model, y) {
               options = list(centre = centre, floor_rate = least_rate * centre,
                              floor_pi = 1e-4 / model$n_latents))
 }
+
+#' @export
+takes_missing.gps_poisson_mixture <- function(model) TRUE
 
 #' @export
 data_rule.gps_poisson_mixture <- function(model) {

@@ -154,10 +154,7 @@ has_ranking <- function(model) has_method(model, "gps_handcrafted")
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data.
 bind_data <- function(model, y, moments = data_moments(y), weights = NULL) {
-  if (is_built_in(model)) {
-    check_values(model, y)
-    return(bind_model(model, survey_data(model, y, moments, weights)))
-  }
+  if (is_built_in(model)) return(bind_model(model, survey_data(model, y, moments, weights)))
   bind_model(model, t(if (is_source(y)) rows_data(y, even_rows(y)) else y))
 }
 

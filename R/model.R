@@ -72,10 +72,10 @@ gps_bind <- function(model, y) {
   method <- function(model, y) UseMethod("gps_bind")
   model <- check_model(model)
   y <- plain_numbers(y)
-  if (is_stored(y)) return(bind_data(model, read_data(y)$y))
+  if (is_stored(y)) return(bind_data(model, check_values(model, read_data(y)$y)))
   if (!inherits(y, "gps_moments")) {
     check_rows(y)
-    check_values(model, y, points_in_rows = TRUE)
+    check_values(model, y, points_in_rows = TRUE, names = colnames(y))
   }
   method(model, y)
 }
@@ -146,6 +146,7 @@ gps_init.default <- function(model, y) abort_no_method(model, "gps_init")
 
 init_stored <- function(model, y) {
   check_columns(y, model)
+  check_values(model, y)
   init_rows(model, y, even_rows(y, max(start_rows, model$n_latents)))
 }
 
@@ -164,10 +165,13 @@ init_rows <- function(model, y, rows, weights = NULL) {
 # First values of data of which each row counts so many times. A method without an argument
 # `weights` gets the rows as they are.
 init_weighed <- function(model, y, weights) {
-  method <- if (!is.null(weights)) method_of(model, "gps_init")
-  if (is.null(method) || !"weights" %in% names(formals(method))) return(gps_init(model, y))
-  params <- method(model, y, weights = weights)
-  if (is_built_in(model)) params else check_first_params(model, params)
+  method <- method_of(model, "gps_init")
+  if (!is.null(weights) && "weights" %in% names(formals(method))) {
+    params <- method(model, y, weights = weights)
+    return(if (is_built_in(model)) params else check_first_params(model, params))
+  }
+  # What stands in for missing cells need not be a value that the model can have.
+  if (is_built_in(model)) method(model, y) else gps_init(model, y)
 }
 
 # A matrix of finite numbers with the model's columns.
@@ -179,7 +183,7 @@ check_rows <- function(y, model = NULL) {
     gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
   }
   check_finite(y, "y")
-  if (!is.null(model)) check_values(model, y, points_in_rows = TRUE)
+  if (!is.null(model)) check_values(model, y, points_in_rows = TRUE, names = colnames(y))
   refuse_large(y, points_in_rows = TRUE)
 }
 

@@ -2,13 +2,14 @@
  * (1 - leak_d) prod_h (1 - p_dh)^s_h, p_dh = 1 - exp(-W_dh). A cause that is on fires in each
  * dimension by itself with probability p_dh, the leak with leak_d, and a dimension is 1 where at
  * least one has fired. Log joints are relative to the empty state. Dimensions that are 0 add a term
- * for each latent; those that are 1 are looked at state by state. Reached through the table
- * model_noisy_or only. */
+ * for each latent; those that are 1 are looked at state by state; cells that are missing are
+ * neither, see model_noisy_missing.c. Reached through the table model_noisy_or only. */
 #include <math.h>
 #include <string.h>
 
 #include "gpselect/model.h"
 #include "linalg.h"
+#include "model_noisy_missing.h"
 #include "vector_math.h"
 
 enum { W, PI, LEAK, SHARED_PROB, FLOOR_PROB, FIRE, OWN, ALONE, EMPTY };
@@ -45,8 +46,10 @@ static void fill_empty(const gps_problem *problem, const double *y, double none,
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *leak = problem->input[LEAK];
   for (size_t n = 0; n < (size_t)problem->n_points; n++) {
+    const unsigned char *observed = gps_observed_of(problem, (int)n);
     double sum = 0;
     for (size_t d = 0; d < n_dims; d++) {
+      if (observed && !observed[d]) continue;
       sum += y[d + n * n_dims] > 0 ? log(leak[d]) : log1p(-leak[d]);
     }
     empty[n] = none + sum;
@@ -74,6 +77,7 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
     for (size_t n = 0; n < n_points; n++) own[h + n * n_latents] = base;
   }
   linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, w, n_dims, y, n_dims, 1, own, n_latents);
+  noisy_leave_missing(problem, w, own);
   memcpy(alone, own, n_latents * n_points * sizeof *own);
   linalg_gemm('T', 'N', n_latents, n_points, n_dims, 1, fire, n_dims, y, n_dims, 1, alone,
               n_latents);
@@ -94,10 +98,12 @@ typedef struct {
   double *leak, *on;    /* [D]: there the leak; the probability r of a 1 in a state */
   double *sum_leak;     /* [D]: sum over states of q / r */
   double *fire, *fired; /* [D x slots]: p of the latents in the slots; sums of q / r */
+  double *mass;         /* [slots]: probabilities that the latents are on */
 } workspace;
 
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
-  return (size_t)problem->shape.n_dims * (5 + 2 * (size_t)states->n_slots) + 1;
+  return (size_t)problem->shape.n_dims * (5 + 2 * (size_t)states->n_slots) + 1 +
+         (size_t)states->n_slots;
 }
 
 /* The parts of scratch, which begins with what find_on() leaves there. */
@@ -110,6 +116,7 @@ static workspace lay_out(const gps_problem *problem, size_t n_slots, double *scr
   it.sum_leak = it.on + n_dims;
   it.fire = it.sum_leak + n_dims;
   it.fired = it.fire + n_dims * n_slots;
+  it.mass = it.fired + n_dims * n_slots;
   return it;
 }
 
@@ -236,6 +243,10 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
       const size_t place = (size_t)k * it.n_on + j;
       fired[(size_t)it.at[j]] += weight * it.fire[place] * it.fired[place];
     }
+  }
+  if (point->observed) {
+    noisy_add_missing(problem, point, states, prob, problem->input[LEAK], problem->input[FIRE],
+                      it.mass, stats[LEAKED], stats[FIRED]);
   }
   return GPS_OK;
 }

@@ -1,7 +1,8 @@
 /* Mixture of Poisson distributions: one of C clusters is on, with probability pi_c, and makes D
  * independent counts y_d ~ Poisson(rate_dc). Log joints are relative to a Poisson with the rates
  * `centre`, the same for all clusters, so that large counts do not round away what tells clusters
- * apart. Counts of 0 cost nothing where data are sparse. Reached through the table
+ * apart. Counts of 0 cost nothing where data are sparse. In missing cells, where data have 0, a
+ * cluster has its rate. Reached through the table
  * model_poisson_mixture only. */
 #include <math.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static double shared_term(const gps_problem *problem, const gps_point *point) {
   double sum = 0;
   for (int d = 0; d < problem->shape.n_dims; d++) {
     const double rate = problem->input[CENTRE][d];
+    if (point->observed && !point->observed[d]) continue;
     sum += point->y[d] > 0 ? log_poisson(point->y[d], rate) : -rate;
   }
   return sum;
@@ -92,6 +94,19 @@ static size_t scratch_size(const gps_problem *problem, const gps_states *states)
   (void)problem;
   (void)states;
   return 0;
+}
+
+/* What of a cluster's excess of rates over the centre belongs to cells that are not there. */
+static double missing_excess(const gps_problem *problem, const gps_point *point, size_t c) {
+  const double *rate = problem->input[RATE] + c * (size_t)problem->shape.n_dims;
+  const int n_missing = gps_n_missing(problem, point->index);
+  double sum = 0;
+  if (n_missing == 0) return sum;
+  const int *missing = gps_missing_of(problem, point->index);
+  for (int i = 0; i < n_missing; i++) {
+    sum += rate[missing[i]] - problem->input[CENTRE][missing[i]];
+  }
+  return sum;
 }
 
 /* value [n] for latents [n]; a latent of -1 gets -Inf. */
@@ -115,6 +130,7 @@ GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const gps_p
       for (size_t d = 0; d < n_dims; d++) sum += point->y[d] * log_ratio[d];
     }
     value[i] = problem->input[BASE][latent[i]] + sum;
+    if (point->observed) value[i] += missing_excess(problem, point, (size_t)latent[i]);
   }
 }
 
@@ -127,9 +143,14 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   return GPS_OK;
 }
 
-/* sum [D] += weight y. */
-static void add_counts(const gps_problem *problem, const gps_point *point, double weight,
+/* sum [D] += weight y, in missing cells weight times the cluster's rate. */
+static void add_counts(const gps_problem *problem, const gps_point *point, size_t c, double weight,
                        double *sum) {
+  const double *rate = problem->input[RATE] + c * (size_t)problem->shape.n_dims;
+  for (int i = 0; i < gps_n_missing(problem, point->index); i++) {
+    const int d = gps_missing_of(problem, point->index)[i];
+    sum[d] += weight * rate[d];
+  }
   if (problem->sparse) {
     const gps_sparse *data = problem->sparse;
     for (int e = data->start[point->index]; e < data->start[point->index + 1]; e++) {
@@ -151,18 +172,18 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     const double share = weight * prob[i];
     stats[COUNT][0] += share;
     if (!(prob[i] > NEGLIGIBLE)) continue;
-    stats[ON][point->latent[i]] += share;
-    add_counts(problem, point, share, stats[SUM] + (size_t)point->latent[i] * n_dims);
+    const size_t c = (size_t)point->latent[i];
+    stats[ON][c] += share;
+    add_counts(problem, point, c, share, stats[SUM] + c * n_dims);
   }
   return GPS_OK;
 }
 
 static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
                                     double weight, double *const *part, double *scratch) {
-  (void)latent;
   (void)scratch;
   *part[ON] += weight;
-  add_counts(problem, point, weight, part[SUM]);
+  add_counts(problem, point, (size_t)latent, weight, part[SUM]);
   return GPS_OK;
 }
 

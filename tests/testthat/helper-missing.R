@@ -1,9 +1,26 @@
 # Models whose data points lack cells, by their definitions: given a state, data and values of the
 # latents are normal together, and the cells that are there are conditioned on.
 
+# Dimensions are independent given a state: list(prior, mean, log_density(y)) of a model of ones or
+# of counts, NULL of others.
+counts_of_state <- function(params, state) {
+  if (!is.null(params$leak)) {
+    prob <- rep_len(params$pi, length(state))
+    mean <- drop(response_noisy_or(params, t(state)))
+    return(list(prior = sum(ifelse(state == 1, log(prob), log(1 - prob))), mean = mean,
+                log_density = function(y) ifelse(y == 1, log(mean), log1p(-mean))))
+  }
+  if (is.null(params$rate)) return(NULL)
+  k <- which(state == 1)
+  list(prior = log(params$pi[k]), mean = params$rate[, k],
+       log_density = function(y) dpois(y, params$rate[, k], log = TRUE))
+}
+
 # list(prior, mean, covariance) of c(y, z) given a state, and the log probability of the state; z
 # only in model B.
 joint_of_state <- function(params, state) {
+  counts <- counts_of_state(params, state)
+  if (!is.null(counts)) return(counts)
   if (!is.null(params[["sigma"]])) {
     k <- which(state == 1)
     return(list(prior = log(params$pi[k]), mean = params$mu[, k],
@@ -26,6 +43,11 @@ joint_of_state <- function(params, state) {
 
 # list(log_density, mean, covariance) of all of v after the entries of `given` that are not NA.
 condition_normal <- function(joint, given) {
+  if (!is.null(joint$log_density)) {
+    return(list(log_density = sum(joint$log_density(given), na.rm = TRUE),
+                mean = ifelse(is.na(given), joint$mean, given), is_missing = is.na(given),
+                signal = joint$mean))
+  }
   is_known <- c(!is.na(given), rep(FALSE, length(joint$mean) - length(given)))
   mean <- joint$mean
   mean[is_known] <- given[!is.na(given)]
@@ -49,6 +71,16 @@ condition_normal <- function(joint, given) {
 
 # What one point and state, with probability q, add to the statistics of the model.
 state_stats <- function(params, state, given, centre, q) {
+  if (!is.null(params$rate)) {
+    return(list(count = q, on = q * state, sum = q * outer(given$mean, state)))
+  }
+  if (!is.null(params$leak)) {
+    # A cell of 1 was turned on by those that fired; in a missing one each fires by itself.
+    fire <- (1 - exp(-params$W)) * rep(state, each = nrow(params$W))
+    share <- ifelse(given$is_missing, 1, given$mean / given$signal)
+    return(list(count = q, on = q * state, fired = q * fire * share,
+                leaked = q * params$leak * share))
+  }
   n_dims <- if (is.null(params[["sigma"]])) nrow(params$W) else nrow(params$mu)
   dims <- seq_len(n_dims)
   y <- given$mean[dims]
@@ -135,8 +167,9 @@ ask_missing <- function(case, open, inputs, given, others) {
 missing_case <- function(row, n = 12, share = 0.3) {
   case <- draw_case(row, n)
   set.seed(5)
+  whole <- case$y
   case$y[runif(length(case$y)) < share] <- NA
-  case$y[1, ] <- seq_len(ncol(case$y))
+  case$y[1, ] <- if (is.null(row$blank)) seq_len(ncol(case$y)) else whole[1, ]
   case$y[2, ] <- NA
   case$model <- gps_bind(case$model, ifelse(is.na(case$y), 0, case$y))
   case

@@ -36,7 +36,8 @@ for_models("points that lack the same cells are those of a model without these",
   })
   is_full <- length(dim(less$sigma)) == 3
   less$W <- if (!is.null(less$W)) less$W[-gone, , drop = FALSE]
-  if (row$is_one_hot) {
+  less$rate <- if (!is.null(less$rate)) less$rate[-gone, , drop = FALSE]
+  if (row$is_one_hot && is.null(less$rate)) {
     less$mu <- less$mu[-gone, , drop = FALSE]
     if (is_full) less$sigma <- less$sigma[-gone, -gone, , drop = FALSE]
     if (is.matrix(less$sigma)) less$sigma <- less$sigma[-gone, , drop = FALSE]
@@ -114,6 +115,36 @@ test_that("the bound of a fit with missing cells never falls", {
   for (model in models) {
     fit <- gps_fit(y, model, selector_full(), control = short_control(max_iter = 25, tol = 0))
     expect_no_fall(fit$trace$bound)
+  }
+})
+
+test_that("ones and counts with missing cells are learned, and their expectations restored", {
+  set.seed(4)
+  draw <- list(list(gps_bind(model_noisy_or(4), matrix(0:1, 2, 12)), list(
+    W = kronecker(diag(4), matrix(2.5, 3)), pi = 0.3, leak = rep(0.02, 12)
+  )), list(gps_bind(model_poisson_mixture(3), matrix(1:9, 4, 9)), list(
+    rate = matrix(c(9, 1, 2, 2, 8, 1, 1, 3, 9), 9, 3, byrow = TRUE), pi = rep(1, 3) / 3
+  )))
+  for (one in draw) {
+    whole <- gps_draw(one[[1]], one[[2]], 250)$y
+    colnames(whole) <- letters[seq_len(ncol(whole))]
+    y <- whole
+    y[runif(length(y)) < 0.2] <- NA
+    gaps <- is.na(y)
+    model <- if (ncol(y) == 12) model_noisy_or(4) else model_poisson_mixture(3)
+    fit <- gps_fit(y, model, selector_full(),
+                   control = short_control(max_iter = 40, tol = 0, mend = FALSE))
+    expect_no_fall(fit$trace$bound[fit$trace$temperature == 1])
+    fit <- gps_fit(y, model, n_selected = 3, control = gps_control(n_starts = 3, progress = FALSE))
+    filled <- predict(fit, type = "imputed")
+    expect_identical(filled[!gaps], y[!gaps])
+    truth <- gps_estep(one[[1]], one[[2]], unname(y),
+                       matrix(seq_len(model$n_latents), 250, model$n_latents, byrow = TRUE),
+                       want = "response")$response
+    error <- function(x) sqrt(mean((x - whole)[gaps]^2))
+    expect_lt(error(filled), 1.1 * error(truth))
+    expect_gps_error(gps_fit(replace(y, cbind(3, 2), 0.5), model), "row 3, column 2 (\"b\") is",
+                     "data")
   }
 })
 

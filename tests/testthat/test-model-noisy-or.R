@@ -176,7 +176,9 @@ test_that("data that are not zeros and ones are refused where they enter", {
   })
   refuse(gps_fit(source, model_noisy_or(3), control = short_control(max_iter = 1)),
          "row 1024, column 5 is -1.")
-  expect_gps_error(gps_fit(replace(case$y, 4, NA), model_noisy_or(3)), "row 4, column 1 is NA")
+  names <- paste0("v", 1:7)
+  refuse(predict(fit, matrix(bad, nrow(bad), dimnames = list(NULL, names))[3, , drop = FALSE]),
+         "row 1, column 2 (\"v2\") is 0.5.")
 })
 
 test_that("TRUE and FALSE, data frames of them, sparse matrices and sources are the same data", {
