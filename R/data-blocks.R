@@ -53,9 +53,11 @@ open_block <- function(task, block) {
   }
   from <- block$y_offset + 1
   to <- block$y_offset + block$n_points
-  task$y <- read_ranges(source, from, to)
-  block["entries"] <- list(sparse_entries(source, from, to))
-  block["missing"] <- list(cut_missing(task$missing, from:to))
+  values <- read_ranges(source, from, to)
+  block["missing"] <- list(find_missing(values))
+  gaps <- if (is.null(source$gaps)) list(fill = numeric(source$d)) else source$gaps
+  task$y <- fill_gaps(values, gaps)
+  block["entries"] <- list(observed_entries(sparse_entries(source, from, to)))
   block$y_offset <- 0
   list(task = task, block = block)
 }
@@ -78,10 +80,21 @@ tell_block <- function(task, block) {
   }
 }
 
+# One block of all points of a task whose data are a matrix.
+whole_block <- function(task) new_block(0, ncol(task$y), missing = task$missing)
+
 # The points of an open block, D x n.
 block_data <- function(y, block) {
   if (block$n_points == ncol(y)) return(y)
   y[, block$y_offset + seq_len(block$n_points), drop = FALSE]
+}
+
+# The same with NA in missing cells.
+gappy_data <- function(y, block) {
+  y <- block_data(y, block)
+  missing <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
+  if (!is.null(missing)) y[missing_places(missing, nrow(y))] <- NA
+  y
 }
 
 # The data of an open block, D x n, with a reconstruction of its points where cells are missing.
@@ -94,7 +107,8 @@ impute_block <- function(task, block, response) {
   y
 }
 
-# Some data points, D x rows, in any order. From a source, neighbours are read together.
+# Some data points, D x rows, in any order. From a source, neighbours are read together, and missing
+# cells are as its task sees them.
 rows_data <- function(y, rows) {
   if (!is_source(y)) return(y[, rows, drop = FALSE])
   sorted <- sort(unique(rows))
@@ -103,7 +117,26 @@ rows_data <- function(y, rows) {
   place <- seq_along(sorted) - which(begins)[cumsum(begins)]
   first <- which(place %% longest == 0)
   found <- read_ranges(y, sorted[first], sorted[c(first[-1] - 1, length(sorted))])
+  found <- fill_gaps(found, y$gaps)
   if (identical(sorted, rows)) found else found[, match(rows, sorted), drop = FALSE]
+}
+
+# list(y [D x n], missing) of some points of a task's data, in any order.
+take_points <- function(y, missing, points) {
+  if (!is_source(y)) {
+    return(list(y = y[, points, drop = FALSE], missing = cut_missing(missing, points)))
+  }
+  gaps <- y$gaps
+  y["gaps"] <- list(NULL)
+  values <- rows_data(y, points)
+  list(y = fill_gaps(values, gaps), missing = find_missing(values))
+}
+
+# A task of some of its points, which are a matrix.
+point_task <- function(task, points) {
+  task[c("y", "missing")] <- take_points(task$y, task$missing, points)
+  task["weights"] <- list(task$weights[points])
+  task
 }
 
 # Most numbers that a source is read as a whole for.

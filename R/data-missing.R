@@ -33,10 +33,16 @@
 #' `residuals()` are NA in missing cells, and `print()` says how many there are. A data point
 #' without a single cell has the prior of the selected latents.
 #' @section What is refused:
-#' A column without a single value, by name. Missing cells in other models, in models of R
-#' functions, in sources, in sparse matrices, in [gps_audit()], [compare_selectors()] and
-#' with `n_selected` = "auto", by an error of class `gps_error_data`, or `gps_error_argument`, that
-#' names the first one.
+#' A column without a single value, by name; and missing cells in models that do not say that they
+#' allow for them, by an error of class `gps_error_data`, or `gps_error_argument`, that names the
+#' first one. Of a model of R functions `takes_missing` of [model_custom()] says so. [gps_bind()],
+#' [gps_init()], [gps_handcrafted()] and [check_gps_model()] take complete data alone.
+#' @section Sources and sparse matrices:
+#' Sources ([gps_source()]) may have NA (in files of whole numbers there is none but in "int32", in
+#' which R takes the least number for it; in files of doubles NaN counts). Which cells are missing
+#' is seen each time that a block is read, and not kept: they cost no memory and no pass of their
+#' own. A sparse matrix of package Matrix lacks the cells whose entries are stored as NA; all that
+#' is not stored is 0 and there.
 #' @concept missing data
 #' @concept imputation
 #' @examples
@@ -57,10 +63,13 @@ NULL
 # point its dimensions without a value, counted from 0, ascending, as src/r_model.c reads them.
 # NULL: there are none. Models see the cells that are there alone.
 
-# Where the cells of D x N data or of a source are missing.
+# In sources cells may be missing where `may_miss` is TRUE. Which ones is found as points are read,
+# and kept nowhere; `gaps` of a task's source, list(fill [D], model), says what readers of whole
+# points see there, NULL: NA.
+
+# Where the cells of D x N data are missing; of a source it is not known before it is read.
 find_missing <- function(y) {
-  if (is_source(y)) return(y$missing)
-  if (!anyNA(y)) return(NULL)
+  if (is_source(y) || !anyNA(y)) return(NULL)
   at <- which(is.na(y)) - 1
   count <- tabulate(at %/% nrow(y) + 1, ncol(y))
   list(start = c(0L, cumsum(count)), row = as.integer(at %% nrow(y)))
@@ -83,9 +92,13 @@ cut_missing <- function(missing, points) {
   list(start = c(0L, cumsum(count)), row = missing$row[rep(first, count) + sequence(count)])
 }
 
-# D x N data with `fill` [D] in place of what is missing. Sources have zeros there.
+# D x N data with `fill` [D] in place of what is missing, or a source that will be read so.
 fill_missing <- function(y, missing, fill) {
-  if (is.null(missing) || is_source(y)) return(y)
+  if (is_source(y)) {
+    if (isTRUE(y$may_miss)) y$gaps <- list(fill = fill)
+    return(y)
+  }
+  if (is.null(missing)) return(y)
   y[missing_places(missing, nrow(y))] <- fill[missing$row + 1L]
   y
 }
@@ -93,6 +106,27 @@ fill_missing <- function(y, missing, fill) {
 # The same with what the data themselves say of each dimension.
 fill_data <- function(y, missing = find_missing(y)) {
   if (is.null(missing) || is_source(y)) y else fill_missing(y, missing, observed_means(y))
+}
+
+# What was read of a source, filled as its `gaps` say.
+fill_gaps <- function(y, gaps) {
+  if (is.null(gaps) || !anyNA(y)) return(y)
+  missing <- find_missing(y)
+  y <- fill_missing(y, missing, gaps$fill)
+  if (is.null(gaps$model)) y else fill_cells(gaps$model, y, missing)
+}
+
+# Entries of sparse data without those that are missing.
+observed_entries <- function(entries) {
+  if (is.null(entries) || !anyNA(entries$value)) return(entries)
+  is_there <- !is.na(entries$value)
+  list(start = c(0L, cumsum(is_there))[entries$start + 1L], row = entries$row[is_there],
+       value = entries$value[is_there])
+}
+
+# Whether any point of a task lacks a cell.
+lacks_cells <- function(task) {
+  !is.null(task$missing) || is_source(task$y) && isTRUE(task$moments$n_missing > 0)
 }
 
 # Means [D] of the values that are there, 0 where there are none.
@@ -104,6 +138,7 @@ observed_means <- function(y) {
 # What stands in for the missing cells of data that a fit has not seen: means of its own, as far as
 # it knows them.
 fit_fill <- function(fit) {
+  if (!is.null(fit$cell_means)) return(fit$cell_means)
   if (is.matrix(fit$y)) {
     counts <- is.null(fit$weights) | fit$weights > 0
     return(observed_means(if (all(counts)) fit$y else fit$y[, counts, drop = FALSE]))
@@ -114,7 +149,7 @@ fit_fill <- function(fit) {
 
 # Data of a prediction with something in their missing cells.
 fill_new <- function(fit, y, missing) {
-  if (is.null(missing)) return(y)
+  if (is.null(missing) && !is_source(y)) return(y)
   fill_cells(fit$model, fill_missing(y, missing, fit_fill(fit)), missing)
 }
 
@@ -130,10 +165,18 @@ fill_cells <- function(model, y, missing) UseMethod("fill_cells")
 #' @export
 fill_cells.default <- function(model, y, missing) y
 
-# An error for missing cells of data D x N or a source that a model does not allow for.
+# Data D x N, or a source that may have missing cells, or an error for those that a model does not
+# allow for. A source may turn out to have some only when it is read.
+admit_missing <- function(y, model, arg = "y") {
+  refuse_missing(y, model, arg)
+  if (is_source(y)) y$may_miss <- takes_missing(model)
+  y
+}
+
+# The error.
 refuse_missing <- function(y, model, arg = "y") {
   if (is.null(y) || takes_missing(model)) return(invisible(y))
-  missing <- find_missing(y)
+  missing <- if (is_source(y)) stored_missing(y) else find_missing(y)
   if (is.null(missing)) return(invisible(y))
   refuse_cells(y, missing, sprintf("the model %s", dQuote(model$name, FALSE)), arg)
 }
@@ -148,11 +191,14 @@ refuse_cells <- function(y, missing, who, arg = "y") {
   ), arg, point, missing$row[missing$start[point] + 1L] + 1L, who), c("data", "argument"))
 }
 
+# Columns without a single value.
+unobserved_columns <- function(missing, n_dims) {
+  if (is.null(missing)) return(integer())
+  which(tabulate(missing$row + 1L, n_dims) == length(missing$start) - 1)
+}
+
 # A dimension without a single value tells nothing, and its parameters could be anything.
-refuse_unobserved <- function(missing, n_dims, names) {
-  if (is.null(missing)) return(invisible())
-  n_points <- length(missing$start) - 1
-  empty <- which(tabulate(missing$row + 1L, n_dims) == n_points)
+refuse_unobserved <- function(empty, names) {
   if (length(empty) == 0) return(invisible())
   gps_abort(sprintf(
     "`y` has no value in %s, of which all cells are missing: leave %s out.",

@@ -82,8 +82,11 @@ tell_images_last <- function(y, arg) {
 is_stored <- function(y) is_source(y) || is_sparse_matrix(y)
 
 read_stored <- function(y, arg, may_miss = FALSE) {
-  source <- if (is_source(y)) check_source(y, arg) else sparse_source(y, arg)
-  if (!may_miss) refuse_cells(source, source$missing, "this function", arg)
+  source <- if (is_source(y)) check_source(y, arg) else sparse_source(y, arg, may_miss)
+  if (!may_miss) {
+    refuse_cells(source, stored_missing(source), "this function", arg)
+    source["may_miss"] <- list(NULL)
+  }
   if (is_sparse_matrix(y)) check_names(rownames(y), "row", arg)
   check_names(source$names, "column", arg)
   list(y = source, row_names = if (is_sparse_matrix(y)) rownames(y), col_names = source$names,

@@ -1,8 +1,8 @@
 # Sparse matrices of package Matrix: kept as they are, column by column of D x N, and densified a
 # block at a time.
 
-# A source from a sparse matrix with data points in rows.
-sparse_source <- function(y, arg) {
+# A source from a sparse matrix with data points in rows. Entries that are NA are missing cells.
+sparse_source <- function(y, arg, may_miss = FALSE) {
   require_package("Matrix", "A sparse matrix")
   if (any(dim(y) == 0)) abort_value(y, arg, "a matrix with at least one row and one column")
   # Matrix's own C code trusts the indices.
@@ -11,7 +11,7 @@ sparse_source <- function(y, arg) {
   }
   columns <- Matrix::t(methods::as(methods::as(methods::as(y, "dMatrix"), "generalMatrix"),
                                    "CsparseMatrix"))
-  bad <- which(!is.finite(columns@x))
+  bad <- which(!(is.finite(columns@x) | may_miss & is.na(columns@x)))
   if (length(bad) > 0) {
     gps_abort(sprintf("`%s` must have finite values, but row %d, column %d is %s.", arg,
                       findInterval(bad[1] - 1, columns@p), columns@i[bad[1]] + 1L,
@@ -31,7 +31,7 @@ is_kind_sound.gps_source_sparse <- function(source) {
 is_content_sound.gps_source_sparse <- function(source) {
   !anyNA(source$row) && !anyNA(source$start) && all(source$row >= 0 & source$row < source$d) &&
     source$start[1] == 0 && all(diff(source$start) >= 0) &&
-    source$start[source$n + 1] == length(source$row) && all(is.finite(source$value))
+    source$start[source$n + 1] == length(source$row) && !any(is.infinite(source$value))
 }
 
 #' @export
@@ -45,6 +45,13 @@ sparse_entries.gps_source_sparse <- function(source, from, to) {
   start <- source$start[from:(to + 1)]
   at <- start[1] + seq_len(start[length(start)] - start[1])
   list(start = start - start[1], row = source$row[at], value = source$value[at])
+}
+
+#' @export
+stored_missing.gps_source_sparse <- function(source) {
+  gaps <- which(is.na(source$value))
+  if (length(gaps) == 0) return(NULL)
+  list(start = findInterval(source$start - 0.5, gaps - 1), row = source$row[gaps])
 }
 
 #' @export

@@ -28,9 +28,9 @@
 #'   to show, or where negative to leave out.
 #' @param d number of dimensions, a whole number of at least 1.
 #' @param read function of `(from, to)` that returns the data points `from` to `to`, counted from 1,
-#'   as a matrix of `to - from + 1` rows (also if that is one) and `d` columns of finite numbers.
-#'   The same points must be the same numbers each time. What it draws from R's random numbers is
-#'   put back.
+#'   as a matrix of `to - from + 1` rows (also if that is one) and `d` columns of finite numbers,
+#'   or NA where cells are missing ([missing_cells]). The same points must be the same numbers each
+#'   time. What it draws from R's random numbers is put back.
 #' @param names NULL or `d` names of the columns. Where the matrices that `read` returns have the
 #'   same names in another order, their columns are put into this one. NULL: parameters have no
 #'   names, and where names are wanted, as in [predict.gps_fit()], those of the first point's matrix
@@ -141,7 +141,8 @@ is_kind_sound.default <- function(source) FALSE
 #' @export
 is_kind_sound.gps_source_function <- function(source) is.function(source$read)
 
-# Data points from[1] .. to[1], from[2] .. to[2] and so on of a source, D x points.
+# Data points from[1] .. to[1], from[2] .. to[2] and so on of a source, D x points, with NA in
+# missing cells where it may have any.
 read_ranges <- function(source, from, to) {
   size <- to - from + 1
   last <- cumsum(size)
@@ -215,10 +216,10 @@ pick_dims <- function(source, picked, wanted) {
   source
 }
 
-# What is read has no holes.
+# What is read has no holes, unless it may have some.
 check_read <- function(values, source, from, to) {
   if (is.finite(sum(values))) return(values)
-  bad <- which(!is.finite(values))
+  bad <- which(if (isTRUE(source$may_miss)) is.infinite(values) else !is.finite(values))
   if (length(bad) == 0) return(values)
   row <- from + (bad[1] - 1) %/% nrow(values)
   abort_read(from, to, sprintf("`y` must have finite values, but row %d, column %d is %s.",
@@ -235,6 +236,12 @@ sparse_entries <- function(source, from, to) UseMethod("sparse_entries")
 
 #' @export
 sparse_entries.default <- function(source, from, to) NULL
+
+# Missing cells of a source that are known before it is read, NULL of none.
+stored_missing <- function(source) UseMethod("stored_missing")
+
+#' @export
+stored_missing.default <- function(source) NULL
 
 # Data as users hand them over: points in rows, or a source.
 as_given <- function(y) if (is_source(y)) y else t(y)

@@ -87,7 +87,6 @@ part_of_source <- function(source, rows) UseMethod("part_of_source")
 
 #' @export
 part_of_source.default <- function(source, rows) {
-  source["missing"] <- list(cut_missing(source$missing, rows))
   source$rows <- rows
   source$n_whole <- source$n
   source$n <- length(rows)
@@ -100,7 +99,6 @@ part_of_source.gps_source_sparse <- function(source, rows) {
   size <- diff(source$start)[rows]
   at <- sequence(size, source$start[rows] + 1L)
   source[c("row", "value")] <- list(source$row[at], source$value[at])
-  source["missing"] <- list(cut_missing(source$missing, rows))
   source$start <- as.integer(c(0, cumsum(size)))
   source$n <- length(rows)
   source
@@ -130,8 +128,9 @@ read_some <- function(read, source, rows) {
 # What models and warnings need to know of all data, gathered in one pass over blocks.
 
 # list of class gps_moments: n_points, n_dims, centre [D], variances [D], variance (their mean),
-# squares [D], the means of squares, square (their mean) and range, of D x N data or a source; of
-# each dimension over the points that have it. With weights each point counts so many times, in all
+# squares [D], the means of squares, square (their mean), range, n_missing, how many cells, and
+# `unobserved`, dimensions without a value, of D x N data or a source; of each dimension over the
+# points that have it. With weights each point counts so many times, in all
 # but n_points.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
@@ -144,6 +143,7 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
     moments <- if (is.null(cells)) block_moments(values, block$weights) else
       masked_moments(values, cells, block$weights)
     refuse_large(values, first_row = block$first_row, range = moments$range)
+    moments$n_missing <- count_missing(cells)
     moments
   })
   moments <- Reduce(add_moments, parts)
@@ -158,7 +158,8 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
   if (variance <= 1e-30 * square) variance <- 0
   structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
                  variances = variances, variance = variance, squares = squares, square = square,
-                 range = moments$range), class = "gps_moments")
+                 range = moments$range, n_missing = moments$n_missing,
+                 unobserved = if (length(n) > 1) which(n == 0)), class = "gps_moments")
 }
 
 # From n x D data as gps_bind() has them; moments stay what they are.
@@ -185,7 +186,8 @@ add_moments <- function(left, right) {
   list(n_points = left$n_points + right$n_points, count = count,
        centre = left$centre + share * step,
        deviations = left$deviations + right$deviations + share * left$count * step^2,
-       squares = left$squares + right$squares, range = range(left$range, right$range))
+       squares = left$squares + right$squares, range = range(left$range, right$range),
+       n_missing = left$n_missing + right$n_missing)
 }
 
 # Mean variance of the dimensions; where the data are constant their mean square, and 1 where they

@@ -109,15 +109,15 @@ pilot_stream <- 4002
 # A table of sizes from `least` on, those that a bisection looks at, with the one chosen: the
 # smallest that reaches the target; or where none does the smallest that has nearly as much as any.
 find_size <- function(task, state, rows, max_active, least, target) {
-  y <- rows_data(task$y, rows)
+  sample <- point_task(task, rows)
   affinity <- state_affinity(task, state, rows)
   most <- largest_size(task$model, active_limit(max_active))
   table <- NULL
   # Of so few points the mass is known to its standard error: what is surely there counts.
   sure_mass <- function(size) {
     if (!size %in% table$n_selected) {
-      sized <- resize_task(task, size, max_active)
-      table <<- rbind(table, judge_size(sized, state, y, affinity))
+      sized <- resize_task(sample, size, max_active)
+      table <<- rbind(table, judge_size(sized, state, affinity))
     }
     row <- table[table$n_selected == size, ]
     row$mass - row$mass_error
@@ -160,8 +160,8 @@ most_affinities <- 2^24
 judge_chosen <- function(task, state, chosen, may_widen) {
   n <- n_points(task$y)
   rows <- with_seed(task$seed, pilot_stream, sort(sample.int(n, min(n, judged_points))))
-  y <- rows_data(task$y, rows)
-  found <- judge_selection(task, state$params, y, state$selected[, rows, drop = FALSE])
+  found <- judge_selection(point_task(task, rows), state$params,
+                           state$selected[, rows, drop = FALSE])
   can_go_on <- may_widen && task$n_selected < chosen$most && is.null(state$batches) &&
     state$iteration < task$max_iter && elapsed() < task$deadline
   wider <- if (found$mass < chosen$target && can_go_on) {

@@ -84,9 +84,7 @@ begin_sums <- function(memory, n_total) {
 
 # A fit's task with only the points of one batch.
 batch_task <- function(task, batch) {
-  task$y <- rows_data(task$y, batch$rows)
-  task["missing"] <- list(cut_missing(task$missing, batch$rows))
-  task["weights"] <- list(task$weights[batch$rows])
+  task <- point_task(task, batch$rows)
   task$batch_scale <- sum(lengths(task$batches)) / length(batch$rows)
   task$batch_rows <- batch$rows
   blocks <- split_blocks(length(batch$rows), task_doubles(task))

@@ -141,12 +141,14 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   given <- list(selector = selector, control = control)
   plan <- plan_task(y, model, selector, n_selected, max_active, control)
   control <- plan$control
-  missing <- find_missing(y)
+  names <- if (is_source(y)) y$names
   y <- selector_data(y, plan$selector, model)
+  missing <- find_missing(y)
   moments <- data_moments(y, missing, weights)
-  y <- fill_missing(y, missing, moments$centre)
-  model <- bind_data(model, y, moments, weights)
-  y <- fill_cells(model, y, missing)
+  refuse_unobserved(moments$unobserved, names)
+  whole <- fill_missing(y, missing, moments$centre)
+  model <- bind_data(model, if (is_built_in(model)) whole else y, moments, weights)
+  y <- fill_cells(model, whole, missing)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
   may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
@@ -311,9 +313,7 @@ restrict_task <- function(task, rows) {
   if (is.null(rows) && is_source(task$y)) rows <- seq_len(n_points(task$y))
   if (!is.null(rows)) {
     task$is_part <- length(rows) < n_points(task$y)
-    task["missing"] <- list(cut_missing(task$missing, rows))
-    task$y <- rows_data(task$y, rows)
-    task["weights"] <- list(task$weights[rows])
+    task <- point_task(task, rows)
     task$blocks <- split_blocks(n_points(task$y), task_doubles(task))
   }
   task[c("batches", "keeper")] <- list(NULL)

@@ -77,10 +77,11 @@ widest <- function(model, n_slots, n_left, limit) {
   n_more
 }
 
-# list(slots, prob_on [slots x n], mass [n], gap [n], bound [n]) of points D x n whose selected
-# latents are known; the bound is that of the selection.
-refer_points <- function(task, params, plan, y, selected) {
-  block <- new_block(0, ncol(y))
+# list(slots, prob_on [slots x n], mass [n], gap [n], bound [n]) of the points of a task, whose data
+# are a matrix and whose selected latents are known; the bound is that of the selection.
+refer_points <- function(task, params, plan, selected) {
+  y <- task$y
+  block <- whole_block(task)
   inputs <- block_inputs(task$model, params, y, block)
   estep <- function(slots, states, want = character(), chain = NULL) {
     run_estep(task$model, inputs, y, block, slots, states, task$n_threads, want, chain = chain)
@@ -88,7 +89,7 @@ refer_points <- function(task, params, plan, y, selected) {
   slots <- if (plan$kind == "whole") {
     matrix(seq_len(task$model$n_latents), task$model$n_latents, ncol(y))
   } else {
-    rbind(selected, extra_slots(task, params, y, selected, plan$n_more))
+    rbind(selected, extra_slots(task, params, selected, plan$n_more))
   }
   if (plan$kind == "sampled") return(refer_sampled(task, plan, selected, slots, estep))
   found <- estep(slots, plan$states)
@@ -119,16 +120,16 @@ refer_sampled <- function(task, plan, selected, slots, estep) {
 # Latents that are not selected, the best ones by their gain beside nothing or beside the most
 # probable state of those selected: n_more x n, 0 where there are no more. One of each component
 # where latents have places.
-extra_slots <- function(task, params, y, selected, n_more) {
+extra_slots <- function(task, params, selected, n_more) {
   model <- task$model
   size <- max(1, floor(2^22 / model$n_latents))
-  parts <- lapply(seq(1, ncol(y), by = size), function(from) {
-    points <- from:min(ncol(y), from + size - 1)
-    part <- y[, points, drop = FALSE]
-    given <- probable_slots(task, params, part, selected[, points, drop = FALSE])
+  parts <- lapply(seq(1, ncol(selected), by = size), function(from) {
+    points <- from:min(ncol(selected), from + size - 1)
+    part <- point_task(task, points)
+    given <- probable_slots(part, params, selected[, points, drop = FALSE])
     none <- matrix(0L, 0, length(points))
-    alone <- gains_beside(model, params, part, none)
-    beside <- if (model$rule$min_active == 1) alone else gains_beside(model, params, part, given)
+    alone <- gains_beside(part, params, none)
+    beside <- if (model$rule$min_active == 1) alone else gains_beside(part, params, given)
     chosen <- vapply(seq_along(points), function(i) {
       best_extra(model, pmin(rank(-alone[, i]), rank(-beside[, i])), selected[, points[i]], n_more)
     }, integer(n_more))
@@ -146,8 +147,9 @@ best_extra <- function(model, place, selected, n_more) {
 }
 
 # The latents that are on in the most probable state of each point, slots x n, 0 where off.
-probable_slots <- function(task, params, y, selected) {
-  block <- new_block(0, ncol(y))
+probable_slots <- function(task, params, selected) {
+  y <- task$y
+  block <- whole_block(task)
   inputs <- block_inputs(task$model, params, y, block)
   chain <- if (task$method == "gibbs") {
     new_chain(prediction_sweeps(task$sweeps), task$seed, 0L, NULL, selected)
@@ -159,32 +161,40 @@ probable_slots <- function(task, params, y, selected) {
 
 # Gains of all latents beside those given [any x n, 0 = none]: H x n; for ranking alone, up to a
 # constant of the point.
-gains_beside <- function(model, params, y, given) {
+gains_beside <- function(task, params, given) {
+  model <- task$model
   is_native <- inherits(model, "gps_native_model")
-  if (is_native && model_table(model$native)$has$gain) return(native_gains(model, params, y, given))
+  if (is_native && model_table(model$native)$has$gain) return(native_gains(task, params, given))
   n_latents <- model$n_latents
-  vapply(seq_len(ncol(y)), function(n) {
+  vapply(seq_len(ncol(task$y)), function(n) {
     on <- diag(1L, n_latents)
     on[given[, n], ] <- 1L
-    one <- y[, n, drop = FALSE]
-    block <- new_block(0, 1)
-    found <- run_estep(model, block_inputs(model, params, one, block), one, block,
+    one <- point_task(task, n)
+    block <- whole_block(one)
+    found <- run_estep(model, block_inputs(model, params, one$y, block), one$y, block,
                        matrix(seq_len(n_latents)), template_of(on), 1L, "prob")
     log(found$prob[, 1])
   }, numeric(n_latents))
 }
 
 # Points with as many latents given together.
-native_gains <- function(model, params, y, given) {
-  gain <- matrix(0, model$n_latents, ncol(y))
+native_gains <- function(task, params, given) {
+  model <- task$model
+  gain <- matrix(0, model$n_latents, ncol(task$y))
   n_given <- colSums(given > 0)
   for (count in unique(n_given)) {
     points <- which(n_given == count)
     set <- given[, points, drop = FALSE]
-    case <- list(model = model, params = params, y = t(y[, points, drop = FALSE]))
-    gain[, points] <- ask_gains(case, matrix(set[set > 0], count, length(points)),
-                                matrix(seq_len(model$n_latents), model$n_latents,
-                                       length(points)))$gain
+    part <- point_task(task, points)
+    block <- whole_block(part)
+    problem <- list(shape = model$shape, inputs = block_inputs(model, params, part$y, block),
+                    lengths = block_lengths(model, block))
+    all <- matrix(seq_len(model$n_latents), model$n_latents, length(points))
+    gain[, points] <- .Call(
+      C_probe_gains, model$native, problem, part$y, block,
+      matrix(set[set > 0], count, length(points)), all,
+      new_states(max(count, 1L), 1L, list()), 0L
+    )$gain
   }
   gain
 }

@@ -28,12 +28,12 @@ largest_size <- function(model, max_active) {
   size
 }
 
-# The selection of points D x n as an iteration makes it that has made one before: screening then
-# also judges beside what the first has selected. `affinity` is H x n, or NULL.
-select_size <- function(task, state, y, affinity) {
-  task$y <- y
-  block <- new_block(0, ncol(y))
-  inputs <- block_inputs(task$model, state$params, y, block)
+# The selection of a task's points, whose data are a matrix, as an iteration makes it that has made
+# one before: screening then also judges beside what the first has selected. `affinity` is H x n, or
+# NULL.
+select_size <- function(task, state, affinity) {
+  block <- whole_block(task)
+  inputs <- block_inputs(task$model, state$params, task$y, block)
   rank <- function(part, inputs) if (!is.null(affinity)) block_slots(affinity, part)
   state[c("explore", "given", "selected", "prob_on", "value", "sought")] <-
     list(0, NULL, NULL, NULL, NULL, NULL)
@@ -47,15 +47,14 @@ select_size <- function(task, state, y, affinity) {
 }
 
 # What one size captures: a row of a table of sizes.
-judge_size <- function(task, state, y, affinity, probable = probable_default) {
-  selected <- select_size(task, state, y, affinity)
-  judge_selection(task, state$params, y, selected, probable)
+judge_size <- function(task, state, affinity, probable = probable_default) {
+  judge_selection(task, state$params, select_size(task, state, affinity), probable)
 }
 
 # The same of a selection that is there.
-judge_selection <- function(task, params, y, selected, probable = probable_default) {
+judge_selection <- function(task, params, selected, probable = probable_default) {
   plan <- plan_reference(task)
-  found <- refer_points(task, params, plan, y, selected)
+  found <- refer_points(task, params, plan, selected)
   pairs <- which(found$prob_on >= probable & found$slots > 0, arr.ind = TRUE)
   recall <- if (nrow(pairs) > 0) mean(is_in_slots(selected, pairs[, 2], found$slots[pairs])) else
     NA_real_

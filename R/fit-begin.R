@@ -6,7 +6,6 @@
 # it takes is the fit's. `first_state` begins a fit of a task.
 plan_fit <- function(given, start, first_state) {
   if (!identical(given$n_selected, "auto")) return(list(given = given))
-  refuse_cells(given$y, find_missing(given$y), "`n_selected` = \"auto\"")
   given$deadline <- elapsed() + given$control$time_limit
   given$seed <- stream_seed()
   if (inherits(start, "gps_fit")) start <- plus_no_intercept(given$model, start$params)

@@ -92,8 +92,9 @@ new_fit <- function(task, state, data, kept, chosen) {
     chosen = say_chosen(chosen),
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
-  missing <- find_missing(data$y)
-  if (!is.null(missing)) fit$n_missing <- count_missing(missing)
+  n_missing <- if (is_source(data$y)) task$moments$n_missing else sum(is.na(data$y))
+  if (n_missing > 0) fit$n_missing <- as.integer(n_missing)
+  if (n_missing > 0 && is_source(data$y)) fit$cell_means <- task$moments$centre
   structure(fit, class = "gps_fit")
 }
 

@@ -92,7 +92,7 @@ partition_params <- function(task, params, partition) {
   made <- label_mstep(task, params, partition)
   # What is expected in missing cells depends on the parameters: the M-step is repeated until it
   # no longer does on those that it began with.
-  if (!is.null(task$missing)) {
+  if (lacks_cells(task)) {
     for (pass in seq_len(label_passes)) {
       before <- unlist(made)
       made <- label_mstep(task, made, partition)

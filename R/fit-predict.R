@@ -318,7 +318,7 @@ train_selector <- function(fit, task) {
   y <- if (is.null(fit$gp$refs)) need_matrix(fit, what) else need_data(fit, what)
   rows <- held_rows(fit)
   if (!is.null(rows)) y <- rows_data(y, rows)
-  y <- fill_cells(fit$model, fill_data(y), find_missing(y))
+  y <- fill_new(fit, y, find_missing(y))
   slots <- need_slots(fit, what, rows)
   theta <- fit$kernel_theta
   if (is.null(theta)) theta <- start_theta(selector, fit$model, y, units)
@@ -335,7 +335,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
   data <- read_data(newdata, arg, may_miss = TRUE)
-  refuse_missing(data$y, fit$model, arg)
+  data$y <- admit_missing(data$y, fit$model, arg)
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
   if (has_images && !identical(data$image_dim, fit$image_dim)) {

@@ -76,6 +76,7 @@ gps_resume <- function(file, y, ...) {
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data["weights"] <- list(saved$header$traits$weights)
   model <- unpack_at(saved$points, c("point", "task", "model"))
+  data$y <- admit_missing(data$y, model)
   counted <- need_same_data(data, saved$header$traits, model)
   known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)
@@ -93,8 +94,8 @@ need_same_data <- function(data, traits, model) {
   if (is.null(differs)) {
     counted <- count_rows(data, data$weights)
     y <- counted$y
-    missing <- find_missing(y)
     if (is_source(y) && !traits$is_source && is_small_source(y)) y <- whole_data(y, "This run")
+    missing <- find_missing(y)
     moments <- data_moments(y, missing, counted$weights)
     counted$y <- fill_cells(model, fill_missing(y, missing, moments$centre), missing)
     found <- data_traits(list(y = counted$y, columns = data$col_names, moments = moments,

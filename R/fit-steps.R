@@ -96,13 +96,14 @@ read_step <- function(selector, state, y) {
 }
 
 # What a single step needs of a fit's task.
-step_task <- function(selector, model, y, seed, n_threads) {
+step_task <- function(selector, model, y, seed, n_threads, fill = NULL) {
   selector <- resolve_selector(resolve_engine(selector, model, y), model)
   selector["all"] <- list(NULL)
+  y <- selector_data(y, selector, model)
   missing <- find_missing(y)
+  y <- if (is_source(y)) fill_missing(y, missing, fill) else fill_data(y, missing)
   make_task(list(
-    y = fill_data(selector_data(y, selector, model), missing), missing = missing, model = model,
-    selector = selector,
+    y = fill_cells(model, y, missing), missing = missing, model = model, selector = selector,
     seed = seed, blocks = split_blocks(n_points(y), point_doubles(model)), n_threads = n_threads
   ))
 }
@@ -125,7 +126,8 @@ fit_step <- function(selector, fit, y) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
                       n_points(data$y)))
   }
-  task <- step_task(selector, fit$model, data$y, fit$seed, resolve_threads(fit$control$n_threads))
+  task <- step_task(selector, fit$model, data$y, fit$seed, resolve_threads(fit$control$n_threads),
+                    fit_fill(fit))
   inner <- stored_state(fit)
   inner$prob_on <- fit$prob_on
   if (!identical(selector, fit$selector)) inner["memory"] <- list(NULL)

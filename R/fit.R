@@ -203,7 +203,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   if (is.null(data_rule(model))) tell_logical(y, "y")
   if (!is_source(y)) tell_images_last(y, "y")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
-  refuse_missing(data$y, model)
+  data$y <- admit_missing(data$y, model)
   check_values(model, data$y, names = data$col_names)
   if (!is.null(start)) start <- read_start(start, model, data)
   if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
@@ -211,7 +211,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   data$weights <- check_weights(weights, n_points(data$y))
   if (!is.null(data$weights)) refuse_weights(model, data$weights)
   counted <- count_rows(data, data$weights)
-  refuse_unobserved(find_missing(counted$y), n_dims(data$y), data$col_names)
+  refuse_unobserved(unobserved_columns(find_missing(counted$y), n_dims(data$y)), data$col_names)
   start <- keep_start_rows(start, counted$kept, n_points(data$y))
   refuse_uncounted(start)
   given <- c(list(model = model, selector = selector, n_selected = n_selected,

@@ -97,14 +97,14 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
     new_points(fit, y, n, n_threads, any_size)
   if (any_size) return(audit_sizes(fit, case, n_selected, probable))
   plan <- plan_reference(case$task)
-  found <- with_memory(refer_points(case$task, fit$params, plan, case$y, case$selected),
-                       "An audit of %s", plural(ncol(case$y), "data point"))
+  found <- with_memory(refer_points(case$task, fit$params, plan, case$selected),
+                       "An audit of %s", plural(ncol(case$task$y), "data point"))
   pairs <- which(found$prob_on >= probable & found$slots > 0, arr.ind = TRUE)
   is_found <- is_in_slots(case$selected, pairs[, 2], found$slots[pairs])
   points <- data.frame(
     point = case$points, mass = found$mass, gap = found$gap,
-    n_probable = tabulate(pairs[, 2], ncol(case$y)),
-    n_found = tabulate(pairs[is_found, 2], ncol(case$y)),
+    n_probable = tabulate(pairs[, 2], length(case$points)),
+    n_found = tabulate(pairs[is_found, 2], length(case$points)),
     correlation = rank_correlations(case$affinity, found, has_candidates(case$task))
   )
   mass <- mean(found$mass)
@@ -126,11 +126,10 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
   audit
 }
 
-# list(task, y [D x n], points, selected, all_selected, affinity [H x n] or NULL, targets [H x n]):
+# list(task, points, selected, all_selected, affinity [H x n] or NULL, targets [H x n]):
 # some of a fit's own points.
 own_points <- function(fit, n, n_threads, any_size = FALSE) {
   all <- need_data(fit, "gps_audit() without `y`")
-  refuse_cells(all, find_missing(all), "gps_audit()", "fit$y")
   slots <- need_slots(fit, "gps_audit() without `y`")
   points <- sample_points(fit, fit$n_points, n)
   if (!is.null(fit$weights)) {
@@ -138,13 +137,12 @@ own_points <- function(fit, n, n_threads, any_size = FALSE) {
     counted <- which(fit$weights > 0)
     points <- counted[sample_points(fit, length(counted), n)]
   }
-  y <- rows_data(all, points)
-  task <- new_prediction_task(fit, y, "prob", n_threads, is_new = FALSE)
+  task <- new_prediction_task(fit, rows_data(all, points), "prob", n_threads, is_new = FALSE)
   affinity <- if (ranks_few(fit, length(points), any_size)) {
     t(unname(gps_affinity(fit$selector, fit, as_given(all), points)))
   }
   selected <- slots$selected[, points, drop = FALSE]
-  list(task = task, y = y, points = points, selected = selected, all_selected = slots$selected,
+  list(task = task, points = points, selected = selected, all_selected = slots$selected,
        affinity = known_ranking(affinity),
        targets = if (!is.null(affinity)) {
          t(scatter_slots(selected, slots$prob_on[, points, drop = FALSE], fit$model$n_latents))
@@ -154,11 +152,10 @@ own_points <- function(fit, n, n_threads, any_size = FALSE) {
 # The same of new data.
 new_points <- function(fit, y, n, n_threads, any_size = FALSE) {
   data <- read_newdata(fit, y, "y")
-  refuse_cells(data$y, find_missing(data$y), "gps_audit()")
   points <- sample_points(fit, n_points(data$y), n)
-  y <- rows_data(data$y, points)
-  task <- new_prediction_task(fit, y, "prob", n_threads)
-  block <- new_block(0, ncol(y))
+  task <- new_prediction_task(fit, rows_data(data$y, points), "prob", n_threads)
+  y <- task$y
+  block <- whole_block(task)
   block$streams <- .Call(C_streams, y, block)
   state <- prediction_state(fit)
   selected <- infer_block(task, state, block, NULL)$selected
@@ -167,7 +164,7 @@ new_points <- function(fit, y, n, n_threads, any_size = FALSE) {
     inputs <- block_inputs(task$model, state$params, y, block)
     rank_answer(block_affinity(task$selector, task, state, block, inputs), fit$model$n_latents)
   }
-  list(task = task, y = y, points = points, selected = selected, all_selected = selected,
+  list(task = task, points = points, selected = selected, all_selected = selected,
        affinity = known_ranking(affinity))
 }
 

@@ -92,7 +92,7 @@ draw_again <- function(fit, type) {
   if (type == "parametric") {
     y <- matrix(stats::simulate(fit, 1)[[1]]$y, fit$n_points)
     if (isTRUE(fit$n_missing > 0)) {
-      y[t(is.na(need_data(fit, "A bootstrap with missing cells")))] <- NA
+      y[t(is.na(need_matrix(fit, "A bootstrap with missing cells")))] <- NA
     }
     return(list(y = y, weights = fit$weights))
   }

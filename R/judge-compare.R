@@ -65,7 +65,7 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
   audit_points <- check_count(audit_points, "audit_points", 0)
   control <- check_control(control, "control")
   # Data that are at fault are no matter of a selector.
-  read_data(y)
+  refuse_missing(read_data(y, may_miss = TRUE)$y, model)
   runs <- list()
   for (seed in seeds) {
     for (name in names(selectors)) {

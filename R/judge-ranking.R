@@ -15,17 +15,17 @@ least_r2 <- 0.1
 # list(verdict, mass, recall) of the best latents by affinity alone; NULL where nothing is ranked.
 judge_ranking <- function(fit, case, probable, loo_r2) {
   if (is.null(case$affinity) || fit$n_selected == fit$model$n_latents) return(NULL)
-  selected <- best_ranked(case$task, prediction_state(fit), case$y, case$affinity)
-  found <- judge_selection(case$task, fit$params, case$y, selected, probable)
+  selected <- best_ranked(case$task, prediction_state(fit), case$affinity)
+  found <- judge_selection(case$task, fit$params, selected, probable)
   verdict <- audit_verdict(found$mass, found$recall)
   if (isTRUE(loo_r2 < least_r2)) verdict <- "red"
   list(verdict = verdict, mass = found$mass, recall = found$recall)
 }
 
 # The best latents of each point before screening, slots x n; 0 where candidates are fewer.
-best_ranked <- function(task, state, y, affinity) {
+best_ranked <- function(task, state, affinity) {
   task$selector["screen"] <- list(NULL)
-  selected <- select_size(task, state, y, affinity)
+  selected <- select_size(task, state, affinity)
   if (!has_candidates(task)) return(selected)
   held <- selected > 0
   at <- cbind(selected[held], col(selected)[held])

@@ -20,10 +20,10 @@ audit_sizes <- function(fit, case, sizes, probable) {
   max_active <- if (fit$max_active < fit$n_selected) fit$max_active
   rows <- lapply(sizes, function(size) {
     task <- resize_task(case$task, size, max_active)
-    with_memory(judge_size(task, state, case$y, case$affinity, probable),
+    with_memory(judge_size(task, state, case$affinity, probable),
                 "An audit of %d selected latents", size)
   })
-  new_sizes(do.call(rbind, rows), ncol(case$y), fit$model$n_latents)
+  new_sizes(do.call(rbind, rows), ncol(case$task$y), fit$model$n_latents)
 }
 
 is_sizes_sound <- function(x) {

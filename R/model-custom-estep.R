@@ -4,6 +4,9 @@
 call_own <- function(model, kind, ...) name_failure(kind, model$functions[[kind]](...))
 
 #' @export
+takes_missing.gps_custom_model <- function(model) isTRUE(model$settings$takes_missing)
+
+#' @export
 block_inputs.gps_custom_model <- function(model, params, y, block) params
 
 #' @export
@@ -13,7 +16,7 @@ run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states
     gps_abort(sprintf("The model %s of R functions has no response.", dQuote(model$name, FALSE)),
               "model")
   }
-  y <- block_data(y, block)
+  y <- gappy_data(y, block)
   prob <- own_log_joints(model, inputs, y, selected, states, block$first_row)
   if (beta != 1) prob <- prob * beta
   n_points <- ncol(prob)
@@ -52,8 +55,12 @@ own_log_joints <- function(model, params, y, selected, states, first_row) {
     bad <- which(is.nan(numbers) | is.na(numbers) | numbers == Inf)
     if (length(bad) > 0) {
       point <- first_row + part$points[(bad[1] - 1) %/% states$n_states + 1]
-      gps_abort(sprintf("`log_joint` must return numbers below Inf, not %s at data point %.0f.",
-                        numbers[bad[1]], point), "model")
+      gps_abort(sprintf("`log_joint` must return numbers below Inf, not %s at data point %.0f%s.",
+                        numbers[bad[1]], point, if (anyNA(part$y)) {
+                          "; some cells are NA there, as `takes_missing` = TRUE allows"
+                        } else {
+                          ""
+                        }), "model")
     }
     numbers
   })

@@ -40,6 +40,13 @@
 #' A fit stores the functions with the variables and helper functions that they use, as they are
 #' when the model is made, and with nothing else of where they were made; what packages define is
 #' found in them. print() names the functions.
+#' @section Missing cells:
+#' Data with NA are refused unless the model says `takes_missing = TRUE`. Then `log_joint`, `mstep`
+#' and `gradient` get data points with NA in the cells that are missing, and have to know: of a
+#' data point with the cells O `log_joint` returns `log p(state, y_O)`, the density of these alone,
+#' which of independent dimensions is a sum that leaves out NA; an `mstep` maximises its expectation
+#' over the states. `init` and functions of [selector_custom()] get data without NA, in which column
+#' means stand for missing cells, see [missing_cells].
 #' @section What there is not:
 #' States are summed over, never sampled; there is no screening, and no minibatches. predict() knows
 #' no response, and selector_handcrafted() no affinity.
@@ -52,6 +59,8 @@
 #' @param vectorised TRUE: `log_joint` and `gradient` take several data points at once.
 #' @param rule which states there are: [state_rule()].
 #' @param name what print() calls the model.
+#' @param takes_missing TRUE: the functions know what to do with NA, see the section on missing
+#'   cells.
 #' @param posterior what `mstep` gets as third argument, or `stats` of [gps_estep()].
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return `model_custom()`: a `gps_model`.
@@ -78,7 +87,7 @@
 #' @export
 model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NULL, lower = -Inf,
                          upper = Inf, draw = NULL, vectorised = FALSE, rule = state_rule(),
-                         name = "Custom model", ...) {
+                         name = "Custom model", takes_missing = FALSE, ...) {
   refuse_unknown(list(...), names(formals(model_custom)))
   need_given()
   functions <- list(init = init, log_joint = log_joint, mstep = mstep, gradient = gradient,
@@ -92,10 +101,12 @@ model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NU
                                                 takes[[kind]]))
   }
   check_flag(vectorised, "vectorised")
+  check_flag(takes_missing, "takes_missing")
   functions <- carry_functions(functions[!vapply(functions, is.null, NA)])
   model <- new_gps_model(
     "gps_custom_model", name, n_latents, rule = rule,
-    settings = list(functions = paste(names(functions), collapse = ", "), vectorised = vectorised)
+    settings = c(list(functions = paste(names(functions), collapse = ", "),
+                      vectorised = vectorised), if (takes_missing) list(takes_missing = TRUE))
   )
   model$functions <- functions
   model$limits <- list(lower = check_own_limits(lower, "lower"),
@@ -130,7 +141,7 @@ limit_of <- function(model, side, name, value) {
 # data points.
 #' @export
 gps_bind.gps_custom_model <- function(model, y) {
-  params <- keep_stream(read_own_params(call_own(model, "init", y), "init"))
+  params <- keep_stream(read_own_params(call_own(model, "init", t(fill_data(t(y)))), "init"))
   model <- size_own_model(model, params, y)
   try_functions(model, params, t(y[seq_len(min(2, nrow(y))), , drop = FALSE]))
   model

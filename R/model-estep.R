@@ -99,7 +99,7 @@ read_rows <- function(y, model) {
     return(t(refuse_large(y, points_in_rows = TRUE)))
   }
   data <- read_data(y, may_miss = TRUE)
-  y <- refuse_missing(data$y, model)
+  y <- admit_missing(data$y, model)
   check_columns(y, model)
   check_values(model, y, names = data$col_names)
 }

@@ -206,15 +206,15 @@ reseed_components <- function(model, params, repair, which, progress) {
   repair <- begin_relabel(model, repair)
   n <- n_points(progress$y)
   images <- sort(sample.int(n, min(n, searched_images)))
-  y <- rows_data(progress$y, images)
-  energy <- unexplained_energy(model, params, y, progress$selected[, images, drop = FALSE],
-                               cut_missing(progress$missing, images))
+  seen <- take_points(progress$y, progress$missing, images)
+  energy <- unexplained_energy(model, params, seen$y, progress$selected[, images, drop = FALSE],
+                               seen$missing)
   energy <- without_windows(model, energy, images, repair$notes$taken)
   sums <- box_sums(model, energy)
   for (h in which) {
     best <- arrayInd(which.max(sums), dim(sums))
     corner <- best[1]
-    repair <- reseed_component(model, repair, h, cut_window(model, y[, best[2]], corner))
+    repair <- reseed_component(model, repair, h, cut_window(model, seen$y[, best[2]], corner))
     taken <- data.frame(point = images[best[2]], pixel = corner)
     repair$labels <- rbind(repair$labels, data.frame(
       point = taken$point, latent = component_latents(model, h)[corner]

@@ -17,6 +17,7 @@ masked_pixels <- function(model, missing) {
 # A masked pixel looks like those around it, for who cuts components from images or ranks by them.
 #' @export
 fill_cells.gps_occlusive <- function(model, y, missing) {
+  if (is_source(y) && !is.null(y$gaps)) y$gaps$model <- model
   if (is.null(missing) || is_source(y)) return(y)
   images <- which(diff(missing$start) > 0)
   size <- max(1, block_doubles %/% nrow(y))

@@ -84,9 +84,9 @@ worst_windows <- function(task, state, n) {
   model <- task$model
   spare <- which(colSums(state$prob_on) < task$n_selected - 0.5)
   if (length(spare) == 0) return(list())
-  y <- rows_data(task$y, spare)
-  energy <- unexplained_energy(model, state$params, y, state$selected[, spare, drop = FALSE],
-                               cut_missing(task$missing, spare))
+  seen <- take_points(task$y, task$missing, spare)
+  energy <- unexplained_energy(model, state$params, seen$y, state$selected[, spare, drop = FALSE],
+                               seen$missing)
   sums <- box_sums(model, energy)
   corner <- max.col(t(sums), "first")
   most <- sums[cbind(corner, seq_along(spare))]
@@ -94,7 +94,7 @@ worst_windows <- function(task, state, n) {
   worst <- worst[most[worst] >= least_energy * max(most)]
   windows <- spectra <- list()
   for (image in utils::head(worst, worst_images)) {
-    window <- cut_window(model, y[, image], corner[image])
+    window <- cut_window(model, seen$y[, image], corner[image])
     spectrum <- masked_spectrum(model, put_window(state$params, 1L, window), 1L)
     alike <- vapply(spectra, function(other) best_correlation(other, spectrum)$correlation, 0)
     if (any(alike > other_correlation)) next

@@ -171,7 +171,8 @@ init_weighed <- function(model, y, weights) {
     return(if (is_built_in(model)) params else check_first_params(model, params))
   }
   # What stands in for missing cells need not be a value that the model can have.
-  if (is_built_in(model)) method(model, y) else gps_init(model, y)
+  own <- function(model, y) UseMethod("gps_init")
+  if (is_built_in(model)) own(model, y) else gps_init(model, y)
 }
 
 # A matrix of finite numbers with the model's columns.

@@ -9,9 +9,10 @@ affinity_of_points <- function(selector, step, points) {
   }
   affinity <- matrix(0, length(points), task$model$n_latents)
   for (block in split_blocks(length(points), point_doubles(task$model))) {
-    task$y <- rows_data(step$task$y, points[block_columns(block)])
+    seen <- take_points(step$task$y, step$task$missing, points[block_columns(block)])
+    task$y <- seen$y
     block$y_offset <- 0
-    block["missing"] <- list(cut_missing(step$task$missing, points[block_columns(block)]))
+    block["missing"] <- list(seen$missing)
     block$rows <- points[block_columns(block)]
     step$state$view <- block_view(selector, task, step$state, block)
     inputs <- block_inputs(task$model, step$state$params, task$y, block)

@@ -287,12 +287,6 @@ test_that("what cannot be is refused by name", {
   refused(gps_fit(y, custom), "row 5, column 4 is NA: the model")
   refused(gps_fit(cbind(y[, 1:3], u = NA), model_binary_sparse(2)),
           "no value in column 4 (\"u\")")
-  read <- function(from, to) y[from:to, , drop = FALSE]
-  refused(gps_fit(gps_source(5, 4, read), model_binary_sparse(2)), "row 5, column 4 is NA")
-  fit <- gps_fit(y, model_binary_sparse(2), selector_full(), control = short_control(max_iter = 2))
-  refused(gps_fit(y, model_binary_sparse(2), n_selected = "auto"),
-          "`n_selected` = \"auto\" does not allow for missing")
-  refused(gps_audit(fit), "gps_audit() does not allow for missing")
   expect_error(gps_init(model_binary_sparse(2), y), class = "gps_error_argument")
 })
 

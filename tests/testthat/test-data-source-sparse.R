@@ -101,7 +101,8 @@ test_that("what a sparse matrix may not have is named", {
   holes <- sparse(counts(20, 5))
   holes@x[7] <- NA
   at <- which(is.na(as.matrix(holes)), arr.ind = TRUE)
-  expect_gps_error(fit(holes), sprintf("finite values, but row %d, column %d is NA.", at[1], at[2]))
+  expect_gps_error(gps_bind(model_binary_sparse(2), holes),
+                   sprintf("finite values, but row %d, column %d is NA.", at[1], at[2]))
   holes@x[7] <- -Inf
   expect_gps_error(fit(holes), sprintf("row %d, column %d is -Inf.", at[1], at[2]))
   holes@x[7] <- 1

@@ -133,7 +133,9 @@ test_that("what a function returns is checked for each block", {
   refuse(function(y) NULL, "numeric matrix of 76 x 9, not NULL")
   refuse(function(y) as.data.frame(y), "not a data frame with 76 rows and 9 columns")
   refuse(function(y) array("a", dim(y)), "not an array of character (76 x 9)")
-  refuse(function(y) replace(y, cbind(5, 3), NA), "but row 1029, column 3 is NA.")
+  holes <- faulty(function(y) replace(y, cbind(nrow(y) - 71, 3), NA))
+  expect_gps_error(with_small_blocks(gps_bind(model_binary_sparse(6), holes)),
+                   "but row 1029, column 3 is NA.", "data")
   refuse(function(y) replace(y, cbind(76, 9), Inf), "but row 1100, column 9 is Inf.")
   expect_gps_error(with_reader(gps_source(5, 3, function(from, to) diag(5)[from:to, 1:3]),
                                function(read) read(2, 2)), "Is a `drop = FALSE` missing?", "data")

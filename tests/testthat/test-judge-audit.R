@@ -98,7 +98,7 @@ test_that("a wider E-step finds what all states tell, and a sampled one about", 
   fit <- audit_fit(bars$y, model_binary_sparse(10), 3L, start = list(W = bars$W, pi = 0.25))
   exact <- gps_audit(fit)
   task <- new_prediction_task(fit, fit$y, "prob", 1L, is_new = FALSE)
-  refer <- function(plan) refer_points(task, fit$params, plan, fit$y, fit$selected)
+  refer <- function(plan) refer_points(task, fit$params, plan, fit$selected)
   wide <- refer(list(kind = "wide", n_more = 5L,
                      states = enumerate_states(fit$model$rule, 8L, 8L)))
   expect_lte(max(abs(wide$mass - exact$points$mass)), 0.02)
@@ -126,8 +126,11 @@ test_that("models of R functions have wider E-steps, whatever they rank by", {
   expect_match(audit$reference, "wider, 13 of 16")
   # The model in C has the same gains.
   native <- gps_bind(model_binary_sparse(16), y)
-  own <- gains_beside(fit$model, fit$params, t(y), matrix(c(3L, 0L), 2, 6))
-  gains <- gains_beside(native, fit$params, t(y), matrix(c(3L, 0L), 2, 6))
+  gains_of <- function(model) {
+    gains_beside(list(model = model, y = t(y)), fit$params, matrix(c(3L, 0L), 2, 6))
+  }
+  own <- gains_of(fit$model)
+  gains <- gains_of(native)
   # Where the latent itself is given, there is none to gain.
   relative <- function(gain) apply(gain[-3, ], 2, function(x) x - x[1])
   expect_near(relative(own), relative(gains), 1e-9)
@@ -286,8 +289,7 @@ test_that("low rank is red from random starts, and neighbours on a random dictio
   points <- near$audit$points$point[1:20]
   affinity <- gps_affinity(fit$selector, fit, y, points)
   task <- new_prediction_task(fit, t(y[points, ]), "prob", 1L, is_new = FALSE)
-  found <- refer_points(task, fit$params, plan_reference(task), t(y[points, ]),
-                        fit$selected[, points])
+  found <- refer_points(task, fit$params, plan_reference(task), fit$selected[, points])
   wanted <- vapply(1:20, function(n) {
     slots <- found$slots[, n][found$slots[, n] > 0]
     among <- affinity[n, slots] != 0
@@ -297,7 +299,7 @@ test_that("low rank is red from random starts, and neighbours on a random dictio
   }, 1)
   expect_near(near$audit$points$correlation[1:20], wanted, 1e-6)
   # What ranks by candidates selects no others.
-  chosen <- best_ranked(task, prediction_state(fit), t(y[points, ]), t(affinity))
+  chosen <- best_ranked(task, prediction_state(fit), t(affinity))
   held <- chosen > 0
   expect_true(all(affinity[cbind(col(chosen)[held], chosen[held])] > 0))
 })
