@@ -85,7 +85,10 @@ model_gaussian_mixture <- function(n_components,
     params = list(mu = c("dims", "latents"), sigma = shape("dims"), pi = "latents"),
     ranges = list(pi = c(0, 1)),
     prepared = c(list(whitener = shape("stride"), log_scale = "latents", log_base = "one"),
-                 if (covariance == "tied") list(whitened_mu = c("stride", "latents"))),
+                 if (covariance == "tied") list(whitened_mu = c("stride", "latents")),
+                 if (covariance %in% c("full", "tied")) {
+                   list(precision = c(shape("dims"), "gaps"))
+                 }),
     stats = list(count = "one", on = "latents", first = c("dims", "latents"),
                  second = shape("stride")),
     events = c("sigma_floor", "pi_floor", "empty_cluster", "sigma_kept"),

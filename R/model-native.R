@@ -182,12 +182,12 @@ block_inputs.gps_native_model <- function(model, params, y, block) {
   if (!model_table(model$native)$has$prepare) {
     return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))
   }
-  dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
+  dims <- resolve_dims(model$prepared, block_sizes(model, block))
   c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
 }
 
 block_lengths <- function(model, block) {
-  c(model$lengths, resolve_lengths(model$prepared, dimension_sizes(model, block$n_points)))
+  c(model$lengths, resolve_lengths(model$prepared, block_sizes(model, block)))
 }
 
 #' @export

@@ -2,9 +2,16 @@
 # dimensions of each parameter, option, prepared array and statistic, and everything that allocates
 # or checks reads them here.
 
-# Numbers behind the names of dimensions; `points` is the size of a block.
-dimension_sizes <- function(model, n_points = NA) {
-  c(one = 1, dims = model$n_dims, latents = model$n_latents, points = n_points, model$sizes)
+# Numbers behind the names of dimensions; `points` is the size of a block, `gaps` is 1 where cells
+# of it may be missing, else 0.
+dimension_sizes <- function(model, n_points = NA, has_gaps = FALSE) {
+  c(one = 1, dims = model$n_dims, latents = model$n_latents, points = n_points,
+    gaps = as.double(has_gaps), model$sizes)
+}
+
+# The same of a block of points.
+block_sizes <- function(model, block) {
+  dimension_sizes(model, block$n_points, !is.null(block$missing))
 }
 
 resolve_dims <- function(shapes, sizes) lapply(shapes, function(shape) as.integer(sizes[shape]))

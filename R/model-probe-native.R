@@ -89,7 +89,7 @@ probe_native_prepare <- function(report, case) {
   y <- t(case$y)
   block <- new_block(0, ncol(y))
   inputs <- c(complete_params(model, case$params), model$options)
-  dims <- resolve_dims(model$prepared, dimension_sizes(model, block$n_points))
+  dims <- resolve_dims(model$prepared, block_sizes(model, block))
   problem <- list(shape = model$shape, inputs = inputs, lengths = model$lengths)
   said <- .Call(C_probe_prepare, model$native, problem, dims, y, block)
   report_marks(report, said)

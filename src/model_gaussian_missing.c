@@ -1,48 +1,75 @@
-/* Missing cells of the Gaussian mixture. With M the missing dimensions of a point, O the others and
- * L = Sigma^-1, all that is needed of a full covariance are the columns V of its whitener at M: V'V
- * = L_MM, log det Sigma_OO = log det Sigma + log det L_MM, and given y_O the cells y_M have the
- * mean mu_M - L_MM^-1 V'r and the covariance L_MM^-1, where r is what is left of y_O when it is
- * whitened with zeros at M. So a cluster costs a matrix of the size of M, whatever O is. All in
- * units of the scale. Called by model_gaussian_mixture.c. */
+/* Missing cells of the Gaussian mixture. With M the missing dimensions of a point, O the others, V
+ * a cluster's whitener and L = V'V its precision: log det Sigma_OO = log det Sigma + log det L_MM,
+ * and given y_O the cells y_M have the mean mu_M - L_MM^-1 V_M'r and the covariance L_MM^-1, where
+ * r is what is left of y_O when it is whitened with zeros at M. So a cluster costs a matrix of the
+ * size of M, whatever O is. M is that of the point, the same in all clusters: eight of them are
+ * solved side by side. All in units of the scale. Called by model_gaussian_mixture.c. */
 #include "model_gaussian_missing.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "gpselect/small_chol.h"
 #include "model_gaussian_mixture.h"
 #include "vector_math.h"
 
 #define LOG_TWO_PI 1.8378770664093454836
+#define GROUP MIXTURE_GROUP
+/* So many pivots have a product that is a number. */
+#define PIVOTS 4
 
-/* scratch: what is left of a point [stride], its difference from the mean [stride], the missing
- * cells' columns [stride x m], factor and column of their precision [m x m], [m] */
+/* Matrices of the missing cells [m x m x GROUP] are lower triangles by rows, of vectors with an
+ * element for each cluster. */
+typedef struct {
+  size_t n_dims, stride, n_missing, n_observed;
+  const int *missing;
+  int *observed;    /* [O] */
+  double *left;     /* [stride x GROUP], a column for each cluster: what is left of the point */
+  double *step;     /* [m x GROUP]: how far missing cells are expected from the mean */
+  double *pivot;    /* [m x GROUP]: one over each pivot of the precision of the missing cells */
+  double *factor;   /* their precision = factor diag(1 / pivot) factor' */
+  double *inverse;  /* the covariance, see invert_group() and invert_alone() */
+  double *log_det;  /* [GROUP] of the precision */
+  double *distance; /* [D] differences from a mean */
+} group_work;
+
+static size_t triangle(size_t n) { return n * (n + 1) / 2; }
+
 size_t mixture_missing_scratch(const gps_problem *problem) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  if (problem->missing == NULL) return 0;
-  if (!is_matrix(problem)) return n_dims;
-  return 2 * stride + stride * n_dims + n_dims * (n_dims + 1);
+  if (problem->missing == NULL || !is_matrix(problem)) return 0;
+  return 2 * n_dims + GROUP * (stride + 2 * n_dims + 2 * triangle(n_dims) + 2);
 }
 
-typedef struct {
-  size_t n_dims, stride, n; /* n: missing cells */
-  const int *missing;
-  double *left, *difference, *columns, *factor, *step;
-} missing_work;
+/* Vectors that lie across two lines of the cache are slow to write and read again. */
+static double *align_lanes(double *x) {
+  const size_t line = GROUP * sizeof *x, over = (size_t)(uintptr_t)x % line;
+  return over == 0 ? x : x + (line - over) / sizeof *x;
+}
 
-static missing_work work_in(const gps_problem *problem, const gps_point *point, double *scratch) {
+static group_work lay_out(const gps_problem *problem, const gps_point *point, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   const size_t n = (size_t)gps_n_missing(problem, point->index);
-  const missing_work work = {.n_dims = n_dims,
-                             .stride = stride,
-                             .n = n,
-                             .missing = gps_missing_of(problem, point->index),
-                             .left = scratch,
-                             .difference = scratch + stride,
-                             .columns = scratch + 2 * stride,
-                             .factor = scratch + (2 + n) * stride,
-                             .step = scratch + (2 + n) * stride + n * n};
+  group_work work = {.n_dims = n_dims,
+                     .stride = stride,
+                     .n_missing = n,
+                     .n_observed = n_dims - n,
+                     .missing = gps_missing_of(problem, point->index)};
+  work.left = align_lanes(scratch);
+  work.step = work.left + GROUP * stride;
+  work.pivot = work.step + GROUP * n;
+  work.factor = work.pivot + GROUP * n;
+  work.inverse = work.factor + GROUP * triangle(n);
+  work.log_det = work.inverse + GROUP * triangle(n);
+  work.distance = work.log_det + GROUP;
+  work.observed = (int *)(void *)(work.distance + n_dims);
   return work;
+}
+
+static void list_observed(const gps_point *point, const group_work *work) {
+  for (size_t d = 0, k = 0; d < work->n_dims; d++) {
+    if (point->observed[d]) work->observed[k++] = (int)d;
+  }
 }
 
 /* log of the product of first[d] (times second[d], unless it is NULL) over some d; products need
@@ -69,77 +96,261 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
          log_product(n, gps_missing_of(problem, point->index), problem->input[SCALE], NULL);
 }
 
-/* whiten(), for several processors. */
-GPS_CLONES static void whiten_cells(const double *restrict whitener,
-                                    const double *restrict difference, size_t n_dims, size_t stride,
-                                    double *restrict left) {
-  whiten(whitener, difference, n_dims, stride, left);
-}
-
-/* Products of a column [stride], which is 0 above `first`, and n_columns others, from the first. */
-GPS_CLONES static void column_products(const double *restrict column, size_t first, size_t stride,
-                                       const double *restrict columns, size_t n_columns,
-                                       double *restrict product) {
-  for (size_t k = 0; k < n_columns; k++) {
-    double sum[LANES] = {0};
-    for (size_t top = first / LANES * LANES; top < stride; top += LANES) {
+/* left [stride] of one cluster = whitener times the differences of the cells that are there. */
+GPS_INLINE void whiten_cells(const group_work *work, const double *whitener, const double *y,
+                       const double *mu, double *left) {
+  const int *observed = work->observed;
+  double *distance = work->distance;
+  for (size_t k = 0; k < work->n_observed; k++) distance[k] = y[observed[k]] - mu[observed[k]];
+  size_t n_columns = 0;
+  for (size_t top = 0; top < work->stride; top += LANES) {
+    double row[LANES] = {0};
+    while (n_columns < work->n_observed && (size_t)observed[n_columns] < top + LANES) n_columns++;
+    for (size_t k = 0; k < n_columns; k++) {
+      const double *column = whitener + (size_t)observed[k] * work->stride + top;
 #pragma omp simd
-      for (int i = 0; i < LANES; i++) sum[i] += column[top + i] * columns[k * stride + top + i];
+      for (int i = 0; i < LANES; i++) row[i] += column[i] * distance[k];
     }
-    product[k] = ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) left[top + i] = row[i];
   }
 }
 
-/* The missing cells' columns of the whitener in units of the scale, and the factor of their
- * products.
- */
-static gps_status factor_missing(const gps_problem *problem, size_t c, const missing_work *work) {
+GPS_INLINE double sum_lanes(const double *x) {
+  return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+}
+
+/* Product of two columns [stride] from the row `first` on, above which one of them is 0. */
+GPS_INLINE double column_product(const double *a, const double *b, size_t first, size_t stride) {
+  double sum[LANES] = {0};
+  for (size_t top = first / LANES * LANES; top < stride; top += LANES) {
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) sum[i] += a[top + i] * b[top + i];
+  }
+  return sum_lanes(sum);
+}
+
+/* Of a cluster of the group: what is left of the point, -V_M'r in `step` and its precision in
+ * `factor`. Of one that is alone the whole vectors are the same. */
+GPS_INLINE void gather_cluster(const gps_problem *problem, const gps_point *point, size_t c,
+                               int lane, int is_alone, const group_work *work) {
+  const size_t n_dims = work->n_dims, stride = work->stride;
   const double *scale = problem->input[SCALE];
+  const double *precision = precision_of(problem, c);
   const double *whitener = whitener_of(problem, c);
-  const size_t n = work->n, stride = work->stride;
-  for (size_t i = 0; i < n; i++) {
+  double *left = work->left + (size_t)lane * stride, *to = work->factor + lane;
+  whiten_cells(work, whitener, point->y, problem->input[MU] + c * n_dims, left);
+  for (size_t i = 0; i < work->n_missing; i++) {
     const size_t d = (size_t)work->missing[i];
-    double *column = work->columns + i * stride;
-    for (size_t k = 0; k < stride; k++) column[k] = whitener[d * stride + k] * scale[d];
-    column_products(column, d, stride, work->columns, i + 1, work->step);
-    for (size_t j = 0; j <= i; j++) work->factor[i + j * n] = work->step[j];
+    const double *row = precision + d * n_dims;
+    const double step = -scale[d] * column_product(whitener + d * stride, left, d, stride);
+    if (is_alone) {
+      for (int l = 0; l < GROUP; l++) work->step[i * GROUP + (size_t)l] = step;
+      for (size_t j = 0; j <= i; j++, to += GROUP) {
+        for (int l = 0; l < GROUP; l++) to[l] = row[work->missing[j]];
+      }
+    } else {
+      work->step[i * GROUP + (size_t)lane] = step;
+      for (size_t j = 0; j <= i; j++, to += GROUP) *to = row[work->missing[j]];
+    }
   }
-  return small_cholesky(n, work->factor, 0) == 0 ? GPS_OK : GPS_NOT_POSDEF;
 }
 
-/* step [m]: how far the missing cells are expected from the cluster's mean, in units of the scale;
- * left [stride] <- what is then left of the point. */
-static gps_status expect_missing(const gps_problem *problem, const gps_point *point, size_t c,
-                                 const missing_work *work) {
-  const double *mu = problem->input[MU] + c * work->n_dims;
-  const double *whitener = whitener_of(problem, c);
-  for (size_t d = 0; d < work->n_dims; d++) {
-    work->difference[d] = point->observed[d] ? point->y[d] - mu[d] : 0;
+/* Vectors beyond the n clusters are as those of the first. */
+GPS_INLINE void gather_group(const gps_problem *problem, const gps_point *point, int n,
+                             const int *cluster, const group_work *work) {
+  const size_t n_vectors = triangle(work->n_missing);
+  for (int lane = 0; lane < n; lane++) {
+    gather_cluster(problem, point, (size_t)cluster[lane], lane, n == 1, work);
   }
-  const gps_status status = factor_missing(problem, c, work);
-  if (status != GPS_OK) return status;
-  whiten_cells(whitener, work->difference, work->n_dims, work->stride, work->left);
-  column_products(work->left, (size_t)work->missing[0], work->stride, work->columns, work->n,
-                  work->step);
-  small_forward(work->n, work->factor, work->step);
-  small_backward(work->n, work->factor, work->step);
-  for (size_t i = 0; i < work->n; i++) {
-    const double *column = work->columns + i * work->stride;
-    work->step[i] = -work->step[i];
-    for (size_t k = 0; k < work->stride; k++) work->left[k] += work->step[i] * column[k];
+  if (n == 1 || n == GROUP) return;
+  for (size_t k = 0; k < n_vectors; k++) {
+    double *vector = work->factor + k * GROUP;
+    for (int l = n; l < GROUP; l++) vector[l] = vector[0];
   }
+  for (size_t i = 0; i < work->n_missing; i++) {
+    double *vector = work->step + i * GROUP;
+    for (int l = n; l < GROUP; l++) vector[l] = vector[0];
+  }
+}
+
+/* sum [GROUP] -= products of n vectors, one after the other. */
+GPS_INLINE void subtract_products(size_t n, const double *restrict a, const double *restrict b,
+                                  double *restrict sum) {
+  double odd[GROUP] = {0};
+  size_t k = 0;
+  for (; k + 1 < n; k += 2) {
+#pragma omp simd
+    for (int l = 0; l < GROUP; l++) {
+      sum[l] -= a[k * GROUP + l] * b[k * GROUP + l];
+      odd[l] += a[(k + 1) * GROUP + l] * b[(k + 1) * GROUP + l];
+    }
+  }
+#pragma omp simd
+  for (int l = 0; l < GROUP; l++) {
+    if (k < n) sum[l] -= a[k * GROUP + l] * b[k * GROUP + l];
+    sum[l] -= odd[l];
+  }
+}
+
+/* log_det += log of the products of up to PIVOTS pivots. */
+GPS_INLINE void take_logs(double *product, double *log_det) {
+  for (int l = 0; l < GROUP; l++) {
+    log_det[l] += log(product[l]);
+    product[l] = 1;
+  }
+}
+
+/* Precision -> its factor L with ones on the diagonal, which are not stored, 1 / pivots and, where
+ * it is wanted, log det, row by row. Value: whether all pivots are positive. */
+GPS_INLINE int factor_group(const group_work *work, int wants_logs) {
+  double product[GROUP], least[GROUP];
+  for (int l = 0; l < GROUP; l++) {
+    work->log_det[l] = 0;
+    product[l] = least[l] = 1;
+  }
+  for (size_t i = 0; i < work->n_missing; i++) {
+    double *row = work->factor + triangle(i) * GROUP, diagonal[GROUP];
+    for (int l = 0; l < GROUP; l++) diagonal[l] = row[i * GROUP + (size_t)l];
+    for (size_t j = 0; j < i; j++) {
+      const double *other = work->factor + triangle(j) * GROUP;
+      double sum[GROUP];
+      for (int l = 0; l < GROUP; l++) sum[l] = row[j * GROUP + l];
+      subtract_products(j, other, row, sum);
+      for (int l = 0; l < GROUP; l++) row[j * GROUP + l] = sum[l];
+    }
+    for (size_t j = 0; j < i; j++) {
+      double *to = row + j * GROUP, *pivot = work->pivot + j * GROUP;
+#pragma omp simd
+      for (int l = 0; l < GROUP; l++) {
+        const double ratio = to[l] * pivot[l];
+        diagonal[l] -= ratio * to[l];
+        to[l] = ratio;
+      }
+    }
+#pragma omp simd
+    for (int l = 0; l < GROUP; l++) {
+      product[l] *= diagonal[l];
+      least[l] = diagonal[l] < least[l] ? diagonal[l] : least[l];
+      work->pivot[i * GROUP + (size_t)l] = 1 / diagonal[l];
+    }
+    if (wants_logs && i % PIVOTS == PIVOTS - 1) take_logs(product, work->log_det);
+  }
+  if (wants_logs && work->n_missing % PIVOTS != 0) take_logs(product, work->log_det);
+  int is_definite = 1;
+  for (int l = 0; l < GROUP; l++) is_definite &= least[l] > 0;
+  return is_definite;
+}
+
+/* x [n x GROUP] -> (L diag(pivot) L')^-1 x, of the rows from `first` on, where x begins. */
+GPS_INLINE void solve_group(const group_work *work, size_t first, double *x) {
+  const size_t n = work->n_missing - first;
+  for (size_t i = 1; i < n; i++) {
+    const double *row = work->factor + (triangle(first + i) + first) * GROUP;
+    double sum[GROUP];
+    for (int l = 0; l < GROUP; l++) sum[l] = x[i * GROUP + l];
+    subtract_products(i, row, x, sum);
+    for (int l = 0; l < GROUP; l++) x[i * GROUP + l] = sum[l];
+  }
+  for (size_t i = n; i-- > 0;) {
+    const double *pivot = work->pivot + (first + i) * GROUP;
+    double sum[GROUP];
+    for (int l = 0; l < GROUP; l++) sum[l] = x[i * GROUP + l] * pivot[l];
+    for (size_t k = i + 1; k < n; k++) {
+      const double *row = work->factor + (triangle(first + k) + first + i) * GROUP;
+#pragma omp simd
+      for (int l = 0; l < GROUP; l++) sum[l] -= row[l] * x[k * GROUP + l];
+    }
+    for (int l = 0; l < GROUP; l++) x[i * GROUP + l] = sum[l];
+  }
+}
+
+/* Columns of the inverse, each from its diagonal on: they need nothing above it. */
+GPS_INLINE void invert_group(const group_work *work) {
+  double *column = work->inverse;
+  for (size_t j = 0; j < work->n_missing; j++) {
+    const size_t n = work->n_missing - j;
+    memset(column, 0, n * GROUP * sizeof *column);
+    for (int l = 0; l < GROUP; l++) column[l] = 1;
+    solve_group(work, j, column);
+    column += n * GROUP;
+  }
+}
+
+/* Of a cluster alone GROUP columns at once, from the first one's diagonal on. */
+GPS_INLINE void invert_alone(const group_work *work) {
+  double *columns = work->inverse;
+  for (size_t first = 0; first < work->n_missing; first += GROUP) {
+    const size_t n = work->n_missing - first;
+    memset(columns, 0, n * GROUP * sizeof *columns);
+    for (size_t i = 0; i < n && i < GROUP; i++) columns[i * GROUP + i] = 1;
+    solve_group(work, first, columns);
+    columns += n * GROUP;
+  }
+}
+
+/* What stands in `work` of up to GROUP clusters. */
+GPS_CLONES static gps_status expect_group(const gps_problem *problem, const gps_point *point, int n,
+                                          const int *cluster, int has_spread,
+                                          const group_work *work) {
+  gather_group(problem, point, n, cluster, work);
+  if (!factor_group(work, !has_spread)) return GPS_NOT_POSDEF;
+  solve_group(work, 0, work->step);
+  if (has_spread && n == 1) invert_alone(work);
+  if (has_spread && n > 1) invert_group(work);
   return GPS_OK;
 }
 
-/* Log joint of a cluster whose covariance is a matrix. */
-static gps_status full_joint(const gps_problem *problem, const gps_point *point, size_t c,
-                             double *value, double *scratch) {
-  const missing_work work = work_in(problem, point, scratch);
-  const gps_status status = expect_missing(problem, point, c, &work);
-  if (status != GPS_OK) return status;
-  double square;
-  column_products(work.left, 0, work.stride, work.left, 1, &square);
-  *value = problem->input[LOG_SCALE][c] - 0.5 * (square + small_log_det(work.n, work.factor));
+/* Log joints of clusters whose covariances are matrices, after expect_group(). */
+GPS_CLONES static void group_joints(const gps_problem *problem, int n, const int *cluster,
+                                    double *value, const group_work *work) {
+  const size_t n_dims = work->n_dims, stride = work->stride;
+  for (int lane = 0; lane < n; lane++) {
+    const size_t c = (size_t)cluster[lane];
+    const double *whitener = whitener_of(problem, c);
+    double *left = work->left + (size_t)lane * stride;
+    for (size_t i = 0; i < work->n_missing; i++) {
+      const size_t d = (size_t)work->missing[i];
+      const double *column = whitener + d * stride;
+      const double step = work->step[i * GROUP + (size_t)lane] * problem->input[SCALE][d];
+      for (size_t top = d / LANES * LANES; top < stride; top += LANES) {
+#pragma omp simd
+        for (int k = 0; k < LANES; k++) left[top + k] += step * column[top + k];
+      }
+    }
+    value[lane] = problem->input[LOG_SCALE][c] -
+                  0.5 * (column_product(left, left, 0, stride) + work->log_det[lane]);
+  }
+}
+
+/* The clusters of slots from `first` on that hold one, up to GROUP. Value: where the next group
+ * begins. */
+static int next_group(int n_slots, const int *latent, int first, int *n, int *slot, int *cluster) {
+  *n = 0;
+  while (first < n_slots && *n < GROUP) {
+    if (latent[first] >= 0) {
+      slot[*n] = first;
+      cluster[(*n)++] = latent[first];
+    }
+    first++;
+  }
+  return first;
+}
+
+static gps_status full_joints(const gps_problem *problem, const gps_point *point, int n_slots,
+                              const int *latent, double *value, double *scratch) {
+  const group_work work = lay_out(problem, point, scratch);
+  int n, slot[GROUP], cluster[GROUP];
+  double found[GROUP];
+  list_observed(point, &work);
+  for (int from = 0; from < n_slots;) {
+    from = next_group(n_slots, latent, from, &n, slot, cluster);
+    if (n == 0) break;
+    const gps_status status = expect_group(problem, point, n, cluster, 0, &work);
+    if (status != GPS_OK) return status;
+    group_joints(problem, n, cluster, found, &work);
+    for (int i = 0; i < n; i++) value[slot[i]] = found[i];
+  }
   return GPS_OK;
 }
 
@@ -179,63 +390,71 @@ static double independent_joint(const gps_problem *problem, const gps_point *poi
 
 gps_status mixture_missing_joint(const gps_problem *problem, const gps_point *point, int n,
                                  const int *latent, double *value, double *scratch) {
+  for (int i = 0; i < n; i++) value[i] = -HUGE_VAL;
+  if (is_matrix(problem)) return full_joints(problem, point, n, latent, value, scratch);
   for (int i = 0; i < n; i++) {
-    value[i] = -HUGE_VAL;
-    if (latent[i] < 0) continue;
-    const size_t c = (size_t)latent[i];
-    if (!is_matrix(problem)) {
-      value[i] = independent_joint(problem, point, c);
-      continue;
-    }
-    const gps_status status = full_joint(problem, point, c, value + i, scratch);
-    if (status != GPS_OK) return status;
+    if (latent[i] >= 0) value[i] = independent_joint(problem, point, (size_t)latent[i]);
   }
   return GPS_OK;
 }
 
-gps_status mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c,
-                                 double *expected, double *scratch) {
-  const missing_work work = work_in(problem, point, scratch);
-  const double *mu = problem->input[MU] + c * work.n_dims;
-  for (size_t i = 0; i < work.n; i++) expected[i] = mu[work.missing[i]];
+gps_status mixture_missing_expect(const gps_problem *problem, const gps_point *point, int n,
+                                  const int *cluster, double *scratch) {
   if (!is_matrix(problem)) return GPS_OK;
-  const gps_status status = expect_missing(problem, point, c, &work);
-  if (status != GPS_OK) return status;
-  for (size_t i = 0; i < work.n; i++) {
-    expected[i] += work.step[i] * problem->input[SCALE][work.missing[i]];
-  }
-  return GPS_OK;
+  const group_work work = lay_out(problem, point, scratch);
+  list_observed(point, &work);
+  return expect_group(problem, point, n, cluster, 1, &work);
 }
 
-/* The columns of the inverse of the missing cells' precision, one after the other. */
-static void full_spread(const gps_problem *problem, const missing_work *work, double weight,
-                        double *second) {
-  const double *scale = problem->input[SCALE];
-  double *column = work->step;
-  for (size_t j = 0; j < work->n; j++) {
-    double *to = second + (size_t)work->missing[j] * work->stride;
-    const double factor = weight * scale[work->missing[j]];
-    memset(column, 0, work->n * sizeof *column);
-    column[j] = 1;
-    small_forward(work->n, work->factor, column);
-    small_backward(work->n, work->factor, column);
-    for (size_t i = 0; i < work->n; i++) {
-      to[work->missing[i]] += factor * scale[work->missing[i]] * column[i];
+void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int lane,
+                           double *expected, double *scratch) {
+  const group_work work = lay_out(problem, point, scratch);
+  const double *mu = problem->input[MU] + c * work.n_dims;
+  for (size_t i = 0; i < work.n_missing; i++) {
+    const size_t d = (size_t)work.missing[i];
+    expected[i] = mu[d];
+    if (is_matrix(problem)) {
+      expected[i] += work.step[i * GROUP + (size_t)lane] * problem->input[SCALE][d];
     }
   }
 }
 
-void mixture_missing_spread(const gps_problem *problem, const gps_point *point, size_t c,
-                            double weight, double *second, double *scratch) {
-  const missing_work work = work_in(problem, point, scratch);
+/* An element of the covariance to both sides of the diagonal. */
+GPS_INLINE void add_covariance(const group_work *work, size_t i, size_t j, double value,
+                               double *second) {
+  const size_t d = (size_t)work->missing[i], e = (size_t)work->missing[j];
+  second[d + e * work->stride] += value;
+  if (d != e) second[e + d * work->stride] += value;
+}
+
+/* What invert_group() or, of a cluster that is alone, invert_alone() has left. */
+GPS_CLONES static void full_spread(const gps_problem *problem, const group_work *work, int n,
+                                   int lane, double weight, double *second) {
+  const double *scale = problem->input[SCALE], *from = work->inverse;
+  const size_t m = work->n_missing, width = n == 1 ? GROUP : 1;
+  for (size_t first = 0; first < m; first += width) {
+    for (size_t i = first; i < m; i++, from += GROUP) {
+      const double factor = weight * scale[work->missing[i]];
+      for (size_t k = 0; k < width && first + k <= i; k++) {
+        const double value = from[n == 1 ? k : (size_t)lane];
+        add_covariance(work, i, first + k, factor * scale[work->missing[first + k]] * value,
+                       second);
+      }
+    }
+  }
+}
+
+void mixture_missing_spread(const gps_problem *problem, const gps_point *point, size_t c, int n,
+                            int lane, double weight, double *second, double *scratch) {
+  const group_work work = lay_out(problem, point, scratch);
   const double *sigma = problem->input[SIGMA];
   if (is_matrix(problem)) {
-    full_spread(problem, &work, weight, second);
+    full_spread(problem, &work, n, lane, weight, second);
   } else if (kind_of(problem) == DIAGONAL) {
-    for (size_t i = 0; i < work.n; i++) {
+    for (size_t i = 0; i < work.n_missing; i++) {
       second[work.missing[i]] += weight * sigma[(size_t)work.missing[i] + c * work.n_dims];
     }
   } else {
-    *second += weight * (double)work.n * sigma[c];
+    *second += weight * (double)work.n_missing * sigma[c];
   }
 }

@@ -5,7 +5,10 @@
 
 #include "gpselect/model.h"
 
-/* Doubles of scratch for the functions below; 0 where the block has all cells. */
+/* Clusters that are looked at side by side. */
+#define MIXTURE_GROUP 8
+
+/* Doubles of scratch for the functions below; 0 where they need none. */
 size_t mixture_missing_scratch(const gps_problem *problem);
 
 /* What shared_term() of a point with all cells lacks: the constants of the cells that are missing.
@@ -16,14 +19,17 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
 gps_status mixture_missing_joint(const gps_problem *problem, const gps_point *point, int n,
                                  const int *latent, double *value, double *scratch);
 
-/* expected [m] <- what the m missing cells are expected to be in cluster c. What it leaves in
- * scratch is for mixture_missing_spread(). */
-gps_status mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c,
-                                 double *expected, double *scratch);
+/* Leaves in scratch what the missing cells are expected to be in n clusters, at most MIXTURE_GROUP,
+ * for the two functions that follow: `lane` is where a cluster stands among them. */
+gps_status mixture_missing_expect(const gps_problem *problem, const gps_point *point, int n,
+                                  const int *cluster, double *scratch);
 
-/* second += weight times the covariance of the missing cells of a point in cluster c, after
- * mixture_missing_means() for the same cluster. */
-void mixture_missing_spread(const gps_problem *problem, const gps_point *point, size_t c,
-                            double weight, double *second, double *scratch);
+/* expected [m] <- what the m missing cells are expected to be in cluster c. */
+void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int lane,
+                           double *expected, double *scratch);
+
+/* second += weight times the covariance of the missing cells of a point in cluster c, one of n. */
+void mixture_missing_spread(const gps_problem *problem, const gps_point *point, size_t c, int n,
+                            int lane, double weight, double *second, double *scratch);
 
 #endif

@@ -32,6 +32,7 @@ static const gps_array prepared_list[] = {
     {"log_scale", "latents", GPS_NEEDED},
     {"log_base", "one", GPS_NEEDED},
     {"whitened_mu", "stride latents", GPS_MAY_MISS},
+    {"precision", "dims dims latents gaps|dims dims one gaps", GPS_MAY_MISS},
     GPS_END};
 static const gps_array stats_list[] = {
     {"count", "one", GPS_NEEDED},
@@ -207,24 +208,23 @@ static void centre_point(const gps_problem *problem, const double *y, double *x)
   for (size_t d = n_dims; d < stride; d++) x[d] = 0;
 }
 
-/* The same of a data point that is in cluster c. x is it about the centre, scratch[0 .. stride) is
- * free; in x missing cells become what they are expected to be. */
-static gps_status add_point(const gps_problem *problem, const gps_point *point, size_t c, double *x,
-                            double weight, double *on, double *first, double *second,
-                            double *scratch) {
+/* The same of a data point that is in cluster c, the `lane`-th of the n that
+ * mixture_missing_expect() has seen. x is it about the centre, scratch[0 .. stride) is free; in x
+ * missing cells become what they are expected to be. */
+static void add_point(const gps_problem *problem, const gps_point *point, size_t c, int n, int lane,
+                      double *x, double weight, double *on, double *first, double *second,
+                      double *scratch) {
   const int n_missing = gps_n_missing(problem, point->index);
   if (n_missing > 0) {
     const int *missing = gps_missing_of(problem, point->index);
     double *expected = scratch, *rest = missing_scratch(problem, scratch);
-    const gps_status status = mixture_missing_means(problem, point, c, expected, rest);
-    if (status != GPS_OK) return status;
+    mixture_missing_means(problem, point, c, lane, expected, rest);
     for (int i = 0; i < n_missing; i++) {
       x[missing[i]] = expected[i] - problem->input[CENTRE][missing[i]];
     }
-    mixture_missing_spread(problem, point, c, weight, second, rest);
+    mixture_missing_spread(problem, point, c, n, lane, weight, second, rest);
   }
   add_moments(problem, x, weight, on, first, second);
-  return GPS_OK;
 }
 
 /* The second moments of a point that is in some cluster of one covariance, `weight` times. */
@@ -244,40 +244,63 @@ static size_t second_size(const gps_problem *problem) {
                              : 0;
 }
 
+/* Of up to MIXTURE_GROUP clusters with these shares of the point; second: NULL or the statistic. */
+static gps_status add_group(const gps_problem *problem, const gps_point *point, int n,
+                            const int *cluster, const double *share, double *const *stats,
+                            double *second, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, size = second_size(problem);
+  if (n > 0 && point->observed) {
+    const gps_status status =
+        mixture_missing_expect(problem, point, n, cluster, missing_scratch(problem, scratch));
+    if (status != GPS_OK) return status;
+  }
+  for (int lane = 0; lane < n; lane++) {
+    const size_t c = (size_t)cluster[lane];
+    add_point(problem, point, c, n, lane, scratch + stride_of(n_dims), share[lane], stats[ON] + c,
+              stats[FIRST] + c * n_dims, second ? second + c * size : NULL, scratch);
+  }
+  return GPS_OK;
+}
+
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  const size_t size = second_size(problem);
   const double weight = gps_weight_of(problem, (size_t)point->index);
   /* Missing cells are expected to be another value in each cluster. */
   const int is_once = kind_of(problem) == TIED && gps_n_missing(problem, point->index) == 0;
-  double *x = scratch + stride, total = 0;
-  int has_cluster = 0;
+  double *x = scratch + stride_of((size_t)problem->shape.n_dims), total = 0;
+  double *second = is_once ? NULL : stats[SECOND], share[MIXTURE_GROUP];
+  int has_cluster = 0, n = 0, cluster[MIXTURE_GROUP];
   centre_point(problem, point->y, x);
   for (int i = 0; i < states->n_slots; i++) {
     if (point->latent[i] < 0) continue;
-    const size_t c = (size_t)point->latent[i];
     has_cluster = 1;
-    if (prob[i] > NEGLIGIBLE) {
-      const gps_status status =
-          add_point(problem, point, c, x, weight * prob[i], stats[ON] + c,
-                    stats[FIRST] + c * n_dims, is_once ? NULL : stats[SECOND] + c * size, scratch);
-      if (status != GPS_OK) return status;
-      total += weight * prob[i];
-    }
+    if (!(prob[i] > NEGLIGIBLE)) continue;
+    cluster[n] = point->latent[i];
+    share[n] = weight * prob[i];
+    total += share[n++];
+    if (n < MIXTURE_GROUP) continue;
+    const gps_status status = add_group(problem, point, n, cluster, share, stats, second, scratch);
+    if (status != GPS_OK) return status;
+    n = 0;
   }
   if (is_once) add_once(problem, x, total, stats[SECOND]);
   if (has_cluster) stats[COUNT][0] += weight;
-  return GPS_OK;
+  return add_group(problem, point, n, cluster, share, stats, second, scratch);
 }
 
 static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
                                     double weight, double *const *part, double *scratch) {
   double *x = scratch + stride_of((size_t)problem->shape.n_dims);
   centre_point(problem, point->y, x);
-  return add_point(problem, point, (size_t)latent, x, weight, part[ON], part[FIRST], part[SECOND],
-                   scratch);
+  if (point->observed) {
+    const gps_status status =
+        mixture_missing_expect(problem, point, 1, &latent, missing_scratch(problem, scratch));
+    if (status != GPS_OK) return status;
+  }
+  add_point(problem, point, (size_t)latent, 1, 0, x, weight, part[ON], part[FIRST], part[SECOND],
+            scratch);
+  return GPS_OK;
 }
 
 /* What a data point's missing cells are expected to be over all clusters, into its response. */
@@ -289,9 +312,10 @@ static gps_status describe_missing(const gps_problem *problem, const gps_point *
   for (int i = 0; i < n_missing; i++) response[missing[i]] = 0;
   for (int k = 0; k < n_slots; k++) {
     if (point->latent[k] < 0) continue;
-    const gps_status status = mixture_missing_means(problem, point, (size_t)point->latent[k],
-                                                    scratch, missing_scratch(problem, scratch));
+    double *rest = missing_scratch(problem, scratch);
+    const gps_status status = mixture_missing_expect(problem, point, 1, point->latent + k, rest);
     if (status != GPS_OK) return status;
+    mixture_missing_means(problem, point, (size_t)point->latent[k], 0, scratch, rest);
     for (int i = 0; i < n_missing; i++) response[missing[i]] += prob[k] * scratch[i];
   }
   return GPS_OK;

@@ -24,7 +24,8 @@ enum {
   WHITENER,
   LOG_SCALE,
   LOG_BASE,
-  WHITENED_MU /* NULL but where covariances are tied */
+  WHITENED_MU, /* NULL but where covariances are tied */
+  PRECISION    /* NULL unless covariances are matrices, empty unless cells are missing */
 };
 enum { PREPARED = WHITENER };
 enum { FULL, DIAGONAL, SPHERICAL, TIED }; /* TIED: one full covariance of all clusters */
@@ -47,6 +48,12 @@ static inline int is_matrix(const gps_problem *problem) {
 static inline const double *whitener_of(const gps_problem *problem, size_t c) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   return problem->input[WHITENER] + (kind_of(problem) == TIED ? 0 : c * stride_of(n_dims) * n_dims);
+}
+
+/* The inverse [D x D] of its covariance in units of the scale, where cells are missing. */
+static inline const double *precision_of(const gps_problem *problem, size_t c) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  return problem->input[PRECISION] + (kind_of(problem) == TIED ? 0 : c * n_dims * n_dims);
 }
 
 /* left [stride] = whitener times difference. */

@@ -24,6 +24,17 @@ static gps_status invert_factor(const double *sigma, const double *scale, size_t
   return linalg_invert_lower(n_dims, whitener, stride, watch);
 }
 
+/* precision [D x D] <- whitener'whitener in units of the scale. */
+static void multiply_whitener(const double *whitener, const double *scale, size_t n_dims,
+                              double *precision) {
+  const size_t stride = stride_of(n_dims);
+  linalg_gemm('T', 'N', n_dims, n_dims, n_dims, 1, whitener, stride, whitener, stride, 0, precision,
+              n_dims);
+  for (size_t j = 0; j < n_dims; j++) {
+    for (size_t i = 0; i < n_dims; i++) precision[i + j * n_dims] *= scale[i] * scale[j];
+  }
+}
+
 /* What prepare() makes where all clusters have one covariance: its whitener, and whitener times
  * mu_c - centre [stride x C], whose differences from a whitened point are all that a cluster needs.
  */
@@ -35,6 +46,9 @@ static gps_status prepare_tied(const gps_problem *problem, double *const *prepar
   const gps_status status = invert_factor(problem->input[SIGMA], problem->input[SCALE], n_dims,
                                           whitener, &log_det, problem->watch);
   if (status != GPS_OK) return status;
+  if (problem->missing) {
+    multiply_whitener(whitener, problem->input[SCALE], n_dims, prepared[PRECISION - PREPARED]);
+  }
   for (size_t c = 0; c < (size_t)problem->shape.n_latents; c++) {
     double *column = to + c * stride;
     prepared[LOG_SCALE - PREPARED][c] = log(problem->input[PI][c]) - 0.5 * log_det;
@@ -70,6 +84,10 @@ gps_status mixture_prepare(const gps_problem *problem, const double *y, double *
           invert_factor(sigma + c * n_dims * n_dims, scale, n_dims, whitener + c * stride * n_dims,
                         &log_det, problem->watch);
       if (status != GPS_OK) return status;
+      if (problem->missing) {
+        multiply_whitener(whitener + c * stride * n_dims, scale, n_dims,
+                          prepared[PRECISION - PREPARED] + c * n_dims * n_dims);
+      }
     } else if (kind == DIAGONAL) {
       for (size_t d = 0; d < n_dims; d++) {
         whitener[d + c * n_dims] = 1 / sqrt(sigma[d + c * n_dims]);
