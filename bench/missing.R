@@ -1,5 +1,5 @@
 # Missing cells: what is found, how well cells are restored, and what an E-step costs.
-# Rscript bench/missing.R [part] [seeds]: part is bars, mixtures, scenes, times or all.
+# Rscript bench/missing.R [part] [seeds]: part is bars, mixtures, scenes, times, ranking or all.
 # Stored in bench/results/missing-<part>.csv. Mixtures: mclust on its own imputation (package mix)
 # beside, where both are installed.
 
@@ -171,6 +171,50 @@ time_one <- function(name, n = 4000) {
 bench_times <- function() store_results(do.call(rbind, lapply(names(times_jobs), time_one)),
                                         "missing-times")
 
+# ---- ranking: what a learned selection sees in missing cells, column means or a reconstruction
+
+# At a fit's parameters after some iterations: recall of the latents that are on among the best
+# four, without screening, and how much of the bound these lose against all.
+rank_seen <- function(fit, y, data, seen) {
+  state <- list(model = fit$model, params = coef(fit), selected = t(fit$selected),
+                prob_on = t(fit$prob_on), iteration = 1L)
+  state$memory <- gps_learn(selector_gp(), state, seen)
+  affinity <- gps_affinity(selector_gp(), state, seen)
+  selected <- t(apply(affinity, 1, function(a) sort(order(-a)[1:4])))
+  bound <- function(selected) {
+    mean(gps_estep(fit$model, coef(fit), y, selected, want = character())$log_evidence)
+  }
+  every <- matrix(1:10, nrow(y), 10, byrow = TRUE)
+  place <- match_components(coef(fit)$W, data$W)$permutation
+  recall <- vapply(seq_len(nrow(y)), function(n) {
+    on <- place[data$latents[n, ] != 0]
+    mean(on[!is.na(on)] %in% selected[n, ])
+  }, 1)
+  c(recall = mean(recall, na.rm = TRUE), loss = bound(every) - bound(selected))
+}
+
+bench_ranking <- function() {
+  jobs <- expand.grid(seed = seeds_of(3), iterations = c(5, 100),
+                      model = c("binary_sparse", "spike_slab"), stringsAsFactors = FALSE)
+  rows <- lapply(seq_len(nrow(jobs)), function(i) {
+    job <- jobs[i, ]
+    set.seed(job$seed)
+    data <- simulate_bars(500, model = job$model)
+    gap <- matrix(stats::runif(length(data$y)) < 0.3, nrow(data$y))
+    y <- replace(data$y, gap, NA)
+    control <- gps_control(progress = FALSE, max_iter = job$iterations,
+                           n_starts = if (job$iterations < 20) 1 else 8)
+    fit <- suppressWarnings(gps_fit(y, bars_models[[job$model]], n_selected = 4,
+                                    control = control))
+    means <- replace(y, gap, colMeans(y, na.rm = TRUE)[col(y)[gap]])
+    by_means <- rank_seen(fit, y, data, means)
+    by_filled <- rank_seen(fit, y, data, predict(fit, type = "imputed"))
+    data.frame(job, recall_means = by_means[["recall"]], recall_filled = by_filled[["recall"]],
+               loss_means = by_means[["loss"]], loss_filled = by_filled[["loss"]])
+  })
+  store_results(do.call(rbind, rows), "missing-ranking")
+}
+
 parts <- list(bars = bench_bars, mixtures = bench_mixtures, scenes = bench_scenes,
-              times = bench_times)
+              times = bench_times, ranking = bench_ranking)
 for (name in if (part == "all") names(parts) else part) parts[[name]]()

@@ -71,8 +71,8 @@ static void gather(const gps_problem *problem, const gps_point *point, size_t n_
 }
 
 /* The same over the cells that a point has; rows [m x n_slots] is scratch. */
-static void leave_missing(const gps_problem *problem, const gps_point *point, size_t n_slots,
-                          double *own, double *coupling, double *rows) {
+GPS_CLONES static void leave_missing(const gps_problem *problem, const gps_point *point,
+                                     size_t n_slots, double *own, double *coupling, double *rows) {
   const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
   const double precision = 1 / problem->input[SIGMA2][0];
   if (n_missing == 0) return;

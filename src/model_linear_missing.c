@@ -25,20 +25,22 @@ void linear_missing_rows(const gps_problem *problem, const gps_point *point, con
 }
 
 /* product [m] = sum over j of rows [m x n] times <x_j x_k>. */
-static void row_products(const double *rows, size_t n_missing, const linear_moments *moments,
-                         size_t k, double *product) {
+GPS_INLINE void row_products(const double *rows, size_t n_missing, const linear_moments *moments,
+                             size_t k, double *product) {
   const size_t n = moments->n_slots;
   memset(product, 0, n_missing * sizeof *product);
   for (size_t j = 0; j < n; j++) {
     const double second = moments->second[j < k ? j + k * n : k + j * n];
     const double *row = rows + j * n_missing;
+#pragma omp simd
     for (size_t i = 0; i < n_missing; i++) product[i] += second * row[i];
   }
 }
 
-void linear_add_missing(const gps_problem *problem, const gps_point *point, const double *w,
-                        double sigma2, const double *intercept, const double *centre,
-                        const linear_moments *moments, const linear_sums *sums, double *scratch) {
+GPS_CLONES void linear_add_missing(const gps_problem *problem, const gps_point *point,
+                                   const double *w, double sigma2, const double *intercept,
+                                   const double *centre, const linear_moments *moments,
+                                   const linear_sums *sums, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n = moments->n_slots;
   const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
   const int *missing = gps_missing_of(problem, point->index);
@@ -55,6 +57,9 @@ void linear_add_missing(const gps_problem *problem, const gps_point *point, cons
     for (size_t i = 0; i < n_missing; i++) {
       const double base = intercept ? intercept[missing[i]] : 0;
       cross[missing[i]] += base * first + product[i];
+    }
+#pragma omp simd
+    for (size_t i = 0; i < n_missing; i++) {
       mean[i] += row[i] * first;
       square[i] += row[i] * product[i];
     }

@@ -15,6 +15,7 @@ void linear_missing_rows(const gps_problem *problem, const gps_point *point, con
 GPS_INLINE double linear_missing_dot(const double *rows, size_t n_missing, size_t j, size_t k) {
   const double *a = rows + j * n_missing, *b = rows + k * n_missing;
   double sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < n_missing; i++) sum += a[i] * b[i];
   return sum;
 }
