@@ -1,5 +1,5 @@
-/* Small positive definite matrices of several clusters, factored and solved side by side: an element
- * is a vector with a number for each cluster. Used by model_gaussian_missing.c. */
+/* Small positive definite matrices of several clusters, factored and solved side by side: an
+ * element is a vector with a number for each cluster. Used by model_gaussian_missing.c. */
 #ifndef GPSELECT_MODEL_GAUSSIAN_GROUP_H
 #define GPSELECT_MODEL_GAUSSIAN_GROUP_H
 
