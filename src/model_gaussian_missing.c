@@ -170,7 +170,7 @@ GPS_CLONES static gps_status expect_group(const gps_problem *problem, const gps_
 /* Log joints of clusters whose covariances are matrices, after expect_group(). */
 GPS_CLONES static void group_joints(const gps_problem *problem, int n, const int *cluster,
                                     double *value, const group_work *work) {
-  const size_t n_dims = work->n_dims, stride = work->stride;
+  const size_t stride = work->stride;
   for (int lane = 0; lane < n; lane++) {
     const size_t c = (size_t)cluster[lane];
     const double *whitener = whitener_of(problem, c);
