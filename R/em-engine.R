@@ -64,10 +64,8 @@ near_selector_of <- function(selector) {
 # c(sums, near): NA where few latents are on in the points.
 engine_recalls <- function(task, state) {
   points <- spaced_points(n_points(task$y), compared_points)
-  selected <- state$selected[, points, drop = FALSE]
-  y <- rows_data(task$y, points)
-  plan <- plan_reference(task)
-  found <- refer_points(task, state$params, plan, y, selected)
+  found <- refer_points(point_task(task, points), state$params, plan_reference(task),
+                        state$selected[, points, drop = FALSE])
   on <- ifelse(found$prob_on > 0.5, found$slots, 0L)
   c(sums = recall_of(sums_answer(task, state, points), on, task$n_selected),
     near = recall_of(near_answer(task, state, points), on, task$n_selected))
