@@ -59,7 +59,8 @@ need_core() {
 # manual in Times (R_RD4PDF=times,hyper).
 need_test() {
   need_core
-  need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust progressr
+  need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust \
+    progressr nanoparquet
   need_command pandoc pandoc
   need_command qpdf qpdf
   need_command tidy tidy
@@ -70,7 +71,7 @@ need_test() {
 
 need_full() {
   need_test
-  need_r roxygen2 pkgload nanoparquet
+  need_r roxygen2 pkgload
   need_command valgrind valgrind
   need_command clang clang
   need_file "$(gcc -print-file-name=libasan.so 2>/dev/null || echo /missing)" gcc
@@ -82,7 +83,7 @@ need_full() {
 
 need_dev() {
   need_test
-  need_r roxygen2 pkgload lintr pkgdown nanoparquet covr
+  need_r roxygen2 pkgload lintr pkgdown covr
   need_command clang-format clang-format
 }
 
