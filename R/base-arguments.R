@@ -79,12 +79,24 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
   x
 }
 
+# What reads files by their endings.
+file_readers <- c(png = "png::readPNG()", jpg = "jpeg::readJPEG()", jpeg = "jpeg::readJPEG()",
+                  tif = "tiff::readTIFF()", tiff = "tiff::readTIFF()", rds = "readRDS()",
+                  csv = "read.csv()", tsv = "read.delim()")
+
+# The name of a file in the place of its numbers; `otherwise`: for endings that say nothing.
+advise_file <- function(path, otherwise) {
+  ending <- tolower(sub("^.*[.]", "", printable(path[1])))
+  reader <- if (ending %in% names(file_readers)) file_readers[[ending]] else otherwise
+  sprintf(" A file is read first: %s.", reader)
+}
+
 # What is no table of numbers, with the way to make one of it.
 abort_table <- function(x, arg) {
   hint <- if (inherits(x, "formula")) {
     " Give the columns themselves: data[c(\"a\", \"b\")], or model.matrix() for terms."
   } else if (is.character(x) && is.null(dim(x)) && length(x) == 1) {
-    " A file is read first: read.csv(), or gps_source_binary() for large ones."
+    advise_file(x, "read.csv(), or gps_source_binary() for large ones")
   } else if (is.factor(x) || is.character(x) && is.null(dim(x))) {
     " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
   } else if (inherits(x, c("Date", "POSIXt", "difftime"))) {

@@ -238,3 +238,25 @@ session_stream <- function() {
     }
   }
 }
+
+# What repeats draws, as stats::simulate() has it.
+seed_of <- function(seed) {
+  if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
+  if (is.null(seed)) return(get(".Random.seed", envir = globalenv()))
+  check_count(seed, "seed", -.Machine$integer.max)
+  structure(seed, kind = as.list(RNGkind()))
+}
+
+# Evaluates `code` after set.seed(seed) and puts the session's generator back; NULL: as things are.
+with_user_seed <- function(seed, code) {
+  if (is.null(seed)) return(code)
+  seed <- check_count(seed, "seed", -.Machine$integer.max)
+  before <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
+  on.exit(if (is.null(before)) {
+    rm(".Random.seed", envir = globalenv())
+  } else {
+    assign(".Random.seed", before, envir = globalenv())
+  })
+  set.seed(seed)
+  code
+}

@@ -44,18 +44,20 @@ no_method <- c(
   vcov = "summary(gps_bootstrap(fit)) has standard errors of parameters.",
   confint = "gps_bootstrap(fit) gives intervals: confint() of it.",
   df.residual = "attr(logLik(fit), \"df\") counts its parameters.",
-  anova = "AIC() and BIC() compare fits.", family = "print() says which model it is of.",
+  anova = paste("Twice the difference of two bounds has no known distribution here:",
+                "gps_compare(fit, other) compares fits of gps_fit() by BIC, ICL and new data,",
+                "AIC() and BIC() compare those of gp_fit()."),
+  family = "print() says which model it is of.",
   variable.names = "coef() has the names of the data's columns.",
   case.names = "predict() has the names of the data's rows.",
-  as.data.frame = "as.data.frame(predict(fit)) has a row a data point.",
+  as.data.frame = "data.frame(fit$x, fit$targets, fitted = fitted(fit)) has a row a data point.",
   as.matrix = "predict(fit) is a matrix with a row a data point.",
   head = "Its parts are in coef(fit), names(fit) lists what it holds.",
   tail = "Its parts are in coef(fit), names(fit) lists what it holds.",
   t = "coef(fit) has its matrices.", mean = "fitted(fit) has the means of the data points.",
   median = "fitted(fit) has the means of the data points.",
   quantile = "posterior_sample() and predict() tell what it knows of a data point.",
-  Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers.",
-  update = "Call gp_fit() again.", simulate = "predict() gives means and variances."
+  Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers."
 )
 
 # Which generics a class refuses, of some.

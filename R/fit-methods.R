@@ -38,7 +38,9 @@
 #'   and 1; where components have places a data frame of `point`, `component`, `row`, `column`) and,
 #'   for models with slabs, their `values` z (n x H, drawn for all latents). Attribute `seed` as in
 #'   [stats::simulate()].
-#' * `update()`: a fit.
+#' * `update()`: a fit. `fit$call`, of [stats::getCall()], is the call of [gps_fit()] that made a
+#'   fit, as it was written, with the changes of `update()`; of a fit that went on the call of
+#'   [gps_resume()].
 #' * `expectations()`: matrix n x H (where components have places: n x components, wherever they
 #'   are), the posterior probability of each latent to be on (\eqn{\langle
 #'   s_h \rangle}{<s_h>} under the truncated posterior; \eqn{\langle b_h \rangle}{<b_h>} in models
@@ -290,33 +292,13 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   object <- check_fit(object)
   nsim <- check_count(nsim, "nsim")
   n <- if (is.null(n)) object$n_points else check_count(n, "n")
-  if (!exists(".Random.seed", envir = globalenv(), inherits = FALSE)) stats::runif(1)
-  repeats <- if (is.null(seed)) {
-    get(".Random.seed", envir = globalenv())
-  } else {
-    check_count(seed, "seed", -.Machine$integer.max)
-    structure(seed, kind = as.list(RNGkind()))
-  }
+  repeats <- seed_of(seed)
   drawn <- with_user_seed(seed, with_memory(lapply(seq_len(nsim), function(i) {
     data <- gps_draw(object$model, object$params, n)
     data$y <- shape_rows(data$y, object, NULL)
     data
   }), "`nsim` = %d data sets of `n` = %d points", nsim, n))
   structure(drawn, seed = repeats)
-}
-
-# Evaluates `code` after set.seed(seed) and puts the session's generator back; NULL: as things are.
-with_user_seed <- function(seed, code) {
-  if (is.null(seed)) return(code)
-  seed <- check_count(seed, "seed", -.Machine$integer.max)
-  before <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
-  on.exit(if (is.null(before)) {
-    rm(".Random.seed", envir = globalenv())
-  } else {
-    assign(".Random.seed", before, envir = globalenv())
-  })
-  set.seed(seed)
-  code
 }
 
 #' @rdname fit-methods
@@ -351,7 +333,10 @@ update.gps_fit <- function(object, ...) {
     arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
     if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
   }
-  do.call(gps_fit, arguments, quote = TRUE)
+  fit <- do.call(gps_fit, arguments, quote = TRUE)
+  written <- as.list(match.call(expand.dots = FALSE)$...)
+  fit["call"] <- list(changed_call(object$call, written, of_control))
+  fit
 }
 
 # NULL where all selected latents could be on, so that it may follow a change of n_selected.

@@ -84,7 +84,9 @@ gps_resume <- function(file, y, ...) {
   task <- renew_task(point$task, counted, complete_changes(changes, path))
   refuse_task(task)
   task["keeper"] <- list(open_keeper(task, point$chosen, form, saved$header$traits))
-  run_task(task, data, point)
+  fit <- run_task(task, data, point)
+  fit["call"] <- list(shown_call(match.call()))
+  fit
 }
 
 # The data as the run had them, of count_rows(), or an error where they are others. A selector may

@@ -2,8 +2,9 @@
 
 #' Fits as tidy data frames
 #'
-#' Methods for the generics of packages generics (which broom re-exports) and ggplot2. They are
-#' registered when these packages are loaded; gpselect does not need them.
+#' A method of [base::as.data.frame()], and methods for the generics of packages generics (which
+#' broom re-exports) and ggplot2. These are registered when these packages are loaded; gpselect does
+#' not need them.
 #'
 #' @param x,object a fit, as made by [gps_fit()].
 #' @param data the data of the fit, as a data frame or matrix, maybe with further columns; NULL:
@@ -11,8 +12,20 @@
 #' @param newdata NULL, or new data, as in [predict.gps_fit()].
 #' @param which for `autoplot()`: "bound", "selection", or of mixtures "clusters"; see
 #'   [plot.gps_fit()].
+#' @param what "points": a row for each data point; "latents": a row for each latent, cluster or
+#'   component.
+#' @param row.names NULL, or names of the rows.
+#' @param optional as in [base::as.data.frame()]; it has no effect.
 #' @param ... nothing; an unknown argument is an error.
 #' @return
+#' * `as.data.frame()`, `what = "points"`: the posterior of the fit's data points. Of mixtures
+#'   `class` and `uncertainty`, of other models `active`, the expected number of latents on; then
+#'   for each latent a column with its probability to be on, in 0..1, named by the latent, else
+#'   `latent_1`, `cluster_1` or `component_1` and so on. Rows have the names of the data's.
+#'   `what = "latents"`: `latent`, number or name; `pi`, the prior probability; `expected`, the
+#'   expected number of data points in which it is on; and of models with an array D x H of what
+#'   latents stand for (`W`, `mu`, `rate`) a column for each column of the data, named as these,
+#'   else `dim_1` and so on.
 #' * `tidy()`: a data frame with one row for each number among the parameters: `term`, the
 #'   parameter; `latent`, number or name of the latent or component, NA where it is of all; `dim`
 #'   and `dim2`, names or numbers along the other axes of the parameter, mostly the columns of the
@@ -26,6 +39,8 @@
 #' @examples
 #' set.seed(1)
 #' fit <- gps_fit(faithful, model_gaussian_mixture(2), selector_full())
+#' head(as.data.frame(fit))
+#' as.data.frame(fit, what = "latents")
 #' if (requireNamespace("ggplot2", quietly = TRUE)) ggplot2::autoplot(fit, which = "clusters")
 #' if (requireNamespace("generics", quietly = TRUE)) generics::glance(fit)
 NULL
@@ -113,3 +128,54 @@ refuse_others <- function(fit, data) {
     gps_abort("`data` are not those of the fit: they have other numbers. Give them as `newdata`.")
   }
 }
+
+#' @rdname fit-tidy
+#' @export
+as.data.frame.gps_fit <- function(x, row.names = NULL, optional = FALSE,
+                                  what = c("points", "latents"), ...) {
+  refuse_unknown(list(...), c("row.names", "optional", "what"))
+  x <- check_fit(x)
+  what <- check_choice(what, "what", c("points", "latents"))
+  table <- if (what == "points") point_table(x) else latent_table(x)
+  if (is.null(row.names)) return(table)
+  if (length(row.names) != nrow(table) || anyDuplicated(row.names) > 0) {
+    abort_value(row.names, "row.names", sprintf("%d distinct names", nrow(table)))
+  }
+  row.names(table) <- row.names
+  table
+}
+
+point_table <- function(fit) {
+  prob <- expectations(fit)
+  if (is.null(colnames(prob))) colnames(prob) <- numbered(choice_word(fit$model), ncol(prob))
+  own <- if (is_one_hot(fit)) {
+    class <- most_probable_cluster(fit)
+    list(class = if (is.null(fit$latent_names)) class else
+      factor(fit$latent_names[class], fit$latent_names), uncertainty = doubt_of(fit$prob_on))
+  } else {
+    list(active = unname(rowSums(prob)))
+  }
+  new_table(c(own, split_columns(prob)), c(names(own), colnames(prob)), rownames(prob))
+}
+
+latent_table <- function(fit) {
+  n <- count_choices(fit$model)
+  values <- component_values(fit$model, fit$params)
+  own <- list(latent = if (is.null(fit$latent_names)) seq_len(n) else fit$latent_names,
+              pi = rep_len(as.vector(fit$params$pi), n), expected = component_usage(fit))
+  if (is.null(fit$params$pi)) own$pi <- NULL
+  if (is.null(values)) return(new_table(own, names(own)))
+  names <- if (is.null(fit$col_names)) numbered("dim", nrow(values)) else fit$col_names
+  new_table(c(own, split_columns(t(values))), c(names(own), names))
+}
+
+# Columns as a data frame, whatever their names are. Names of rows have to differ.
+new_table <- function(columns, names, rows = NULL) {
+  if (is.null(rows) || anyDuplicated(rows) > 0) rows <- seq_along(columns[[1]])
+  structure(columns, names = names, row.names = rows, class = "data.frame")
+}
+
+# "word_1", "word_2" and so on.
+numbered <- function(word, n) paste0(word, "_", seq_len(n))
+
+split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) unname(x[, k]))

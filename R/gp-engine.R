@@ -243,7 +243,7 @@ fit_engine <- function(fit, n_threads, has_data = TRUE) {
 }
 
 fit_gradient <- function(fit, n_threads) {
-  engine_evaluate(fit_engine(fit, n_threads), fit$theta, new_goal(t(fit$targets)),
+  engine_evaluate(fit_engine(fit, n_threads), fit$theta, new_goal(t(untrended(fit))),
                   fit$jitter)$gradient
 }
 
@@ -251,7 +251,7 @@ fit_gradient <- function(fit, n_threads) {
 trained_engine <- function(fit, n_threads, has_data = TRUE) {
   engine <- fit_engine(fit, n_threads, has_data)
   engine <- engine_prepare(engine, fit$theta, fit$jitter, sums = fit$sums)
-  if (is.null(fit$sums)) return(engine_train(engine, t(fit$targets)))
+  if (is.null(fit$sums)) return(engine_train(engine, t(untrended(fit))))
   engine$cross <- fit$sums$cross
   engine
 }

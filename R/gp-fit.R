@@ -108,8 +108,23 @@
 #' Leave-one-out predictions keep the basis as it is, that is pivots, inducing points and
 #' frequencies; they are exact for it.
 #'
+#' @section Trend:
+#' With `trend = "constant"` or `"linear"` the targets are \eqn{h(x)^\top B}{h(x)'B} plus the
+#' Gaussian process, \eqn{h = 1}{h = 1} or \eqn{h = (1, x_1, \dots, x_D)}{h = (1, x_1, ..., x_D)}.
+#' `B` is that of generalised least squares, `B = (H'K^-1 H)^-1 H'K^-1 T`, and the kernel's
+#' parameters maximise the likelihood with it: both take turns until neither changes. `lml` is that
+#' maximum, and each coefficient of the trend counts in `df`. Predictions have what is not known of
+#' `B` in their variance, `u'(H'K^-1 H)^-1 u` with `u = h - H'K^-1 k` (universal kriging: Rasmussen
+#' and Williams 2006, section 2.7), and leave-one-out predictions are those of a trend found without
+#' the point. Far from the data a prediction goes back to the trend, without one to 0. Kernels with
+#' [kernel_bias()] or [kernel_linear()], as the default, have a trend already, whose coefficients
+#' have a prior: give `trend` with kernels without. Methods `"exact"`, `"ichol"` and `"fourier"`
+#' have trends.
+#'
 #' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers.
-#'   Finite values.
+#'   Finite values. Or a formula, `y ~ a + b`, `y ~ .` or `cbind(y, z) ~ a`: the targets by columns
+#'   of `data`, which may stand in the second place. Right of `~` there are names of columns alone,
+#'   left of it there may be an expression such as `log(y)`.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
 #'   logical ones count as 0 and 1.
 #' @param kernel A kernel, see [kernels].
@@ -136,6 +151,8 @@
 #' @param index for `"neighbours"`: `TRUE`, they are sought by an index, `FALSE`, exactly; `NULL`:
 #'   by an index where the search would take more than 2^31 distances. See the section "Search" of
 #'   [selector_gp()].
+#' @param trend `"none"`, `"constant"` or `"linear"`: see below.
+#' @param data `NULL`, or with a formula the data frame that has its columns.
 #' @param progress TRUE: where it takes more than a second, a line on the error stream tells which
 #'   evaluation of at most `max_evals` the search is at, the best objective so far and the time. For
 #'   package progressr see `progress` in [gps_control()].
@@ -149,8 +166,10 @@
 #'   search), `fixed` (names of parameters that were not learned), `limits` (which of the others
 #'   ended at a limit, and at which: `"lower"` or `"upper"`, with their names), and what the engine
 #'   keeps: `basis` and `sums` over the data, `divide`, or `engine`. It has methods for `predict()`,
-#'   `fitted()`, `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()` and `plot()`; [gp_loo()]
-#'   gives leave-one-out predictions, [gp_gradient()] the gradient.
+#'   `fitted()`, `residuals()`, `coef()`, `logLik()`, `nobs()`, `summary()`, `simulate()`,
+#'   `update()` and `plot()`; [gp_loo()] gives leave-one-out predictions, [gp_gradient()] the
+#'   gradient. With a trend it has `trend`, whose `coefficients` (p x H) are the level and slopes in
+#'   the units of the inputs; with a formula, `formula`; `given` are the arguments, for `update()`.
 #' @references Datta, Banerjee, Finley and Gelfand (2016) Hierarchical nearest-neighbor Gaussian
 #'   process models for large geostatistical datasets. *JASA* 111, 800-812.
 #'
@@ -185,15 +204,42 @@
 #' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), method = "ichol", rank = 10)
 #' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), fixed = "log_var_white",
 #'        upper = c(log_len = log(2)))
+#' steam <- gp_fit(log(pressure) ~ temperature, pressure, kernel_rbf() + kernel_white(1e-4),
+#'                 trend = "linear")
+#' steam
+#' predict(steam, data.frame(temperature = c(50, 400)), interval = "prediction")
 #' @export
 gp_fit <- function(x, targets, kernel = kernel_composition(),
                    method = "exact", optimise = TRUE, max_evals = 200, n_threads = NULL,
                    rank = NULL, objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                    cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL,
-                   index = NULL, progress = interactive(), ...) {
-  refuse_formula(if (missing(x)) list(...)$formula else x)
-  refuse_unknown(list(...), names(formals(gp_fit)))
+                   index = NULL, trend = c("none", "constant", "linear"), data = NULL,
+                   progress = interactive(), ...) {
+  extra <- list(...)
+  formula <- if (!missing(x) && inherits(x, "formula")) x else extra$formula
+  if (inherits(formula, "formula")) {
+    read <- read_gp_formula(formula, if (!missing(targets)) targets, data)
+    x <- read$x
+    targets <- read$targets
+    extra$formula <- NULL
+  } else if (!is.null(data)) {
+    gps_abort("`data` goes with a formula: gp_fit(y ~ a + b, data = d).")
+  }
+  refuse_unknown(extra, names(formals(gp_fit)))
   need_given()
+  trend <- check_choice(trend, "trend", trend_forms)
+  given <- list(kernel = kernel, method = method, optimise = optimise, max_evals = max_evals,
+                rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
+                n_starts = n_starts, fixed = fixed, lower = lower, upper = upper, index = index,
+                trend = trend)
+  fit <- fit_given(x, targets, given, n_threads, progress)
+  fit["formula"] <- if (inherits(formula, "formula")) list(formula)
+  fit$given <- given
+  fit
+}
+
+# The fit of what gp_fit() is given.
+fit_given <- function(x, targets, given, n_threads, progress) {
   tell_logical(x, "x")
   tell_logical(targets, "targets")
   x <- check_points(x, "x")
@@ -204,104 +250,34 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
       "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)
     ))
   }
-  kernel <- check_kernel(kernel, "kernel")
+  kernel <- check_kernel(given$kernel, "kernel")
   search <- list(
-    optimise = check_flag(optimise, "optimise"), max_evals = check_count(max_evals, "max_evals"),
+    optimise = check_flag(given$optimise, "optimise"),
+    max_evals = check_count(given$max_evals, "max_evals"),
     n_threads = resolve_threads(n_threads), gain = 1e-7,
-    n_starts = check_count(n_starts, "n_starts"), fixed = fixed, lower = lower, upper = upper
+    n_starts = check_count(given$n_starts, "n_starts"), fixed = given$fixed, lower = given$lower,
+    upper = given$upper
   )
   check_flag(progress, "progress")
-  plan <- choose_engine(kernel, dim(x), method, rank, objective, learn_inputs, cross, index)
+  plan <- choose_engine(kernel, dim(x), given$method, given$rank, given$objective,
+                        given$learn_inputs, given$cross, given$index)
+  refuse_trend(given$trend, plan, x)
   if (plan$engine$learn_inputs && !search$optimise) {
     gps_abort("`learn_inputs` must be FALSE where `optimise` is FALSE: both are one search.")
   }
-  if (!search$optimise && !is.null(c(fixed, lower, upper))) {
+  if (!search$optimise && !is.null(c(given$fixed, given$lower, given$upper))) {
     gps_abort("`fixed`, `lower` and `upper` belong to a search: `optimise` must be TRUE.")
   }
   teller <- open_teller(search$max_evals, progress, shown_after)
   on.exit(close_teller(teller))
   search["watch"] <- list(watch_search(teller))
-  fit <- with_memory(new_gp_fit(x, targets, kernel, plan, search), "A Gaussian process on %s",
-                     plural(nrow(x), "data point"))
+  fit <- with_memory(if (given$trend == "none") {
+    new_gp_fit(x, targets, kernel, plan, search)
+  } else {
+    fit_trend(x, targets, kernel, plan, search, given$trend)
+  }, "A Gaussian process on %s", plural(nrow(x), "data point"))
   fit["is_logical"] <- if (is_logical) TRUE
   fit
-}
-
-new_gp_fit <- function(x, targets, kernel, plan, search) {
-  y <- t(x)
-  goal <- t(targets)
-  found <- find_theta(kernel, y, goal, plan$engine, search)
-  engine <- found$engine
-  warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
-  fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
-  fit <- list(
-    kernel = fitted, theta = found$theta, x = x, targets = targets,
-    lml = engine_likelihood(engine, found, goal), jitter = found$jitter, method = engine$method,
-    why = plan$why, form = plan$form, trace = found$trace,
-    converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
-    limits = found$limits
-  )
-  fit <- structure(c(fit, engine_parts(engine, found$theta, goal)), class = "gp_fit")
-  if (length(fit$limits) > 0) {
-    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fitted, ncol(x))
-  }
-  fit
-}
-
-# Log parameters that maximise the marginal likelihood, or those of the kernel: what search_theta()
-# returns, with the names of those that were `fixed` and the `limits` that were met.
-find_theta <- function(kernel, y, targets, engine, search) {
-  theta <- gp_theta(kernel, y)
-  steps <- engine_steps(engine, kernel, y, targets, search$n_threads, search$watch)
-  if (!search$optimise) {
-    found <- steps$look(theta)
-    found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
-    return(c(found, list(fixed = names(theta), limits = character())))
-  }
-  if (any(targets != 0) && mean(targets^2) == 0) {
-    gps_abort("The targets are too small: their squares vanish. Give them in another unit.",
-              "numeric")
-  }
-  scales <- gp_scales(kernel, y, targets, wide = TRUE)
-  box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
-  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
-  search$box <- box
-  found <- search_theta(steps, search_starts(kernel, theta, scales, box), search)
-  c(found, list(fixed = names(theta)[box$fixed], limits = limits_met(found$theta, box), box = box))
-}
-
-refuse_formula <- function(x) {
-  if (!inherits(x, "formula")) return(invisible())
-  names <- all.vars(x)
-  # Terms that are not all named say less than an example.
-  if (length(x) < 3 || length(names) < 2 || "." %in% names) names <- c("y", "a", "b")
-  gps_abort(sprintf(
-    paste("`x` must be the inputs, not a formula (%s): formulas are not taken yet. Give inputs and",
-          "targets as columns, for example gp_fit(data[%s], data[%s])."),
-    paste(deparse(x), collapse = " "), quote_names(names[-1]), quote_names(names[1])
-  ))
-}
-
-quote_names <- function(names) {
-  shown <- paste(quoted(names), collapse = ", ")
-  if (length(names) == 1) shown else sprintf("c(%s)", shown)
-}
-
-# The error of what follows from the inverse is about the machine's precision times the condition
-# number, which is at most the trace of K over its noise.
-warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
-  diagonal <- term_levels(kernel_with_theta(kernel, theta, nrow(y)), y)
-  noise <- white_variance(kernel, theta, nrow(y)) + jitter
-  if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
-    cure <- if (has_white(kernel)) "" else " Noisy or repeated data need a kernel_white() term."
-    gps_warn(sprintf(
-      paste0(
-        "The kernel matrix is nearly singular (condition number up to %.1g): ",
-        "predictions may be inaccurate.%s"
-      ),
-      ncol(y) * sum(diagonal) / noise, cure
-    ))
-  }
 }
 
 #' Leave-one-out prediction of a Gaussian process
@@ -329,7 +305,12 @@ warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
 gp_loo <- function(fit, n_threads = NULL) {
   need_given()
   check_gp_fit(fit, "fit", points = TRUE)
-  loo <- engine_loo(trained_engine(fit, resolve_threads(n_threads)), t(fit$targets))
+  n_threads <- resolve_threads(n_threads)
+  loo <- if (is.null(fit$trend)) {
+    engine_loo(trained_engine(fit, n_threads), t(fit$targets))
+  } else {
+    trend_loo(fit, n_threads)
+  }
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
   list(mean = mean, variance = stats::setNames(loo$variance, rownames(fit$targets)))
@@ -364,7 +345,7 @@ check_gp_fit <- function(fit, arg, points = FALSE) {
     is_number(fit$jitter) && is.double(fit$theta) && all(is.finite(fit$theta)) &&
     is_kernel_sound(fit$kernel) &&
     length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) &&
-    is_engine_sound(fit, points) && is_story_sound(fit)
+    is_engine_sound(fit, points) && is_story_sound(fit) && is_trend_sound(fit)
   if (!is_sound) gps_abort(sprintf("`%s` is damaged: it does not hold what gp_fit() makes.", arg))
   invisible(fit)
 }

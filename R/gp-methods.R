@@ -3,6 +3,8 @@
 #' Methods for Gaussian-process fits
 #'
 #' @param object,x An object of class `gp_fit`.
+#' @param nsim number of draws, a whole number of at least 1.
+#' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param newdata Numeric matrix or data frame, m x D, rows are points; a vector of length D is one
 #'   point, and with D = 1 a vector is m points. Columns are matched by name where both have names.
 #'   Missing: the data.
@@ -14,11 +16,17 @@
 #' @param level Number between 0 and 1: probability of the interval.
 #' @param se.fit `TRUE`: standard deviations too.
 #' @param digits Number of significant digits to print.
-#' @param ... nothing; an unknown argument is an error that says which there are.
+#' @param ... `update()`: arguments to change. Else nothing; an unknown argument is an error that
+#'   says which there are.
 #' @return `predict()`: a list with `mean`, m x H, and `variance`, m numbers, the same for all
 #'   targets: of the function, without the noise of an observation, or with it (`noise`). With an
 #'   `interval` also `lower` and `upper`, m x H: quantiles of a normal distribution of that mean.
-#'   With `se.fit` also `se.fit`, the root of `variance`. `fitted()` and `residuals()`: n x H.
+#'   With `se.fit` also `se.fit`, the root of `variance`. `simulate()`: a list of `nsim` matrices
+#'   m x H, draws of new observations (with `noise = FALSE` of the function) at all points of
+#'   `newdata` together given the data, with the attribute `seed` as in [stats::simulate()]; for
+#'   method `"exact"`. `update()`: a fit with other arguments of [gp_fit()], by name; the search
+#'   begins at the kernel that was given. New `data` are read by the fit's formula. `formula()`:
+#'   that of a fit by a formula. `fitted()` and `residuals()`: n x H.
 #'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
 #'   targets, of the approximation if it is one, with `df` the number of parameters that were
 #'   learned, coordinates of inducing points included, and `nobs` the number of data points.
@@ -31,6 +39,8 @@
 #' predict(fit, 2.5)
 #' predict(fit, c(1, 2.5), interval = "prediction", level = 0.9)
 #' summary(fit)
+#' str(simulate(fit, 2, seed = 1, newdata = c(7, 8)))
+#' update(fit, kernel = kernel_matern() + kernel_white(0.01), trend = "constant")
 #' @name gp_fit-methods
 NULL
 
@@ -51,8 +61,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
   }
   se.fit <- check_flag(se.fit, "se.fit")
   newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
-  engine <- trained_engine(object, resolve_threads(n_threads), has_data = is_whole)
-  moments <- engine_predict(engine, t(newdata), moments = TRUE)
+  moments <- gp_moments(object, newdata, resolve_threads(n_threads), is_whole)
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
@@ -64,6 +73,12 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
   if (interval == "none") return(result)
   half <- stats::qnorm((1 + level) / 2) * sqrt(if (interval == "confidence") variance else observed)
   c(result, list(lower = mean - half, upper = mean + half))
+}
+
+# list(mean [H x m], variance) of the function at new points.
+gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
+  if (!is.null(fit$trend)) return(trend_moments(fit, newdata, n_threads))
+  engine_predict(trained_engine(fit, n_threads, has_data = is_whole), t(newdata), moments = TRUE)
 }
 
 # A column of the data among the arguments of predict() is new data in the wrong place.
@@ -130,11 +145,94 @@ logLik.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object")
   check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
-  df <- length(object$theta) - length(object$fixed) + inputs
+  df <- length(object$theta) - length(object$fixed) + inputs + length(object$trend$beta)
   structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
 }
 
-#' @importFrom stats coef fitted logLik nobs predict residuals
+#' @rdname gp_fit-methods
+#' @export
+simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise = TRUE, ...) {
+  refuse_unknown(list(...), c("nsim", "seed", "newdata", "noise"))
+  check_gp_fit(object, "object", points = TRUE)
+  nsim <- check_count(nsim, "nsim")
+  noise <- check_flag(noise, "noise")
+  if (object$method != "exact") {
+    gps_abort(sprintf(paste(
+      "simulate() needs the covariance of all new points, which method \"exact\" alone has, not",
+      "\"%s\": update(fit, method = \"exact\", optimise = FALSE), or predict() for each point."
+    ), object$method))
+  }
+  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
+  drawn <- with_memory(joint_moments(object, newdata, noise), "`simulate()` at %s",
+                       plural(nrow(newdata), "point"))
+  repeats <- seed_of(seed)
+  names <- list(rownames(newdata), colnames(object$targets))
+  result <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
+    shape <- dim(drawn$mean)
+    y <- drawn$mean + drawn$root %*% matrix(stats::rnorm(prod(shape)), shape[1])
+    if (!all(vapply(names, is.null, NA))) dimnames(y) <- names
+    y
+  }))
+  structure(result, seed = repeats)
+}
+
+# list(mean [m x H], root [m x m]): a square root of the joint covariance at new points. Values
+# between two sets of points are what an engine predicts at one from weights of 1 at the other.
+joint_moments <- function(fit, newdata, noise) {
+  prepared <- prepared_engine(fit, 1L)
+  own <- fit_values(fit, t(newdata), t(newdata))
+  across <- fit_values(fit, t(newdata), t(fit$x))
+  explained <- engine_predict(engine_train(prepared, across), t(newdata), moments = TRUE)$mean
+  covariance <- own - explained
+  if (!is.null(fit$trend)) {
+    unknown <- trend_unknown(fit, prepared, newdata)
+    covariance <- covariance + unknown %*% fit$trend$spread %*% t(unknown)
+  }
+  white <- if (noise) white_variance(fit$kernel, fit$theta, ncol(fit$x)) else 0
+  parts <- eigen((covariance + t(covariance)) / 2, symmetric = TRUE)
+  values <- sqrt(pmax(parts$values, 0) + white)
+  list(mean = t(gp_moments(fit, newdata, 1L)$mean),
+       root = parts$vectors * rep(values, each = nrow(newdata)))
+}
+
+# Values of the kernel without its noise between the columns of a [D x n] and b [D x m].
+fit_values <- function(fit, a, b) {
+  engine <- hold_data(new_engine("exact"), fit$kernel, fit$theta, a, 1L)
+  engine$alpha <- diag(ncol(a))
+  engine_predict(engine, b)$mean
+}
+
+#' @rdname gp_fit-methods
+#' @export
+update.gp_fit <- function(object, ...) {
+  check_gp_fit(object, "object", points = TRUE)
+  changes <- list(...)
+  known <- setdiff(names(formals(gp_fit)), "...")
+  names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  refuse_unknown(changes[!names %in% known], known)
+  if (is.null(object$given)) {
+    gps_abort("update() needs the arguments of gp_fit(), which a fit of an earlier version lacks.")
+  }
+  arguments <- object$given
+  if (is.null(changes$data)) {
+    arguments <- c(list(x = object$x, targets = object$targets), arguments)
+  } else if (!inherits(changes$x, "formula")) {
+    arguments <- c(list(x = stats::formula(object)), arguments)
+  }
+  arguments[names(changes)] <- changes
+  do.call(gp_fit, arguments, quote = TRUE)
+}
+
+#' @rdname gp_fit-methods
+#' @export
+formula.gp_fit <- function(x, ...) {
+  refuse_unknown(list(...), character())
+  check_gp_fit(x, "x")
+  if (!is.null(x$formula)) return(x$formula)
+  gps_abort("formula() is not for a Gaussian process that was fitted to a matrix.")
+}
+
+#' @importFrom stats coef fitted formula logLik nobs predict residuals
 #' @rdname gp_fit-methods
 #' @export
 nobs.gp_fit <- function(object, ...) {
@@ -155,6 +253,7 @@ describe_gp_fit <- function(x, digits) {
   engine <- engine_story(new_engine(x$method), x, number)
   if (!is.null(engine$what)) say(engine$what)
   cat(paste0(unlist(lapply(format(x$kernel), wrap_text, "  ", 4)), "\n"), sep = "")
+  describe_trend(x, number)
   say(sprintf("Log marginal likelihood%s: %s", engine$of, number(x$lml)))
   if (isFALSE(x$converged)) {
     say(sprintf("The search stopped at its limit of %s.", plural(nrow(x$trace), "evaluation")))
@@ -162,6 +261,17 @@ describe_gp_fit <- function(x, digits) {
   describe_limits(x)
   if (isTRUE(x$is_logical)) say("The targets are logical: FALSE is 0, TRUE is 1.")
   if (x$jitter > 0) say(sprintf("Added to the diagonal: %s", number(x$jitter)))
+}
+
+# The trend in a line, of the first target where there are several.
+describe_trend <- function(x, number) {
+  if (is.null(x$trend)) return(invisible())
+  shown <- utils::head(x$trend$coefficients[, 1], 8)
+  names(shown) <- utils::head(rownames(x$trend$coefficients), 8)
+  more <- nrow(x$trend$coefficients) - length(shown)
+  say(sprintf("Trend%s: %s%s", if (ncol(x$targets) > 1) " of the first target" else "",
+              paste(names(shown), vapply(shown, number, ""), collapse = ", "),
+              if (more > 0) sprintf(", and %d more", more) else ""))
 }
 
 # Parameters that are where they are because of a limit, or because they were to stay.

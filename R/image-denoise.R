@@ -63,7 +63,7 @@
 #' @param remainder TRUE: the estimate has what the components explain and, of the remainder, what
 #'   exceeds noise; FALSE: only what the components explain.
 #' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
-#' @param x a denoised image.
+#' @param x,object a denoised image.
 #' @param clean NULL, or the image without noise.
 #' @param peak largest value that a pixel can have, above 0.
 #' @param main for `plot()`: three titles; NULL: what the pictures are.
@@ -73,6 +73,9 @@
 #' @return a list of class `gps_denoised` with `image`, the denoised matrix or array; `noisy`, as
 #'   given; `sd`, and `estimated`, whether it is; `size`, `step`; and `fit`, the [gps_fit()] of the
 #'   patches learned from, as images.
+#'
+#'   `fitted()` is the denoised image, `residuals()` what was removed: both as the image was, in its
+#'   units.
 #'
 #'   `plot()` shows the noisy and the denoised image beside what was removed or, where it is given,
 #'   the clean image; then with the peak signal-to-noise ratio
@@ -90,6 +93,7 @@
 #'                         control = gps_control(max_iter = 5, n_starts = 1))
 #' denoised
 #' plot(denoised, clean)
+#' sd(residuals(denoised))
 #' gps_denoise(noisy, size = 6, control = gps_control(max_iter = 2, n_starts = 1))$sd
 #' @export
 gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_handcrafted(FALSE),
@@ -217,6 +221,21 @@ gps_mstep.gps_known_noise <- function(model, params, stats) {
 # What is known is on no floor.
 #' @export
 find_degenerate.gps_known_noise <- function(model, params, found) character()
+
+#' @rdname gps_denoise
+#' @export
+fitted.gps_denoised <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  check_denoised(object)$image
+}
+
+#' @rdname gps_denoise
+#' @export
+residuals.gps_denoised <- function(object, ...) {
+  refuse_unknown(list(...), character())
+  object <- check_denoised(object)
+  object$noisy - object$image
+}
 
 #' @rdname gps_denoise
 #' @export

@@ -150,7 +150,7 @@ check_image <- function(image, arg = "image") {
   }
   if (!is_numeric || length(dim(image)) != 2) {
     hint <- if (is.character(image)) {
-      " A file is read first: png::readPNG()."
+      advise_file(image, "png::readPNG()")
     } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {
       sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
     } else if (length(dim(image)) == 3) {

@@ -21,6 +21,6 @@ fit_with_copies <- function(y, model, ..., control) {
 bits_of <- function(fit) {
   parts <- unclass(fit)
   parts$trace$seconds <- NULL
-  parts[c("control", "model")] <- NULL
+  parts[c("control", "model", "call")] <- NULL
   parts
 }

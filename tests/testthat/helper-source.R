@@ -42,9 +42,10 @@ with_small_blocks <- function(code) {
   code
 }
 
-# All that a fit holds but its data and the seconds it took.
+# All that a fit holds but its data, its call and the seconds it took.
 without_data <- function(fit) {
   fit$trace$seconds <- NULL
+  fit["call"] <- NULL
   fit["y"] <- list(NULL)
   fit
 }

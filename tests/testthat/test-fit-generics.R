@@ -23,11 +23,11 @@ all_objects <- function() {
 # What gives the right thing, by class; all else refuses.
 right <- list(
   gps_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "simulate",
-              "update", "plot", "sigma"),
+              "update", "plot", "sigma", "as.data.frame"),
   gp_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "plot",
-             "sigma"),
-  gps_source = c("head", "tail", "as.matrix"), gps_kernel = "coef", gps_denoised = "plot",
-  gps_objects = "plot", summary.gp_fit = "coef"
+             "sigma", "simulate", "update", "formula"),
+  gps_source = c("head", "tail", "as.matrix"), gps_kernel = "coef",
+  gps_denoised = c("plot", "fitted", "residuals"), gps_objects = "plot", summary.gp_fit = "coef"
 )
 
 test_that("every generic refuses what it has no answer for, by name and with a way out", {

@@ -1,0 +1,47 @@
+# Inputs and targets of a Gaussian process by a formula.
+
+# list(x, targets, formula) of a formula and a data frame, which may stand in the place of the
+# targets as it does in lm().
+read_gp_formula <- function(formula, targets, data) {
+  if (is.null(data)) data <- targets
+  if (!is.data.frame(data)) {
+    gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).",
+                      shown_formula(formula)))
+  }
+  if (length(formula) < 3) {
+    gps_abort(sprintf("The formula must have the targets left of ~: y %s.", shown_formula(formula)))
+  }
+  right <- formula[-2]
+  left <- all.vars(formula[[2]])
+  absent <- setdiff(left, names(data))
+  absent <- absent[!vapply(absent, exists, NA, envir = environment(formula))]
+  if (length(absent) > 0) {
+    near <- nearest_name(absent[1], names(data))
+    gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]), if (is.null(near)) {
+      paste(" There are", columns_said(names(data)))
+    } else {
+      sprintf(" Did you mean %s?", quoted(near))
+    }))
+  }
+  # A dot means all other columns.
+  kept <- setdiff(names(data), left)
+  others <- as_frame(unclass(data)[kept], data, kept)
+  list(x = formula_columns(right, if ("." %in% all.vars(right)) others else data),
+       targets = read_left(formula, data), formula = formula)
+}
+
+# The targets, named by what stands left of ~ unless they have names.
+read_left <- function(formula, data) {
+  targets <- tryCatch(eval(formula[[2]], data, environment(formula)), error = function(condition) {
+    gps_abort(sprintf("The targets %s cannot be computed: %s",
+                      paste(deparse(formula[[2]]), collapse = " "), conditionMessage(condition)))
+  })
+  if (!is.numeric(targets) && !is.logical(targets)) return(targets)
+  if (is.null(dim(targets))) {
+    targets <- matrix(targets, ncol = 1,
+                      dimnames = list(NULL, paste(deparse(formula[[2]]), collapse = " ")))
+  }
+  has_names <- .row_names_info(data) > 0 && nrow(targets) == nrow(data)
+  if (has_names && is.null(rownames(targets))) rownames(targets) <- row.names(data)
+  targets
+}

@@ -1,0 +1,61 @@
+# A Gaussian process from its parts: parameters by a search, and what its engine keeps.
+
+new_gp_fit <- function(x, targets, kernel, plan, search) {
+  y <- t(x)
+  goal <- t(targets)
+  found <- find_theta(kernel, y, goal, plan$engine, search)
+  engine <- found$engine
+  warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
+  fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
+  fit <- list(
+    kernel = fitted, theta = found$theta, x = x, targets = targets,
+    lml = engine_likelihood(engine, found, goal), jitter = found$jitter, method = engine$method,
+    why = plan$why, form = plan$form, trace = found$trace,
+    converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
+    limits = found$limits
+  )
+  fit <- structure(c(fit, engine_parts(engine, found$theta, goal)), class = "gp_fit")
+  if (length(fit$limits) > 0) {
+    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fitted, ncol(x))
+  }
+  fit
+}
+
+# Log parameters that maximise the marginal likelihood, or those of the kernel: what search_theta()
+# returns, with the names of those that were `fixed` and the `limits` that were met.
+find_theta <- function(kernel, y, targets, engine, search) {
+  theta <- gp_theta(kernel, y)
+  steps <- engine_steps(engine, kernel, y, targets, search$n_threads, search$watch)
+  if (!search$optimise) {
+    found <- steps$look(theta)
+    found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
+    return(c(found, list(fixed = names(theta), limits = character())))
+  }
+  if (any(targets != 0) && mean(targets^2) == 0) {
+    gps_abort("The targets are too small: their squares vanish. Give them in another unit.",
+              "numeric")
+  }
+  scales <- gp_scales(kernel, y, targets, wide = TRUE)
+  box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
+  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
+  search$box <- box
+  found <- search_theta(steps, search_starts(kernel, theta, scales, box), search)
+  c(found, list(fixed = names(theta)[box$fixed], limits = limits_met(found$theta, box), box = box))
+}
+
+# The error of what follows from the inverse is about the machine's precision times the condition
+# number, which is at most the trace of K over its noise.
+warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
+  diagonal <- term_levels(kernel_with_theta(kernel, theta, nrow(y)), y)
+  noise <- white_variance(kernel, theta, nrow(y)) + jitter
+  if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
+    cure <- if (has_white(kernel)) "" else " Noisy or repeated data need a kernel_white() term."
+    gps_warn(sprintf(
+      paste0(
+        "The kernel matrix is nearly singular (condition number up to %.1g): ",
+        "predictions may be inaccurate.%s"
+      ),
+      ncol(y) * sum(diagonal) / noise, cure
+    ))
+  }
+}

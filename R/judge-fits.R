@@ -1,0 +1,149 @@
+# Fits of the same data side by side.
+
+#' Compare fits of the same data
+#'
+#' Puts fits side by side: their bounds, what these cost in parameters, and how well they predict
+#' data points that they have not seen.
+#'
+#' @details There is no method of [stats::anova()]: twice the difference of two log likelihoods has
+#' a chi-squared distribution for nested models with a regular likelihood only, which mixtures and
+#' sparse coding models have not (a latent without weight leaves its other parameters undetermined),
+#' and a truncated bound is no likelihood. What compares fits are `BIC` and, of mixtures, `ICL`
+#' (smaller is better; differences above 10 are very strong evidence, Raftery 1995, *Bayesian model
+#' selection in social research*), and best of all data points held out: `held_out` is the mean over
+#' the rows of `newdata` of \eqn{\log p(y_n)}{log p(y_n)}, or of the bound on it, in nats a data
+#' point; larger is better. `difference` is by how much a fit is below the best one, and `se` the
+#' standard error of that mean over the rows, which are the same for all fits:
+#' \eqn{sd(\log p_1(y_n) - \log p_2(y_n)) / \sqrt n}{sd(log p_1(y_n) - log p_2(y_n)) / sqrt(n)}.
+#'
+#' Bounds can be compared where the data are the same, so fits of other data are refused, and so are
+#' models of counts or of zeros and ones beside models of numbers: theirs are probabilities, and the
+#' others densities, which depend on the unit of the data.
+#' @param ... two or more fits, as made by [gps_fit()], or one list of them. Names are those of the
+#'   arguments, else what was written.
+#' @param newdata NULL, or data points that no fit has seen, as in [predict.gps_fit()].
+#' @return a data frame of class `gps_fits` with one row for each fit: `fit`, its name; `model`;
+#'   `n_latents`, `n_selected`, `bound`, `df` (free parameters), `AIC`, `BIC`, `ICL` (NA but for
+#'   mixtures whose slots were kept), `degenerate` (whether the likelihood has no maximum, so that
+#'   the criteria mean nothing, see [gps_fit()]), and with `newdata` `held_out`, `difference` and
+#'   `se`.
+#' @seealso [gps_choose()] for the number of latents, [compare_selectors()] for selectors.
+#' @examples
+#' set.seed(1)
+#' train <- sample(150, 100)
+#' fit <- function(covariance) {
+#'   gps_fit(iris[train, 1:4], model_gaussian_mixture(3, covariance), selector_full(),
+#'           control = gps_control(n_starts = 2, progress = FALSE))
+#' }
+#' gps_compare(full = fit("full"), tied = fit("tied"), newdata = iris[-train, 1:4])
+#' @export
+gps_compare <- function(..., newdata = NULL) {
+  written <- as.list(substitute(list(...)))[-1]
+  fits <- list(...)
+  is_list <- length(fits) == 1 && is.list(fits[[1]]) && !is.object(fits[[1]])
+  if (is_list) fits <- written <- fits[[1]]
+  names <- name_fits(names(fits), if (is_list) seq_along(fits) else written)
+  fits <- check_fits(fits, names)
+  rows <- lapply(fits, compare_row)
+  table <- cbind(data.frame(fit = names), do.call(rbind, rows))
+  if (!is.null(newdata)) table <- cbind(table, compare_held_out(fits, newdata))
+  row.names(table) <- NULL
+  structure(table, class = c("gps_fits", "data.frame"))
+}
+
+# Names as given, else as written, no two alike.
+name_fits <- function(given, written) {
+  short <- vapply(written, function(x) {
+    text <- paste(deparse(x), collapse = " ")
+    if (is.language(x) && nchar(text) <= 30) text else ""
+  }, "")
+  if (!is.null(given)) short[nzchar(given)] <- given[nzchar(given)]
+  short[!nzchar(short)] <- paste("fit", which(!nzchar(short)))
+  make.unique(unname(short), " ")
+}
+
+check_fits <- function(fits, names) {
+  is_fit <- vapply(fits, inherits, NA, "gps_fit")
+  if (!all(is_fit)) {
+    name <- names(fits)[which(!is_fit)[1]]
+    if (isTRUE(nzchar(name))) refuse_unknown(fits[!is_fit], c("...", "newdata"))
+    abort_value(fits[[which(!is_fit)[1]]], "...", "fits, as made by gps_fit(), or one list of them")
+  }
+  if (length(fits) < 2) {
+    gps_abort(paste("gps_compare() needs two fits or more, by one another or in a list;",
+                    "summary() tells of one."))
+  }
+  fits <- lapply(fits, check_fit)
+  for (k in seq_along(fits)[-1]) refuse_other_data(fits[[1]], fits[[k]], names[c(1, k)])
+  fits
+}
+
+refuse_other_data <- function(one, two, names) {
+  size <- function(fit) c(fit$n_points, fit$model$n_dims)
+  differs <- if (!identical(as.double(size(one)), as.double(size(two)))) {
+    sprintf("%s and %s numbers", shown_dim(size(one)), shown_dim(size(two)))
+  } else if (!identical(as.double(one$weights), as.double(two$weights))) {
+    "their data points have other weights"
+  } else if (is.matrix(one$y) && is.matrix(two$y) && !identical(one$y, two$y)) {
+    "their numbers differ"
+  }
+  if (!is.null(differs)) {
+    gps_abort(sprintf(paste(
+      "Fits %s and %s are of different data (%s): bounds, AIC and BIC compare fits of the same",
+      "data points in the same order."
+    ), quoted(names[1]), quoted(names[2]), differs))
+  }
+  is_discrete <- vapply(list(one, two), function(fit) !is.null(data_rule(fit$model)), NA)
+  if (is_discrete[1] != is_discrete[2]) {
+    gps_abort(sprintf(paste(
+      "Fits %s and %s cannot be compared: one has probabilities of counts, the other densities of",
+      "numbers, which depend on the unit of the data."
+    ), quoted(names[1]), quoted(names[2])))
+  }
+}
+
+compare_row <- function(fit) {
+  bound <- stats::logLik(fit)
+  has_icl <- is_one_hot(fit) && !is.null(fit$selected)
+  data.frame(model = fit$model$name, n_latents = count_choices(fit$model),
+             n_selected = fit$n_selected, bound = fit$bound, df = attr(bound, "df"),
+             AIC = stats::AIC(bound), BIC = stats::BIC(bound),
+             ICL = if (has_icl) icl(fit) else NA_real_,
+             degenerate = length(fit$standing$degenerate) > 0)
+}
+
+compare_held_out <- function(fits, newdata) {
+  logs <- vapply(fits, function(fit) as.vector(stats::predict(fit, newdata, type = "loglik")),
+                 numeric(n_points(read_data(newdata, may_miss = TRUE)$y)))
+  logs <- matrix(logs, ncol = length(fits))
+  mean <- colMeans(logs)
+  below <- logs[, which.max(mean)] - logs
+  error <- apply(below, 2, stats::sd) / sqrt(nrow(logs))
+  data.frame(held_out = mean, difference = colMeans(below), se = error)
+}
+
+#' @export
+print.gps_fits <- function(x, ...) {
+  refuse_shown(list(...))
+  need_made(is.data.frame(x) && all(c("fit", "bound", "BIC", "ICL", "degenerate") %in% names(x)),
+            "x", "gps_compare()")
+  cat(sprintf("%s of the same data\n", plural(nrow(x), "fit")))
+  shown <- as.data.frame(x)
+  class(shown) <- "data.frame"
+  if (length(unique(shown$model)) == 1) shown$model <- NULL
+  if (all(is.na(shown$ICL))) shown$ICL <- NULL
+  if (!any(shown$degenerate)) shown$degenerate <- NULL
+  print(shown, row.names = FALSE, digits = 6)
+  sound <- which(!x$degenerate)
+  if (length(sound) > 0) {
+    best <- sound[which.min(x$BIC[sound])]
+    cat(sprintf("Smallest BIC: %s.%s\n", x$fit[best],
+                if (length(sound) < nrow(x)) " Those of degenerate fits are what floors make." else
+                  ""))
+  }
+  if (!is.null(x$held_out)) {
+    cat(sprintf("Best on the data points held out: %s, in nats a data point.\n",
+                x$fit[which.max(x$held_out)]))
+  }
+  invisible(x)
+}

@@ -1,0 +1,84 @@
+# Two fits side by side, fits as data frames, and their calls.
+
+flowers <- iris[c(1:20, 51:70, 101:120), 1:4]
+short <- short_control(max_iter = 20)
+tied <- gps_fit(flowers, model_gaussian_mixture(3, "tied"), selector_full(), control = short)
+round <- gps_fit(flowers, model_gaussian_mixture(3, "spherical"), selector_full(),
+                 start = rep(c("a", "b", "c"), each = 20), control = short)
+
+test_that("fits of the same data are compared by what their generics say, and on new data", {
+  unseen <- iris[c(21:30, 71:80), 1:4]
+  found <- gps_compare(tied, spherical = round, newdata = unseen)
+  expect_identical(found$fit, c("tied", "spherical"))
+  for (name in c("AIC", "BIC")) {
+    expect_identical(found[[name]], c(get(name)(tied), get(name)(round)))
+  }
+  expect_identical(found$ICL, c(icl(tied), icl(round)))
+  logs <- cbind(predict(tied, unseen, "loglik"), predict(round, unseen, "loglik"))
+  expect_near(found$held_out, unname(colMeans(logs)), 1e-14)
+  best <- which.max(colMeans(logs))
+  below <- logs[, best] - logs[, 3 - best]
+  expect_near(found$difference[c(best, 3 - best)], c(0, mean(below)), 1e-12)
+  expect_near(found$se[3 - best], sd(below) / sqrt(20), 1e-12)
+  shown <- capture.output(print(found))
+  expect_match(shown, "2 fits of the same data", all = FALSE)
+  expect_match(shown, sprintf("Smallest BIC: %s", found$fit[which.min(found$BIC)]), all = FALSE)
+  expect_identical(gps_compare(list(tied, round))$fit, c("fit 1", "fit 2"))
+})
+
+test_that("fits that cannot be compared are refused by name", {
+  other <- gps_fit(flowers[-1, ], model_gaussian_mixture(2), selector_full(), control = short)
+  expect_gps_error(gps_compare(tied, other), "\"tied\" and \"other\" are of different data (60 x 4")
+  moved <- gps_fit(flowers + 1, model_gaussian_mixture(2), selector_full(), control = short)
+  expect_gps_error(gps_compare(tied, moved), "their numbers differ")
+  expect_gps_error(gps_compare(tied), "needs two fits or more")
+  expect_gps_error(gps_compare(tied, 3), "`...` must be fits, as made by gps_fit()")
+  expect_gps_error(gps_compare(tied, round, new = flowers), "Unknown argument `new`")
+  counts <- round(as.matrix(flowers))
+  expect_gps_error(gps_compare(
+    gps_fit(counts, model_poisson_mixture(2), selector_full(), control = short),
+    gps_fit(counts, model_gaussian_mixture(1), selector_full(), control = short)
+  ), "probabilities of counts")
+  expect_gps_error(anova(tied, round), "gps_compare(fit, other)")
+})
+
+test_that("a fit is a data frame of its points or of its latents", {
+  points <- as.data.frame(round)
+  expect_identical(names(points), c("class", "uncertainty", "a", "b", "c"))
+  expect_identical(points$class, unname(predict(round, type = "class")))
+  expect_equal(points$uncertainty, unname(predict(round, type = "uncertainty")))
+  expect_identical(row.names(points), rownames(flowers))
+  expect_equal(unname(as.matrix(points[3:5])), unname(expectations(round)))
+  expect_identical(names(as.data.frame(tied))[3:5], paste0("cluster_", 1:3))
+  clusters <- as.data.frame(round, what = "latents")
+  expect_identical(clusters$latent, c("a", "b", "c"))
+  expect_equal(clusters$expected, unname(colSums(expectations(round))))
+  expect_equal(unname(as.matrix(clusters[names(flowers)])), unname(t(coef(round)$mu)))
+  expect_identical(row.names(as.data.frame(round, 60:1)), as.character(60:1))
+  expect_gps_error(as.data.frame(round, c("a", "b")), "`row.names` must be 60 distinct names")
+  expect_gps_error(as.data.frame(round, what = "rows"), "`what` must be one of")
+  sparse <- as.data.frame(a_fit("handcrafted"))
+  expect_identical(names(sparse)[1:2], c("active", "latent_1"))
+  expect_equal(sparse$active, unname(rowSums(sparse[-1])))
+  expect_identical(dim(as.data.frame(a_fit("handcrafted"), what = "latents")), c(10L, 3L + 25L))
+})
+
+test_that("a fit has the call that made it, which follows its changes and holds no data", {
+  expect_identical(deparse(getCall(tied)[1:3]),
+                   "gps_fit(y = flowers, model = model_gaussian_mixture(3, \"tied\"))")
+  expect_identical(deparse(tied$call$control), "short")
+  k <- 2
+  other <- update(tied, model = model_gaussian_mixture(k), max_iter = 3)
+  expect_identical(deparse(other$call$model), "model_gaussian_mixture(k)")
+  expect_identical(deparse(other$call$control), "short")
+  begun <- gps_fit(flowers, model_gaussian_mixture(1), selector_full(),
+                   control = gps_control(max_iter = 2, progress = FALSE))
+  expect_identical(deparse(update(begun, max_iter = 3, n_starts = 1)$call$control),
+                   "gps_control(max_iter = 3, progress = FALSE, n_starts = 1)")
+  given <- do.call(gps_fit, list(as.matrix(flowers), model_gaussian_mixture(1), selector_full(),
+                                 control = short))
+  expect_identical(deparse(given$call$y), "y")
+  expect_lt(as.numeric(object.size(given$call)), 5000)
+  # Formulas and files keep it.
+  expect_identical(deparse(unserialize(serialize(tied, NULL))$call), deparse(tied$call))
+})
