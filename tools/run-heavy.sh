@@ -34,7 +34,7 @@ testthat_asan() {
   export UBSAN_OPTIONS=print_stacktrace=1
   local preload
   preload="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
-  R_MAKEVARS_USER=$makevars LD_PRELOAD=$preload \
+  GPSELECT_SYMBOLS=yes R_MAKEVARS_USER=$makevars LD_PRELOAD=$preload \
     tools/install.sh "$where" "$build/logs/install-asan.log" || return 1
   LD_PRELOAD=$preload R_LIBS=$where NOT_CRAN=true \
     Rscript --no-init-file tools/run-testthat.R "$part" 2>&1 | tee "$raw"

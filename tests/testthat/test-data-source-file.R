@@ -61,10 +61,10 @@ test_that("binary files are refused that cannot be", {
 
 test_that("numbers in a file that are not finite are named", {
   y <- values(600)
-  y[550, 2] <- NaN
+  y[550, 2] <- -Inf
   expect_gps_error(
     with_small_blocks(gps_fit(binary_source(y), model_binary_sparse(2), selector_full())),
-    "Reading data points 513 to 600: `y` must have finite values, but row 550, column 2 is NaN.",
+    "Reading data points 513 to 600: `y` must have finite values, but row 550, column 2 is -Inf.",
     "data"
   )
 })

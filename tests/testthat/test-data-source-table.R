@@ -14,7 +14,7 @@ test_that("a table of text is read as read.csv() reads it, by name, number and i
   write.csv(iris, path)
   source <- gps_source_csv(path, columns = 2:5)
   expect_identical(source[, ], as.matrix(read.csv(path)[2:5]))
-  expect_output(print(source), "from the table\\s.*unpacked\\sinto\\sthe\\sbinary\\sfile")
+  expect_output(print(source), "from the table\\s.*unpacked\\s+into\\s+the\\s+binary\\s+file")
   expect_identical(gps_source_csv(path, c("Petal.Width", "Sepal.Length"))[7:9, ],
                    as.matrix(iris[c(4, 1)])[7:9, ])
   # The row names of write.csv() and of write.table() are no data.

@@ -112,7 +112,7 @@ test_that("bad arguments of simulate_bars() are refused by name", {
   }
   expect_refused(simulate_bars(5, "spike_slap"), "Did you mean \"spike_slab\"?")
   expect_refused(simulate_bars(5, model = 1), "`model`")
-  expect_refused(simulate_bars(1e9), "`n` and `size` ask for 1e+09 x 25 values")
+  expect_refused(simulate_bars(1e9), "`n` and `size` ask for 1000000000 x 25 values")
   expect_refused(simulate_bars(5, size = 2e6), "`size` ask for")
 })
 
