@@ -316,7 +316,7 @@ update.gps_fit <- function(object, ...) {
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,
-                    n_selected = object$n_selected, max_active = given_max_active(object))
+                    n_selected = given_n_selected(object), max_active = given_max_active(object))
   if (inherits(if (is.null(changes$selector)) object$selector else changes$selector,
                "gps_selector_full")) {
     arguments["n_selected"] <- list(NULL)
@@ -335,8 +335,15 @@ update.gps_fit <- function(object, ...) {
   }
   fit <- do.call(gps_fit, arguments, quote = TRUE)
   written <- as.list(match.call(expand.dots = FALSE)$...)
-  fit["call"] <- list(changed_call(object$call, written, of_control))
+  call <- changed_call(object$call, written, of_control)
+  fit["call"] <- list(call_selecting(call, arguments$n_selected))
   fit
+}
+
+# NULL where the number was left to the model, so that it may follow a change of that. Fits without
+# a call do not know.
+given_n_selected <- function(fit) {
+  if (is.null(fit$call) || !is.null(fit$call$n_selected)) fit$n_selected
 }
 
 # NULL where all selected latents could be on, so that it may follow a change of n_selected.

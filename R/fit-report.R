@@ -48,23 +48,33 @@ report_missing <- function(about) {
 }
 
 report_algorithm <- function(fit, about) {
-  rank <- if (fit$n_selected == count_choices(fit$model)) {
+  rank <- if (selects_all(fit)) {
     "all latents"
   } else {
-    sprintf("%d of %s latents for each data point (selection: %s; Shelton et al., 2017)",
-            fit$n_selected, describe_choices(fit$model), about[["Selector"]])
+    sprintf("%d of %s for each data point (selection: %s; Shelton et al., 2017)",
+            fit$n_selected, report_choices(fit$model), about[["Selector"]])
   }
   if ("Chosen" %in% names(about)) {
-    rank <- sprintf("%s, a number chosen automatically (%s),", rank, about[["Chosen"]])
+    rank <- sprintf("%s, a number chosen automatically (%s)", rank, about[["Chosen"]])
   }
   sprintf(paste("Parameters were estimated by expectation maximisation over %s, with at most %d on",
                 "at once and %s; starting points: %s."),
           rank, as.integer(fit$max_active), about[["Inference"]], about[["Starts"]])
 }
 
+# Whether no latent is left out. Of a component with locations each place is a latent, and a slot
+# holds one of them.
+selects_all <- function(fit) fit$n_selected == fit$model$n_latents
+
+report_choices <- function(model) {
+  if (!is_placed(model)) return(plural(model$n_latents, "latent"))
+  sprintf("%s placed latents (%s at %s places)", format_number(model$n_latents),
+          plural(count_choices(model), "component"), shown_dim(model$grid))
+}
+
 # The log-likelihood itself where nothing is left out.
 report_bound <- function(fit) {
-  is_whole <- fit$method == "exact" && fit$n_selected == count_choices(fit$model) &&
+  is_whole <- fit$method == "exact" && selects_all(fit) &&
     fit$max_active >= min(fit$n_selected, fit$model$rule$max_active)
   if (is_whole) "log-likelihood" else "truncated bound on the log-likelihood"
 }

@@ -193,7 +193,7 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   refuse_task(made$task)
   made$task["keeper"] <- list(open_keeper(made$task, made$point$chosen, checkpoint_form()))
   fit <- run_task(made$task, made$data, made$point)
-  fit["call"] <- list(shown_call(match.call()))
+  fit["call"] <- list(call_selecting(shown_call(match.call()), n_selected))
   fit
 }
 
@@ -206,6 +206,13 @@ shown_call <- function(call) {
     if (!is_short) call[[i]] <- as.name(if (nzchar(names(call)[i])) names(call)[i] else "value")
   }
   call[[1]] <- if (is.name(call[[1]]) || is.call(call[[1]])) call[[1]] else quote(gps_fit)
+  call
+}
+
+# A call without `n_selected` where that was left to the model, however it was written: so update()
+# knows whether a number was given.
+call_selecting <- function(call, n_selected) {
+  if (is.null(n_selected) && !is.null(call)) call$n_selected <- NULL
   call
 }
 

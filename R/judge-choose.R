@@ -33,8 +33,8 @@
 #' @param criterion "BIC", "ICL" or "held-out".
 #' @param selector a selector; NULL: [selector_full()] for mixtures, [selector_handcrafted()] for
 #'   other models with such a ranking, else [selector_gp()].
-#' @param n_selected,max_active as in [gps_fit()]; a number of selected latents that is too large
-#'   for a model counts as all of its latents.
+#' @param n_selected,max_active as in [gps_fit()]; a number of either that is too large for a model
+#'   counts as all of its latents, and `max_active` above a given `n_selected` as that.
 #' @param control see [gps_control()].
 #' @param share of the data points that are held out, between 0 and 0.9.
 #' @param warm FALSE: every number from its own starts alone, in about a third of the time.
@@ -94,7 +94,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   fit <- rows[[chosen]]$fit
   if (criterion == "held-out") {
     fit <- quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
-                           max_active, control, start = stats::coef(fit), weights = weights))
+                           given_active(search, fit$model), control, start = stats::coef(fit),
+                           weights = weights))
   }
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
@@ -205,7 +206,8 @@ try_fit <- function(search, model, start) {
       if (has_ranking(model)) selector_handcrafted() else selector_gp()
   }
   tryCatch(quietly(gps_fit(search$y, model, selector, given_selected(search, model, selector),
-                           search$max_active, search$control, start, search$weights)),
+                           given_active(search, model, selector), search$control, start,
+                           search$weights)),
            gps_error = identity)
 }
 
@@ -216,6 +218,15 @@ given_selected <- function(search, model, selector = search$selector) {
   if (is.null(search$n_selected) || inherits(selector, "gps_selector_full")) return(NULL)
   if (identical(search$n_selected, "auto")) return("auto")
   min(search$n_selected, count_choices(model))
+}
+
+# The number of latents on at once that a model can have. One cluster is on whatever their number,
+# so of mixtures any other is refused for all of them.
+given_active <- function(search, model, selector = search$selector) {
+  max_active <- search$max_active
+  if (!is_number(max_active) || model$rule$max_active == 1) return(max_active)
+  selected <- given_selected(search, model, selector)
+  min(max_active, count_choices(model), if (is_number(selected)) selected)
 }
 
 # The fit from the parameters of `other`, where it is better than `fit`, else NULL.

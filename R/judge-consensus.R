@@ -103,9 +103,11 @@ print.gps_consensus <- function(x, digits = 3, ...) {
   n <- nrow(x$starts)
   lines <- c(
     Starts = sprintf("%d, of which %d reached the best bound", n, sum(x$starts$reached)),
-    Components = sprintf("%d of %d found by all starts, %d by most, %d by none",
-                         sum(known$found == n), nrow(known), sum(known$found > n / 2),
-                         sum(known$found == 0))
+    Components = sprintf(
+      "%d of %d found by all starts, %d by most but not all, %d by half or fewer, %d by none",
+      sum(known$found == n), nrow(known), sum(known$found > n / 2 & known$found < n),
+      sum(known$found > 0 & known$found <= n / 2), sum(known$found == 0)
+    )
   )
   cat(sprintf("What short starts agree about (similarity of at least %s)\n",
               plain_number(x$threshold)), format_lines(lines), sep = "")

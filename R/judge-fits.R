@@ -18,7 +18,10 @@
 #'
 #' Bounds can be compared where the data are the same, so fits of other data are refused, and so are
 #' models of counts or of zeros and ones beside models of numbers: theirs are probabilities, and the
-#' others densities, which depend on the unit of the data.
+#' others densities, which depend on the unit of the data. Of a fit that has not kept its data
+#' (`gps_control(keep_data = FALSE)`), or that has them in a source, the numbers cannot be compared:
+#' what is compared are then the sizes of the data, their names, the number of missing cells and the
+#' weights. `print()` says which fits these are; that their data are the same is up to you.
 #' @param ... two or more fits, as made by [gps_fit()], or one list of them. Names are those of the
 #'   arguments, else what was written.
 #' @param newdata NULL, or data points that no fit has seen, as in [predict.gps_fit()].
@@ -26,7 +29,7 @@
 #'   `n_latents`, `n_selected`, `bound`, `df` (free parameters), `AIC`, `BIC`, `ICL` (NA but for
 #'   mixtures whose slots were kept), `degenerate` (whether the likelihood has no maximum, so that
 #'   the criteria mean nothing, see [gps_fit()]), and with `newdata` `held_out`, `difference` and
-#'   `se`.
+#'   `se`. Its attribute `unchecked` has the names of fits whose data could not be compared.
 #' @seealso [gps_choose()] for the number of latents, [compare_selectors()] for selectors.
 #' @examples
 #' set.seed(1)
@@ -48,7 +51,7 @@ gps_compare <- function(..., newdata = NULL) {
   table <- cbind(data.frame(fit = names), do.call(rbind, rows))
   if (!is.null(newdata)) table <- cbind(table, compare_held_out(fits, newdata))
   row.names(table) <- NULL
-  structure(table, class = c("gps_fits", "data.frame"))
+  structure(table, unchecked = names[is_unchecked(fits)], class = c("gps_fits", "data.frame"))
 }
 
 # Names as given, else as written, no two alike.
@@ -74,19 +77,46 @@ check_fits <- function(fits, names) {
                     "summary() tells of one."))
   }
   fits <- lapply(fits, check_fit)
-  for (k in seq_along(fits)[-1]) refuse_other_data(fits[[1]], fits[[k]], names[c(1, k)])
+  # Every pair, since one that has not kept its data says nothing of two others.
+  for (k in seq_along(fits)[-1]) {
+    for (i in seq_len(k - 1)) refuse_other_data(fits[[i]], fits[[k]], names[c(i, k)])
+  }
   fits
 }
 
-refuse_other_data <- function(one, two, names) {
+# How the data of two fits differ, NULL where they do not, as far as the fits know.
+tell_other_data <- function(one, two) {
   size <- function(fit) c(fit$n_points, fit$model$n_dims)
-  differs <- if (!identical(as.double(size(one)), as.double(size(two)))) {
+  n_missing <- function(fit) if (is.null(fit$n_missing)) 0 else fit$n_missing
+  if (!identical(as.double(size(one)), as.double(size(two)))) {
     sprintf("%s and %s numbers", shown_dim(size(one)), shown_dim(size(two)))
   } else if (!identical(as.double(one$weights), as.double(two$weights))) {
     "their data points have other weights"
-  } else if (is.matrix(one$y) && is.matrix(two$y) && !identical(one$y, two$y)) {
-    "their numbers differ"
+  } else if (n_missing(one) != n_missing(two)) {
+    sprintf("%.0f and %.0f missing cells", n_missing(one), n_missing(two))
+  } else if (is.matrix(one$y) && is.matrix(two$y)) {
+    if (!identical(one$y, two$y)) "their numbers differ"
+  } else if (differ(one$col_names, two$col_names)) {
+    "their columns have other names"
+  } else if (differ(one$row_names, two$row_names)) {
+    "their data points have other names"
   }
+}
+
+# Names differ where both are there.
+differ <- function(one, two) !is.null(one) && !is.null(two) && !identical(one, two)
+
+# Fits whose numbers cannot be compared with those of the others: the data were not kept, or stand
+# in a source, unless all have the same one.
+is_unchecked <- function(fits) {
+  has_same <- !is.null(fits[[1]]$y) &&
+    all(vapply(fits, function(fit) identical(fit$y, fits[[1]]$y), NA))
+  if (has_same) return(rep(FALSE, length(fits)))
+  !vapply(fits, function(fit) is.matrix(fit$y), NA, USE.NAMES = FALSE)
+}
+
+refuse_other_data <- function(one, two, names) {
+  differs <- tell_other_data(one, two)
   if (!is.null(differs)) {
     gps_abort(sprintf(paste(
       "Fits %s and %s are of different data (%s): bounds, AIC and BIC compare fits of the same",
@@ -122,12 +152,26 @@ compare_held_out <- function(fits, newdata) {
   data.frame(held_out = mean, difference = colMeans(below), se = error)
 }
 
+describe_same <- function(n, unchecked) {
+  if (length(unchecked) == 0) return(sprintf("%s of the same data", plural(n, "fit")))
+  sprintf(paste("%s, taken to be of the same data: sizes, names, missing cells and weights agree,",
+                "but %s no numbers to compare"), plural(n, "fit"),
+          paste(paste(quoted(unchecked), collapse = ", "),
+                if (length(unchecked) == 1) "has" else "have"))
+}
+
+#' @export
+plot.gps_fits <- function(x, ...) {
+  gps_abort(paste("A comparison of fits has no figure: plot() each fit, or draw a column, such as",
+                  "barplot(x$BIC, names.arg = x$fit). plot() of gps_choose() draws a criterion."))
+}
+
 #' @export
 print.gps_fits <- function(x, ...) {
   refuse_shown(list(...))
   need_made(is.data.frame(x) && all(c("fit", "bound", "BIC", "ICL", "degenerate") %in% names(x)),
             "x", "gps_compare()")
-  cat(sprintf("%s of the same data\n", plural(nrow(x), "fit")))
+  say(describe_same(nrow(x), attr(x, "unchecked")))
   shown <- as.data.frame(x)
   class(shown) <- "data.frame"
   if (length(unique(shown$model)) == 1) shown$model <- NULL

@@ -291,3 +291,22 @@ test_that("digits, decimal commas and Turkish letters change no number", {
     expect_error(predict(fit, y, "PROB"), "Did you mean \"prob\"", class = "gps_error_argument")
   }
 })
+
+test_that("update() resolves a number of selected latents anew that was not given", {
+  set.seed(1)
+  y <- matrix(rnorm(120), 60)
+  model_of <- function(k) model_gaussian_mixture(k, "tied")
+  begun <- gps_fit(y, model_of(3), control = short_control(max_iter = 1))
+  expect_identical(begun$n_selected, 2L)
+  few <- update(begun, model = model_of(1))
+  expect_identical(few$n_selected, 1L)
+  many <- update(begun, model = model_of(12))
+  expect_identical(many$n_selected, eval(many$call)$n_selected)
+  expect_identical(many$n_selected, 3L)
+  # One that was given stays, also through a second update().
+  given <- update(begun, n_selected = 1)
+  expect_identical(update(given, model = model_of(12))$n_selected, 1L)
+  k <- NULL
+  left <- gps_fit(y, model_of(3), n_selected = k, control = begun$control)
+  expect_false("n_selected" %in% names(left$call))
+})

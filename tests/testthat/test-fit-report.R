@@ -63,3 +63,23 @@ test_that("a report says what was missing, where the fit began and who chose, an
   expect_match(gps_report(auto)$text, paste0("a number chosen automatically (", auto$chosen$line),
                fixed = TRUE)
 })
+
+test_that("a report is grammatical, and of placed latents says how many are selected", {
+  set.seed(1)
+  ones <- matrix(rbinom(400, 1, 0.4), 50)
+  auto <- gps_fit(ones, model_noisy_or(4), n_selected = "auto",
+                  control = short_control(max_iter = 1))
+  expect_match(gps_report(auto)$text, "chosen automatically \\([^,]*.*\\), with at most")
+  expect_false(grepl(",,", gps_report(auto)$text, fixed = TRUE))
+  y <- array(rnorm(20 * 64, 0, 0.1), c(20, 8, 8))
+  y[, 3:5, 3:5] <- y[, 3:5, 3:5] + 1
+  placed <- suppressWarnings(gps_fit(
+    y, model_occlusive(2, size = c(3, 3), image = c(8, 8)), selector_handcrafted(), n_selected = 2,
+    control = short_control(max_iter = 1)
+  ))
+  text <- gps_report(placed)$text
+  expect_match(text, "over 2 of 128 placed latents (2 components at 8 x 8 places) for each data",
+               fixed = TRUE)
+  expect_match(text, "selection: .*; Shelton et al., 2017")
+  expect_match(text, "with a truncated bound on the log-likelihood of")
+})

@@ -178,3 +178,13 @@ test_that("a choice takes weights and a formula", {
   expect_gps_error(choose(d[1:2], weights = c(1, rep(0, 59)), criterion = "held-out"),
                    "too few data points have a weight above 0")
 })
+
+test_that("too large a number of latents on at once counts as all", {
+  set.seed(1)
+  choice <- gps_choose(simulate_bars(40, size = 2)$y, model_binary_sparse(3), 1:2, max_active = 2,
+                       warm = FALSE, control = short_control(max_iter = 2))
+  expect_identical(choice$table$error, c(NA_character_, NA_character_))
+  expect_error(gps_choose(faithful[1:30, ], model_gaussian_mixture, 1:2, max_active = 2,
+                          control = short_control(max_iter = 1)),
+               "`max_active` must be 1", class = "gps_error")
+})

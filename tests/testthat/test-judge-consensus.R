@@ -68,3 +68,15 @@ test_that("what it cannot say is refused", {
   expect_gps_error(print(broken), "is not as gps_consensus() made it")
   expect_gps_error(plot(broken), "is not as gps_consensus() made it")
 })
+
+test_that("each component is counted once, however many starts have found it", {
+  agreed <- structure(list(
+    components = data.frame(component = 1:6, found = c(4L, 3L, 2L, 1L, 0L, NA), share = 0,
+                            found_by_best = 0L, similarity = 0.5),
+    starts = data.frame(start = 1:4, bound_per_point = 0, chosen = FALSE, reached = TRUE,
+                        found = 0L),
+    similarity = matrix(0.5, 6, 4), threshold = 0.9
+  ), class = "gps_consensus")
+  shown <- gsub("\\s+", " ", paste(capture.output(print(agreed)), collapse = " "))
+  expect_match(shown, "1 of 5 found by all starts, 1 by most but not all, 2 by half or fewer, 1 by")
+})

@@ -82,3 +82,31 @@ test_that("a fit has the call that made it, which follows its changes and holds 
   # Formulas and files keep it.
   expect_identical(deparse(unserialize(serialize(tied, NULL))$call), deparse(tied$call))
 })
+
+test_that("data that were not kept are compared by what is known of them, and print() says so", {
+  set.seed(1)
+  y <- matrix(rnorm(60), 30, dimnames = list(NULL, c("a", "b")))
+  fit_of <- function(y, keep_data = TRUE, ...) {
+    gps_fit(y, model_gaussian_mixture(1), selector_full(),
+            control = short_control(max_iter = 2, keep_data = keep_data), ...)
+  }
+  whole <- fit_of(y)
+  lean <- fit_of(y, FALSE)
+  # Where all numbers are there they are compared, whatever stands beside them.
+  expect_gps_error(gps_compare(lean, whole, fit_of(y * 10)), "their numbers differ")
+  one <- gps_compare(whole, lean)
+  expect_identical(attr(one, "unchecked"), "lean")
+  expect_output(print(one), "2 fits, taken to be of the same data.*\"lean\" has no\\s+numbers")
+  both <- gps_compare(lean, other = fit_of(y * 10, FALSE))
+  expect_identical(attr(both, "unchecked"), c("lean", "other"))
+  expect_output(print(both), "\"lean\", \"other\" have\\s+no\\s+numbers to compare")
+  expect_identical(attr(gps_compare(whole, fit_of(y)), "unchecked"), character())
+  holed <- y
+  holed[3, 2] <- NA
+  expect_gps_error(gps_compare(lean, fit_of(holed, FALSE)), "0 and 1 missing cells")
+  renamed <- y
+  colnames(renamed) <- c("a", "c")
+  expect_gps_error(gps_compare(whole, fit_of(renamed, FALSE)), "columns have other names")
+  expect_gps_error(gps_compare(whole, fit_of(y, FALSE, weights = rep(1:2, 15))), "other weights")
+  expect_gps_error(plot(one), "plot() each fit")
+})
