@@ -52,7 +52,7 @@ report_algorithm <- function(fit, about) {
     "all latents"
   } else {
     sprintf("%d of %s for each data point (selection: %s; Shelton et al., 2017)",
-            fit$n_selected, report_choices(fit$model), about[["Selector"]])
+            fit$n_selected, describe_latents(fit$model), about[["Selector"]])
   }
   if ("Chosen" %in% names(about)) {
     rank <- sprintf("%s, a number chosen automatically (%s)", rank, about[["Chosen"]])
@@ -65,12 +65,6 @@ report_algorithm <- function(fit, about) {
 # Whether no latent is left out. Of a component with locations each place is a latent, and a slot
 # holds one of them.
 selects_all <- function(fit) fit$n_selected == fit$model$n_latents
-
-report_choices <- function(model) {
-  if (!is_placed(model)) return(plural(model$n_latents, "latent"))
-  sprintf("%s placed latents (%s at %s places)", format_number(model$n_latents),
-          plural(count_choices(model), "component"), shown_dim(model$grid))
-}
 
 # The log-likelihood itself where nothing is left out.
 report_bound <- function(fit) {

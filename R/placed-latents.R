@@ -93,6 +93,13 @@ describe_choices <- function(model) {
   sprintf("%d components at %s places", count_choices(model), shown_dim(model$grid))
 }
 
+# What a slot may hold one of, in words.
+describe_latents <- function(model) {
+  if (!is_placed(model)) return(plural(model$n_latents, "latent"))
+  sprintf("%s placed latents (%s at %s places)", format_number(model$n_latents),
+          plural(count_choices(model), "component"), shown_dim(model$grid))
+}
+
 # Selected latents n x slots; with locations n x slots x (component, row, column).
 shape_selected <- function(selected, model, row_names) {
   if (!is_placed(model)) return(name_rows(selected, row_names))
