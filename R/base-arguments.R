@@ -307,7 +307,7 @@ no_argument <- c(
                   "data[c(\"a\", \"b\")]."),
   data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
                "rows."),
-  subset = "Give the rows themselves: y[rows, ].",
+  subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
   na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
 )
 

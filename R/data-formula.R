@@ -1,17 +1,17 @@
 # The right side of a formula as columns of a data frame.
 
-# The columns of a data frame that a formula without a left side names.
-formula_columns <- function(formula, data) {
+# The columns of a data frame that a formula without a left side names. `left` is what stood there.
+formula_columns <- function(formula, data, left = "") {
   if (length(formula) == 3) {
     gps_abort(sprintf("The formula must have nothing left of ~, as latents have no response: %s.",
                       shown_formula(right_side(formula))))
   }
-  labels <- tryCatch(attr(stats::terms(formula, data = data), "term.labels"),
-                     error = function(condition) {
-                       gps_abort(sprintf("The formula %s cannot be read: %s",
-                                         shown_formula(formula), conditionMessage(condition)))
-                     })
-  wanted <- gsub("^`|`$", "", labels)
+  terms <- tryCatch(stats::terms(formula, data = data), error = function(condition) {
+    gps_abort(sprintf("The formula %s cannot be read: %s", shown_formula(formula),
+                      conditionMessage(condition)))
+  })
+  refuse_offset(terms, left)
+  wanted <- gsub("^`|`$", "", attr(terms, "term.labels"))
   absent <- setdiff(wanted, names(data))
   if (length(absent) > 0) {
     is_made <- grepl("[^A-Za-z0-9._ ]", absent[1])
@@ -23,8 +23,21 @@ formula_columns <- function(formula, data) {
         sprintf(" Did you mean %s?", quoted(near))
     }))
   }
-  if (length(wanted) == 0) gps_abort("The formula names no column: ~ a + b, or ~ . for all.")
+  if (length(wanted) == 0) {
+    gps_abort(sprintf("The formula names no column: %s~ a + b, or %s~ . for all.", left, left))
+  }
   as_frame(unclass(data)[wanted], data, wanted)
+}
+
+# An offset is no column of its own, and no fit here has a part with a coefficient of 1.
+refuse_offset <- function(terms, left) {
+  at <- attr(terms, "offset")
+  if (length(at) == 0) return(invisible())
+  # The list of variables is a call, whose first element is `list`.
+  shown <- paste(deparse(attr(terms, "variables")[[at[1] + 1]]), collapse = " ")
+  gps_abort(sprintf("The formula has an %s, for which there is no place: %s.", shown,
+                    if (nzchar(left)) "take it from the targets, left of ~" else
+                      "take it from the data first"))
 }
 
 columns_said <- function(names) {
@@ -44,3 +57,37 @@ right_side <- function(formula) {
 }
 
 shown_formula <- function(formula) paste(deparse(formula), collapse = " ")
+
+# The changes of update() with the formula among them that has no name, as in
+# update(fit, . ~ . + a, data = d), under the name `arg`. A dot in it stands for `own`, the formula
+# before with its columns written out, or NULL.
+name_formula <- function(changes, arg, own) {
+  names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  at <- which(names == "" & vapply(changes, inherits, NA, "formula"))
+  if (length(at) == 0) return(changes)
+  if (length(at) > 1 || arg %in% names) {
+    gps_abort(sprintf("update() takes one formula, and no `%s` beside it.", arg))
+  }
+  formula <- changes[[at]]
+  # Where the fit has no targets by name, a dot for them is nothing.
+  if (length(formula) == 3 && length(own) != 3 && identical(formula[[2]], as.name("."))) {
+    formula <- formula[-2]
+  }
+  if ("." %in% all.vars(formula) || length(formula) < length(own)) {
+    if (!is.null(own)) formula <- stats::update.formula(own, formula)
+  }
+  if (is.null(changes$data)) {
+    gps_abort(sprintf("A formula needs `data`, since a fit holds no other columns: %s.",
+                      sprintf("update(fit, %s, data = d)", shown_formula(formula))))
+  }
+  names[at] <- arg
+  changes[[at]] <- formula
+  stats::setNames(changes, names)
+}
+
+# A formula of all these columns, or NULL without any.
+sum_columns <- function(names) {
+  if (is.null(names)) return(NULL)
+  sum <- Reduce(function(a, b) call("+", a, b), lapply(names, as.name))
+  stats::as.formula(call("~", sum), globalenv())
+}

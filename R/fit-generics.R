@@ -60,6 +60,17 @@ no_method <- c(
   Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers."
 )
 
+# What is said otherwise of a Gaussian process.
+no_gp_method <- c(
+  vcov = "coef(fit) are the log parameters at a maximum; gp_gradient(fit) is the slope there.",
+  confint = "predict(fit, interval = \"confidence\") has intervals of the function.",
+  terms = "colnames(fit$x) are its inputs.", variable.names = "colnames(fit$x) are its inputs.",
+  case.names = "rownames(fit$x) are its data points.",
+  family = "The noise is normal; print() says with which kernel.",
+  quantile = "predict(fit, interval = \"prediction\") has intervals of data points.",
+  t = "fit$x and fit$targets are its matrices."
+)
+
 # Which generics a class refuses, of some.
 refused_by <- function(class, generics) {
   if (class %in% c("gps_fit", "gp_fit")) return(intersect(generics, names(no_method)))
@@ -72,7 +83,8 @@ refused_by <- function(class, generics) {
 refuse_generic <- function(generic, class) {
   force(generic)
   what <- refused_classes[[class]]
-  way <- if (nzchar(what[2])) what[2] else no_method[[generic]]
+  ways <- if (class == "gp_fit") c(no_gp_method, no_method) else no_method
+  way <- if (nzchar(what[2])) what[2] else ways[[generic]]
   function(...) {
     name <- if (generic %in% groups) .Generic else generic
     gps_abort(sprintf("%s() is not for %s. %s", name, what[1], way))

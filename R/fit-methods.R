@@ -8,7 +8,8 @@
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param n number of data points in each data set, a whole number of at least 1.
 #' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name; `data`, a
-#'   data frame, with a formula as `y`, or without `y` for the fit's columns in it. Else nothing.
+#'   data frame, with a formula as `y`, or without `y` for the fit's columns in it. In a formula
+#'   without a name a dot stands for these: `update(fit, ~ . + b, data = d)`. Else nothing.
 #'
 #' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
 #' the truncated free energy, the sum over data points (with weights times these) of
@@ -305,7 +306,9 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
 #' @export
 update.gps_fit <- function(object, ...) {
   object <- check_fit(object)
-  changes <- list(...)
+  changes <- name_formula(list(...), "y", sum_columns(object$col_names))
+  formula <- changes$y
+  written_as <- names(changes)
   if (inherits(changes$y, "formula") || !is.null(changes$data)) {
     changes$y <- data_again(changes$y, changes$data, object$col_names)
     changes["data"] <- NULL
@@ -334,7 +337,9 @@ update.gps_fit <- function(object, ...) {
     if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
   }
   fit <- do.call(gps_fit, arguments, quote = TRUE)
-  written <- as.list(match.call(expand.dots = FALSE)$...)
+  written <- stats::setNames(as.list(match.call(expand.dots = FALSE)$...), written_as)
+  # A formula as a call, in which a dot has become columns.
+  if (inherits(formula, "formula")) written$y <- as.call(as.list(formula))
   call <- changed_call(object$call, written, of_control)
   fit["call"] <- list(call_selecting(call, arguments$n_selected))
   fit

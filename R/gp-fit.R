@@ -124,7 +124,8 @@
 #' @param x Numeric matrix or data frame, n x D, rows are data points; or a vector of n numbers.
 #'   Finite values. Or a formula, `y ~ a + b`, `y ~ .` or `cbind(y, z) ~ a`: the targets by columns
 #'   of `data`, which may stand in the second place. Right of `~` there are names of columns alone,
-#'   left of it there may be an expression such as `log(y)`.
+#'   left of it there may be an expression such as `log(y)`. A level is up to `trend` and the
+#'   kernel: `- 1` and `offset()` are refused.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
 #'   logical ones count as 0 and 1.
 #' @param kernel A kernel, see [kernels].
@@ -217,6 +218,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                    progress = interactive(), ...) {
   extra <- list(...)
   formula <- if (!missing(x) && inherits(x, "formula")) x else extra$formula
+  if (!missing(x) && inherits(extra$formula, "formula")) {
+    gps_abort("`x` and `formula` are both given: gp_fit(y ~ a + b, data = d) has one of them.")
+  }
   if (inherits(formula, "formula")) {
     read <- read_gp_formula(formula, if (!missing(targets)) targets, data)
     x <- read$x

@@ -3,14 +3,22 @@
 # list(x, targets, formula) of a formula and a data frame, which may stand in the place of the
 # targets as it does in lm().
 read_gp_formula <- function(formula, targets, data) {
-  if (is.null(data)) data <- targets
+  if (is.null(data)) {
+    data <- targets
+  } else if (!is.null(targets)) {
+    gps_abort(sprintf(paste(
+      "`targets`, in the second place, and `data` are both given, but a formula has its targets",
+      "left of ~: gp_fit(%s, data = d)."), shown_formula(formula)))
+  }
   if (!is.data.frame(data)) {
     gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).",
                       shown_formula(formula)))
   }
   if (length(formula) < 3) {
-    gps_abort(sprintf("The formula must have the targets left of ~: y %s.", shown_formula(formula)))
+    gps_abort(sprintf("The formula must have the targets left of ~: y ~ %s.",
+                      deparse_line(formula[[2]])))
   }
+  shown <- paste0(deparse_line(formula[[2]]), " ")
   right <- formula[-2]
   left <- all.vars(formula[[2]])
   absent <- setdiff(left, names(data))
@@ -23,11 +31,24 @@ read_gp_formula <- function(formula, targets, data) {
       sprintf(" Did you mean %s?", quoted(near))
     }))
   }
+  targets <- read_left(formula, data)
   # A dot means all other columns.
   kept <- setdiff(names(data), left)
   others <- as_frame(unclass(data)[kept], data, kept)
-  list(x = formula_columns(right, if ("." %in% all.vars(right)) others else data),
-       targets = read_left(formula, data), formula = formula)
+  if ("." %in% all.vars(right)) data <- others
+  x <- formula_columns(right, data, shown)
+  refuse_no_level(right, data, sprintf("%s~ %s", shown, deparse_line(sum_columns(names(x))[[2]])))
+  list(x = x, targets = targets, formula = formula)
+}
+
+deparse_line <- function(code) paste(deparse(code), collapse = " ")
+
+# Whether there is a level is said by other arguments than the formula.
+refuse_no_level <- function(right, data, instead) {
+  if (attr(stats::terms(right, data = data), "intercept") == 1) return(invisible())
+  gps_abort(sprintf(paste(
+    "The formula takes the level away, by \"- 1\" or \"0\", which is up to `trend` and",
+    "kernel_bias(): write %s."), instead))
 }
 
 # The targets, named by what stands left of ~ unless they have names.

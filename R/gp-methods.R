@@ -25,7 +25,9 @@
 #'   m x H, draws of new observations (with `noise = FALSE` of the function) at all points of
 #'   `newdata` together given the data, with the attribute `seed` as in [stats::simulate()]; for
 #'   method `"exact"`. `update()`: a fit with other arguments of [gp_fit()], by name; the search
-#'   begins at the kernel that was given. New `data` are read by the fit's formula. `formula()`:
+#'   begins at the kernel that was given, and with `optimise = FALSE` the kernel that was found is
+#'   kept. Arguments that another `method` has no use for are dropped. New `data` are read by the
+#'   fit's formula, or by another: `update(fit, . ~ . + b, data = d)`. `formula()`:
 #'   that of a fit by a formula. `fitted()` and `residuals()`: n x H.
 #'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
 #'   targets, of the approximation if it is one, with `df` the number of parameters that were
@@ -207,13 +209,15 @@ fit_values <- function(fit, a, b) {
 update.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object", points = TRUE)
   changes <- list(...)
+  if (inherits(changes$formula, "formula")) names(changes)[names(changes) == "formula"] <- ""
+  changes <- name_formula(changes, "x", gp_columns_formula(object))
   known <- setdiff(names(formals(gp_fit)), "...")
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known)
   if (is.null(object$given)) {
     gps_abort("update() needs the arguments of gp_fit(), which a fit of an earlier version lacks.")
   }
-  arguments <- object$given
+  arguments <- given_again(object, changes)
   if (is.null(changes$data)) {
     arguments <- c(list(x = object$x, targets = object$targets), arguments)
   } else if (!inherits(changes$x, "formula")) {
@@ -221,6 +225,35 @@ update.gp_fit <- function(object, ...) {
   }
   arguments[names(changes)] <- changes
   do.call(gp_fit, arguments, quote = TRUE)
+}
+
+# What a fit was given, as far as it goes with the changes: what the new method has no use for is
+# left out, and where nothing is sought any more the kernel is the one that was found.
+given_again <- function(fit, changes) {
+  given <- fit$given
+  usual <- formals(gp_fit)
+  reset <- function(given, names) {
+    given[names] <- lapply(usual[names], eval)
+    given
+  }
+  if (is_one_of(changes$method, gp_methods)) {
+    of_methods <- unique(unlist(lapply(engines, `[[`, "own")))
+    kept <- if (changes$method == "auto") "rank" else engines[[changes$method]]$own
+    given <- reset(given, setdiff(of_methods, kept))
+  }
+  if (isFALSE(changes$optimise) && !isFALSE(given$optimise)) {
+    given$kernel <- fit$kernel
+    given <- reset(given, c("fixed", "lower", "upper", "learn_inputs"))
+  }
+  given
+}
+
+# The formula of a fit with its columns written out, or NULL.
+gp_columns_formula <- function(fit) {
+  if (is.null(fit$formula)) return(NULL)
+  formula <- fit$formula
+  formula[[3]] <- sum_columns(colnames(fit$x))[[2]]
+  formula
 }
 
 #' @rdname gp_fit-methods

@@ -109,7 +109,7 @@ test_that("a formula names inputs and targets, and new data are read by it", {
   expect_identical(colnames(logs$x), "wt")
   expect_near(logs$targets[, 1], log(mtcars$mpg), 0)
   expect_gps_error(formula(plain), "fitted to a matrix")
-  expect_gps_error(gp_fit(~ wt, mtcars), "must have the targets left of ~: y ~wt")
+  expect_gps_error(gp_fit(~ wt, mtcars), "must have the targets left of ~: y ~ wt")
   expect_gps_error(gp_fit(mpg ~ wtt, mtcars), "no column \"wtt\". Did you mean \"wt\"?")
   expect_gps_error(gp_fit(mpgg ~ wt, mtcars), "no column \"mpgg\". Did you mean \"mpg\"?")
   expect_gps_error(gp_fit(mpg ~ log(wt), mtcars), "Make it one first")
@@ -131,4 +131,57 @@ test_that("update() changes what is named and keeps the rest", {
   expect_gps_error(update(fit, kern = kernel), "Unknown argument `kern`")
   fit$given <- NULL
   expect_gps_error(update(fit), "earlier version")
+})
+
+test_that("update() without a search keeps what was learned, as simulate() advises", {
+  rough <- gp_fit(mpg ~ wt, mtcars, method = "ichol", rank = 20, max_evals = 20, n_starts = 1)
+  exact <- update(rough, method = "exact", optimise = FALSE)
+  expect_equal(coef(exact), coef(rough), tolerance = 1e-12)
+  expect_identical(exact$lml, gp_fit(mpg ~ wt, mtcars, rough$kernel, optimise = FALSE)$lml)
+  expect_length(simulate(exact, 1, seed = 1), 1)
+  given <- kernel_rbf(20, 5) + kernel_white(4)
+  expect_identical(coef(update(rough, kernel = given, optimise = FALSE))[["log_len"]], log(5))
+  expect_gps_error(update(rough, method = "exact", rank = 9), "`rank` means nothing")
+  bound <- gp_fit(mpg ~ wt, mtcars, given, max_evals = 5, fixed = "log_len")
+  expect_equal(coef(update(bound, optimise = FALSE)), coef(bound), tolerance = 1e-12)
+})
+
+test_that("what a formula has no place for is refused by its name", {
+  expect_gps_error(gp_fit(mpg ~ wt + offset(hp), mtcars), "has an offset(hp)")
+  expect_gps_error(gp_fit(mpg ~ wt, data = mtcars, targets = mtcars$hp), "`targets`")
+  expect_gps_error(gp_fit(mpg ~ wt, mtcars[1:5, ], data = mtcars), "`data` are both given")
+  expect_gps_error(gp_fit(mtcars, formula = mpg ~ wt), "`x` and `formula` are both given")
+  expect_gps_error(gp_fit(mpg ~ wt - 1, mtcars, trend = "constant"), "write mpg ~ wt.")
+  expect_gps_error(gp_fit(mpg ~ 0 + ., mtcars[1:3]), "write mpg ~ cyl + disp.")
+  expect_gps_error(gp_fit(mpg ~ 1, mtcars), "mpg ~ a + b, or mpg ~ . for all")
+  expect_gps_error(gps_fit(~ wt + offset(hp), model_gaussian_mixture(2), data = mtcars),
+                   "has an offset(hp)")
+  expect_gps_error(gp_fit(mpg ~ wt, mtcars, subset = 1:5), "d[rows, ]")
+})
+
+test_that("update() takes a formula without a name", {
+  kernel <- kernel_rbf(20, 5) + kernel_white(4)
+  fit <- gp_fit(mpg ~ ., mtcars[c("mpg", "wt")], kernel, optimise = FALSE)
+  both <- gp_fit(mpg ~ wt + hp, mtcars, kernel, optimise = FALSE)
+  for (formula in list(. ~ . + hp, mpg ~ wt + hp, ~ wt + hp)) {
+    wider <- update(fit, formula, data = mtcars)
+    expect_identical(wider[c("x", "targets", "lml")], both[c("x", "targets", "lml")])
+  }
+  expect_identical(update(fit, formula = . ~ . + hp, data = mtcars)$lml, both$lml)
+  expect_identical(formula(update(both, . ~ . - hp, data = mtcars)), mpg ~ wt,
+                   ignore_formula_env = TRUE)
+  expect_gps_error(update(fit, . ~ . + hp), "update(fit, mpg ~ wt + hp, data = d)")
+  expect_gps_error(update(fit, . ~ hp, x = mtcars, data = mtcars), "takes one formula")
+  expect_gps_error(update(fit, . ~ . + offset(hp), data = mtcars), "offset(hp)")
+  expect_gps_error(vcov(fit), "gp_gradient(fit)")
+  expect_gps_error(confint(fit), "interval = \"confidence\"")
+  set.seed(1)
+  mixture <- gps_fit(~ wt, model_gaussian_mixture(2), selector_full(), data = mtcars,
+                     control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE))
+  for (formula in list(~ wt + hp, ~ . + hp, . ~ . + hp)) {
+    wider <- update(mixture, formula, data = mtcars)
+    expect_identical(wider$col_names, c("wt", "hp"))
+    expect_identical(wider$call$y, quote(~ wt + hp))
+  }
+  expect_gps_error(update(mixture, ~ . + hp), "update(fit, ~wt + hp, data = d)")
 })
