@@ -95,3 +95,16 @@ check_prediction_size <- function(fit, n_points, type) {
   check_dense(n_points, n_columns, sprintf("A prediction of type \"%s\"", type),
               dense_types[[type]], bytes = if (type == "state") 4 else 8)
 }
+
+# What a latent is called: its number, or its name where it has one.
+latent_labels <- function(fit, numbers) {
+  if (is.null(fit$latent_names)) as.character(numbers) else fit$latent_names[numbers]
+}
+
+# Numbers of latents, with their names where they have names.
+named_numbers <- function(fit, numbers) {
+  if (is.null(fit$latent_names)) numbers else stats::setNames(numbers, fit$latent_names[numbers])
+}
+
+# The names of such numbers, else the numbers.
+shown_numbers <- function(numbers) if (is.null(names(numbers))) numbers else names(numbers)

@@ -281,7 +281,8 @@ describe_standing <- function(fit) {
               listed(emptied, "latent"))
     },
     Unused = if (length(unused) > 0) {
-      sprintf("%s, on in less than one point", listed(unused, choice_word(fit$model)))
+      sprintf("%s, on in less than one point",
+              listed(latent_labels(fit, unused), choice_word(fit$model)))
     })
 }
 

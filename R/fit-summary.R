@@ -19,7 +19,8 @@
 #' * `classes`: of mixtures, else NULL: data frame of `cluster` (number or name), `points` (how
 #'   many, counted as in `usage`, are most probably in it), `expected` (`usage`), `uncertainty`
 #'   (mean over these points of 1 - the largest probability; NA where there are none);
-#' * `dead`: numbers of the components used by less than one data point;
+#' * `dead`: numbers of the components used by less than one data point, with their names if they
+#'   have some;
 #' * `emptied`: numbers of the latents that are out of the model, see [gps_control()];
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
@@ -49,7 +50,7 @@ summary.gps_fit <- function(object, audit = NULL, bootstrap = NULL, ...) {
   emptied <- emptied_latents(object$model, object$params)
   structure(
     list(about = describe_fit(object), params = summarise_params(object$params), usage = usage,
-         dead = setdiff(which(usage < 1), emptied), emptied = emptied,
+         dead = named_numbers(object, setdiff(which(usage < 1), emptied)), emptied = emptied,
          classes = class_table(object, usage),
          duplicates = find_duplicates(object$params, object$model),
          degenerate = c(character(), object$standing$degenerate),
@@ -262,7 +263,9 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
     rounded$uncertainty <- signif(rounded$uncertainty, 3)
     print(rounded[shown, ], row.names = FALSE)
   }
-  if (length(x$dead) > 0) say(paste("Dead (less than one point):", paste(x$dead, collapse = ", ")))
+  if (length(x$dead) > 0) {
+    say(paste("Dead (less than one point):", paste(shown_numbers(x$dead), collapse = ", ")))
+  }
   if (nrow(x$duplicates) > 0) {
     say(paste("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2],
                                         collapse = ", ")))

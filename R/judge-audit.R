@@ -61,13 +61,13 @@
 #' @param ... nothing; an unknown argument is an error.
 #' @return With `n_selected` an object of class `gps_sizes`, see the section on it; else of class
 #'   `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`, `ranking`, `rank_correlation`,
-#'   `loo_r2` as above; `never`, numbers of the latents (where these have places components) that
-#'   are selected for none of the data points, without those that are out of the model; `reference`,
-#'   a text, and `is_exact`; `points`, a data frame of `point`, `mass`, `gap`, `n_probable`,
-#'   `n_found` and `correlation`; and `curve`, a data frame with the recall that the best
-#'   `n_selected` latents by affinity would have, or NULL; and `line`, a text. The points are the
-#'   same ones in each call. [plot()] draws the captured mass of all points and the curve,
-#'   `summary(fit, audit = )` shows the audit in one line.
+#'   `loo_r2` as above; `never`, numbers of the latents (where these have places components), with
+#'   their names if they have some, that are selected for none of the data points, without those
+#'   that are out of the model; `reference`, a text, and `is_exact`; `points`, a data frame of
+#'   `point`, `mass`, `gap`, `n_probable`, `n_found` and `correlation`; and `curve`, a data frame
+#'   with the recall that the best `n_selected` latents by affinity would have, or NULL; and
+#'   `line`, a text. The points are the same ones in each call. [plot()] draws the captured mass of
+#'   all points and the curve, `summary(fit, audit = )` shows the audit in one line.
 #' @seealso [selection_recall()], where the truth is known; [check_gps_model()].
 #' @concept diagnostics
 #' @concept approximation error
@@ -203,7 +203,7 @@ loo_share <- function(fit, case) {
 never_selected <- function(fit, selected) {
   choice <- choice_of(fit$model, selected)
   emptied <- emptied_latents(fit$model, fit$params)
-  setdiff(seq_len(count_choices(fit$model)), c(choice, emptied))
+  named_numbers(fit, setdiff(seq_len(count_choices(fit$model)), c(choice, emptied)))
 }
 
 #' @rdname gps_audit
@@ -231,7 +231,8 @@ print.gps_audit <- function(x, digits = 3, ...) {
     Gap = show(x$gap, " nats a point"),
     Ranking = describe_ranking(x, show),
     Never = if (length(never) == 0) "every latent is selected for some point" else
-      sprintf("%d selected for no point: %s%s", length(x$never), paste(never, collapse = ", "),
+      sprintf("%d selected for no point: %s%s", length(x$never),
+              paste(shown_numbers(never), collapse = ", "),
               if (length(x$never) > 10) ", ..." else "")
   )
   say(sprintf("Audit of %d selected of %s", x$n_selected, plural(x$n_latents, "latent")))

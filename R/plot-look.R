@@ -74,11 +74,6 @@ hint_name <- function(name, names, what) {
     sprintf(" Did you mean %s?", quoted(near))
 }
 
-# What a latent is called: its number, or its name where it has one.
-latent_labels <- function(fit, numbers) {
-  if (is.null(fit$latent_names)) as.character(numbers) else fit$latent_names[numbers]
-}
-
 # "Components", "Components (the 9 most used of 30)", "Components (3 of 30)".
 counted_title <- function(title, look, n_shown, n_all) {
   if (n_shown == n_all) return(title)

@@ -190,6 +190,13 @@ test_that("components that nobody uses are named", {
   expect_identical(fit$standing$unused, 4L)
   expect_match(printed(fit), "Unused +cluster 4, on in less than one point",
                all = FALSE)
+  # By its name, which is the number of another.
+  centres <- t(start$mu)
+  rownames(centres) <- c("4", "3", "2", "1")
+  fit <- exact_fit(flowers, model_gaussian_mixture(4), start = centres)
+  expect_match(printed(fit), "Unused +cluster 1, on in less than one point", all = FALSE)
+  expect_identical(summary(fit)$dead, c("1" = 4L))
+  expect_match(printed(summary(fit)), "Dead \\(less than one point\\): 1$", all = FALSE)
 })
 
 test_that("a fit that keeps neither data nor slots says what one that keeps them says", {
