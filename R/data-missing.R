@@ -57,7 +57,9 @@
 #' Sources ([gps_source()]) may have NA (in files of whole numbers there is none but in "int32", in
 #' which R takes the least number for it; in files of doubles NaN counts). Which cells are missing
 #' is seen each time that a block is read, and not kept: they cost no memory and no pass of their
-#' own. A sparse matrix of package Matrix lacks the cells whose entries are stored as NA; all that
+#' own. `source[i, j]`, `head()` and `as.matrix()` have NA there, and [gps_write_binary()] writes it
+#' where the type can hold it. A sparse matrix of package
+#' Matrix lacks the cells whose entries are stored as NA; all that
 #' is not stored is 0 and there.
 #' @concept missing data
 #' @concept imputation

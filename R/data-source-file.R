@@ -68,7 +68,8 @@ tell_doubles <- function(path, endian, offset) {
     if (length(size) > 5) diff(log10(range(size))) else 0
   }, 1)
   is_wild <- decades[1] > 12 && decades[2] < 6
-  is_odd <- !is.finite(values) | values != 0 & (abs(values) > 1e25 | abs(values) < 1e-25)
+  # NaN may be missing cells, of which a column can have many, and says nothing.
+  is_odd <- !is.na(values) & values != 0 & (abs(values) > 1e25 | abs(values) < 1e-25)
   last <- mean(is_odd[1, ])
   is_whole <- all(values[1, ] %in% 0) && mean(values[2, ] != 0, na.rm = TRUE) > 0.5
   if (ncol(values) < 10 || any(is_odd[2, ]) || !(last > 0.2 || is_whole || is_wild)) {

@@ -9,6 +9,9 @@
   rows <- if (missing(i)) seq_len(x$n) else pick_index(i, x$n, NULL, "i")
   columns <- if (missing(j)) seq_len(x$d) else pick_index(j, x$d, x$names, "j")
   check_cells(length(rows), x$d, "`i` and `j`")
+  # Whoever looks at the numbers sees missing cells as such, also those that a task would fill.
+  x$may_miss <- TRUE
+  x["gaps"] <- list(NULL)
   values <- if (length(rows) > 0) rows_data(x, rows) else matrix(0, x$d, 0)
   values <- t(values)
   colnames(values) <- x$names
@@ -20,7 +23,7 @@ pick_index <- function(index, n, names, arg) {
   allowed <- sprintf("whole numbers up to %d, or %d truth values%s", n, n,
                      if (is.null(names)) "" else ", or names of columns")
   index <- plain_numbers(index)
-  if (is.character(index) && !is.null(names)) index <- match(index, names)
+  if (is.character(index) && !is.null(names)) index <- match_index(index, names, arg)
   is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {
     length(index) %in% c(1, n)
   } else {
@@ -31,6 +34,16 @@ pick_index <- function(index, n, names, arg) {
   }
   # Rows of a long source are not counted through where they are named.
   if (is.numeric(index) && !any(index < 0)) as.integer(index[index > 0]) else seq_len(n)[index]
+}
+
+# Numbers of the columns that are named, or an error that says which name there is not.
+match_index <- function(index, names, arg) {
+  place <- match(index, names)
+  absent <- index[is.na(place) & !is.na(index)]
+  if (length(absent) == 0) return(place)
+  near <- nearest_name(absent[1], names)
+  gps_abort(sprintf("`%s`: the source has no column %s.%s", arg, quoted(absent[1]),
+                    if (is.null(near)) "" else sprintf(" Did you mean %s?", quoted(near))))
 }
 
 #' @rdname gps_source

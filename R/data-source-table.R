@@ -13,7 +13,8 @@
 #' Numbers have the very bits that [read.csv()] gives.
 #'
 #' Cells that hold one of `na`, or nothing, are missing. A source with missing cells is made all
-#' the same; what may be done with it, see [missing_cells].
+#' the same; what may be done with it, see [missing_cells]. Infinite values are refused. Empty lines
+#' are left out, but in a file of one column each is a row whose cell is missing.
 #'
 #' Text may be compressed by gzip, bzip2 or xz, and must be in ASCII or UTF-8. Parquet files are
 #' read by the package nanoparquet, which reads a column as a whole: memory is needed for one
@@ -62,7 +63,7 @@ gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec =
   csv <- list(path = state$path, header = header, sep = sep, dec = dec, na = c("", na),
               names = names$all, picked = picked)
   check_first_rows(csv)
-  unpack_table(state$path, binary, if (header) names$all[picked], length(picked), function(emit) {
+  unpack_table(state$path, binary, if (header) names$all[picked], picked, function(emit) {
     # Quotes about numbers, spaces in cells and words are rare: a second pass understands them, and
     # says where it does not.
     if (!read_plain(csv, emit)) {
@@ -94,9 +95,11 @@ check_encoding <- function(path) {
   }
 }
 
+# An empty line is no row, but where there is one column it is a row with an empty cell.
 scan_csv <- function(connection, csv, what, n) {
   scan(connection, what, n, sep = csv$sep, quote = "\"", dec = csv$dec, quiet = TRUE,
-       na.strings = csv$na, multi.line = FALSE, strip.white = TRUE, encoding = "UTF-8")
+       na.strings = csv$na, multi.line = FALSE, strip.white = TRUE, encoding = "UTF-8",
+       blank.lines.skip = length(csv$names) > 1)
 }
 
 # `use(connection)` with the file open at its first data row.
@@ -203,11 +206,12 @@ cell_numbers <- function(cells, k, csv, before, hint = "") {
 
 # Which row has another number of columns, or else why the file cannot be read.
 abort_lines <- function(csv, message) {
-  counts <- suppressWarnings(utils::count.fields(csv$path, csv$sep, "\"", comment.char = ""))
+  counts <- suppressWarnings(utils::count.fields(csv$path, csv$sep, "\"", comment.char = "",
+                                                 blank.lines.skip = length(csv$names) > 1))
   # A row of several lines is counted at its last one.
   counts <- counts[!is.na(counts)]
   if (csv$header) counts <- counts[-1]
-  odd <- which(counts != length(csv$names))
+  odd <- which(counts != length(csv$names) & counts > 0)
   gps_abort(if (length(odd) == 0) {
     sprintf("The file %s cannot be read: %s.", quoted(csv$path), message)
   } else {
@@ -242,21 +246,44 @@ read_quoted <- function(csv, emit) {
       cells <- read_cells(connection, csv, rows_at_once(csv$names))
       n <- length(cells[[1]])
       if (n == 0) return(invisible())
-      emit(t(vapply(csv$picked, function(k) cell_numbers(cells, k, csv, before), numeric(n),
-                    USE.NAMES = FALSE)))
+      values <- vapply(csv$picked, function(k) cell_numbers(cells, k, csv, before), numeric(n),
+                       USE.NAMES = FALSE)
+      emit(t(matrix(values, n)))
       before <- before + n
     }
   })
 }
 
 # A source from the table `path`, of which `produce(emit)` emits the numbers in pieces D x points.
-unpack_table <- function(path, binary, names, d, produce) {
+unpack_table <- function(path, binary, names, picked, produce) {
   if (is.null(binary)) binary <- tempfile("gpselect-", fileext = ".bin")
   binary <- check_new_file(binary, "binary")
-  write_points(binary, produce)
-  source <- gps_source_binary(binary, d, names = names)
+  write_points(binary, function(emit) {
+    before <- 0
+    produce(function(values) {
+      if (is.null(values)) {
+        before <<- 0
+      } else {
+        refuse_infinite(values, path, names, picked, before)
+        before <<- before + ncol(values)
+      }
+      emit(values)
+    })
+  })
+  source <- gps_source_binary(binary, length(picked), names = names)
   source$table <- path
   source
+}
+
+# Numbers D x points, before which `before` rows came, that no data can have.
+refuse_infinite <- function(values, path, names, picked, before) {
+  bad <- which(is.infinite(values))[1]
+  if (is.na(bad)) return(invisible())
+  k <- (bad - 1L) %% nrow(values) + 1L
+  gps_abort(sprintf("Column %d%s of %s must be finite, but row %.0f has %s.", picked[k],
+                    if (is.null(names)) "" else sprintf(" (%s)", quoted(names[k])),
+                    quoted(path), before + (bad - 1) %/% nrow(values) + 1, format(values[bad])),
+            "data")
 }
 
 #' @rdname gps_source_csv
@@ -276,7 +303,7 @@ gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
   if (any(is_odd)) abort_column(schema, picked[is_odd][1], schema$type[picked[is_odd][1]])
   n <- ask_parquet(state$path, nanoparquet::read_parquet_info)$num_rows
   if (n < 1) gps_abort(sprintf("The file %s has no rows.", quoted(path)), "data")
-  unpack_table(state$path, binary, schema$name[picked], length(picked), function(emit) {
+  unpack_table(state$path, binary, schema$name[picked], picked, function(emit) {
     read_stripes(state$path, schema, picked, n, emit)
   })
 }

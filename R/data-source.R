@@ -41,7 +41,8 @@
 #' @param drop TRUE: a single row or column is a vector.
 #' @param ... nothing.
 #' @return an object of class `gps_source`. `dim()` of one is `c(n, d)`; `x[i, j]`, `head(x)`,
-#'   `tail(x)` and `as.matrix(x)`, all of them, read rows and give a numeric matrix.
+#'   `tail(x)` and `as.matrix(x)`, all of them, read rows and give a numeric matrix, with NA in
+#'   missing cells.
 #' @seealso [gps_source_binary()], [gps_source_hdf5()], [gps_source_csv()], [gps_write_binary()]
 #' @concept big data
 #' @concept out of memory

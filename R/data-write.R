@@ -10,10 +10,11 @@
 #' name and renamed when it is whole.
 #'
 #' @param y numeric matrix or data frame n x d with data points in rows, sparse matrix of package
-#'   Matrix, or [gps_source()]; finite values.
+#'   Matrix, or [gps_source()]; finite values, or NA where cells are missing ([missing_cells]).
 #' @param path name of the file. It is taken as it is, no suffix is added.
 #' @param type of the numbers, see [gps_source_binary()]. "float" rounds to 24 bits; the types of
-#'   whole numbers take values that are whole and in their range alone.
+#'   whole numbers take values that are whole and in their range alone. A missing cell is NaN in
+#'   "double" and "float" and the least number in "int32"; the other types cannot hold it.
 #' @param endian order of the bytes in a number: "little" or "big".
 #' @param overwrite TRUE: a file that is there is replaced.
 #' @param ... nothing.
@@ -37,7 +38,8 @@ gps_write_binary <- function(y, path,
   endian <- check_choice(endian, "endian", c("little", "big"))
   check_flag(overwrite, "overwrite")
   path <- check_new_file(path, "path", overwrite)
-  data <- read_data(y)
+  data <- read_data(y, may_miss = TRUE)
+  if (is_source(data$y)) data$y$may_miss <- TRUE
   write_points(path, function(emit) {
     for (block in split_blocks(n_points(data$y), n_dims(data$y))) {
       emit(rows_data(data$y, block_columns(block)))
@@ -113,7 +115,9 @@ stored_numbers <- function(values, type, before) {
     limits <- if (about$signed) c(-1, 1) * 2^(bits - 1) - c(0, 1) else c(0, 2^bits - 1)
     # R has no whole number below -(2^31 - 1).
     if (type == "int32") limits[1] <- limits[1] + 1
-    is_bad <- is.na(values) | values != round(values) | values < limits[1] | values > limits[2]
+    is_bad <- values != round(values) | values < limits[1] | values > limits[2]
+    # That number stands for a missing cell; the other types have none to spare.
+    is_bad <- ifelse(is.na(values), type != "int32", is_bad)
     allowed <- sprintf("whole numbers between %.0f and %.0f", limits[1], limits[2])
   }
   bad <- which(is_bad)

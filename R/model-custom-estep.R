@@ -6,6 +6,9 @@ call_own <- function(model, kind, ...) name_failure(kind, model$functions[[kind]
 #' @export
 takes_missing.gps_custom_model <- function(model) isTRUE(model$settings$takes_missing)
 
+# Whether a model cannot say what it expects in a cell.
+lacks_response <- function(model) inherits(model, "gps_custom_model")
+
 #' @export
 block_inputs.gps_custom_model <- function(model, params, y, block) params
 

@@ -83,6 +83,9 @@
 #'   each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as many as have
 #'   room, where there are more.
 #'
+#' Where cells are missing, figures of data points show what is expected there (column means where
+#' the model is one of R functions), and "affinity" ranks as the fit does ([missing_cells]).
+#'
 #' A figure takes the next place on the page, also in a page that `par(mfrow = )` or `layout()` has
 #' divided; where that is small, its text is too. Graphical parameters are put back.
 #' @return Invisibly, the data of the figure, or of several `which` a list of them by name:
@@ -135,9 +138,10 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
     old <- grDevices::devAskNewPage(TRUE)
     on.exit(grDevices::devAskNewPage(old))
   }
-  x <- without_gaps(x)
+  if (any(vapply(kinds, `[[`, NA, "whole"))) whole <- without_gaps(x)
   drawn <- lapply(kinds, function(kind) {
-    kind$draw(x, look, list(truth = truth, beside = beside, point = point))
+    shown <- if (kind$whole) whole else x
+    kind$draw(shown, look, list(truth = truth, beside = beside, point = point))
   })
   invisible(if (length(drawn) == 1) drawn[[1]] else drawn)
 }
@@ -170,41 +174,48 @@ check_figure_arguments <- function(fit, which, kinds, truth, beside, point, n, s
 }
 
 # The fit with data points that can be drawn whole: cells without a value have what is expected
-# there.
+# there, or column means where the model does not say what that is.
 without_gaps <- function(fit) {
   if (is.null(fit$y) || !isTRUE(fit$n_missing > 0)) return(fit)
-  fit$y <- t(matrix(stats::predict(fit, type = "imputed"), fit$n_points))
+  fit$y <- if (lacks_response(fit$model)) {
+    fill_gaps(whole_data(fit$y, "A figure of data points"), list(fill = fit_fill(fit)))
+  } else {
+    t(matrix(stats::predict(fit, type = "imputed"), fit$n_points))
+  }
   fit$n_missing <- 0L
   fit
 }
 
-# A figure: how it is drawn, whether `n` and `select` choose among what it shows, and how many
-# titles it has, a number or what counts them.
-new_figure <- function(draw, chooses = FALSE, n_titles = 1) {
-  list(draw = draw, chooses = chooses, n_titles = n_titles)
+# A figure: how it is drawn, whether `n` and `select` choose among what it shows, how many titles it
+# has, a number or what counts them, and whether it needs data points without missing cells.
+new_figure <- function(draw, chooses = FALSE, n_titles = 1, whole = FALSE) {
+  list(draw = draw, chooses = chooses, n_titles = n_titles, whole = whole)
 }
 
 figures <- list(
   components = new_figure(function(fit, look, more) draw_components(fit, look), TRUE),
   bound = new_figure(function(fit, look, more) draw_bound(fit, look),
                      n_titles = function(fit) max(1, length(bound_panels(fit)))),
-  kernel = new_figure(function(fit, look, more) draw_kernel(fit, look)),
+  kernel = new_figure(function(fit, look, more) draw_kernel(fit, look), whole = TRUE),
   affinity = new_figure(function(fit, look, more) draw_affinity(fit, look), TRUE),
   selection = new_figure(function(fit, look, more) draw_selection(fit, look), TRUE, 2),
-  clusters = new_figure(function(fit, look, more) draw_clusters(fit, look), TRUE),
-  functions = new_figure(function(fit, look, more) draw_functions(fit, look), TRUE),
+  clusters = new_figure(function(fit, look, more) draw_clusters(fit, look), TRUE, whole = TRUE),
+  functions = new_figure(function(fit, look, more) draw_functions(fit, look), TRUE, whole = TRUE),
   entropy = new_figure(function(fit, look, more) draw_entropy(fit, look)),
-  scene = new_figure(function(fit, look, more) draw_scenes(fit, look, more$point), n_titles = 3)
+  scene = new_figure(function(fit, look, more) draw_scenes(fit, look, more$point), n_titles = 3,
+                     whole = TRUE)
 )
 
 # Those that are others where components have locations, or stand beside others.
 place_figures <- list(
   components = new_figure(function(fit, look, more) draw_occlusive(fit, look, more$truth), TRUE),
-  affinity = new_figure(function(fit, look, more) draw_place_affinity(fit, look, more$point))
+  affinity = new_figure(function(fit, look, more) draw_place_affinity(fit, look, more$point),
+                        whole = TRUE)
 )
 
 comparison_figure <- new_figure(
-  function(fit, look, more) draw_comparison(fit, look, more$truth, more$beside), TRUE
+  function(fit, look, more) draw_comparison(fit, look, more$truth, more$beside), TRUE,
+  whole = TRUE
 )
 
 figure_kind <- function(name, fit, is_compared) {

@@ -329,3 +329,36 @@ test_that("figures, audits of sizes, choices and bootstraps know of missing cell
   se <- summary(gps_bootstrap(alone, 60, "parametric"))$se
   expect_gt(se[2] / se[1], 1.3)
 })
+
+test_that("figures of ones, and of models of R functions, know of missing cells", {
+  set.seed(1)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  control <- gps_control(max_iter = 2, n_starts = 1, progress = FALSE)
+  y <- matrix(rbinom(400, 1, 0.4), 50)
+  y[2, 3] <- NA
+  fit <- gps_fit(y, model_noisy_or(3), selector_handcrafted(), 2, control = control)
+  # The figure ranks as the fit does.
+  bins <- plot(fit, "affinity")
+  expect_equal(sum(bins$affinity * bins$pairs), sum(gps_affinity(fit$selector, fit, y)))
+  log_joint <- function(params, y, states) {
+    ok <- !is.na(y)
+    rate <- params$base + params$rates %*% states
+    colSums(dpois(y[ok], rate[ok, , drop = FALSE], log = TRUE)) - nrow(states) * log(2)
+  }
+  init <- function(y) {
+    list(base = colMeans(y) / 2, rates = matrix(runif(2 * ncol(y), 1, 5), ncol(y)))
+  }
+  model <- model_custom(2, init, log_joint, lower = list(base = 1e-3, rates = 1e-3),
+                        takes_missing = TRUE)
+  y <- matrix(rpois(160, 3), 40)
+  y[3, 2] <- NA
+  fit <- gps_fit(y, model, control = control)
+  for (figure in c("bound", "kernel", "selection", "affinity")) {
+    expect_no_error(plot(fit, figure))
+  }
+  # Where there is no reconstruction column means are drawn.
+  whole <- without_gaps(fit)$y
+  expect_identical(whole[2, 3], mean(y[, 2], na.rm = TRUE))
+  expect_identical(whole[-2, ], unname(t(y + 0))[-2, ])
+})

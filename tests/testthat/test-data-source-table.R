@@ -124,6 +124,45 @@ test_that("binary files hold what was written, of matrices, frames, sparse matri
   }
 })
 
+test_that("missing cells are read as NA, and written where a type can hold them", {
+  y <- matrix(as.double(1:60), 20)
+  y[cbind(c(1, 7), c(2, 3))] <- NA
+  source <- gps_source(20, 3, function(from, to) y[from:to, , drop = FALSE])
+  expect_identical(as.matrix(source), y)
+  expect_identical(head(source, 2), y[1:2, ])
+  expect_identical(source[7, ], y[7, , drop = FALSE])
+  path <- file_for(environment(), ".bin")
+  for (type in c("double", "float", "int32")) {
+    for (data in list(y, source)) {
+      expect_equal(gps_write_binary(data, path, type, overwrite = TRUE)[, ], y, tolerance = 0)
+    }
+  }
+  for (type in c("int8", "uint8", "int16", "uint16")) {
+    expect_gps_error(gps_write_binary(source, path, type, overwrite = TRUE),
+                     "row 1, column 2 of `y` is NA")
+  }
+  skip_if_not_installed("Matrix")
+  sparse <- Matrix::Matrix(ifelse(is.na(y) | y > 55, y, 0), sparse = TRUE)
+  expect_equal(gps_write_binary(sparse, path, overwrite = TRUE)[, ],
+               unname(as.matrix(sparse)), tolerance = 0)
+  holed <- cbind(c(rep(NA, 40), 1:60), (1:100) / 7)
+  expect_no_warning(gps_write_binary(holed, path, "float", overwrite = TRUE))
+})
+
+test_that("an empty line is a missing cell of a single column; infinite values are refused", {
+  expect_identical(gps_source_csv(text_file("a", "1", "", "3"))[, ], cbind(a = c(1, NA, 3)))
+  expect_identical(gps_source_csv(text_file("a", "1", "", "\"3\""), na = "?")[, ],
+                   cbind(a = c(1, NA, 3)))
+  long <- text_file("a", rep(c("1", ""), 300))
+  with_small_blocks(same_numbers(gps_source_csv(long), cbind(rep(c(1, NA), 300))))
+  expect_gps_error(gps_source_csv(text_file("a", "1", "", "x")), "row 3 has \"x\"", "data")
+  expect_gps_error(gps_source_csv(text_file("a,b", "1,2", "3,-Inf"), 2),
+                   "must be finite, but row 2 has -Inf", "data")
+  path <- text_file("a,b", rep("1,2", 700), "3,\"Inf\"")
+  with_small_blocks(expect_gps_error(gps_source_csv(path), "but row 701 has Inf", "data"))
+  expect_gps_error(gps_source_csv(path), basename(path), "data")
+})
+
 test_that("a type takes its own numbers alone, and no file is overwritten unasked", {
   path <- file_for(environment(), ".bin")
   ends <- list(int8 = c(-128, 127), uint8 = c(0, 255), int16 = c(-32768, 32767),
@@ -166,7 +205,8 @@ test_that("rows and columns of a source are those of the matrix", {
   for (bad in list(NA, 1.5, -1:1, c(TRUE, FALSE), "a", factor(1), diag(2))) {
     expect_gps_error(source[bad, ], "`i` must be whole numbers")
   }
-  expect_gps_error(source[, "d"], "`j` must be whole numbers up to 3, or 3 truth values, or names")
+  expect_gps_error(source[, c("a", "d")], "`j`: the source has no column \"d\"")
+  expect_gps_error(source[, NA_character_], "`j` must be whole numbers up to 3, or 3 truth values")
   expect_gps_error(head(source, 1.5), "`n` must be a whole number")
 })
 
