@@ -96,10 +96,12 @@ check_prediction_size <- function(fit, n_points, type) {
               dense_types[[type]], bytes = if (type == "state") 4 else 8)
 }
 
-# What a latent is called: its number, or its name where it has one.
-latent_labels <- function(fit, numbers) {
-  if (is.null(fit$latent_names)) as.character(numbers) else fit$latent_names[numbers]
+# What latents are called: their numbers, or their names where they have names.
+names_of_latents <- function(fit, numbers) {
+  if (is.null(fit$latent_names)) numbers else fit$latent_names[numbers]
 }
+
+latent_labels <- function(fit, numbers) as.character(names_of_latents(fit, numbers))
 
 # Numbers of latents, with their names where they have names.
 named_numbers <- function(fit, numbers) {

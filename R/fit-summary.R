@@ -73,8 +73,7 @@ class_table <- function(fit, usage) {
   if (!is.null(weights)) points <- sum_by(weights, class, length(points))
   doubt <- weigh(doubt_of(fit$prob_on), weights)
   total <- sum_by(doubt, class, length(points))
-  names <- if (is.null(fit$latent_names)) seq_along(points) else fit$latent_names
-  data.frame(cluster = names, points = points, expected = usage,
+  data.frame(cluster = names_of_latents(fit, seq_along(points)), points = points, expected = usage,
              uncertainty = ifelse(points > 0, total / points, NA))
 }
 

@@ -161,7 +161,7 @@ point_table <- function(fit) {
 latent_table <- function(fit) {
   n <- count_choices(fit$model)
   values <- component_values(fit$model, fit$params)
-  own <- list(latent = if (is.null(fit$latent_names)) seq_len(n) else fit$latent_names,
+  own <- list(latent = names_of_latents(fit, seq_len(n)),
               pi = rep_len(as.vector(fit$params$pi), n), expected = component_usage(fit))
   if (is.null(fit$params$pi)) own$pi <- NULL
   if (is.null(values)) return(new_table(own, names(own)))

@@ -62,9 +62,9 @@ gps_consensus <- function(fit, threshold = 0.95, ...) {
   starts <- fit$starts[c("start", "bound_per_point", "chosen")]
   starts$reached <- reach_best(starts, fit$model$n_dims)
   starts$found <- as.integer(colSums(is_found, na.rm = TRUE))
-  names <- if (is.null(fit$latent_names)) seq_len(nrow(similarity)) else fit$latent_names
   components <- data.frame(
-    component = names, found = as.integer(rowSums(is_found)), share = rowMeans(is_found),
+    component = names_of_latents(fit, seq_len(nrow(similarity))),
+    found = as.integer(rowSums(is_found)), share = rowMeans(is_found),
     found_by_best = as.integer(rowSums(is_found[, starts$reached, drop = FALSE])),
     similarity = apply(similarity, 1, stats::median)
   )
