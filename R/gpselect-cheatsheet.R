@@ -67,6 +67,7 @@
 #' | whether the selection missed anything | `gps_audit(fit)` |
 #' | how near the truth it is | `match_components(fit, truth)` |
 #' | tables | `tidy(fit)`, `glance(fit)`, `augment(fit)` of packages generics and broom |
+#' | latents as columns for another model | `step_gpselect(recipe, ...)` of package recipes |
 #' | a paragraph for a paper | `gps_report(fit)` |
 #'
 #' @section By themselves:

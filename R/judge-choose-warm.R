@@ -1,20 +1,6 @@
 # A fit of one number of latents as the start of another one: parameters with latents added or taken
 # away, which EM and mending then put to use.
 
-# The same model with another number of latents. A function makes models itself.
-resize_model <- function(model, n_latents) {
-  if (is.function(model)) {
-    made <- name_failure("model", model(n_latents))
-    return(check_model(made, sprintf("model(%d)", as.integer(n_latents))))
-  }
-  maker <- model_maker(model)
-  make <- get(maker, envir = topenv(), mode = "function")
-  arguments <- model_arguments(unclass(model), make)
-  place <- if ("n_components" %in% names(arguments)) "n_components" else 1
-  arguments[[place]] <- n_latents
-  do.call(make, arguments, quote = TRUE)
-}
-
 # Parameters of a fit for a model with so many latents: NULL where that cannot be. Latents with
 # places are not counted out.
 resized_params <- function(fit, n_latents) {

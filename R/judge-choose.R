@@ -111,14 +111,7 @@ check_models <- function(model) {
   is_named <- !is.null(names(models)) && all(nzchar(names(models))) &&
     anyDuplicated(names(models)) == 0
   if (!is_named) gps_abort("The list `model` must have a name for each model, no two alike.")
-  for (name in names(models)) {
-    one <- models[[name]]
-    if (is.function(one)) next
-    check_model(one, "model")
-    if (!is.null(model_maker(one))) next
-    gps_abort(paste("`model` is from elsewhere, and only who made it knows how to make one of",
-                    "another size: give a function of the number of latents instead."))
-  }
+  for (name in names(models)) check_sizable(models[[name]])
   models
 }
 

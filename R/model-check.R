@@ -92,6 +92,29 @@ model_arguments <- function(parts, make) {
                                                              names(formals(make))])
 }
 
+# A model that can be made with any number of latents, or a function that does.
+check_sizable <- function(model, arg = "model") {
+  if (is.function(model)) return(invisible(model))
+  check_model(model, arg)
+  if (!is.null(model_maker(model))) return(invisible(model))
+  gps_abort(sprintf(paste("`%s` is from elsewhere, and only who made it knows how to make one of",
+                          "another size: give a function of the number of latents instead."), arg))
+}
+
+# The same model with another number of latents. A function makes models itself.
+resize_model <- function(model, n_latents) {
+  if (is.function(model)) {
+    made <- name_failure("model", model(n_latents))
+    return(check_model(made, sprintf("model(%d)", as.integer(n_latents))))
+  }
+  maker <- model_maker(model)
+  make <- get(maker, envir = topenv(), mode = "function")
+  arguments <- model_arguments(unclass(model), make)
+  place <- if ("n_components" %in% names(arguments)) "n_components" else 1
+  arguments[[place]] <- n_latents
+  do.call(make, arguments, quote = TRUE)
+}
+
 # The model made anew, twice: what of a bound model depends on the data is told from what must be as
 # it is by binding to two kinds of data.
 make_model <- function(model, parts, arg, maker) {

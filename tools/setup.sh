@@ -60,7 +60,7 @@ need_core() {
 need_test() {
   need_core
   need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust \
-    progressr nanoparquet
+    progressr nanoparquet recipes
   need_command pandoc pandoc
   need_command qpdf qpdf
   need_command tidy tidy
@@ -96,9 +96,11 @@ need_bench() {
   fi
 }
 
+# Debian's ggplot2 comes first: with one of its own ClusterR brings newer packages from R's repository
+# than those of Debian can be used with.
 need_peers() {
   need_core
-  need_r mclust ClusterR
+  need_r ggplot2 mclust ClusterR
   need_command python3 python3
   need_package python3-sklearn
   need_package python3-faiss
