@@ -23,6 +23,7 @@ most_widened <- 2L
 # first state of a task.
 choose_size <- function(given, begin) {
   model <- nominal_model(set_image(given$model, given$image_dim), given$y)
+  given$control["budget"] <- list(NULL)
   target <- given$control$target_mass
   all <- count_choices(model)
   if (!is.null(given$max_active)) {

@@ -99,6 +99,7 @@ batch_state <- function(task, state, batch,
                         rate = step_size(task$control$step, state$n_updates + 1L,
                                          task$first_rate)) {
   state[per_point] <- in_gauge(batch, state$gauge)[per_point]
+  state["need"] <- list(batch$need)
   state["sums"] <- list(NULL)
   state$rate <- rate
   if (is.null(state$memory$cross)) return(state)
@@ -118,7 +119,8 @@ in_gauge <- function(batch, gauge) {
 # The state after an update by the batch `k`.
 take_batch <- function(state, updated, k) {
   batch <- state$batches[[k]]
-  batch[c(per_point, "bound", "bound_error")] <- updated[c(per_point, "bound", "bound_error")]
+  taken <- c(per_point, "bound", "bound_error", if (!is.null(updated$need)) "need")
+  batch[taken] <- updated[taken]
   updated$n_updates <- state$n_updates + 1L
   if (isTRUE(updated$memory$is_new)) {
     updated$generation <- state$generation + 1L
@@ -130,7 +132,7 @@ take_batch <- function(state, updated, k) {
   batch$own <- updated$memory$weight
   batch[c("clock", "generation")] <- updated[c("clock", "generation")]
   updated$batches[[k]] <- batch
-  updated[c(per_point, "sums")] <- list(NULL)
+  updated[c(per_point, "sums", "need")] <- list(NULL)
   # Of one batch.
   updated["complete"] <- list(state$complete)
   updated

@@ -23,6 +23,7 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   method <- resolve_method(control$method, model, n_selected, max_active)
   if (method == "gibbs" && control$monotone) refuse_monotone()
   check_explore(selector, n_selected)
+  check_budget(control$budget, selector, model, n_selected)
   list(selector = selector, control = control, n_selected = n_selected, max_active = max_active,
        method = method)
 }
@@ -251,6 +252,10 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     given = NULL,            # slots for the next pass in place of a selection, by step_given()
     may_rest = FALSE,        # points may keep their slots, by step_in_parts()
     sought = NULL,           # components that are looked for everywhere, by moves
+
+    # Under a budget, written by em-budget.R alone: points that keep their slots in a pass, how much
+    # each needs a turn, and what passes have taken.
+    resting = NULL, need = NULL, work = NULL,
 
     # The learner: written by learn(), read by the selector alone.
     memory = memory,

@@ -44,7 +44,9 @@ end_step <- function(task, state, began) {
 infer <- function(task, state) {
   state$iteration <- state$iteration + 1L
   state <- set_schedule(task, state)
+  state <- plan_turns(task, state)
   result <- pass(task, state)
+  state <- count_turns(task, state, result)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }

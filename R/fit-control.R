@@ -73,6 +73,9 @@
 #'   where that is more, so that at most a twentieth of the time is for writing.
 #' @param keep_starts TRUE: the fit holds the parameters with which each short start ended, for
 #'   [gps_consensus()].
+#' @param budget NULL, or the number of log joints that screening (see [gps_screen()]) may evaluate,
+#'   a data point and iteration on average, at least a tenth of `n_selected`. See the section on a
+#'   budget.
 #' @param cluster not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -133,6 +136,22 @@
 #' bound is flat for the first time. A latent that stands for a sum of others can stay for the sake
 #' of points that have more of them on than `max_active`. Mixtures keep as many clusters as were
 #' asked for.
+#'
+#' @section A budget:
+#' What screening evaluates is `evaluations` of a fit's trace, a data point; the E-step has the
+#' states of `n_selected` latents besides. With a `budget` not every point is screened in each
+#' iteration: the others keep their latents, for which the E-step infers new probabilities. In an
+#' iteration as many points have a turn as the budget allows at what a point took in the iteration
+#' before. Those have it that need it most, by a sum over the iterations since their last turn:
+#' \deqn{\sum_t \Big(0.05 + \sum_h p_{th} (1 - p_{th}) + m_t\Big)}{sum over t of (0.05 + sum over h
+#'   of p_th (1 - p_th) + m_t)}
+#' with the posterior probabilities \eqn{p_{th}}{p_th} of the point's latents, and
+#' \eqn{m_t}{m_t} their sum over those latents that were not selected for it before. A point whose
+#' posterior is concentrated and whose selection stays waits longest. Points without latents, as all
+#' are in the first iteration, are screened anyway; what that takes beyond the budget is paid back
+#' by later iterations, up to half of the budget in each. The budget holds for short starts and for
+#' minibatches as well, and the last pass, which is not in the trace, screens all points. Compare
+#' bounds with and without: fewer evaluations can mean more iterations, or a lower bound.
 #'
 #' @section Minibatches:
 #' With a `batch_size` the parameters are updated after every batch, by stepwise EM (Cappe and
@@ -226,7 +245,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
                         keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL,
-                        keep_starts = FALSE, ...) {
+                        keep_starts = FALSE, budget = NULL, ...) {
   refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"))
   refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
@@ -260,7 +279,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          target_mass = check_number(target_mass, "target_mass", 0, 1, open = TRUE),
          checkpoint = check_checkpoint(checkpoint),
          checkpoint_every = check_every(checkpoint_every, checkpoint),
-         keep_starts = check_flag(keep_starts, "keep_starts")),
+         keep_starts = check_flag(keep_starts, "keep_starts"),
+         budget = if (!is.null(budget)) check_number(budget, "budget", 0)),
     class = "gps_control"
   )
 }

@@ -92,7 +92,7 @@ describe_fit <- function(fit) {
     Selected = sprintf("%d of %s, at most %d on: %s a point%s", fit$n_selected,
                        describe_choices(model), fit$max_active, describe_states(fit),
                        if (is.null(fit$selected)) ", not kept" else ""),
-    Inference = describe_method(fit),
+    Inference = describe_method(fit), describe_budget(fit),
     Bound = paste0(sprintf("%s, %s %s", plain_number(fit$bound, 7),
                            plain_number(fit$bound / fit_weight(fit)),
                            if (is.null(fit$weights)) "a point" else "for a weight of 1"),

@@ -18,9 +18,11 @@ select_latents <- function(task, state, block, inputs, rank = rank_latents(task,
 }
 
 # Of the points of a block that keep their slots in this iteration TRUE, or NULL if there are none:
-# it is not their turn, and they have what they were given when all latents were candidates, or
-# those that neighbours have. Of locations there are never all, and draws of others at every turn.
+# a budget says so, or it is not their turn, and they have what they were given when all latents
+# were candidates, or those that neighbours have. Of locations there are never all, and draws of
+# others at every turn.
 resting_points <- function(task, state, block) {
+  if (!is.null(state$resting)) return(state$resting[block_columns(block)])
   if (!isTRUE(state$may_rest) || is.null(state$selected)) return(NULL)
   screen <- task_screen(task)
   if (is.null(screen)) return(NULL)

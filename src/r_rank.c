@@ -98,3 +98,33 @@ SEXP r_thin_slots(SEXP prob_on, SEXP n_kept) {
   UNPROTECT(1);
   return result;
 }
+
+/* Sum over the slots of a point of the variances of its latents, and of the probabilities of those
+ * that are not among its `last` ones; NULL: no latent is new. */
+static double need_of(const int *last, const int *selected, const double *prob_on, int n_slots) {
+  double need = 0.0;
+  for (int i = 0; i < n_slots; i++) {
+    int is_new = last != NULL;
+    for (int k = 0; is_new && k < n_slots; k++) is_new = last[k] != selected[i];
+    need += prob_on[i] * (1.0 - prob_on[i] + (is_new ? 1.0 : 0.0));
+  }
+  return need;
+}
+
+/* last or NULL, selected, prob_on, all [n_slots x n] -> [n], how much each point's posterior moves
+ * or is undecided. */
+SEXP r_turn_need(SEXP last, SEXP selected, SEXP prob_on) {
+  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const R_xlen_t n_all = (R_xlen_t)n_slots * n_points;
+  const int *slot = view_ints(selected, n_all, "selected");
+  const int *before = last == R_NilValue ? NULL : view_ints(last, n_all, "last");
+  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
+  const SEXP result = PROTECT(Rf_allocVector(REALSXP, n_points));
+  double *need = REAL(result);
+  for (size_t n = 0; n < (size_t)n_points; n++) {
+    const size_t first = n * (size_t)n_slots;
+    need[n] = need_of(before ? before + first : NULL, slot + first, prob + first, n_slots);
+  }
+  UNPROTECT(1);
+  return result;
+}
