@@ -1,9 +1,11 @@
 # Runs of data points, and what stands in slots beside them: everything that touches all points is a
 # map over blocks whose results add up.
 
-n_points <- function(y) if (is_source(y)) y$n else ncol(y)
+# Data are a matrix D x N, or a source.
 
-n_dims <- function(y) if (is_source(y)) y$d else nrow(y)
+n_points <- function(y) if (is.matrix(y)) ncol(y) else y$n
+
+n_dims <- function(y) if (is.matrix(y)) nrow(y) else y$d
 
 # Numbers that a block's data, or its array of latents x points, may take: memory of this size (16
 # MB) is used again, larger pieces would be fetched from the system for every block.
@@ -47,7 +49,7 @@ open_block <- function(task, block) {
   if (!is.null(task$weights)) {
     block$weights <- task$weights[block$y_offset + seq_len(block$n_points)]
   }
-  if (!is_source(source)) {
+  if (is.matrix(source)) {
     block["missing"] <- list(task$missing)
     return(list(task = task, block = block))
   }

@@ -10,12 +10,11 @@
 default_every <- 60
 writing_rest <- 20
 
-# The keeper of a fit's points, an environment, since points are kept while others are at work:
-# NULL where there is no checkpoint. `traits` are those of the data, see data_traits(), `form` that
+# The keeper of the points of a fit whose control names a checkpoint: an environment, since points
+# are kept while others are at work. `traits` are those of the data, see data_traits(), `form` that
 # of this version, see checkpoint_form().
 open_keeper <- function(task, chosen, form, traits = data_traits(task)) {
   control <- task$control
-  if (is.null(control$checkpoint)) return(NULL)
   path <- absolute_path(control$checkpoint)
   if (dir.exists(path)) abort_checkpoint(path, "it is a folder")
   if (file.exists(path) && file.size(path) > 0) read_header(path, "checkpoint")
@@ -25,11 +24,11 @@ open_keeper <- function(task, chosen, form, traits = data_traits(task)) {
            parent = emptyenv())
 }
 
-# Keeps the present point, and writes it when it is time. The first is written at once: a fit whose
-# checkpoint cannot be written ends before it has done anything.
+# Keeps the present point of a task that has a keeper, and writes it when it is time. The first is
+# written at once: a fit whose checkpoint cannot be written ends before it has done anything.
 keep_point <- function(task, ...) {
   keeper <- task$keeper
-  if (is.null(keeper) || keeper$is_closed) return(invisible())
+  if (keeper$is_closed) return(invisible())
   keeper$point <- new_point(task, ...)
   keeper$is_written <- FALSE
   if (elapsed() >= keeper$due) write_point(keeper)

@@ -8,17 +8,20 @@ compare_after <- c(3L, 6L, 12L, 24L)
 compared_points <- 128L
 least_compared <- 32L
 
-# Where selection by neighbours would take less time than the sums over basis functions that "auto"
-# begins with. Neighbours of latents with places there are none, nor of points in batches; and who
-# gives a `rank` has it of one engine.
-has_to_compare <- function(task, state) {
+# Whether engines are to be compared in the main run of a task: where selection by neighbours would
+# take less time than the sums over basis functions that "auto" begins with. Neighbours of latents
+# with places there are none, nor of points in batches; and who gives a `rank` has it of one engine.
+may_compare <- function(task) {
   selector <- task$selector
-  is_due <- task$may_compare && is.null(state$engine) && state$iteration %in% compare_after
-  is_due && isTRUE(selector$is_auto) && is.null(task$given$selector$rank) &&
+  isTRUE(selector$is_auto) && is.null(task$given$selector$rank) &&
     is.matrix(task$y) && is.null(task$missing) && is.null(task$batches) &&
-    is_by_sums(selector, task$model) && !is.null(state$memory$cross) && can_screen(task$model) &&
+    is_by_sums(selector, task$model) && can_screen(task$model) &&
     task$n_selected < task$model$n_latents && length(falling_factors(selector$kernel)) > 0 &&
     near_cost(n_points(task$y), n_dims(task$y)) < sums_cost(selector$rank, task$model$n_latents)
+}
+
+is_compare_due <- function(state) {
+  is.null(state$engine) && state$iteration %in% compare_after && !is.null(state$memory$cross)
 }
 
 # The state with what was found: list(method, rank, recall, why), and with a memory of the engine
@@ -47,7 +50,7 @@ compare_engines <- function(task, state) {
 # The task with the engine that a state has chosen.
 take_engine <- function(task, state) {
   chosen <- state$engine
-  if (is.null(chosen) || identical(task$selector$why, chosen$why)) return(task)
+  if (identical(task$selector$why, chosen$why)) return(task)
   if (chosen$method == "neighbours") task$selector <- near_selector_of(task$selector)
   task$selector$why <- chosen$why
   task$selector <- resolve_selector(task$selector, task$model)
@@ -74,7 +77,7 @@ engine_recalls <- function(task, state) {
 # Leave-one-out predictions of some points, H x points: of the present engine, and of neighbours.
 sums_answer <- function(task, state, points) {
   memory <- state$memory
-  view <- memory_view(task$selector, task, memory, rows_data(task$y, points))
+  view <- memory_view(task, memory, rows_data(task$y, points))
   view_means(memory$prepared, memory$cross, view, cut_targets(memory$targets, points),
              memory$weight)
 }

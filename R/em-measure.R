@@ -73,9 +73,3 @@ extend_line <- function(n, values, at) {
   slope <- max(0, (values[last] - values[last - 1]) / (n[last] - n[last - 1]))
   max(values[last], values[last] + slope * (at - n[last]))
 }
-
-# Whether a process of all points is computed, of which matrices of points x points are made.
-is_whole_gp <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
-    identical(task$selector$method, "exact")
-}

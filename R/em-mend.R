@@ -2,33 +2,9 @@
 # data are explained worst, and the bound after a few iterations decides. Split and merge in one
 # move (compare Ueda et al. 2000), for any selector. A model may have moves of its own beside it.
 
-# Iterations of a trial.
-trial_iterations <- 5L
-
 # The promised gain is a rough guess: a move is worth a trial from this share of what the bound
-# would lose. It is accepted from this gain, in nats a number of the data.
+# would lose.
 least_promise <- 0.1
-least_gain <- 8e-5
-
-is_mend_due <- function(task, state) {
-  if (!task$control$mend || !is.null(task$batches)) return(FALSE)
-  if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
-  n_failed <- length(state$mended_at)
-  if (!is_flat(task, state, flat_factor^n_failed)) return(FALSE)
-  n_failed == 0 || is_elsewhere(task, state)
-}
-
-# A round may fail because the fit has not come to rest: where it has risen since the last one there
-# are more, see mending_rounds(), each when bounds are flatter by this factor.
-flat_factor <- 8
-
-is_elsewhere <- function(task, state) {
-  n_failed <- length(state$mended_at)
-  if (n_failed >= mending_rounds(task$model)) return(FALSE)
-  recent_bound(state) > state$mended_at[n_failed] + 4 * least_gain * n_numbers(task)
-}
-
-recent_bound <- function(state) mean(utils::tail(state$bounds, flat_window))
 
 # A round that has found nothing.
 end_round <- function(state) {
@@ -36,14 +12,10 @@ end_round <- function(state) {
   state
 }
 
-# One round when it is due: the state after the first move whose trial beats the state continued
+# One round, when it is due: the state after the first move whose trial beats the state continued
 # equally long, or the state as it was with `mended_at`, where a further round would find nothing
 # else: nor would one after a move that came to nothing in the end.
 mend <- function(task, state) {
-  if (!is_mend_due(task, state)) {
-    state$limited <- state$limited || is_mend_due(unlimited(task), state)
-    return(state)
-  }
   if (has_come_to_nothing(task, state)) {
     state <- end_round(state)
     state["bound_before_move"] <- list(NULL)

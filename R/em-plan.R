@@ -207,7 +207,7 @@ make_task <- function(parts) {
     anneal_over = NULL, noise = NULL,    # see annealing_of()
     free_model = NULL,       # the model with nothing held fixed, while something is
     is_part = FALSE,         # its data are a part of the fit's: set by restrict_task()
-    may_compare = FALSE,     # the main run: it may change its engine, see em-engine.R
+    may_compare = FALSE,     # the main run: engines are compared, see may_compare()
     has_fit = FALSE,         # a start before this one would do as the fit: set by run_starts()
     keeper = NULL,           # of the points of the main run, see em-checkpoint.R
     teller = NULL,           # of what shows how far a fit is, see em-progress.R

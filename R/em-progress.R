@@ -1,7 +1,6 @@
-# What a fit tells of how far it is.
+# What a fit tells of how far it is, where somebody sees it.
 
 show_progress <- function(task, state) {
-  if (is.null(task$teller)) return(invisible())
   updates_a_pass <- max(1L, length(task$batches))
   step <- if (state$start > 0) {
     (state$start - 1) * task$max_iter + state$iteration

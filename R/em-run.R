@@ -6,14 +6,14 @@
 run_em <- function(task, state) {
   state$status <- "max_iter"
   control <- task$control
-  task <- take_engine(task, state)
+  if (!is.null(state$engine)) task <- take_engine(task, state)
   while (state$iteration < task$max_iter) {
-    keep_point(task, state = state)
+    if (!is.null(task$keeper)) keep_point(task, state = state)
     before <- state
     state <- try_step(task, state)
     if (state$limited && !before$limited) keep_fork(task, before)
-    task <- take_engine(task, state)
-    show_progress(task, state)
+    if (!is.null(state$engine)) task <- take_engine(task, state)
+    if (!is.null(task$teller)) show_progress(task, state)
     if (!is.null(state$cut)) {
       state$status <- state$cut$status
       break
@@ -35,7 +35,8 @@ run_em <- function(task, state) {
       state <- start_polish(state)
     }
   }
-  if (state$status %in% c("converged", "max_iter")) keep_point(task, state = state)
+  is_over <- state$status %in% c("converged", "max_iter")
+  if (is_over && !is.null(task$keeper)) keep_point(task, state = state)
   state
 }
 
@@ -102,9 +103,9 @@ keeps_best <- function(task) {
 # An iteration and what mending made of it, or as much of that as was complete when it was cut
 # short; or an error that says where the fit was and carries the last good state.
 try_step <- function(task, state) {
-  where <- sprintf("Iteration %d of %s", state$iteration + 1L, phase_name(state))
   step <- if (is.null(task$batches)) step_in_parts else em_epoch
-  with_last_state(where, state, step(task, state))
+  with_last_state(sprintf("Iteration %d of %s", state$iteration + 1L, phase_name(state)), state,
+                  step(task, state))
 }
 
 step_in_parts <- function(task, state) {
@@ -117,19 +118,24 @@ step_in_parts <- function(task, state) {
       leave(cut_state(if (has_begun) end_step(task, before, began) else before, value))
     }
     stepped <- end_step(task, em_update(task, state, part), began)
-    mended <- until_cut(task$deadline, has_fit(task, stepped), mend(task, stepped))
-    if (is_cut(mended)) leave(cut_state(stepped, mended))
+    mended <- stepped
+    if (is_mend_due(task, stepped)) {
+      mended <- until_cut(task$deadline, has_fit(task, stepped), mend(task, stepped))
+      if (is_cut(mended)) leave(cut_state(stepped, mended))
+    } else if (!mended$limited) {
+      mended$limited <- is_mend_due(unlimited(task), stepped)
+    }
     # Slots may be kept unless something else than the M-step has changed what they are for.
     mended$may_rest <- !stepped$is_moved && identical(mended$params, stepped$params) &&
       has_slowed(task, stepped)
-    if (!has_to_compare(task, mended)) return(mended)
+    if (!task$may_compare || !is_compare_due(mended)) return(mended)
     compared <- until_cut(task$deadline, has_fit(task, mended), compare_engines(task, mended))
     if (is_cut(compared)) leave(cut_state(mended, compared))
     compared
   })
 }
 
-# Evaluates `code`; an error says where the fit was and carries the last good state.
+# Evaluates `code`; an error says `where` the fit was and carries the last good state.
 with_last_state <- function(where, state, code) {
   tryCatch(code, error = function(condition) {
     if (is_time_limit(condition)) stop(condition)

@@ -197,6 +197,31 @@ is_flat <- function(task, state, factor = 1) {
   recent - before <= flat_tol / factor * n_numbers(task)
 }
 
+# Iterations of a trial of a move, which is accepted from this gain, in nats a number of the data.
+trial_iterations <- 5L
+least_gain <- 8e-5
+
+# Whether it is time for a round of mending, mend().
+is_mend_due <- function(task, state) {
+  if (!task$control$mend || !is.null(task$batches)) return(FALSE)
+  if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
+  n_failed <- length(state$mended_at)
+  if (!is_flat(task, state, flat_factor^n_failed)) return(FALSE)
+  n_failed == 0 || is_elsewhere(task, state)
+}
+
+# A round may fail because the fit has not come to rest: where it has risen since the last one there
+# are more, see mending_rounds(), each when bounds are flatter by this factor.
+flat_factor <- 8
+
+is_elsewhere <- function(task, state) {
+  n_failed <- length(state$mended_at)
+  if (n_failed >= mending_rounds(task$model)) return(FALSE)
+  recent_bound(state) > state$mended_at[n_failed] + 4 * least_gain * n_numbers(task)
+}
+
+recent_bound <- function(state) mean(utils::tail(state$bounds, flat_window))
+
 # The task as it would be if iterations had no limit.
 unlimited <- function(task) {
   task$max_iter <- Inf

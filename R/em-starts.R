@@ -51,7 +51,7 @@ run_starts <- function(task, short, results) {
       if (!is.null(state$complete)) results[[number]] <- list(state = state)
     }
     is_whole <- is.null(cut) && !identical(state$status, "time_limit")
-    if (is_whole) keep_point(task, results = results)
+    if (is_whole && !is.null(task$keeper)) keep_point(task, results = results)
     if (!is_whole || elapsed() > task$deadline) break
   }
   has_failed <- !vapply(results, function(result) is.null(result$failure), NA)

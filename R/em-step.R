@@ -4,7 +4,7 @@
 # for it (W'y) also serves the hand-crafted ranking and the screening. The ranking is asked for in
 # parts, since the affinities of all latents for all points of a block may be too many.
 expect_block <- function(task, state, block, want) {
-  state$view <- block_view(task$selector, task, state, block)
+  if (!is.null(state$memory$basis)) state$view <- block_view(task, state$memory, block)
   inputs <- block_inputs(task$model, state$params, task$y, block)
   rank <- rank_latents(task, state)
   selected <- select_latents(task, state, block, inputs, rank)
@@ -88,7 +88,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
   result <- c(list(selected = selected, evaluations = evaluations, ranked = ranked), estep)
   if (is_thinned(task, state)) result[c("selected", "prob_on")] <- thin_slots(estep$prob_on)
   result["weights"] <- list(block$weights)
-  result$sums <- block_sums(task, state, state$view, result)
+  if (!is.null(state$view)) result$sums <- block_sums(task, state, result)
   result
 }
 

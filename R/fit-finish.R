@@ -15,7 +15,7 @@ finish <- function(task, state) {
   state[inferred] <- result[inferred]
   # The sums of all points predict; what the batches have left of them was for the next update.
   if (!is.null(state$batches) && !is.null(result$sums$gram)) {
-    state$memory <- prepare_basis(task$selector, task, state$memory, result$sums)
+    state$memory <- prepare_basis(task, state$memory, result$sums)
   }
   state
 }

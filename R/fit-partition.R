@@ -2,8 +2,8 @@
 # the clusters' centres are. Any model of which exactly one latent is on can begin so: its own
 # M-step makes parameters of labels.
 
-# A `start` as gps_fit() takes it: NULL, a fit and a list of parameters as they are; labels or
-# centres as an object of class gps_partition, list(label [n], names, centres).
+# A `start` as gps_fit() takes it: a fit and a list of parameters as they are; labels or centres as
+# an object of class gps_partition, list(label [n], names, centres).
 read_start <- function(start, model, data, arg = "start") {
   if (inherits(start, "kmeans")) start <- start$cluster
   if (inherits(start, "Mclust")) start <- start$classification
@@ -62,7 +62,6 @@ refuse_uncounted <- function(start, arg = "start") {
 
 # What a start is, in words.
 start_kind <- function(start) {
-  if (is.null(start)) return("one")
   if (inherits(start, "gps_fit")) return("the end of another fit")
   if (!inherits(start, "gps_partition")) {
     return(sprintf("given values of %s", paste0("`", names(start), "`", collapse = ", ")))

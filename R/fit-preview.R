@@ -43,13 +43,7 @@
 #' @export
 gps_plan <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                      control = gps_control(), start = NULL, weights = NULL, ...) {
-  extra <- list(...)
-  if (!missing(y) && inherits(y, "formula")) {
-    others <- if (missing(model)) list(selector) else list(model, selector)
-    y <- read_formula(y, extra$data, others)
-    extra$data <- NULL
-  }
-  check_call(if (missing(y)) NULL else list(y), missing(model), extra)
+  y <- data_of_call(y, model, selector, list(...))
   before <- process_bytes()
   began <- elapsed()
   keep_stream({

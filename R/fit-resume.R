@@ -83,7 +83,9 @@ gps_resume <- function(file, y, ...) {
   point <- choose_point(points, changes$max_iter)
   task <- renew_task(point$task, counted, complete_changes(changes, path))
   refuse_task(task)
-  task["keeper"] <- list(open_keeper(task, point$chosen, form, saved$header$traits))
+  if (!is.null(task$control$checkpoint)) {
+    task$keeper <- open_keeper(task, point$chosen, form, saved$header$traits)
+  }
   fit <- run_task(task, data, point)
   fit["call"] <- list(shown_call(match.call()))
   fit

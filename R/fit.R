@@ -182,16 +182,12 @@
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                     control = gps_control(), start = NULL, weights = NULL, ...) {
-  extra <- list(...)
-  if (!missing(y) && inherits(y, "formula")) {
-    others <- if (missing(model)) list(selector) else list(model, selector)
-    y <- read_formula(y, extra$data, others)
-    extra$data <- NULL
-  }
-  check_call(if (missing(y)) NULL else list(y), missing(model), extra)
+  y <- data_of_call(y, model, selector, list(...))
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights)
   refuse_task(made$task)
-  made$task["keeper"] <- list(open_keeper(made$task, made$point$chosen, checkpoint_form()))
+  if (!is.null(made$task$control$checkpoint)) {
+    made$task$keeper <- open_keeper(made$task, made$point$chosen, checkpoint_form())
+  }
   fit <- run_task(made$task, made$data, made$point)
   fit["call"] <- list(call_selecting(shown_call(match.call()), n_selected))
   fit
@@ -240,15 +236,15 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data$y <- admit_missing(data$y, model)
   check_values(model, data$y, names = data$col_names)
-  if (!is.null(start)) start <- read_start(start, model, data)
-  if (!inherits(start, "gps_fit")) start <- align_params(model, start, "start", data$col_names)
-  check_start(start, set_image(model, data$image_dim), data$y)
+  if (!is.null(start)) start <- check_start(start, model, data)
   data$weights <- check_weights(weights, n_points(data$y))
   if (!is.null(data$weights)) refuse_weights(model, data$weights)
   counted <- count_rows(data, data$weights)
   refuse_unobserved(unobserved_columns(find_missing(counted$y), n_dims(data$y)), data$col_names)
-  start <- keep_start_rows(start, counted$kept, n_points(data$y))
-  refuse_uncounted(start)
+  if (!is.null(start) && !is.null(counted$kept)) {
+    start <- keep_start_rows(start, counted$kept, n_points(data$y))
+    refuse_uncounted(start)
+  }
   given <- c(list(model = model, selector = selector, n_selected = n_selected,
                   max_active = max_active, control = control, image_dim = data$image_dim),
              counted[c("y", "weights", "unit")])
@@ -261,7 +257,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   task$rows <- counted$row_names
   if (!is.null(start)) task["latents"] <- list(names_of_start(start, model))
   task$given["weights"] <- list(data$weights)
-  task$given["start"] <- list(start_kind(start))
+  task$given$start <- if (is.null(start)) "one" else start_kind(start)
   list(task = task, data = data, point = list(start = start, chosen = plan$chosen))
 }
 
@@ -277,7 +273,7 @@ run_task <- function(task, data, point) {
   suspendInterrupts({
     state <- go_on(task, point)
     if (is_held_back(task)) task <- free_task(task)
-    task <- take_engine(task, state)
+    if (!is.null(state$engine)) task <- take_engine(task, state)
     flush_keeper(task$keeper)
     ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
     close_teller(task$teller)
@@ -296,7 +292,7 @@ run_task <- function(task, data, point) {
 go_on <- function(task, point) {
   state <- point$state
   if (is.null(state)) {
-    keep_point(task, start = point$start, results = point$results)
+    if (!is.null(task$keeper)) keep_point(task, start = point$start, results = point$results)
     state <- with_memory(first_state(task, point$start, point$results), "A fit of %s",
                          task_size(task))
     if (!is.null(state$cut)) return(state)
@@ -304,17 +300,24 @@ go_on <- function(task, point) {
   } else if (state$status == "converged") {
     return(state)
   }
-  task$may_compare <- TRUE
+  task$may_compare <- may_compare(task)
   run_em(task, state)
 }
 
-# The calls that users of other packages try first; `y` in a list, or NULL where there is none.
-check_call <- function(y, lacks_model, extra) {
+# The `y` of a call with the arguments of gps_fit(), whose `...` are `extra`: the columns of `data`
+# where it is a formula. The calls that users of other packages try first are refused.
+data_of_call <- function(y, model, selector, extra) {
+  if (!missing(y) && inherits(y, "formula")) {
+    others <- if (missing(model)) list(selector) else list(model, selector)
+    y <- read_formula(y, extra$data, others)
+    extra$data <- NULL
+  }
   refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
-  if (is.null(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")
-  if (lacks_model) {
+  if (missing(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")
+  if (missing(model)) {
     gps_abort("`model` is missing: model_gaussian_mixture(3), or another model_*() function.")
   }
+  y
 }
 
 # Images of components with locations are constant where all their pixels are; one image is not.
@@ -344,15 +347,18 @@ warn_data <- function(task) {
   doubt_data(task$model, task)
 }
 
-# Parameters to begin with that do not have the model's shapes.
-check_start <- function(start, model, y) {
-  if (is.null(start) || inherits(start, "gps_partition")) return(invisible())
-  model <- nominal_model(model, y)
-  if (!inherits(start, "gps_fit")) {
-    check_params(model, start)
-  } else {
+# What the user begins with, read: a partition, parameters in the order of the data's columns, or a
+# fit; of the model's shapes.
+check_start <- function(start, model, data) {
+  start <- read_start(start, model, data)
+  if (inherits(start, "gps_partition")) return(start)
+  own <- nominal_model(set_image(model, data$image_dim), data$y)
+  if (inherits(start, "gps_fit")) {
     check_fit(start)
-    check_all_params(model, plus_no_intercept(model, start$params), "start")
+    check_all_params(own, plus_no_intercept(own, start$params), "start")
+  } else {
+    start <- align_params(model, start, "start", data$col_names)
+    check_params(own, start)
   }
-  invisible()
+  start
 }

@@ -333,7 +333,7 @@ keep_latents <- function(mean, left, n_latents) {
 }
 
 bar_latents <- function(mean, out) {
-  if (is.null(mean) || length(out) == 0) return(mean)
+  if (is.null(mean)) return(NULL)
   if (inherits(mean, "gps_candidates")) {
     mean$latent[mean$latent %in% out] <- 0L
   } else {

@@ -177,7 +177,7 @@ gps_mstep.gps_native_model <- function(model, params, stats) {
 
 #' @export
 block_inputs.gps_native_model <- function(model, params, y, block) {
-  inputs <- c(complete_params(model, params), model$options)
+  inputs <- c(params, model$options)
   if (length(model$prepared) == 0) return(inputs)
   if (!model_table(model$native)$has$prepare) {
     return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))

@@ -167,6 +167,6 @@ active_latents <- function(model, drawn) {
   n <- nrow(drawn$y)
   on <- drawn$latents
   if (is.matrix(on)) return(lapply(seq_len(n), function(i) which(on[i, ] > 0)))
-  number <- on$row + model$grid[1] * (on$column - 1) + count_places(model) * (on$component - 1)
+  number <- latent_at(model, on)
   lapply(seq_len(n), function(i) as.integer(sort(number[on$point == i])))
 }

@@ -88,7 +88,7 @@ probe_native_prepare <- function(report, case) {
   if (length(model$prepared) == 0 || !case$has$prepare) return(invisible())
   y <- t(case$y)
   block <- new_block(0, ncol(y))
-  inputs <- c(complete_params(model, case$params), model$options)
+  inputs <- c(case$params, model$options)
   dims <- resolve_dims(model$prepared, block_sizes(model, block))
   problem <- list(shape = model$shape, inputs = inputs, lengths = model$lengths)
   said <- .Call(C_probe_prepare, model$native, problem, dims, y, block)

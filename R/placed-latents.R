@@ -72,6 +72,11 @@ locate_latents <- function(model, latent) {
        column = as.integer(ifelse(place < 0, 0, place %/% model$grid[1] + 1)))
 }
 
+# The numbers of latents by their component, row and column.
+latent_at <- function(model, place) {
+  place$row + model$grid[1] * (place$column - 1) + count_places(model) * (place$component - 1)
+}
+
 # Values of slots (slots x n) at their latents, or at their components: n x choices.
 scatter_choices <- function(selected, values, model) {
   if (!is_placed(model)) return(scatter_slots(selected, values, model$n_latents))

@@ -23,7 +23,7 @@ draw_components <- function(fit, look) {
     values <- values[, shown, drop = FALSE]
     draw_figure(draw_heat(whole_part, values, row_labels(fit), title_of(look, kind),
                           if (look$key) paste("colours in", unit), names, share,
-                          if (is.null(look$select)) ranked_label(fit) else noun(fit), look))
+                          shown_label(fit, look), look))
   } else {
     values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
     draw_figure(draw_images(

@@ -128,7 +128,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (!is.null(main) && length(which) > 1) {
     gps_abort("`main` is the title of one figure: choose it by `which`.")
   }
-  if (!is.null(size) && (is_placed(x$model) || !"components" %in% which)) {
+  if (!is.null(size) && (has_images(x$model) || !"components" %in% which)) {
     gps_abort("`size` is for the figure \"components\" of models without locations.")
   }
   look <- new_look(main, col, key, n, select, kinds[[1]]$n_titles)
@@ -158,7 +158,7 @@ check_figure_arguments <- function(fit, which, kinds, truth, beside, point, n, s
   if ((!is.null(truth) || !is.null(beside)) && !"components" %in% which) {
     gps_abort("`truth` and `beside` are for the figure \"components\".")
   }
-  has_places <- is_placed(fit$model)
+  has_places <- has_images(fit$model)
   if (has_places && !is.null(beside)) {
     gps_abort("`beside` is not for models whose components have locations: plot each fit.")
   }
@@ -219,7 +219,7 @@ comparison_figure <- new_figure(
 )
 
 figure_kind <- function(name, fit, is_compared) {
-  kind <- if (is_placed(fit$model) && name %in% names(place_figures)) {
+  kind <- if (has_images(fit$model) && name %in% names(place_figures)) {
     place_figures[[name]]
   } else if (name == "components" && is_compared) {
     comparison_figure
@@ -323,14 +323,14 @@ draw_selection <- function(fit, look) {
   shown <- chosen_latents(look, order(-on), most_bars, fit$latent_names)
   latents <- data.frame(latent = latent_labels(fit, shown), on = on[shown],
                         selected = offered[shown])
-  title <- counted_title(sprintf("How often each %s is on", noun(fit)), look, length(shown),
-                         n_latents)
+  word <- choice_word(fit$model)
+  title <- counted_title(sprintf("How often each %s is on", word), look, length(shown), n_latents)
   colours <- series_ink(look, unname(c(ink["blue"], fade(ink["sky"], 0.45), ink["orange"])))
   is_sure <- fit$model$rule$max_active == 1
   value <- if (is_sure) apply(fit$prob_on, 2, max) else colSums(fit$prob_on)
   titles <- title_of(look, c(title, if (is_sure) "How sure the assignments are" else
-    sprintf("How many %ss are on", noun(fit))))
-  xlab <- if (is_sure) "largest responsibility" else sprintf("expected number of %ss on", noun(fit))
+    sprintf("How many %ss are on", word)))
+  xlab <- if (is_sure) "largest responsibility" else sprintf("expected number of %ss on", word)
   draw_figure({
     parts <- two_parts()
     draw_usage(parts[[1]], fit, latents, titles[1], colours, look)
@@ -343,7 +343,7 @@ draw_selection <- function(fit, look) {
 draw_usage <- function(part, fit, latents, main, colours, look) {
   n <- nrow(latents)
   wide <- if (n <= 60) 0.4 else 0.5
-  xlab <- if (is.null(look$select)) ranked_label(fit) else noun(fit)
+  xlab <- shown_label(fit, look)
   ylim <- c(0, max(latents$selected))
   axis_panel(part, c(0.5, n + 0.5), ylim, xlab, "share of data points", main, {
     place <- seq_len(n)
@@ -372,5 +372,5 @@ draw_activity <- function(part, value, is_sure, xlab, main, colours, key) {
 
 # Whether there is something to show of each latent or component.
 has_components <- function(fit) {
-  is_placed(fit$model) || !is.null(component_values(fit$model, fit$params))
+  has_images(fit$model) || !is.null(component_values(fit$model, fit$params))
 }

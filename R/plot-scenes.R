@@ -230,7 +230,7 @@ draw_scene_row <- function(parts, fit, point, titles, inks) {
   model <- fit$model
   states <- states_of_point(fit, point, "The figure \"scene\"", "response")
   limits <- picture_limits(fit)
-  raster <- function(values, fade = 0) picture_raster(values, model$grid, limits, fade)
+  raster <- function(values, fade = 0) picture_raster(values, choice_grid(model), limits, fade)
   name <- if (is.null(fit$row_names)) paste("point", point) else fit$row_names[point]
   scene_panel(parts[[1]], raster(rows_data(fit$y, point)), name)
   scene_panel(parts[[2]], raster(rows_data(fit$y, point), 0.6), titles[1], {
@@ -262,14 +262,15 @@ picture_width <- function(size) {
 # Windows of the candidates, as wide as they are probable, dashed below 5 %; what leaves the image
 # comes back on the other side.
 draw_candidates <- function(model, selected, prob_on, inks) {
+  grid <- choice_grid(model)
   held <- which(selected > 0)
   held <- held[order(prob_on[held])]
   place <- locate_latents(model, selected[held])
   colour <- inks[place$component]
   usr <- graphics::par("usr")
   on.exit(do.call(graphics::clip, as.list(usr)))
-  graphics::clip(0, model$grid[2], 0, model$grid[1])
-  shifts <- expand.grid(row = c(0, -model$grid[1]), column = c(0, -model$grid[2]))
+  graphics::clip(0, grid[2], 0, grid[1])
+  shifts <- expand.grid(row = c(0, -grid[1]), column = c(0, -grid[2]))
   # Those in the same place lie inside each other.
   inset <- 0.2 * (seq_along(held) - 1)
   for (s in seq_len(nrow(shifts))) {
@@ -279,10 +280,10 @@ draw_candidates <- function(model, selected, prob_on, inks) {
                    top + inset, border = colour, lwd = 0.8 + 1.7 * prob_on[held],
                    lty = ifelse(prob_on[held] < 0.05, 2, 1))
   }
-  middle <- function(corner, axis) (corner - 1 + model$size[axis] / 2) %% model$grid[axis]
+  middle <- function(corner, axis) (corner - 1 + model$size[axis] / 2) %% grid[axis]
   named <- prob_on[held] >= 0.05
   write_numbers(middle(place$column, 2)[named], middle(place$row, 1)[named],
-                place$component[named], colour[named], model$grid)
+                place$component[named], colour[named], grid)
 }
 
 # Bold numbers on white, moved down where one stands already.
@@ -307,19 +308,20 @@ write_numbers <- function(x, y, numbers, colour, size) {
 
 # Colours of components mixed as probably as they own a pixel; the background is white.
 draw_owners <- function(part, model, fit, point, states, inks, title) {
+  grid <- choice_grid(model)
   selected <- states$selected
   share <- own_pixels(model, fit$params, rows_data(fit$y, point), selected, states$on,
                       states$prob)
-  share <- matrix(share, prod(model$grid))
+  share <- matrix(share, prod(grid))
   number <- choice_of(model, selected)
   colours <- rbind(255, t(grDevices::col2rgb(c("white", inks)))[1 + number, , drop = FALSE])
   mixed <- pmin(share %*% colours / 255, 1)
-  scene_panel(part, picture_raster(mixed, model$grid, c(0, 1)), title, {
+  scene_panel(part, picture_raster(mixed, grid, c(0, 1)), title, {
     owner <- max.col(share, "first") - 1
     for (slot in unique(owner[owner > 0])) {
       at <- inner_pixel(model, which(owner == slot))
       if (!is.null(at)) {
-        write_numbers(at[2] - 0.5, at[1] - 0.5, number[slot], inks[number[slot]], model$grid)
+        write_numbers(at[2] - 0.5, at[1] - 0.5, number[slot], inks[number[slot]], grid)
       }
     }
   })
@@ -328,12 +330,13 @@ draw_owners <- function(part, model, fit, point, states, inks, title) {
 # Row and column of the pixel of a set nearest to the others, on the cyclic grid; NULL where there
 # is no room for a number.
 inner_pixel <- function(model, pixels) {
+  grid <- choice_grid(model)
   if (length(pixels) < 0.1 * prod(model$size)) return(NULL)
-  place <- arrayInd(pixels, model$grid)
+  place <- arrayInd(pixels, grid)
   distance <- 0
   for (axis in 1:2) {
     apart <- abs(outer(place[, axis], place[, axis], "-"))
-    distance <- distance + pmin(apart, model$grid[axis] - apart)^2
+    distance <- distance + pmin(apart, grid[axis] - apart)^2
   }
   place[which.min(rowSums(distance)), ]
 }
@@ -343,6 +346,7 @@ inner_pixel <- function(model, pixels) {
 # Affinity of the places of the most probable components of one point, beside the scene.
 draw_place_affinity <- function(fit, look, points = NULL) {
   model <- fit$model
+  grid <- choice_grid(model)
   y <- need_data(fit, "The figure \"affinity\"")
   point <- if (is.null(points)) 1L else check_point_numbers(points, fit$n_points, "point")
   if (length(point) != 1) gps_abort("`point` must be one point in the figure \"affinity\".")
@@ -360,7 +364,7 @@ draw_place_affinity <- function(fit, look, points = NULL) {
   draw_figure({
     frame_place_affinity(title_of(look, paste("Affinity at the places of point", point)), look$key)
     parts <- split_part(rep(1, 1 + length(held)), part = c(0, 1, 0.1, 0.85))
-    picture <- picture_raster(rows_data(fit$y, point), model$grid, picture_limits(fit), 0.6)
+    picture <- picture_raster(rows_data(fit$y, point), grid, picture_limits(fit), 0.6)
     scene_panel(parts[[1]], picture, "candidates", {
       draw_candidates(model, fit$selected[, point], fit$prob_on[, point], inks)
     })
@@ -368,9 +372,8 @@ draw_place_affinity <- function(fit, look, points = NULL) {
       draw_place_map(parts[[i + 1]], model, affinity, held[i], limits, inks)
     }
   })
-  place <- locate_latents(model, held)
-  list(selected = data.frame(component = place$component, row = place$row, column = place$column),
-       affinity = array(affinity[, place$component], c(model$grid, length(held))))
+  place <- as.data.frame(locate_latents(model, held))
+  list(selected = place, affinity = array(affinity[, place$component], c(grid, length(held))))
 }
 
 frame_place_affinity <- function(main, key) {
@@ -389,7 +392,7 @@ draw_place_map <- function(part, model, affinity, latent, limits, inks) {
   place <- locate_latents(model, latent)
   values <- affinity[, place$component]
   values[is.na(values)] <- limits[1]
-  picture <- picture_raster(limits[2] - values, model$grid, c(0, diff(limits)))
+  picture <- picture_raster(limits[2] - values, choice_grid(model), c(0, diff(limits)))
   scene_panel(part, picture, paste("component", place$component), {
     graphics::points(place$column - 0.5, place$row - 0.5, cex = 2, lwd = 2,
                      col = inks[place$component])

@@ -1,11 +1,11 @@
 # Colours, axes, titles and legends that all figures share, in base graphics.
 
-# What a latent is called in the labels, and how they stand on the axis.
-noun <- function(fit) {
-  if (is_one_hot(fit)) "cluster" else if (is_placed(fit$model)) "component" else "latent"
-}
+# What latents are called in the labels, and how they stand on the axis.
+ranked_label <- function(fit) paste(choice_word(fit$model), "(the most used first)")
 
-ranked_label <- function(fit) paste(noun(fit), "(the most used first)")
+shown_label <- function(fit, look) {
+  if (is.null(look$select)) ranked_label(fit) else choice_word(fit$model)
+}
 
 # Six of Okabe and Ito's colours, and six that are far from these, from each other and from white
 # for common sight and for the three kinds of colour blindness (as simulated by Machado et al.

@@ -29,7 +29,7 @@ tidy_figures <- list(
     data <- data.frame(latent = factor(order, order), share = on[order])
     ggplot2::ggplot(data, aes_of(x = "latent", y = "share")) + ggplot2::geom_col() +
       ggplot2::labs(x = ranked_label(fit), y = "share of data points",
-                    title = sprintf("How often each %s is on", noun(fit)))
+                    title = sprintf("How often each %s is on", choice_word(fit$model)))
   },
   clusters = function(fit) {
     if (!is_mixture(fit)) gps_abort("The figure \"clusters\" needs a fit of a mixture.")

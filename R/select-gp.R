@@ -73,7 +73,7 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
     return(regress_targets(selector, task, memory, state_targets(selector, task, state)))
   }
   state[c("memory", "sums")] <- list(memory, NULL)
-  regress_sums(selector, task, state)
+  regress_sums(task, state)
 }
 
 # The first expectations of an uninformed start: uniform values, of all latents, or in slots of
@@ -121,7 +121,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   memory <- learn_memory(selector, task, state$memory, targets, state, function(memory) {
     if (!is_by_sums(selector, task$model)) return(regress_targets(selector, task, memory, targets))
     state$memory <- memory
-    regress_sums(selector, task, state)
+    regress_sums(task, state)
   })
   if (is_refit_time(selector, task, memory, state$iteration + 1)) {
     memory$r2 <- memory_r2(selector, task, memory, targets)
@@ -165,7 +165,7 @@ train_engine <- function(selector, model, theta, y, units, state, n_threads,
 }
 
 memory_r2 <- function(selector, task, memory, targets) {
-  if (is_by_sums(selector, task$model)) return(sums_r2(selector, task, memory))
+  if (is_by_sums(selector, task$model)) return(sums_r2(task, memory))
   if (is.matrix(targets)) return(gp_loo_r2(targets, memory$affinity))
   slots_r2(memory$prepared, targets)
 }

@@ -68,6 +68,12 @@ is_by_sums <- function(selector, model) {
     !regresses_slots(model)
 }
 
+# Whether a process of all points is computed, of which matrices of points x points are made.
+is_whole_gp <- function(task) {
+  inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
+    identical(task$selector$method, "exact")
+}
+
 # Whether latents are ranked by candidates: no array of latents x points is made.
 has_candidates <- function(task) {
   inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few)

@@ -14,7 +14,9 @@ affinity_of_points <- function(selector, step, points) {
     block$y_offset <- 0
     block["missing"] <- list(seen$missing)
     block$rows <- points[block_columns(block)]
-    step$state$view <- block_view(selector, task, step$state, block)
+    if (!is.null(step$state$memory$basis)) {
+      step$state$view <- block_view(task, step$state$memory, block)
+    }
     inputs <- block_inputs(task$model, step$state$params, task$y, block)
     value <- block_affinity(selector, task, step$state, block, inputs)
     if (!is.null(value)) {

@@ -86,7 +86,7 @@ select_ranked <- function(task, state, block, inputs, affinity) {
   screen <- task$selector$screen
   emptied <- emptied_inputs(inputs)
   if (!is.null(screen)) {
-    affinity <- bar_latents(affinity, emptied)
+    if (length(emptied) > 0) affinity <- bar_latents(affinity, emptied)
     screened <- screen_block(task, state, block, inputs, affinity, screen,
                              random_stream(task, state, block))
     return(if (length(emptied) > 0) leave_out(screened, emptied) else screened)

@@ -83,7 +83,7 @@ learned_stages <- function(work, keep) {
   if (!keep) state$memory["kept"] <- list(NULL)
   blocks <- lapply(task$blocks, function(block) {
     inputs <- engine$block_inputs(task$model, state$params, task$y, block)
-    state$view <- engine$block_view(task$selector, task, state, block)
+    state$view <- engine$block_view(task, state$memory, block)
     selected <- engine$select_latents(task, state, block, inputs)
     attr(selected, "n_gains") <- NULL
     list(block = block, inputs = inputs, state = state, selected = selected,
@@ -93,13 +93,13 @@ learned_stages <- function(work, keep) {
   whole <- engine$pass(task, state)
   list(
     "selection: features" = over(function(part) {
-      engine$block_view(task$selector, task, state, part$block)
+      engine$block_view(task, state$memory, part$block)
     }),
     "selection: affinities and the best" = over(function(part) {
       engine$select_latents(task, part$state, part$block, part$inputs)
     }),
     "selection: sums" = over(function(part) {
-      engine$block_sums(task, state, part$state$view, part$result)
+      engine$block_sums(task, part$state, part$result)
     }),
     "rest: prepare" = over(function(part) {
       engine$block_inputs(task$model, state$params, task$y, part$block)
@@ -122,8 +122,8 @@ refit_stages <- function(work) {
     "once in 10: hyper-parameters" = function() {
       engine$refit_memory(task$selector, task, state$memory, targets, state)
     },
-    "once in 10: pivots" = function() engine$choose_basis(task$selector, task, state$memory),
-    "once in 10: sums" = function() engine$survey(task$selector, task, state$memory, targets)
+    "once in 10: pivots" = function() engine$choose_basis(task, state$memory),
+    "once in 10: sums" = function() engine$survey(task, state$memory, targets)
   )
 }
 

@@ -50,7 +50,9 @@ start_work <- function(engine, y, model, selector, n_selected, max_active = NULL
   state$may_rest <- TRUE
   block <- task$blocks[[1]]
   inputs <- engine$block_inputs(task$model, state$params, task$y, block)
-  state$view <- engine$block_view(task$selector, task, state, block)
+  if (!is.null(state$memory$basis)) {
+    state$view <- engine$block_view(task, state$memory, block)
+  }
   selected <- engine$select_latents(task, state, block, inputs)
   list(task = task, state = state, block = block, inputs = inputs, selected = selected,
        chain = engine$block_chain(task, state, block, selected))

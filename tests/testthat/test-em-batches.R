@@ -101,7 +101,7 @@ test_that("a point is left out of the sums by the weight that its batch still ha
   local <- batch_task(task, state$batches[[2]])
   started <- batch_state(task, state, state$batches[[2]])
   block <- local$blocks[[1]]
-  started$view <- block_view(task$selector, local, started, block)
+  started$view <- block_view(local, started$memory, block)
   affinity <- block_affinity(task$selector, local, started, block, NULL)
   memory <- started$memory
   f <- started$view$features[, 7]

@@ -52,7 +52,7 @@ test_that("neighbours take over where they rank no worse, at what both engines s
   # The answers are those of the whole engines.
   block <- task$blocks[[1]]
   expect_identical(block$n_points, 2100)
-  sums <- affinity_by_sums(state$memory, block_view(task$selector, task, state, block), block)
+  sums <- affinity_by_sums(state$memory, block_view(task, state$memory, block), block)
   expect_near(sums_answer(task, state, points), sums[, points], 1e-12)
   whole <- prepare_engine(near_selector_of(task$selector), task$model, state$memory$theta,
                           in_units(task$y, state$memory$units), 1L)

@@ -131,7 +131,7 @@ pass_affinity <- function(selector, state, y) {
   step <- read_step(selector, state, y)
   task <- step$task
   parts <- map_blocks(task, function(task, block) {
-    view <- block_view(task$selector, task, step$state, block)
+    view <- if (!is.null(step$state$memory$basis)) block_view(task, step$state$memory, block)
     parts <- lapply(c(0, 40), function(offset) {
       part <- part_block(block, offset, if (offset == 0) 40 else block$n_points - 40)
       part_state <- step$state

@@ -129,7 +129,7 @@ test_that("a learned ranking begins with sums of all points, and again with each
     joined <- join_batches(state$batches)
     expect_identical(joined$rows, 1:150)
     targets <- slot_targets(joined, task$model)
-    sums <- survey(task$selector, batch_task(task, joined), state$memory, targets)$sums
+    sums <- survey(batch_task(task, joined), state$memory, targets)$sums
     expect_near(state$memory$sums$cross, sums$cross, 1e-10)
     state <- begin_regression(task, state, may_refit = TRUE)
   }

@@ -28,7 +28,7 @@ test_that("affinities are leave-one-out means: each point's own targets make no 
     work <- basis_work(selector_gp(method = method, rank = 30))
     task <- work$task
     memory <- work$state$memory
-    work$state$view <- block_view(task$selector, task, work$state, task$blocks[[1]])
+    work$state$view <- block_view(task, work$state$memory, task$blocks[[1]])
     affinity <- block_affinity(task$selector, task, work$state, task$blocks[[1]], NULL)
     targets <- dense_targets(work$state, 10)
     view <- work$state$view
@@ -50,10 +50,10 @@ test_that("sums over three blocks equal those of one block", {
     work <- basis_work(selector_gp(method = method, rank = 30))
     memory <- work$state$memory
     targets <- slot_targets(work$state, work$task$model)
-    whole <- survey(work$task$selector, work$task, memory, targets)$sums
+    whole <- survey(work$task, memory, targets)$sums
     split <- work$task
     split$blocks <- lapply(c(0, 150, 300), function(at) new_block(at, min(150, 400 - at)))
-    parts <- survey(split$selector, split, memory, targets)$sums
+    parts <- survey(split, memory, targets)$sums
     for (name in names(whole)) expect_near(parts[[name]], whole[[name]], 1e-12)
     memory["kept"] <- list(NULL)
     work$state$memory <- memory
@@ -68,7 +68,7 @@ test_that("sums gathered in a pass are those of a pass for the sums alone", {
   work <- basis_work(selector_gp(method = "ichol", rank = 30), size = 150)
   state <- work$state
   targets <- slot_targets(state, work$task$model)
-  surveyed <- survey(work$task$selector, work$task, state$memory, targets)
+  surveyed <- survey(work$task, state$memory, targets)
   expect_near(state$memory$cross, surveyed$sums$cross, 1e-12)
   forgetful <- state
   forgetful$memory["kept"] <- list(NULL)

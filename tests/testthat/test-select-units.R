@@ -215,8 +215,8 @@ test_that("a far value that a basis has not seen is no noise of all others", {
     seen <- in_units(t(y)[, basis_points], memory$units)
     memory$basis <- new_basis("ichol", task$selector$kernel, memory$theta, seen, 40L)
     state$memory <- memory
-    state$memory <- regress_sums(task$selector, task, state)
-    state$view <- block_view(task$selector, task, state, task$blocks[[1]])
+    state$memory <- regress_sums(task, state)
+    state$view <- block_view(task, state$memory, task$blocks[[1]])
     affinity <- block_affinity(task$selector, task, state, task$blocks[[1]], NULL)
     mean((max.col(t(affinity), "first") == case$state$selected)[-7])
   }
