@@ -16,7 +16,7 @@ SOURCES := DESCRIPTION NAMESPACE LICENSE $(shell find R src inst man data 2>/dev
   grep -v -E '\.(o|so|dll)$$')
 
 .PHONY: help setup setup-% demo install test test-full test-c layers check document lint format \
-  readme freeze freeze-check bench bench-peers coverage site clean
+  spelling readme freeze freeze-check bench bench-peers coverage site clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,9 @@ lint: setup-dev ## look for style faults in R and C
 
 format: setup-dev ## lay out the C sources
 	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+spelling: setup-full ## look for misspelt and doubled words in prose and comments
+	@Rscript --no-init-file tools/check-spelling.R
 
 readme: install ## draw the picture of README.md by the example beside it
 	@$(RSCRIPT) tools/readme-figure.R

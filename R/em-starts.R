@@ -119,7 +119,7 @@ start_from <- function(task, short, chosen, cut) {
 }
 
 # The bound a point of a start: of rows that it did not see, ranked by the model itself and screened
-# as in the fit, or where there are none to speak of of its own.
+# as in the fit; or of its own rows where all were seen.
 judge_start <- function(state, lean, unseen) {
   if (is.null(unseen)) return(state$bound / task_weight(lean))
   unseen$model <- lean$model

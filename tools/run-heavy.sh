@@ -95,6 +95,9 @@ testthat_slow() {
 # Random fits, odd arguments and altered objects, in child processes.
 attack() { R_LIBS=$library OPENBLAS_NUM_THREADS=1 Rscript --no-init-file tools/attack.R; }
 
+# Misspelt words in prose and comments.
+spelling() { Rscript --no-init-file tools/check-spelling.R "$part"; }
+
 case $part in
   attack) attack ;;
   c-*) tests/c/run.sh "$part" ;;
@@ -103,6 +106,7 @@ case $part in
   testthat-valgrind) testthat_valgrind ;;
   gctorture) R_LIBS=$library NOT_CRAN=true Rscript --no-init-file tools/gctorture.R ;;
   documents) documents ;;
+  spelling) spelling ;;
   *)
     echo "usage: tools/run-heavy.sh PART" >&2
     exit 2

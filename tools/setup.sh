@@ -73,6 +73,8 @@ need_full() {
   need_test
   need_r roxygen2 pkgload
   need_command valgrind valgrind
+  need_command hunspell hunspell
+  need_package hunspell-en-gb
   need_command clang clang
   need_file "$(gcc -print-file-name=libasan.so 2>/dev/null || echo /missing)" gcc
   compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null || packages+=(libomp-dev)
