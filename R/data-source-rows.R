@@ -1,4 +1,72 @@
-# Rows of a source as a matrix, for users who want to look at them.
+# A source looked at as a matrix: its size, its names and rows of it.
+
+#' @rdname gps_source
+#' @export
+dim.gps_source <- function(x) {
+  check_source(x, "x")
+  c(x$n, x$d)
+}
+
+# Of a matrix, not of the list that a source is inside.
+#' @rdname gps_source
+#' @export
+length.gps_source <- function(x) as.double(unclass(x)$n) * unclass(x)$d
+
+#' @rdname gps_source
+#' @export
+dimnames.gps_source <- function(x) {
+  names <- unclass(x)$names
+  if (!is.null(names)) list(NULL, names)
+}
+
+#' @rdname gps_source
+#' @param value NULL, or a list of NULL and the new names of the columns; R calls it so for
+#'   `colnames(x) <- names`.
+#' @export
+`dimnames<-.gps_source` <- function(x, value) {
+  check_source(x, "x")
+  if (is.list(value) && !is.null(value[[1]])) {
+    gps_abort("The rows of a source have no names: colnames(x) <- names gives those of columns.")
+  }
+  names <- check_source_names(if (is.list(value)) value[[2]], x$d)
+  # What a function reads is put into the order of the names.
+  if (!identical(names, x$names) && setequal(names, x$names) && length(names) > 0) {
+    gps_abort(paste("A source cannot have the same names in another order: x[, names] reads",
+                    "columns in it."))
+  }
+  x["names"] <- list(names)
+  x
+}
+
+#' @rdname gps_source
+#' @export
+is.na.gps_source <- function(x) is.na(x[, ])
+
+#' @rdname gps_source
+#' @param recursive nothing; R's generic has it.
+#' @export
+anyNA.gps_source <- function(x, recursive = FALSE) {
+  check_source(x, "x")
+  step <- max(1L, as.integer(block_doubles %/% x$d))
+  for (from in seq(1, x$n, by = step)) {
+    if (anyNA(unclass(x[from:min(x$n, from + step - 1), ]))) return(TRUE)
+  }
+  FALSE
+}
+
+# Parts are set by name inside; numbers cannot be.
+#' @export
+`[<-.gps_source` <- function(x, i, j, ..., value) {
+  if (nargs() == 3 && is.character(i)) return(NextMethod())
+  gps_abort(paste("Numbers of a source cannot be set. Data that are computed from it are a new",
+                  "source: gps_source(n, d, function(from, to) 2 * x[from:to, ])."))
+}
+
+#' @importFrom utils str
+#' @export
+str.gps_source <- function(object, ...) {
+  cat("", format(object)[1], "\n")
+}
 
 #' @rdname gps_source
 #' @export

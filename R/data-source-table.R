@@ -8,9 +8,9 @@
 #' the speed of the disk in every iteration; the table is not read again.
 #'
 #' Rows are data points. Without `columns` all columns are taken, and each must be numeric: a column
-#' of text is refused by name. A first column whose name is empty holds row names, as
-#' [write.csv()] writes them, and is left out. Truth values are read as 0 and 1 from Parquet files.
-#' Numbers have the very bits that [read.csv()] gives.
+#' of text is refused by name. A first column whose name is empty, as [write.csv()] writes it, or
+#' missing, as [write.table()] does, holds row names and is left out. Truth values are read as 0 and
+#' 1 from Parquet files. Numbers have the very bits that [read.csv()] gives.
 #'
 #' Cells that hold one of `na`, or nothing, are missing. A source with missing cells is made all
 #' the same; what may be done with it, see [missing_cells]. Infinite values are refused. Empty lines
@@ -33,7 +33,8 @@
 #' @param ... nothing.
 #' @return a `gps_source` as of [gps_source_binary()], with the names of the columns; `dim()` counts
 #'   rows and columns. What is wrong in the file is an error of class `gps_error_data` that names
-#'   row and column, rows counted from 1 below the header.
+#'   row and column, rows counted from 1 below the header. Every row must have as many cells as
+#'   there are columns; comments are not read.
 #' @seealso [gps_source()], [gps_write_binary()]
 #' @concept big data
 #' @concept out of memory
@@ -62,6 +63,7 @@ gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec =
   picked <- table_columns(columns, names$all, names$given)
   csv <- list(path = state$path, header = header, sep = sep, dec = dec, na = c("", na),
               names = names$all, picked = picked)
+  check_widths(csv)
   check_first_rows(csv)
   unpack_table(state$path, binary, if (header) names$all[picked], picked, function(emit) {
     # Quotes about numbers, spaces in cells and words are rare: a second pass understands them, and
@@ -120,12 +122,31 @@ csv_names <- function(path, sep, header) {
   tell_separator(first, sep, path)
   if (!header) return(list(all = paste0("V", seq_along(first)), given = seq_along(first)))
   # A header that is one word short, as write.table() writes it, names all but the row names.
-  if (length(lines[[2]]) == length(first) + 1) first <- c("", first)
+  if (length(lines[[2]]) == length(first) + 1) {
+    refuse_unlike(first, lines[[2]], sep, path)
+    first <- c("", first)
+  }
   if (!anyNA(suppressWarnings(as.numeric(first[nzchar(first)])))) {
     gps_warn(sprintf("The first line of %s has numbers, which are taken for names: %s?",
                      quoted(path), "`header` = FALSE"))
   }
   list(all = first, given = if (nzchar(first[1])) seq_along(first) else seq_along(first)[-1])
+}
+
+# A header that is a word short for another reason than that rows have names.
+refuse_unlike <- function(header, row, sep, path) {
+  if (grepl("^#", header[1])) {
+    gps_abort(sprintf(paste(
+      "The first line of %s is a comment, %s. Comments are not read: remove it, as by",
+      "writeLines(readLines(path)[-1], \"new.csv\")."
+    ), quoted(path), quoted(header[1])), "data")
+  }
+  if (!nzchar(row[length(row)])) {
+    gps_abort(sprintf(paste(
+      "The rows of %s end with %s, which its header does not: is the first cell a row name, or the",
+      "last one empty? Write the header with as many cells as rows have."
+    ), quoted(path), encodeString(sep, quote = "\"")), "data")
+  }
 }
 
 # The words of the next line, without the mark that some programs put before the first.
@@ -155,6 +176,12 @@ table_columns <- function(columns, names, given = seq_along(names)) {
   columns <- plain_numbers(columns)
   if (is.null(columns)) {
     if (length(given) == 0) gps_abort("The file has no columns but row names.", "data")
+    last <- length(names)
+    if (!nzchar(names[last])) {
+      gps_abort(sprintf(paste("The last column, %d, has no name: do lines end with a separator?",
+                              "Say which columns to read: `columns = 1:%d`."), last, last - 1),
+                "data")
+    }
     return(given)
   }
   allowed <- sprintf("NULL, or distinct names or numbers of the %s",
@@ -165,6 +192,11 @@ table_columns <- function(columns, names, given = seq_along(names)) {
   }
   if (is.numeric(columns)) return(as.integer(columns))
   place <- match(columns, names)
+  twice <- columns[columns %in% names[duplicated(names)]]
+  if (length(twice) > 0) {
+    gps_abort(sprintf("`columns`: the file has several columns %s: give their numbers, %s.",
+                      quoted(twice[1]), listed(which(names == twice[1]), "column")))
+  }
   if (anyNA(place)) {
     name <- columns[is.na(place)][1]
     near <- nearest_name(name, names)
@@ -180,7 +212,7 @@ check_first_rows <- function(csv) {
   if (length(cells[[1]]) == 0) {
     gps_abort(sprintf("The file %s has no rows below its header.", quoted(csv$path)), "data")
   }
-  for (k in csv$picked) cell_numbers(cells, k, csv, 0, " Name those to read: `columns`.")
+  for (k in csv$picked) cell_numbers(cells, k, csv, 0)
 }
 
 # The next `n` rows as words, a list with a vector for each column; missing cells are NA.
@@ -194,30 +226,30 @@ read_cells <- function(connection, csv, n) {
 }
 
 # Column k of cells as numbers, `before` rows having been read before them.
-cell_numbers <- function(cells, k, csv, before, hint = "") {
+cell_numbers <- function(cells, k, csv, before) {
   words <- cells[[k]]
   numbers <- suppressWarnings(as.numeric(if (csv$dec == ",") chartr(",", ".", words) else words))
   at <- which(is.na(numbers) & !is.nan(numbers) & !is.na(words))
   if (length(at) == 0) return(numbers)
   gps_abort(sprintf("Column %d (%s) of %s must be numeric, but row %.0f has %s.%s", k,
                     quoted(csv$names[k]), quoted(csv$path), before + at[1],
-                    quoted(words[at[1]]), hint), "data")
+                    quoted(words[at[1]]), word_hint(words[at[1]], numbers, words, csv)), "data")
 }
 
-# Which row has another number of columns, or else why the file cannot be read.
-abort_lines <- function(csv, message) {
-  counts <- suppressWarnings(utils::count.fields(csv$path, csv$sep, "\"", comment.char = "",
-                                                 blank.lines.skip = length(csv$names) > 1))
-  # A row of several lines is counted at its last one.
-  counts <- counts[!is.na(counts)]
-  if (csv$header) counts <- counts[-1]
-  odd <- which(counts != length(csv$names) & counts > 0)
-  gps_abort(if (length(odd) == 0) {
-    sprintf("The file %s cannot be read: %s.", quoted(csv$path), message)
-  } else {
-    sprintf("Row %d of %s has %s, not %d.", odd[1], quoted(csv$path),
-            plural(counts[odd[1]], "column"), length(csv$names))
-  }, "data")
+# What to do about a word that stands where a number should.
+word_hint <- function(word, numbers, words, csv) {
+  if (grepl("^[-+]?[0-9]+,[0-9]+$", word)) {
+    return(" If the comma stands before decimals: `dec = \",\"`, with `sep = \";\"`.")
+  }
+  if (toupper(word) %in% c("TRUE", "FALSE", "T", "F")) return(" Write truth values as 0 and 1.")
+  if (length(csv$names) == 1 && grepl("[0-9] +[0-9]", word)) return(" `sep` = \" \"?")
+  if (grepl("[0-9]", word)) return(" Numbers are such as 1234.5 or 1.2e3, with nothing beside.")
+  # Among numbers one word may say that there is none.
+  if (sum(!is.na(numbers)) >= 0.5 * sum(!is.na(words))) {
+    return(sprintf(" If that means a missing cell: `na = c(%s)`.",
+                   paste(unique(encodeString(c(csv$na, word), quote = "\"")), collapse = ", ")))
+  }
+  " Name those to read: `columns`."
 }
 
 # Whether all rows could be read with numbers as they stand; what was emitted before the fault has
@@ -284,83 +316,4 @@ refuse_infinite <- function(values, path, names, picked, before) {
                     if (is.null(names)) "" else sprintf(" (%s)", quoted(names[k])),
                     quoted(path), before + (bad - 1) %/% nrow(values) + 1, format(values[bad])),
             "data")
-}
-
-#' @rdname gps_source_csv
-#' @examplesIf requireNamespace("nanoparquet", quietly = TRUE)
-#' path <- tempfile(fileext = ".parquet")
-#' nanoparquet::write_parquet(iris, path)
-#' gps_source_parquet(path, columns = c("Petal.Length", "Petal.Width"))
-#' @export
-gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_source_parquet)))
-  need_given()
-  require_package("nanoparquet", "gps_source_parquet()")
-  state <- file_state(path)
-  schema <- parquet_columns(state$path)
-  picked <- table_columns(columns, schema$name)
-  is_odd <- !schema$type[picked] %in% c("DOUBLE", "FLOAT", "INT32", "INT64", "BOOLEAN")
-  if (any(is_odd)) abort_column(schema, picked[is_odd][1], schema$type[picked[is_odd][1]])
-  n <- ask_parquet(state$path, nanoparquet::read_parquet_info)$num_rows
-  if (n < 1) gps_abort(sprintf("The file %s has no rows.", quoted(path)), "data")
-  unpack_table(state$path, binary, schema$name[picked], picked, function(emit) {
-    read_stripes(state$path, schema, picked, n, emit)
-  })
-}
-
-# What nanoparquet says of a file, with its errors in our class.
-ask_parquet <- function(path, ask, ...) {
-  tryCatch(ask(path, ...), error = function(condition) {
-    if (is_time_limit(condition)) stop(condition)
-    gps_abort(sprintf("The file %s cannot be read as Parquet: %s", quoted(path),
-                      conditionMessage(condition)), "data", parent = condition)
-  })
-}
-
-# Name and type of each column; a nested one is one row, that of its top.
-parquet_columns <- function(path) {
-  schema <- as.data.frame(ask_parquet(path, nanoparquet::read_parquet_schema))
-  kept <- integer()
-  at <- 2
-  while (at <= nrow(schema)) {
-    kept <- c(kept, at)
-    # Children follow their parent.
-    open <- schema$num_children[at]
-    open <- if (is.na(open)) 0 else open
-    while (open > 0) {
-      at <- at + 1
-      more <- schema$num_children[at]
-      open <- open - 1 + if (is.na(more)) 0 else more
-    }
-    at <- at + 1
-  }
-  type <- schema$type[kept]
-  is_deep <- !is.na(schema$num_children[kept]) | schema$repetition_type[kept] %in% "REPEATED"
-  type[is_deep] <- "nested"
-  data.frame(name = schema$name[kept], type = type)
-}
-
-abort_column <- function(schema, k, what) {
-  gps_abort(sprintf(paste("Column %d (%s) of the Parquet file must be numeric or logical, not %s.",
-                          "Name those to read: `columns`."), k, quoted(schema$name[k]), what),
-            "data")
-}
-
-# Runs of rows that fit into memory, of which each column is read as a whole.
-read_stripes <- function(path, schema, picked, n, emit) {
-  longest <- max(1, most_whole %/% length(picked))
-  for (first in seq(1, n, by = longest)) {
-    rows <- first:min(n, first + longest - 1)
-    stripe <- matrix(0, length(picked), length(rows))
-    for (k in seq_along(picked)) {
-      column <- plain_numbers(ask_parquet(path, nanoparquet::read_parquet,
-                                          col_select = schema$name[picked[k]])[[1]])
-      # Dates and times are stored as numbers.
-      if (is.object(column) || !(is.numeric(column) || is.logical(column))) {
-        abort_column(schema, picked[k], class(column)[1])
-      }
-      stripe[k, ] <- as.double(column[rows])
-    }
-    emit(stripe)
-  }
 }

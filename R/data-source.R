@@ -40,9 +40,11 @@
 #'   truth values or, for columns, names. Missing: all.
 #' @param drop TRUE: a single row or column is a vector.
 #' @param ... nothing.
-#' @return an object of class `gps_source`. `dim()` of one is `c(n, d)`; `x[i, j]`, `head(x)`,
-#'   `tail(x)` and `as.matrix(x)`, all of them, read rows and give a numeric matrix, with NA in
-#'   missing cells.
+#' @return an object of class `gps_source`. `dim()` of one is `c(n, d)`, `length()` their product,
+#'   and `colnames()` has the names, which can be set; `x[i, j]`, `head(x)`, `tail(x)` and
+#'   `as.matrix(x)`, all of them, read rows and give a numeric matrix, with NA in missing cells.
+#'   `is.na(x)` reads all of it, `anyNA(x)` a block at a time. Arithmetic, comparisons and other
+#'   functions of numbers are errors that say how to have the numbers.
 #' @seealso [gps_source_binary()], [gps_source_hdf5()], [gps_source_csv()], [gps_write_binary()]
 #' @concept big data
 #' @concept out of memory
@@ -61,6 +63,10 @@
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_source)))
+  if (!missing(n) && missing(d) && (is.data.frame(n) || length(dim(n)) > 0)) {
+    gps_abort(sprintf("Data in memory need no source: gps_fit(y, model) takes a %s as it is.",
+                      if (is.data.frame(n)) "data frame" else "matrix"))
+  }
   need_given()
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
   arguments <- names(formals(args(read)))
@@ -72,13 +78,17 @@ gps_source <- function(n, d, read, names = NULL, ...) {
 }
 
 new_source <- function(kind, n, d, names = NULL, ...) {
+  structure(list(n = n, d = d, names = check_source_names(names, d), ...),
+            class = c(paste0("gps_source_", kind), "gps_source"))
+}
+
+check_source_names <- function(names, d) {
   if (!is.null(names) && !(is.character(names) && length(names) == d && !anyNA(names))) {
     given <- if (is.character(names) && anyNA(names)) "names with an NA" else describe_value(names)
     gps_abort(sprintf("`names` must be NULL or %d names, not %s.", d, given))
   }
   check_names(names, "column", "names")
-  structure(list(n = n, d = d, names = names, ...),
-            class = c(paste0("gps_source_", kind), "gps_source"))
+  names
 }
 
 is_source <- function(y) inherits(y, "gps_source")

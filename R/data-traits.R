@@ -17,6 +17,21 @@ data_traits <- function(task) {
        sums = if (!is_source(y)) drop(y %*% sin(seq_len(n_points(y)))))
 }
 
+# Four numbers that a fit keeps whatever else it keeps: by these it is known from fits of data in
+# another unit, or of other points.
+data_marks <- function(moments) {
+  c(mean = mean(moments$centre), square = moments$square, least = moments$range[1],
+    most = moments$range[2])
+}
+
+# Whether marks are of other data; fits of earlier versions have none. Sums may be rounded in
+# another order.
+differ_in_marks <- function(one, two) {
+  if (is.null(one) || is.null(two)) return(FALSE)
+  root <- sqrt(one[["square"]])
+  any(abs(one - two) > 1e-9 * c(root, root^2, root, root))
+}
+
 # In what data differ from those of a run that have these traits, in words, or NULL.
 tell_traits <- function(found, kept) {
   size <- function(traits) sprintf("%.0f x %.0f", traits$size[1], traits$size[2])
@@ -26,7 +41,10 @@ tell_traits <- function(found, kept) {
   if (!identical(found$is_source, kept$is_source)) {
     return(sprintf("the run read %s", if (kept$is_source) "a source" else "a matrix"))
   }
-  if (!identical(found$names, kept$names)) return("its columns have other names")
+  if (!identical(found$names, kept$names)) {
+    return(paste0("its columns have other names",
+                  if (is.null(kept$names)) ", those of the run had none: unname(y)"))
+  }
   if (!identical(found$missing, kept$missing)) return("other cells are missing")
   scale <- sqrt(kept$moments$square)
   is_near <- function(x, y, unit) all(abs(x - y) <= 1e-12 * unit)

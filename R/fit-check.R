@@ -12,6 +12,10 @@ fit_fields <- c("params", "model", "selector", "n_selected", "max_active", "cont
 # its shape checked here, and its values by need_slots() and need_data() where they are used.
 check_fit <- function(fit) {
   if (!inherits(fit, "gps_fit") || !is.list(fit)) {
+    if (inherits(fit, "gp_fit")) {
+      gps_abort(paste("`fit` must be a fit of gps_fit(), not a Gaussian process of gp_fit(), of",
+                      "which print(), summary(), plot() and predict() tell."))
+    }
     abort_value(fit, "fit", "a fit, as made by gps_fit()")
   }
   fit <- upgrade_fit(fit)
@@ -206,6 +210,8 @@ check_fit_choices <- function(parts) {
   need_fit(is.null(parts$failed_starts) ||
              has_columns(parts$failed_starts, list(start = integer(), message = character())),
            "`failed_starts` is not its table of failed starts")
+  need_fit(is.null(parts$marks) || is.double(parts$marks) && length(parts$marks) == 4,
+           "`marks` are not those of its data")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
   need_fit(is.character(parts$status) && length(parts$status) == 1 && !is.na(parts$status),
            "`status` is not a word")

@@ -63,7 +63,8 @@ icl.default <- function(object, ...) {
 #'
 #' @param fit a fit, as made by [gps_fit()], of a model whose latents have no places.
 #' @param order NULL for the most used first, by the expected number of data points in which each is
-#'   on; or the old numbers of the latents in their new order, a permutation of 1..H.
+#'   on; or the old numbers of the latents in their new order, a permutation of 1..H, or their
+#'   names.
 #' @param ... nothing; an unknown argument is an error.
 #' @return the fit, of class `gps_fit`, with parameters, selected latents and probabilities in the
 #'   new order. Its `trace` is as it was.
@@ -85,9 +86,30 @@ order_latents <- function(fit, order = NULL, ...) {
   }
   n_latents <- fit$model$n_latents
   if (is.null(order)) order <- base::order(-component_usage(fit))
-  is_sound <- is.numeric(order) && length(order) == n_latents && setequal(order, seq_len(n_latents))
-  if (!is_sound) abort_value(order, "order", sprintf("a permutation of 1..%d", n_latents))
-  reorder_fit(fit, as.integer(order))
+  reorder_fit(fit, check_order(order, n_latents, fit$latent_names))
+}
+
+# The old numbers in a new order, given as such or by the names of latents.
+check_order <- function(order, n_latents, names) {
+  given <- order
+  if (is.character(order)) {
+    if (is.null(names)) {
+      gps_abort(paste("`order` has names, but the fit's latents have none: give their numbers, or",
+                      "name them where the fit is made, by the columns of `start`."))
+    }
+    order <- match(order, names)
+    if (anyNA(order)) {
+      absent <- given[is.na(order)][1]
+      near <- nearest_name(absent, names)
+      gps_abort(sprintf("`order`: the fit has no latent %s.%s", quoted(absent),
+                        if (is.null(near)) "" else sprintf(" Did you mean %s?", quoted(near))))
+    }
+  }
+  if (is.numeric(order) && length(order) == n_latents && setequal(order, seq_len(n_latents))) {
+    return(as.integer(order))
+  }
+  abort_value(given, "order", sprintf("a permutation of 1..%d%s", n_latents,
+                                      if (is.null(names)) "" else ", or of the latents' names"))
 }
 
 reorder_fit <- function(fit, order) {

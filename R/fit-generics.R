@@ -1,8 +1,8 @@
 # Generics of R that have a default method, which makes nothing sensible of this package's objects:
 # each of them gives the right thing, or says why there is none.
 
-# Groups of functions of numbers: exp(), round(), and sum(), range().
-groups <- c("Math", "Summary")
+# Groups of functions of numbers: exp(), round(), then sum(), range(), and operators.
+groups <- c("Math", "Summary", "Ops")
 
 # Where the generics are, by the environment that defines them.
 refused_generics <- list(
@@ -11,7 +11,17 @@ refused_generics <- list(
             "df.residual", "formula", "terms", "vcov", "confint", "variable.names", "case.names",
             "family", "anova", "median", "quantile"),
   base = c("as.data.frame", "plot", "as.matrix", groups, "t", "mean"),
-  utils = c("head", "tail")
+  utils = c("head", "tail"),
+  graphics = c("hist", "boxplot", "pairs", "barplot", "image", "persp", "contour")
+)
+
+# Of sources alone, which are used like matrices but are lists inside.
+source_generics <- list(
+  stats = "aggregate",
+  base = c("c", "rbind", "cbind", "as.list", "unlist", "unique", "duplicated", "rev", "sort",
+           "with", "within", "transform", "subset", "merge", "split", "by", "as.double",
+           "as.integer",
+           "as.logical", "as.character", "as.vector", "names<-", "dim<-", "length<-", "levels<-")
 )
 
 # What an object is, and what to do instead.
@@ -25,7 +35,9 @@ refused_classes <- list(
   gps_screen = c("a setting of a selector", "Ask a fit that was made with it."),
   gps_control = c("a setting of a fit", "Ask a fit that was made with it."),
   gps_source = c("a source of data",
-                 "x[i, j] and as.matrix() read data points, dim() counts them; fit them first."),
+                 paste("x[i, j] and as.matrix(x) read its numbers as a matrix. Data that are",
+                       "computed from it are a new source: gps_source(n, d, function(from, to)",
+                       "2 * x[from:to, ]).")),
   gps_bootstrap = c("a bootstrap of a fit", "summary() and confint() tell of it."),
   gps_plan = c("a plan of a fit", "Its numbers are in its `memory` and `seconds`."),
   gps_denoised = c("a denoised image", "Its `image` is the result, and its `fit` can be asked."),
@@ -57,7 +69,12 @@ no_method <- c(
   t = "coef(fit) has its matrices.", mean = "fitted(fit) has the means of the data points.",
   median = "fitted(fit) has the means of the data points.",
   quantile = "posterior_sample() and predict() tell what it knows of a data point.",
-  Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers."
+  Math = "coef(fit) has its numbers.", Summary = "coef(fit) has its numbers.",
+  Ops = "coef(fit) has its numbers, and gps_compare(fit, other) compares fits.",
+  hist = "plot(fit) draws it; fitted(fit) has numbers.",
+  boxplot = "plot(fit) draws it; fitted(fit) has numbers.",
+  pairs = "plot(fit) draws it.", barplot = "plot(fit) draws it.", image = "plot(fit) draws it.",
+  persp = "plot(fit) draws it.", contour = "plot(fit) draws it."
 )
 
 # What is said otherwise of a Gaussian process.
@@ -68,7 +85,8 @@ no_gp_method <- c(
   case.names = "rownames(fit$x) are its data points.",
   family = "The noise is normal; print() says with which kernel.",
   quantile = "predict(fit, interval = \"prediction\") has intervals of data points.",
-  t = "fit$x and fit$targets are its matrices."
+  t = "fit$x and fit$targets are its matrices.",
+  Ops = "coef(fit) has its parameters, and AIC() and BIC() compare fits."
 )
 
 # Which generics a class refuses, of some.
@@ -87,7 +105,9 @@ refuse_generic <- function(generic, class) {
   way <- if (nzchar(what[2])) what[2] else ways[[generic]]
   function(...) {
     name <- if (generic %in% groups) .Generic else generic
-    gps_abort(sprintf("%s() is not for %s. %s", name, what[1], way))
+    is_operator <- generic == "Ops" || grepl("<-$", name)
+    name <- if (is_operator) sprintf("`%s`", name) else paste0(name, "()")
+    gps_abort(sprintf("%s is not for %s. %s", name, what[1], way))
   }
 }
 
@@ -116,6 +136,14 @@ register_late <- function(package, generic, class, space) {
   setHook(packageEvent(package, "onLoad"), register)
 }
 
+register_refusals <- function(class, generics, register) {
+  for (package in names(generics)) {
+    for (generic in refused_by(class, generics[[package]])) {
+      register(generic, class, refuse_generic(generic, class), package)
+    }
+  }
+}
+
 # Registers them for all classes without a method of their own.
 .onLoad <- function(libname, pkgname) {
   space <- parent.env(environment())
@@ -124,11 +152,8 @@ register_late <- function(package, generic, class, space) {
     if (!own) registerS3method(generic, class, method, envir = asNamespace(package))
   }
   for (class in names(refused_classes)) {
-    for (package in names(refused_generics)) {
-      for (generic in refused_by(class, refused_generics[[package]])) {
-        register(generic, class, refuse_generic(generic, class), package)
-      }
-    }
+    register_refusals(class, refused_generics, register)
+    if (class == "gps_source") register_refusals(class, source_generics, register)
     register("format", class, format_printed, "base")
     register("summary", class, summarise_itself, "base")
   }
@@ -161,13 +186,6 @@ sigma.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object")
   if (!has_white(object$kernel)) gps_abort("sigma() needs a kernel with kernel_white() noise.")
   sqrt(white_variance(object$kernel, object$theta, ncol(object$x)))
-}
-
-#' @rdname gps_source
-#' @export
-dim.gps_source <- function(x) {
-  check_source(x, "x")
-  c(x$n, x$d)
 }
 
 #' @export

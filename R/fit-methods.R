@@ -22,7 +22,9 @@
 #' maximum" in [gps_fit()]. A fit whose data have not been kept (`gps_control(keep_data =
 #' FALSE)`, or data from a function, see [gps_source()]) has no `fitted()` and `residuals()`, and
 #' `update()` needs `y`, and of a weighted fit `weights` with it.
-#' `update(fit, start = fit)` goes on from where the fit is.
+#' `update(fit, start = fit)` goes on from where the fit is. A number of selected latents that was
+#' chosen (`n_selected = "auto"`) stays, but with another model, data, weights, selector,
+#' `max_active` or `target_mass` it is chosen anew.
 #'
 #' Every method first checks that the fit is as `gps_fit()` made it. Other generics of R, such as
 #' `deviance()` or `vcov()`, are errors that say what there is instead, and so are all of them for a
@@ -31,8 +33,8 @@
 #' * `coef()`: named list of parameters, shaped as the model's help page says.
 #' * `logLik()`: a number of class `logLik` with attributes `df`, the number of free parameters (the
 #'   scale of a slab, which `W` can take over, is none, and latents that are emptied have none), and
-#'   `nobs`, the number of data points or the sum of their weights.
-#' * `nobs()`: the number of data points, with weights of those whose weight is not 0.
+#'   `nobs`, of `nobs()`.
+#' * `nobs()`: the number of data points, with weights their sum: the N whose log `BIC()` takes.
 #' * `sigma()`: standard deviation of the noise, of models that have one (`sigma2`).
 #' * `fitted()`, `residuals()`: n x D, or images as the data were.
 #' * `simulate()`: a list of `nsim` lists, each with `y` (shaped as the data), `latents` (n x H of 0
@@ -264,8 +266,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
 #' @export
 nobs.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
-  object <- check_fit(object)
-  count_counted(object)
+  fit_weight(check_fit(object))
 }
 
 #' @rdname fit-methods
@@ -319,7 +320,8 @@ update.gps_fit <- function(object, ...) {
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,
-                    n_selected = given_n_selected(object), max_active = given_max_active(object))
+                    n_selected = given_n_selected(object, names(changes)),
+                    max_active = given_max_active(object))
   if (inherits(if (is.null(changes$selector)) object$selector else changes$selector,
                "gps_selector_full")) {
     arguments["n_selected"] <- list(NULL)
@@ -346,8 +348,12 @@ update.gps_fit <- function(object, ...) {
 }
 
 # NULL where the number was left to the model, so that it may follow a change of that. Fits without
-# a call do not know.
-given_n_selected <- function(fit) {
+# a call do not know. One that was chosen stays, but for another model, other data or limits of its
+# choice it is chosen anew.
+given_n_selected <- function(fit, changed = character()) {
+  was_chosen <- !is.null(fit$chosen) || identical(fit$call$n_selected, "auto")
+  if (was_chosen && any(c("model", "y", "data", "selector", "weights", "max_active",
+                          "target_mass") %in% changed)) return("auto")
   if (is.null(fit$call) || !is.null(fit$call$n_selected)) fit$n_selected
 }
 

@@ -10,7 +10,8 @@
 #' @param file the path of a checkpoint.
 #' @param y the data of the fit, given as to [gps_fit()]. The checkpoint does not hold them, but
 #'   knows them again by their sizes, names, moments and some of their numbers: others are refused.
-#'   A source is read once for that.
+#'   Columns with names may stand in any order, those without are in that of the run. A source is
+#'   read once for that.
 #' @param ... `data`, a data frame, where `y` is a formula as in [gps_fit()], or in place of `y`:
 #'   then the fit's columns are taken from it by their names. Else changes of these arguments of
 #'   [gps_control()]: `max_iter`, `time_limit` (which counts anew), `n_threads`, `progress`,
@@ -73,7 +74,10 @@ gps_resume <- function(file, y, ...) {
   saved <- with_memory(read_checkpoint(path, form), "The checkpoint %s", quoted(path))
   y <- data_again(if (!missing(y)) y, extra$data, saved$header$traits$names)
   if (!is_source(y)) tell_images_last(y, "y")
+  y <- pick_columns(y, saved$header$traits$names, "y", "the run's data")
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
+  # Without names the columns are the run's by their numbers, which are looked at.
+  if (is.null(data$col_names)) data["col_names"] <- list(saved$header$traits$names)
   data["weights"] <- list(saved$header$traits$weights)
   model <- unpack_at(saved$points, c("point", "task", "model"))
   data$y <- admit_missing(data$y, model)

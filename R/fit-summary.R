@@ -56,7 +56,7 @@ summary.gps_fit <- function(object, audit = NULL, bootstrap = NULL, ...) {
          degenerate = c(character(), object$standing$degenerate),
          events = summarise_events(object), starts = object$starts,
          kernel = exp_theta(object$kernel_theta), bound = object$bound, df = attr(bound, "df"),
-         nobs = count_counted(object), aic = stats::AIC(bound),
+         nobs = fit_weight(object), aic = stats::AIC(bound),
          bic = stats::BIC(bound), mean_active = sum(usage) / count_observations(object),
          by_prior = is.null(object$selected), audit = audit$line,
          intervals = if (!is.null(bootstrap)) summary(bootstrap)),
@@ -258,7 +258,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
     print(stats::setNames(round(x$usage[shown], 1), shown))
   } else {
     rounded <- x$classes
-    rounded$expected <- round(rounded$expected, 1)
+    # Weighted, neither is whole.
+    rounded[c("points", "expected")] <- round(rounded[c("points", "expected")], 1)
     rounded$uncertainty <- signif(rounded$uncertainty, 3)
     print(rounded[shown, ], row.names = FALSE)
   }

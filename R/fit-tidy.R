@@ -31,7 +31,8 @@
 #'   and `dim2`, names or numbers along the other axes of the parameter, mostly the columns of the
 #'   data, NA where there are none; `estimate`.
 #' * `glance()`: a data frame of one row: `model`, `n_latents`, `n_selected`, `logLik` (the bound),
-#'   `df`, `AIC`, `BIC`, `ICL` (NA but for mixtures), `nobs`, `iterations`, `status`.
+#'   `df`, `AIC`, `BIC`, `ICL` (NA but for mixtures), `nobs` (the N of BIC, with weights
+#'   their sum), `iterations`, `status`.
 #' * `augment()`: the data, or new ones, with `.loglik` for each data point and, of mixtures,
 #'   `.class` and `.uncertainty`, of other models `.active`, the expected number of latents on.
 #' * `autoplot()`: a ggplot.

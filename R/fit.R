@@ -62,10 +62,10 @@
 #' What ranks latents, the Gaussian process of [selector_gp()] and the refits of its kernel, looks
 #' at each row that counts once, whatever its weight: it learns a function of the data, and left out
 #' of its own prediction a row must not be predicted by its double. Minibatches are of rows, and
-#' [predict()], [residuals()] and [gps_audit()] treat all rows alike. `nobs()` is the number of rows
-#' with a weight above 0, as in [glm()]; `BIC()` takes log of the sum of the weights, so that it,
-#' too, is that of repeated rows. AIC and BIC mean something only where weights are numbers of
-#' observations.
+#' [predict()], [residuals()] and [gps_audit()] treat all rows alike. `nobs()` is the sum of the
+#' weights, whose log `BIC()` takes: that of repeated rows. (In [glm()] it is the number of rows
+#' with a weight above 0, `sum(fit$weights > 0)`.) AIC and BIC mean something only where weights are
+#' numbers of observations.
 #'
 #' @section Names of columns:
 #' A fit keeps the names of the data's columns, and its parameters have them. Where names tell all
@@ -167,6 +167,8 @@
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
 #'   the noise variance where the fit ended before annealing, which held it there, was over.
+#'   `marks` are the mean, mean square, least and largest of the data's numbers, by which
+#'   [gps_compare()] knows fits of other data.
 #'   `chosen` is NULL, or how `n_selected = "auto"` was settled, see the section above.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @concept sparse coding
@@ -193,37 +195,11 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   fit
 }
 
-# A call as it was written. What stands in it as a value, as do.call() puts it there, is named by
-# its argument, unless it is a single number or word: a fit must not hold its data twice.
-shown_call <- function(call) {
-  for (i in seq_along(call)[-1]) {
-    is_short <- is.language(call[[i]]) || is.null(call[[i]]) ||
-      is.atomic(call[[i]]) && length(call[[i]]) == 1 && is.null(attributes(call[[i]]))
-    if (!is_short) call[[i]] <- as.name(if (nzchar(names(call)[i])) names(call)[i] else "value")
-  }
-  call[[1]] <- if (is.name(call[[1]]) || is.call(call[[1]])) call[[1]] else quote(gps_fit)
-  call
-}
-
 # A call without `n_selected` where that was left to the model, however it was written: so update()
 # knows whether a number was given.
 call_selecting <- function(call, n_selected) {
   if (is.null(n_selected) && !is.null(call)) call$n_selected <- NULL
   call
-}
-
-# The call of a fit with changes as they were written; those of gps_control() go into its argument.
-changed_call <- function(call, changes, of_control) {
-  if (is.null(call)) return(NULL)
-  own <- setdiff(names(changes), of_control)
-  for (name in own) call[name] <- list(changes[[name]])
-  if (length(of_control) == 0) return(shown_call(call))
-  control <- if (is.null(call$control)) quote(gps_control()) else call$control
-  if (is.call(control) && identical(control[[1]], quote(gps_control))) {
-    for (name in of_control) control[name] <- list(changes[[name]])
-    call$control <- control
-  }
-  shown_call(call)
 }
 
 # list(task, data, point) of a fit that has not begun, from what gps_fit() is given.

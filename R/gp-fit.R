@@ -239,6 +239,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   fit <- fit_given(x, targets, given, n_threads, progress)
   fit["formula"] <- if (inherits(formula, "formula")) list(formula)
   fit$given <- given
+  fit$call <- shown_call(match.call(), "gp_fit")
   fit
 }
 

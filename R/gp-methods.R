@@ -27,11 +27,13 @@
 #'   method `"exact"`. `update()`: a fit with other arguments of [gp_fit()], by name; the search
 #'   begins at the kernel that was given, and with `optimise = FALSE` the kernel that was found is
 #'   kept. Arguments that another `method` has no use for are dropped. New `data` are read by the
-#'   fit's formula, or by another: `update(fit, . ~ . + b, data = d)`. `formula()`:
+#'   fit's formula, or by another: `update(fit, . ~ . + b, data = d)`. `fit$call`, of
+#'   [stats::getCall()], is the call as it was written, with the changes. `formula()`:
 #'   that of a fit by a formula. `fitted()` and `residuals()`: n x H.
 #'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
 #'   targets, of the approximation if it is one, with `df` the number of parameters that were
-#'   learned, coordinates of inducing points included, and `nobs` the number of data points.
+#'   learned in this fit, coordinates of inducing points included (with `optimise = FALSE` no more
+#'   than the coefficients of a trend), and `nobs` the number of data points.
 #'   `nobs()`: that number. `sigma()`: standard deviation of the kernel's white noise. `summary()`:
 #'   a list with the parameters, the log marginal likelihood and the share of the targets' variance
 #'   that leave-one-out prediction explains.
@@ -147,7 +149,9 @@ logLik.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object")
   check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
-  df <- length(object$theta) - length(object$fixed) + inputs + length(object$trend$beta)
+  n_learned <- if (isFALSE(object$given$optimise)) 0L else
+    length(object$theta) - length(object$fixed) + inputs
+  df <- n_learned + length(object$trend$beta)
   structure(object$lml, df = df, nobs = nrow(object$x), class = "logLik")
 }
 
@@ -224,7 +228,18 @@ update.gp_fit <- function(object, ...) {
     arguments <- c(list(x = stats::formula(object)), arguments)
   }
   arguments[names(changes)] <- changes
-  do.call(gp_fit, arguments, quote = TRUE)
+  fit <- do.call(gp_fit, arguments, quote = TRUE)
+  call <- object$call
+  # What the kernel was found to be stands in the fit, not in the call.
+  if (!is.null(call) && !identical(arguments$kernel, object$given$kernel) &&
+        !"kernel" %in% names(changes)) call$kernel <- call("$", substitute(object), quote(kernel))
+  written <- as.list(match.call(expand.dots = FALSE)$...)
+  names(written) <- names(changes)
+  if (inherits(changes$x, "formula")) written$x <- as.call(as.list(changes$x))
+  # Data may stand in the place of the targets.
+  if (!is.null(changes$data)) call$targets <- NULL
+  fit["call"] <- list(changed_call(call, written, character(), "gp_fit"))
+  fit
 }
 
 # What a fit was given, as far as it goes with the changes: what the new method has no use for is

@@ -96,6 +96,8 @@ tell_other_data <- function(one, two) {
     sprintf("%.0f and %.0f missing cells", n_missing(one), n_missing(two))
   } else if (is.matrix(one$y) && is.matrix(two$y)) {
     if (!identical(one$y, two$y)) "their numbers differ"
+  } else if (differ_in_marks(one$marks, two$marks)) {
+    "their numbers differ in mean, spread or range"
   } else if (differ(one$col_names, two$col_names)) {
     "their columns have other names"
   } else if (differ(one$row_names, two$row_names)) {

@@ -187,7 +187,7 @@ test_that("other data, files and versions are refused by name", {
   expect_gps_error(gps_resume(file, other), "it has other numbers")
   swapped <- y[c(1:60, 62, 61, 63:120), ]
   expect_gps_error(gps_resume(file, swapped), "it has other numbers")
-  expect_gps_error(gps_resume(file, `colnames<-`(y, letters[1:9])), "other names")
+  expect_gps_error(gps_resume(file, `colnames<-`(y, letters[1:9])), "the run had none: unname(y)")
   expect_gps_error(gps_resume(file), "`y` is missing")
   expect_gps_error(gps_resume(tempfile(), y), "there is no file")
   expect_gps_error(gps_resume(file, y, tol = 1), "There are `max_iter`, `time_limit`")
@@ -199,6 +199,26 @@ test_that("other data, files and versions are refused by name", {
   }
   local_value("this_version", function() "0.0.1")
   expect_gps_error(gps_resume(file, y), "and this is version 0.0.1")
+})
+
+test_that("named columns are gone on with in any order, others are named", {
+  y <- `colnames<-`(bars_y(), letters[1:9])
+  file <- tempfile()
+  run <- function(max_iter, to) {
+    set.seed(1)
+    gps_fit(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
+            control = lean_control(max_iter = max_iter, n_starts = 1, checkpoint = to))
+  }
+  whole <- run(3, NULL)
+  run(2, file)
+  for (again in list(y[, 9:1], as.data.frame(y)[c(5:9, 1:4)], cbind(x = 0, y), unname(y),
+                     function_source(y)[, ])) {
+    copy <- tempfile()
+    file.copy(file, copy)
+    expect_identical(coef(gps_resume(copy, again, max_iter = 3)), coef(whole))
+  }
+  expect_gps_error(gps_resume(file, y[, -2]), "the columns of the run's data by name, but \"b\"")
+  expect_gps_error(gps_resume(file, unname(y)[, 9:1]), "it has other numbers")
 })
 
 test_that("what cannot be written is an error at first and a warning later", {

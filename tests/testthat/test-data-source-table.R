@@ -68,6 +68,51 @@ test_that("what is wrong in a table of text is named with its row and column", {
   expect_gps_error(gps_source_csv(path), "it is UTF-16", "data")
 })
 
+test_that("rows with too many or too few cells are named, however the bytes are cut", {
+  refused <- function(lines, ..., also = list()) {
+    path <- text_file(lines)
+    for (message in c(...)) {
+      expect_gps_error(do.call(gps_source_csv, c(list(path), also)), message, "data")
+    }
+  }
+  # Twice as many cells as columns are one row, not two.
+  refused(c("a,b", "1,2", "3,4,5,6", "7,8"), "Row 2 of", "(line 3) has 4 columns, not 2.")
+  refused(c("a,b", "", "1,2,3,4"), "Row 1 of", "(line 3) has 4 columns, not 2.")
+  refused(c("a,b", "1,2", "3,4,", "7,8"), "has 3 columns, not 2. It ends with a separator.")
+  refused(c("a,b", "1,2,", "3,4,"), "end with \",\", which its header does not")
+  refused(c("a,b,", "1,2,", "3,4,"), "`columns = 1:2`")
+  refused(c("a,b,c", "1,2,3", "3,4", "5", "5,6,7"), "Row 2 of", "has 2 columns, not 3.")
+  refused(c("a", "1", "2,3"), "Row 2 of", "has 2 columns, not 1.")
+  refused(c("a,b", "1,2", "# 3,4,5"), "Comments are not read")
+  refused(c("# a table", "a,b", "1,2"), "The first line of", "is a comment")
+  refused(c("a,b", "1,2", "\"3\",\"4\",5,6"), "Row 2 of", "has 4 columns, not 2.")
+  refused(c("1,2,3,4", "1,2", "3,4"), "Row 2 of", also = list(header = FALSE))
+  text <- "a,w,b\r\n1,\"x,\n\"\"y\",2\r\n\r\n3,,4\r\n"
+  path <- file_for(environment(), ".csv")
+  for (n in c(1, 2, 3, 5, 100)) {
+    local_value("bytes_at_once", n)
+    cat(text, file = path)
+    same_numbers(gps_source_csv(path, c(1, 3)), rbind(c(1, 2), c(3, 4)))
+    cat("5,z,6,7,8,9\n", file = path, append = TRUE)
+    expect_gps_error(gps_source_csv(path, c(1, 3)), "has 6 columns, not 3.", "data")
+  }
+  writeBin(as.raw(c(97, 10, 49, 10, 50, 0, 10)), path)
+  expect_gps_error(gps_source_csv(path), "has zero bytes in it", "data")
+})
+
+test_that("a word among numbers is answered with what it may be", {
+  hint <- function(cell, ..., ending) {
+    lines <- c("a;b", "1;2", paste0("3;", cell))
+    expect_gps_error(gps_source_csv(text_file(lines), sep = ";"), ending, "data")
+  }
+  hint("4,5", ending = "`dec = \",\"`")
+  hint("n/a", ending = "`na = c(\"\", \"NA\", \"n/a\")`")
+  hint("TRUE", ending = "truth values as 0 and 1")
+  hint("4 # of 5", ending = "with nothing beside")
+  expect_gps_error(gps_source_csv(text_file("a b", "1 2")), "`sep` = \" \"?", "data")
+  expect_gps_error(gps_source_csv(text_file("a,a,b", "1,2,3"), "a"), "columns 1 and 2")
+})
+
 test_that("missing cells pass through; files that are unpacked to a name stay", {
   path <- text_file("a,b", "1,NA", "?,4", ",6")
   source <- gps_source_csv(path, na = c("NA", "?"))

@@ -132,6 +132,14 @@ test_that("order_latents() changes numbers and nothing else", {
   expect_identical(coef(back), coef(fit))
   expect_identical(back$selected, fit$selected)
   expect_gps_error(order_latents(fit, c(1, 1, 2)), "a permutation of 1..3")
+  expect_gps_error(order_latents(fit, c("a", "b", "c")), "the fit's latents have none")
+  named <- fit
+  named$latent_names <- c("low", "mid", "high")
+  turned <- order_latents(named, c("high", "low", "mid"))
+  expect_identical(turned$latent_names, c("high", "low", "mid"))
+  expect_identical(turned$params, order_latents(fit, c(3, 1, 2))$params)
+  expect_gps_error(order_latents(named, c("high", "low", "mit")), "Did you mean \"mid\"?")
+  expect_gps_error(order_latents(named, c("high", "low", "low")), "or of the latents' names")
 })
 
 test_that("order_latents() of learned selections and sparse codes", {

@@ -26,7 +26,7 @@ right <- list(
               "update", "plot", "sigma", "as.data.frame"),
   gp_fit = c("coef", "fitted", "residuals", "predict", "logLik", "AIC", "BIC", "nobs", "plot",
              "sigma", "simulate", "update", "formula"),
-  gps_source = c("head", "tail", "as.matrix"), gps_kernel = "coef",
+  gps_source = c("head", "tail", "as.matrix"), gps_kernel = c("coef", "Ops"),
   gps_denoised = c("plot", "fitted", "residuals"), gps_objects = "plot", summary.gp_fit = "coef"
 )
 
@@ -35,10 +35,17 @@ test_that("every generic refuses what it has no answer for, by name and with a w
   for (i in seq_along(objects)) {
     class <- names(objects)[i]
     members <- c("exp", "round", "sum", "range")
+    if (class == "gps_source") members <- c(members, unlist(source_generics))
     for (generic in setdiff(c(unlist(refused_generics), members), c(groups, right[[class]]))) {
-      condition <- tryCatch(do.call(generic, unname(objects[i])), error = identity)
+      arguments <- c(unname(objects[i]), if (grepl("<-", generic)) "a")
+      condition <- tryCatch(do.call(generic, arguments), error = identity)
       expect_s3_class(condition, "gps_error_argument")
-      expect_match(conditionMessage(condition), paste0(generic, "() is not for"), fixed = TRUE)
+      shown <- if (grepl("<-", generic)) sprintf("`%s`", generic) else paste0(generic, "()")
+      expect_match(conditionMessage(condition), paste(shown, "is not for"), fixed = TRUE)
+    }
+    if (class == "gps_kernel") next
+    for (code in expression(x * 2, 2 - x, -x, !x, x == 1, 1 < x, x & TRUE, x %/% 2)) {
+      expect_gps_error(eval(code, list(x = objects[[i]])), "` is not for")
     }
   }
 })
@@ -62,6 +69,21 @@ test_that("noise and sizes are given where there are any", {
   expect_gps_error(sigma(bare), "kernel_white()")
   source <- gps_source(7, 2, function(from, to) matrix(0, to - from + 1, 2))
   expect_identical(dim(source), c(7L, 2L))
+  expect_equal(length(source), 14)
+  expect_null(colnames(source))
+  colnames(source) <- c("u", "v")
+  expect_identical(dimnames(source), list(NULL, c("u", "v")))
+  expect_identical(source[2, "v"], matrix(0, 1, 1, dimnames = list(NULL, "v")))
+  expect_gps_error(colnames(source) <- "u", "`names` must be NULL or 2 names")
+  expect_gps_error(colnames(source) <- c("v", "u"), "the same names in another order")
+  expect_gps_error(rownames(source) <- 1:7, "The rows of a source have no names")
+  expect_gps_error(source[1, 1] <- 3, "Numbers of a source cannot be set")
+  expect_gps_error(source[1] <- 3, "Numbers of a source cannot be set")
+  expect_identical(capture.output(str(source)), paste("", format(source)[1], ""))
+  dimnames(source) <- NULL
+  holed <- gps_source(7, 2, function(from, to) ifelse(from:to == 6, NA, 1) %o% 1:2)
+  expect_identical(c(anyNA(source), anyNA(holed), sum(is.na(holed))), c(0L, 1L, 2L))
+  expect_identical(is.na(holed), is.na(holed[, ]))
   expect_identical(c(nrow(source), ncol(source)), c(7L, 2L))
   source$n <- "many"
   expect_gps_error(dim(source), "must be a source")

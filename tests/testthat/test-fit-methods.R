@@ -306,6 +306,17 @@ test_that("update() resolves a number of selected latents anew that was not give
   # One that was given stays, also through a second update().
   given <- update(begun, n_selected = 1)
   expect_identical(update(given, model = model_of(12))$n_selected, 1L)
+  # One that was chosen stays where nothing changes on which the choice depends.
+  auto <- update(begun, n_selected = "auto")
+  kept <- update(auto, max_iter = 2)
+  expect_identical(kept$n_selected, auto$n_selected)
+  expect_null(kept$chosen)
+  for (fit in list(auto, kept)) {
+    anew <- update(fit, model = model_of(5))
+    expect_identical(anew$chosen$n_selected, anew$n_selected)
+    expect_identical(anew$call$n_selected, "auto")
+  }
+  expect_null(update(auto, model = model_of(5), n_selected = 2)$chosen)
   k <- NULL
   left <- gps_fit(y, model_of(3), n_selected = k, control = begun$control)
   expect_false("n_selected" %in% names(left$call))

@@ -1,5 +1,10 @@
 # The paragraph says what the fit is.
 
+test_that("a Gaussian process is told where it is told of", {
+  gp <- gp_fit(1:5, sin(1:5), kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  expect_gps_error(gps_report(gp), "not a Gaussian process of gp_fit(), of which print()")
+})
+
 test_that("a report has the numbers of its fit", {
   for (name in c("mixture", "gp", "sampled", "images")) {
     fit <- a_fit(name)

@@ -234,7 +234,14 @@ test_that("a fit says that it is weighted, and what it says counts observations"
   one <- fit()
   expect_printed(one, "weights with the sum 200, 80 rows of weight 0")
   expect_printed(logLik(one), "nobs = 200")
-  expect_identical(nobs(one), 160L)
+  expect_identical(nobs(one), 200)
+  expect_identical(unlist(generics::glance(one)[c("BIC", "nobs")]),
+                   c(BIC = AIC(one, k = log(200)), nobs = 200))
+  expect_identical(summary(one)[c("bic", "nobs")], list(bic = BIC(one), nobs = 200))
+  expect_identical(attr(logLik(one), "nobs"), nobs(one))
+  printed <- utils::capture.output(print(summary(one)))
+  table <- printed[seq(grep("^ *cluster +points", printed) + 1, length.out = 3)]
+  expect_match(table, "^ *[1-3] +[0-9]+(\\.[0-9])? +[0-9]+(\\.[0-9])? +[^ ]+$")
   expect_equal(BIC(one), -2 * one$bound + log(200) * attr(logLik(one), "df"))
   expect_equal(sum(summary(one)$usage), 200)
   expect_identical(dim(predict(one)), c(240L, 3L))

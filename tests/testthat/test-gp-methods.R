@@ -8,6 +8,25 @@ noisy_fit <- function(...) {
          optimise = FALSE, ...)
 }
 
+test_that("the call is kept, changes with update(); what was not learned is not counted", {
+  d <- data.frame(a = 1:12, b = cos(1:12))
+  d$out <- sin(d$a) + d$b
+  kernel <- kernel_rbf(1, 1) + kernel_white(0.01)
+  fit <- gp_fit(out ~ a, d, kernel, optimise = FALSE)
+  expect_identical(fit$call, quote(gp_fit(x = out ~ a, targets = d, kernel = kernel,
+                                          optimise = FALSE)))
+  expect_identical(attr(logLik(fit), "df"), 0L)
+  expect_identical(attr(logLik(update(fit, trend = "linear")), "df"), 2L)
+  sought <- update(fit, . ~ . + b, data = d[1:10, ], optimise = TRUE, max_evals = 5)
+  expect_identical(attr(logLik(sought), "df"), 3L)
+  expect_identical(eval(sought$call)$lml, sought$lml)
+  held <- update(sought, optimise = FALSE, trend = "constant")
+  expect_identical(held$call$kernel, quote(sought$kernel))
+  expect_identical(eval(held$call)$lml, held$lml)
+  expect_identical(do.call(gp_fit, list(1:3, 1:3, kernel, optimise = FALSE))$call,
+                   quote(gp_fit(x = x, targets = targets, kernel = kernel, optimise = FALSE)))
+})
+
 test_that("intervals are quantiles of the function or of a new observation, by every method", {
   new <- matrix(c(0.5, 3, 9), dimnames = list(c("p", "q", "r"), "wt"))
   engines <- list(list(), list(method = "ichol", rank = 5), list(method = "divide", rank = 20),

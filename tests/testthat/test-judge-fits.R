@@ -97,7 +97,10 @@ test_that("data that were not kept are compared by what is known of them, and pr
   one <- gps_compare(whole, lean)
   expect_identical(attr(one, "unchecked"), "lean")
   expect_output(print(one), "2 fits, taken to be of the same data.*\"lean\" has no\\s+numbers")
-  both <- gps_compare(lean, other = fit_of(y * 10, FALSE))
+  expect_gps_error(gps_compare(lean, fit_of(y * 10, FALSE)), "numbers differ in mean, spread")
+  expect_gps_error(gps_compare(whole, fit_of(y + 1e-6, FALSE)), "numbers differ in mean, spread")
+  # The same numbers in another order are not told apart.
+  both <- gps_compare(lean, other = fit_of(y[30:1, ], FALSE))
   expect_identical(attr(both, "unchecked"), c("lean", "other"))
   expect_output(print(both), "\"lean\", \"other\" have\\s+no\\s+numbers to compare")
   expect_identical(attr(gps_compare(whole, fit_of(y)), "unchecked"), character())
