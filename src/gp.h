@@ -4,6 +4,7 @@
 #ifndef GPSELECT_GP_H
 #define GPSELECT_GP_H
 
+#include "gp_cross.h"
 #include "kernel.h"
 #include "linalg.h"
 
@@ -21,20 +22,16 @@ double gp_jitter_step(int step, size_t n_points, double mean_diagonal);
 /* ---- dense: every pair of points ---- */
 
 typedef struct {
-  const gps_kernel *kernel;
-  const double *theta; /* [n_hyper] */
-  double jitter;       /* added to the noise */
+  gp_cross cross;
+  double jitter; /* added to the noise */
   size_t n_points;
   const double *x, *shifted; /* [n_dims x n_points] */
-  kernel_centre centre;
   const double
       *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
   const double *given;         /* [n_points x n_points] values of given terms, or NULL */
   const double **given_slopes; /* [n_given] of such matrices: by their log parameters, in order */
   size_t n_given;
-  int n_threads;
-  const gps_watch *watch; /* or NULL */
-  double *scratch;        /* [gp_dense_scratch()] */
+  double *scratch; /* [gp_dense_scratch()] */
 } gp_dense;
 
 size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points);

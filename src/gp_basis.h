@@ -1,7 +1,7 @@
-/* Gaussian processes with a basis of Q functions instead of all pairs of points: kernel matrices
- * between two sets of points, the choice of pivots, inducing points, and leave-one-out from
- * features. Points are columns. Called by r_gp_basis.c on the main thread; elementwise passes run
- * on n_threads threads over disjoint columns, so results have the same bits for any number. */
+/* Gaussian processes with a basis of Q functions instead of all pairs of points: the choice of
+ * pivots, inducing points, and leave-one-out from features. Points are columns. Called by
+ * r_gp_basis.c on the main thread; elementwise passes run on n_threads threads over disjoint
+ * columns, so results have the same bits for any number. */
 #ifndef GPSELECT_GP_BASIS_H
 #define GPSELECT_GP_BASIS_H
 
@@ -9,43 +9,6 @@
 
 /* Points are treated this many at a time: their features stay in the second-level cache. */
 #define GP_PANEL 256
-
-/* ---- two sets of points ---- */
-
-/* A kernel at fixed parameters, and the point from which distances are measured. */
-typedef struct {
-  const gps_kernel *kernel;
-  const double *theta; /* [n_hyper] */
-  kernel_centre centre;
-  int n_threads;
-  const gps_watch *watch; /* or NULL */
-} gp_cross;
-
-/* Points and, once embedded, their coordinates in one metric. */
-typedef struct {
-  size_t n;
-  const double *x, *shifted; /* [n_dims x n] */
-  double *z, *sq, *tilt;     /* [n_dims x n], [n], [n] */
-  double *scale;             /* [n_dims] of the metric */
-  double *largest;           /* one number: kernel_largest() of sq */
-} gp_points;
-
-/* Storage of the coordinates of n points, which gp_points_at() deals out. */
-size_t gp_points_scratch(size_t n_dims, size_t n);
-gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *shifted,
-                       double *scratch);
-
-/* k [rows x cols], leading dimension ld, without noise. gram [rows x cols] is scratch. `is_ready`:
- * the rows' coordinates are still there from a call before, which only a kernel of one metric makes
- * use of. */
-void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
-                     int is_ready, double *gram, double *k, size_t ld);
-
-/* gradient [n_hyper] += sum over pairs of weight [rows x cols] dk/d(log parameter), and unless NULL
- * inputs [n_dims x rows] += weight dk/d(row point), the column's point held fixed. */
-size_t gp_cross_contract_scratch(const gps_kernel *kernel, size_t n_rows, size_t n_cols);
-void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
-                       const double *weight, double *gradient, double *inputs, double *scratch);
 
 /* ---- pivots: incomplete Cholesky K ~ L L', K without noise ---- */
 

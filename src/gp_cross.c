@@ -1,8 +1,9 @@
-/* Kernel values between two sets of points. Called by the engines that have a basis. */
+/* Kernel values between two sets of points. Called by all engines. */
 #include <stdint.h>
 #include <string.h>
 
-#include "gp_basis.h"
+#include "gp_cross.h"
+#include "linalg.h"
 
 /* Waking a thread costs more than a kernel's values of fewer pairs than this. */
 #define GRAIN ((size_t)1 << 14)
@@ -21,26 +22,26 @@ gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *s
                      .largest = scratch + (n_dims + 2) * n + n_dims};
 }
 
-static void embed(const gp_cross *cross, const kernel_metric *metric, const gp_points *p) {
-  kernel_embed(metric, &cross->centre, p->n, p->x, p->shifted, p->z, p->sq, p->tilt);
+void gp_points_embed(const kernel_metric *metric, const kernel_centre *centre, const gp_points *p) {
+  kernel_embed(metric, centre, p->n, p->x, p->shifted, p->z, p->sq, p->tilt);
   kernel_coordinate_scales(metric, p->scale);
   *p->largest = kernel_largest(p->n, p->sq);
 }
 
-/* Column b of the matrix: one point of `cols` against all of `rows`. */
-static kernel_pairs pairs_of(const kernel_metric *metric, const gp_points *rows,
-                             const gp_points *cols, const double *gram, size_t b) {
-  return (kernel_pairs){.n = rows->n,
-                        .gram = gram + b * rows->n,
-                        .sq = rows->sq,
-                        .tilt = rows->tilt,
+kernel_pairs gp_pairs_of(const kernel_metric *metric, const gp_points *rows, size_t from,
+                         const gp_points *cols, size_t b, const double *gram) {
+  const size_t n_dims = metric->kernel->n_dims;
+  return (kernel_pairs){.n = rows->n - from,
+                        .gram = gram,
+                        .sq = rows->sq + from,
+                        .tilt = rows->tilt + from,
                         .sq_at = cols->sq[b],
                         .tilt_at = cols->tilt[b],
                         .largest = *rows->largest,
-                        .x = rows->x,
-                        .x_at = cols->x + b * metric->kernel->n_dims,
+                        .x = rows->x + from * n_dims,
+                        .x_at = cols->x + b * n_dims,
                         .scale = metric->is_ard ? rows->scale : NULL,
-                        .same = rows->x == cols->x ? b : SIZE_MAX};
+                        .same = rows->x == cols->x ? b - from : SIZE_MAX};
 }
 
 static void inner_products(size_t n_dims, const gp_points *rows, const gp_points *cols,
@@ -58,12 +59,13 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
   const int n_metrics = kernel_n_metrics(cross->kernel), n_cols = (int)cols->n;
   for (int which = 0; which < n_metrics; which++) {
     const kernel_metric metric = kernel_metric_at(cross->kernel, cross->theta, which);
-    if (!is_ready || n_metrics > 1) embed(cross, &metric, rows);
-    embed(cross, &metric, cols);
+    if (!is_ready || n_metrics > 1) gp_points_embed(&metric, &cross->centre, rows);
+    gp_points_embed(&metric, &cross->centre, cols);
     if (metric.needs_gram) inner_products(cross->kernel->n_dims, rows, cols, gram);
 #pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
     for (int b = 0; b < n_cols; b++) {
-      const kernel_pairs pairs = pairs_of(&metric, rows, cols, gram, (size_t)b);
+      const kernel_pairs pairs =
+          gp_pairs_of(&metric, rows, 0, cols, (size_t)b, gram + (size_t)b * rows->n);
       double *column = k + (size_t)b * ld;
       if (which == 0) memset(column, 0, rows->n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
@@ -97,8 +99,8 @@ static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
   const size_t n_hyper = cross->kernel->n_hyper;
 #pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
   for (int b = 0; b < n_cols; b++) {
-    const kernel_pairs pairs = pairs_of(metric, rows, cols, w->gram, (size_t)b);
     const size_t at = (size_t)b * rows->n;
+    const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, (size_t)b, w->gram + at);
     double *sums = w->partial + (size_t)b * n_hyper;
     memset(sums, 0, n_hyper * sizeof *sums);
     kernel_contract_cross(metric, &pairs, weight + at, sums, has_slope ? w->gram + at : NULL);
@@ -169,12 +171,12 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
   const size_t n_dims = cross->kernel->n_dims;
   const int has_distances = metric->needs_gram && !metric->is_raw;
   const int has_slope = metric->is_ard || (inputs != NULL && has_distances);
-  embed(cross, metric, rows);
-  embed(cross, metric, cols);
+  gp_points_embed(metric, &cross->centre, rows);
+  gp_points_embed(metric, &cross->centre, cols);
   if (metric->needs_gram) inner_products(n_dims, rows, cols, w->gram);
   contract_pairs(cross, metric, rows, cols, weight, has_slope, w, gradient);
   for (size_t b = 0; metric->is_product && inputs && b < cols->n; b++) {
-    const kernel_pairs pairs = pairs_of(metric, rows, cols, w->gram, b);
+    const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, b, w->gram + b * rows->n);
     kernel_move_product(metric, &pairs, weight + b * rows->n, inputs);
   }
   if (!has_slope) return;

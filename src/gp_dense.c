@@ -17,28 +17,24 @@
 #define GRAIN ((size_t)1 << 17)
 
 typedef struct {
-  double *z, *sq, *tilt, *row_sums, *panel, *product, *partial;
-  double *scale;  /* [n_dims] of the metric, once embedded; NULL: all 1 */
-  double largest; /* of sq, once embedded */
+  gp_points all;
+  double *row_sums, *panel, *product, *partial;
 } workspace;
 
 static workspace split_scratch(const gp_dense *gp) {
-  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
-  workspace w;
-  w.z = gp->scratch;
-  w.sq = w.z + n_dims * n;
-  w.tilt = w.sq + n;
-  w.row_sums = w.tilt + n;
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
+  workspace w = {.all = gp_points_at(n_dims, n, gp->x, gp->shifted, gp->scratch)};
+  w.row_sums = gp->scratch + gp_points_scratch(n_dims, n);
   w.panel = w.row_sums + n;
   w.product = w.panel + n * PANEL;
   w.partial = w.product + n_dims * PANEL;
-  w.scale = w.partial + gp->kernel->n_hyper * PANEL;
   return w;
 }
 
 size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points) {
   const size_t n_dims = kernel->n_dims;
-  return n_points * (n_dims + 3 + PANEL) + PANEL * (n_dims + kernel->n_hyper) + n_dims;
+  return gp_points_scratch(n_dims, n_points) + n_points * (1 + PANEL) +
+         PANEL * (n_dims + kernel->n_hyper);
 }
 
 double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
@@ -52,63 +48,46 @@ double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
 static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
 
 static int threads_for(const gp_dense *gp, size_t n_pairs) {
-  return n_pairs < GRAIN ? 1 : gp->n_threads;
-}
-
-static void embed_points(const gp_dense *gp, const kernel_metric *metric, workspace *w) {
-  kernel_embed(metric, &gp->centre, gp->n_points, gp->x, gp->shifted, w->z, w->sq, w->tilt);
-  kernel_coordinate_scales(metric, w->scale);
-  w->largest = kernel_largest(gp->n_points, w->sq);
+  return n_pairs < GRAIN ? 1 : gp->cross.n_threads;
 }
 
 /* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
-static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
-                             const double *gram, size_t ld, size_t from, size_t b) {
-  const size_t j = from + b, at = j * gp->kernel->n_dims;
-  return (kernel_pairs){.n = gp->n_points - j,
-                        .gram = gram + b + b * ld,
-                        .sq = w->sq + j,
-                        .tilt = w->tilt + j,
-                        .sq_at = w->sq[j],
-                        .tilt_at = w->tilt[j],
-                        .largest = w->largest,
-                        .x = gp->x + at,
-                        .x_at = gp->x + at,
-                        .scale = metric->is_ard ? w->scale : NULL,
-                        .same = 0};
+static kernel_pairs pairs_of(const kernel_metric *metric, const workspace *w, const double *gram,
+                             size_t ld, size_t from, size_t b) {
+  return gp_pairs_of(metric, &w->all, from + b, &w->all, from + b, gram + b + b * ld);
 }
 
 /* Inner products of points from `from` on with the panel's own. */
 static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size_t width) {
-  const size_t n_dims = gp->kernel->n_dims, n_rows = gp->n_points - from;
-  const double *z = w->z + from * n_dims;
+  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->n_points - from;
+  const double *z = w->all.z + from * n_dims;
   linalg_gemm('T', 'N', n_rows, width, n_dims, 1.0, z, n_dims, z, n_dims, 0.0, w->panel, n_rows);
 }
 
 void gp_dense_gram(const gp_dense *gp, double *gram) {
   workspace w = split_scratch(gp);
-  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, 0);
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
+  const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, 0);
   if (!metric.needs_gram) return;
-  embed_points(gp, &metric, &w);
-  linalg_syrk('T', gp->n_points, gp->kernel->n_dims, 1.0, w.z, gp->kernel->n_dims, 0.0, gram,
-              gp->n_points);
+  gp_points_embed(&metric, &gp->cross.centre, &w.all);
+  linalg_syrk('T', n, n_dims, 1.0, w.all.z, n_dims, 0.0, gram, n);
 }
 
 static void add_metric(const gp_dense *gp, int which, double *k) {
   workspace w = split_scratch(gp);
-  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
+  const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, which);
   const size_t n = gp->n_points;
   const int is_cached = which == 0 && gp->gram != NULL;
-  embed_points(gp, &metric, &w);
+  gp_points_embed(&metric, &gp->cross.centre, &w.all);
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
     const size_t ld = is_cached ? n : n - from;
-    if (gps_must_stop(gp->watch)) return;
+    if (gps_must_stop(gp->cross.watch)) return;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
 #pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
     for (int b = 0; b < width; b++) {
-      const kernel_pairs pairs = pairs_of(gp, &metric, &w, gram, ld, from, (size_t)b);
+      const kernel_pairs pairs = pairs_of(&metric, &w, gram, ld, from, (size_t)b);
       double *column = k + (from + (size_t)b) * (n + 1);
       if (which == 0) memset(column, 0, pairs.n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
@@ -117,13 +96,13 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
 }
 
 void gp_dense_kernel(const gp_dense *gp, double *k) {
-  const int n_metrics = kernel_n_metrics(gp->kernel);
+  const int n_metrics = kernel_n_metrics(gp->cross.kernel);
   for (int which = 0; which < n_metrics; which++) add_metric(gp, which, k);
   const size_t n = gp->n_points;
   for (size_t j = 0; gp->given && j < n; j++) {
     for (size_t i = j; i < n; i++) k[i + j * n] += gp->given[i + j * n];
   }
-  const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
+  const double noise = kernel_noise(gp->cross.kernel, gp->cross.theta) + gp->jitter;
   for (size_t j = 0; j < n; j++) k[j * (n + 1)] += noise;
 }
 
@@ -137,13 +116,13 @@ gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) 
   const size_t n = gp->n_points;
   for (int step = 0;; step++) {
     gp_dense_kernel(gp, k);
-    if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
+    if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
     const double diagonal = mean_diagonal(n, k);
     if (!isfinite(diagonal)) return GPS_NOT_FINITE;
-    const double noise = kernel_noise(gp->kernel, gp->theta) + gp->jitter;
+    const double noise = kernel_noise(gp->cross.kernel, gp->cross.theta) + gp->jitter;
     /* The largest eigenvalue is at most the trace, the smallest at least the noise. */
     const double condition = diagonal * (double)n / noise;
-    const gps_status status = linalg_factor_inverse(n, k, n, condition, log_det, gp->watch);
+    const gps_status status = linalg_factor_inverse(n, k, n, condition, log_det, gp->cross.watch);
     if (status != GPS_NOT_POSDEF || !climb) return status;
     const double jitter = gp_jitter_step(step + 1, n, diagonal - gp->jitter);
     if (jitter < 0.0) return status;
@@ -171,8 +150,8 @@ GPS_CLONES static void square_differences(size_t n_dims, size_t n, const double 
  * to z' W z alone. */
 static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, size_t from,
                             size_t width, double *gradient) {
-  const size_t n_dims = gp->kernel->n_dims, n_rows = gp->n_points - from;
-  const double *z = w->z + from * n_dims;
+  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->n_points - from;
+  const double *z = w->all.z + from * n_dims;
   linalg_gemm('N', 'N', n_dims, width, n_rows, is_dot ? 1.0 : -2.0, z, n_dims, w->panel, n_rows,
               0.0, w->product, n_dims);
   for (size_t b = 0; b < width; b++) {
@@ -192,7 +171,7 @@ static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, 
 
 /* Whether the contraction by inner products would cancel. */
 static int has_far_points(const kernel_metric *metric, const workspace *w) {
-  return metric->is_ard && kernel_needs_differences(metric, 2.0 * w->largest);
+  return metric->is_ard && kernel_needs_differences(metric, 2.0 * *w->all.largest);
 }
 
 static void add_differences(size_t n_dims, size_t width, const workspace *w, double *gradient) {
@@ -204,18 +183,18 @@ static void add_differences(size_t n_dims, size_t width, const workspace *w, dou
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
   const int is_dot = metric->is_raw, by_differences = has_far_points(metric, w);
-  const size_t n_dims = gp->kernel->n_dims, n_hyper = gp->kernel->n_hyper;
+  const size_t n_dims = gp->cross.kernel->n_dims, n_hyper = gp->cross.kernel->n_hyper;
   const size_t n_pairs = (gp->n_points - from) * (size_t)width;
 #pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
   for (int b = 0; b < width; b++) {
-    const kernel_pairs pairs = pairs_of(gp, metric, w, gram, ld, from, (size_t)b);
+    const kernel_pairs pairs = pairs_of(metric, w, gram, ld, from, (size_t)b);
     double *sums = w->partial + (size_t)b * n_hyper;
     double *weights = w->panel + (size_t)b * ld;
     memset(sums, 0, n_hyper * sizeof *sums);
     kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->n_points + 1), sums, weights + b);
     if (!metric->is_ard) continue;
     if (by_differences) {
-      square_differences(n_dims, pairs.n, pairs.x, w->scale, weights + b,
+      square_differences(n_dims, pairs.n, pairs.x, w->all.scale, weights + b,
                          w->product + (size_t)b * n_dims);
       continue;
     }
@@ -226,19 +205,20 @@ static void contract_panel(const gp_dense *gp, const kernel_metric *metric, cons
 
 static void contract_metric(const gp_dense *gp, int which, const double *a, double *gradient) {
   workspace w = split_scratch(gp);
-  const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
-  const size_t n = gp->n_points, n_dims = gp->kernel->n_dims, n_hyper = gp->kernel->n_hyper;
+  const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, which);
+  const size_t n = gp->n_points, n_dims = gp->cross.kernel->n_dims,
+               n_hyper = gp->cross.kernel->n_hyper;
   const int is_cached = which == 0 && gp->gram != NULL, is_dot = metric.is_raw;
-  const kernel_term *first = &gp->kernel->term[metric.n_terms > 0 ? metric.term[0] : 0];
+  const kernel_term *first = &gp->cross.kernel->term[metric.n_terms > 0 ? metric.term[0] : 0];
   double *scales = gradient + first->first + !is_dot;
   if (metric.n_terms == 0) return;
-  embed_points(gp, &metric, &w);
+  gp_points_embed(&metric, &gp->cross.centre, &w.all);
   const int by_differences = has_far_points(&metric, &w);
   memset(w.row_sums, 0, n * sizeof *w.row_sums);
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
-    if (gps_must_stop(gp->watch)) return;
+    if (gps_must_stop(gp->cross.watch)) return;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
     contract_panel(gp, &metric, &w, gram, is_cached ? n : n - from, from, width, a);
     for (int b = 0; b < width; b++) {
@@ -254,7 +234,7 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   if (!metric.is_ard || is_dot || by_differences) return;
   for (size_t i = 0; i < n; i++) {
     for (size_t d = 0; d < n_dims; d++) {
-      scales[d] += w.z[d + i * n_dims] * w.z[d + i * n_dims] * w.row_sums[i];
+      scales[d] += w.all.z[d + i * n_dims] * w.all.z[d + i * n_dims] * w.row_sums[i];
     }
   }
 }
@@ -263,8 +243,8 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
 static void contract_given(const gp_dense *gp, const double *a, double *gradient) {
   const size_t n = gp->n_points;
   size_t next = 0;
-  for (int t = 0; t < gp->kernel->n_terms; t++) {
-    const kernel_term *term = &gp->kernel->term[t];
+  for (int t = 0; t < gp->cross.kernel->n_terms; t++) {
+    const kernel_term *term = &gp->cross.kernel->term[t];
     for (size_t h = 0; h < term->n_own && next < gp->n_given; h++, next++) {
       const double *slope = gp->given_slopes[next];
       double sum = 0.0;
@@ -279,16 +259,16 @@ static void contract_given(const gp_dense *gp, const double *a, double *gradient
 
 /* gradient_j = 1/2 sum A dK/dtheta_j, from 0. */
 static void contract_kernel(const gp_dense *gp, const double *a, double *gradient) {
-  const size_t n = gp->n_points, n_hyper = gp->kernel->n_hyper;
-  const int n_metrics = kernel_n_metrics(gp->kernel);
+  const size_t n = gp->n_points, n_hyper = gp->cross.kernel->n_hyper;
+  const int n_metrics = kernel_n_metrics(gp->cross.kernel);
   double trace = 0.0;
   for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
   for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
   contract_given(gp, a, gradient);
-  for (int t = 0; t < gp->kernel->n_terms; t++) {
-    const kernel_term *term = &gp->kernel->term[t];
+  for (int t = 0; t < gp->cross.kernel->n_terms; t++) {
+    const kernel_term *term = &gp->cross.kernel->term[t];
     if (term->type->kind == KERNEL_INDEX)
-      gradient[term->first] = exp(gp->theta[term->first]) * trace;
+      gradient[term->first] = exp(gp->cross.theta[term->first]) * trace;
   }
   for (size_t h = 0; h < n_hyper; h++) gradient[h] *= 0.5;
 }
@@ -305,75 +285,40 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
   for (size_t i = 0; i < rank * n; i++) quadratic += alpha[i] * alpha[i];
   *value = -0.5 * (quadratic + n_targets * (log_det + (double)n * LOG_2PI));
   if (!isfinite(*value)) return GPS_NOT_FINITE;
-  memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
+  memset(gradient, 0, gp->cross.kernel->n_hyper * sizeof *gradient);
   if (*value < least) return GPS_OK;
   /* A = alpha'alpha - H K^-1 takes the place of K^-1. */
   linalg_trmm('R', 'N', rank, n, k, n, alpha, rank);
-  linalg_lower_gram(n, k, n, gp->watch);
-  if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
+  linalg_lower_gram(n, k, n, gp->cross.watch);
+  if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
   linalg_syrk('T', n, rank, 1.0, alpha, rank, -n_targets, k, n);
   contract_kernel(gp, k, gradient);
-  if (gps_must_stop(gp->watch)) return GPS_INTERRUPTED;
-  for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
+  if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
+  for (size_t h = 0; h < gp->cross.kernel->n_hyper; h++) {
     if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
   }
   return GPS_OK;
 }
 
 size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {
-  return PANEL * (n_points + 2 * n_dims + 2);
-}
-
-/* Columns of k(X, x_new) for a panel of new points. */
-static void cross_kernel(const gp_dense *gp, size_t n_new, const double *x_new, int is_first,
-                         double *k, double *scratch) {
-  workspace w = split_scratch(gp);
-  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
-  double *shifted = scratch, *z = shifted + PANEL * n_dims, *sq = z + PANEL * n_dims;
-  double *tilt = sq + PANEL;
-  const int n_metrics = kernel_n_metrics(gp->kernel);
-  memset(k, 0, n * n_new * sizeof *k);
-  kernel_shift(&gp->centre, n_new, x_new, shifted);
-  for (int which = 0; which < n_metrics; which++) {
-    const kernel_metric metric = kernel_metric_at(gp->kernel, gp->theta, which);
-    /* With one metric the training points stay embedded from panel to panel. */
-    if (is_first || n_metrics > 1) {
-      embed_points(gp, &metric, &w);
-    } else {
-      w.largest = kernel_largest(n, w.sq);
-    }
-    kernel_embed(&metric, &gp->centre, n_new, x_new, shifted, z, sq, tilt);
-    linalg_gemm('T', 'N', n, n_new, n_dims, 1.0, w.z, n_dims, z, n_dims, 0.0, w.panel, n);
-#pragma omp parallel for num_threads(threads_for(gp, n *n_new)) schedule(static)
-    for (int b = 0; b < (int)n_new; b++) {
-      const kernel_pairs pairs = {.n = n,
-                                  .gram = w.panel + (size_t)b * n,
-                                  .sq = w.sq,
-                                  .tilt = w.tilt,
-                                  .sq_at = sq[b],
-                                  .tilt_at = tilt[b],
-                                  .largest = w.largest,
-                                  .x = gp->x,
-                                  .x_at = x_new + (size_t)b * n_dims,
-                                  .scale = metric.is_ard ? w.scale : NULL,
-                                  .same = SIZE_MAX};
-      kernel_add_values(&metric, &pairs, k + (size_t)b * n);
-    }
-  }
+  return PANEL * (n_points + n_dims) + gp_points_scratch(n_dims, PANEL);
 }
 
 void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
                       size_t n_new, const double *x_new, const double *given,
                       const double *given_variance, double *mean, double *variance,
                       double *scratch) {
-  const size_t n_dims = gp->kernel->n_dims, n = gp->n_points;
-  double *k = scratch, *rest = scratch + n * PANEL;
-  if (variance) kernel_diagonal(gp->kernel, gp->theta, n_new, x_new, variance);
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
+  double *k = scratch, *shifted = k + n * PANEL, *coordinates = shifted + n_dims * PANEL;
+  const workspace w = split_scratch(gp);
+  if (variance) kernel_diagonal(gp->cross.kernel, gp->cross.theta, n_new, x_new, variance);
   for (size_t j = 0; variance && given && j < n_new; j++) variance[j] += given_variance[j];
   for (size_t from = 0; from < n_new; from += PANEL) {
     const size_t width = (size_t)min_int(PANEL, n_new - from);
-    if (gps_must_stop(gp->watch)) return;
-    cross_kernel(gp, width, x_new + from * n_dims, from == 0, k, rest);
+    if (gps_must_stop(gp->cross.watch)) return;
+    const gp_points new = gp_points_at(n_dims, width, x_new + from * n_dims, shifted, coordinates);
+    kernel_shift(&gp->cross.centre, width, new.x, shifted);
+    gp_cross_values(&gp->cross, &w.all, &new, from > 0, w.panel, k, n);
     for (size_t i = 0; given && i < n * width; i++) k[i] += given[i + from * n];
     linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
                 mean + from * n_targets, n_targets);

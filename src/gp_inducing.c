@@ -17,8 +17,7 @@ gp_points gp_inducing_points(const gp_inducing *basis) {
 
 /* a -> inverse of its Cholesky factor. LAPACK may find one where rounding alone kept a pivot above
  * 0. */
-static gps_status invert_safely(size_t n, double *a, double mean_diagonal,
-                                const gps_watch *watch) {
+static gps_status invert_safely(size_t n, double *a, double mean_diagonal, const gps_watch *watch) {
   double log_det;
   const gps_status status = linalg_factor_inverse(n, a, n, HUGE_VAL, &log_det, watch);
   const double least = SINGULAR * DBL_EPSILON * (double)n * mean_diagonal;

@@ -18,26 +18,24 @@
 
 size_t gp_local_scratch(const gp_local *local) {
   const size_t n_dims = local->kernel->n_dims, n = local->n_near + 1;
-  return 3 * n_dims * n + 3 * n_dims + 4 * n + 3 * n * n + local->kernel->n_hyper;
+  return 2 * n_dims * (n + 1) + gp_points_scratch(n_dims, n) + 2 * n + 3 * n * n +
+         local->kernel->n_hyper;
 }
 
 gp_near gp_near_at(const gp_local *local, double *scratch) {
   const size_t n_dims = local->kernel->n_dims, n = local->n_near + 1;
   gp_near near = {.n = n, .x = scratch};
   near.shifted = near.x + n_dims * n;
-  near.z = near.shifted + n_dims * n;
-  near.scale = near.z + n_dims * n;
-  near.origin = near.scale + n_dims;
-  near.zero = near.origin + n_dims;
-  near.sq = near.zero + n_dims;
-  near.tilt = near.sq + n;
-  near.w = near.tilt + n;
+  near.centre = (kernel_centre){n_dims, near.shifted + n_dims * n, near.shifted + n_dims * (n + 1)};
+  double *coordinates = near.centre.mean + n_dims;
+  near.points = gp_points_at(n_dims, n, near.x, near.shifted, coordinates);
+  near.w = coordinates + gp_points_scratch(n_dims, n);
   near.u = near.w + n;
   near.gram = near.u + n;
   near.k = near.gram + n * n;
   near.a = near.k + n * n;
   near.sums = near.a + n * n;
-  memset(near.zero, 0, n_dims * sizeof *near.zero);
+  memset(near.centre.mean, 0, n_dims * sizeof *near.centre.mean);
   return near;
 }
 
@@ -50,10 +48,9 @@ static void gather(const gp_local *local, size_t q, gp_near *near) {
     memcpy(near->x + n * n_dims, local->x + (size_t)point[n] * n_dims, n_dims * sizeof *near->x);
   }
   memcpy(near->x + n * n_dims, at, n_dims * sizeof *near->x);
-  memcpy(near->origin, at, n_dims * sizeof *near->origin);
-  near->n = n + 1;
-  const kernel_centre centre = {n_dims, near->origin, near->zero};
-  kernel_shift(&centre, near->n, near->x, near->shifted);
+  memcpy(near->centre.origin, at, n_dims * sizeof *near->x);
+  near->n = near->points.n = n + 1;
+  kernel_shift(&near->centre, near->n, near->x, near->shifted);
 }
 
 /* Lower triangle of z'z. */
@@ -69,26 +66,15 @@ GPS_CLONES static void inner_products(size_t n_dims, size_t n, const double *z, 
 }
 
 static void embed(const gp_local *local, const kernel_metric *metric, gp_near *near) {
-  const kernel_centre centre = {local->kernel->n_dims, near->origin, near->zero};
-  kernel_embed(metric, &centre, near->n, near->x, near->shifted, near->z, near->sq, near->tilt);
-  kernel_coordinate_scales(metric, near->scale);
-  if (metric->needs_gram) inner_products(local->kernel->n_dims, near->n, near->z, near->gram);
+  gp_points_embed(metric, &near->centre, &near->points);
+  if (!metric->needs_gram) return;
+  inner_products(local->kernel->n_dims, near->n, near->points.z, near->gram);
 }
 
 /* Point b with itself and those after it. */
 static kernel_pairs pairs_of(const kernel_metric *metric, const gp_near *near, size_t b) {
-  const size_t n = near->n, at = b * metric->kernel->n_dims;
-  return (kernel_pairs){.n = n - b,
-                        .gram = near->gram + b + b * n,
-                        .sq = near->sq + b,
-                        .tilt = near->tilt + b,
-                        .sq_at = near->sq[b],
-                        .tilt_at = near->tilt[b],
-                        .largest = kernel_largest(n, near->sq),
-                        .x = near->x + at,
-                        .x_at = near->x + at,
-                        .scale = metric->is_ard ? near->scale : NULL,
-                        .same = 0};
+  const gp_points *points = &near->points;
+  return gp_pairs_of(metric, points, b, points, b, near->gram + b * (near->n + 1));
 }
 
 static void fill_kernel(const gp_local *local, gp_near *near) {
@@ -160,7 +146,7 @@ static void contract_metric(const gp_local *local, const kernel_metric *metric, 
     double *slope = near->gram + b + b * n;
     kernel_contract(metric, &pairs, near->a + b + b * n, near->sums, slope);
     if (!metric->is_ard) continue;
-    contract_scales(n_dims, n - b, is_dot, pairs.x, pairs.x_at, near->scale, slope,
+    contract_scales(n_dims, n - b, is_dot, pairs.x, pairs.x_at, near->points.scale, slope,
                     gradient + first->first + !is_dot);
   }
   for (size_t h = 0; h < n_hyper; h++) gradient[h] += near->sums[h];

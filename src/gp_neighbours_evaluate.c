@@ -39,8 +39,8 @@ static double residual_dense(const gp_local_targets *targets, const int *point, 
 /* Residuals over the latents that the point or a neighbour has in its slots. */
 typedef struct {
   size_t n;
-  int *place;   /* [n_targets] where a latent stands among them, -1 */
-  int *latent;  /* [n] */
+  int *place;    /* [n_targets] where a latent stands among them, -1 */
+  int *latent;   /* [n] */
   double *value; /* [n] */
 } sparse_sum;
 
@@ -102,10 +102,9 @@ static int evaluate_point(const gp_local *local, const gp_local_targets *targets
   if (!gp_near_solve(local, q, near)) return 0;
   const size_t n = near->n - 1;
   const double root = near->k[near->n * near->n - 1], v = root * root;
-  const double square =
-      targets->root
-          ? residual_dense(targets, point, n, (size_t)row, near->w, near->u)
-          : residual_slots(targets, point, n, (size_t)row, near->w, near->u, sum);
+  const double square = targets->root
+                            ? residual_dense(targets, point, n, (size_t)row, near->w, near->u)
+                            : residual_slots(targets, point, n, (size_t)row, near->w, near->u, sum);
   *value += -0.5 * (n_targets * (LOG_2PI + log(v)) + square / v);
   if (gradient == NULL) return 1;
   for (size_t j = 0; j < n; j++) near->u[j] /= v;

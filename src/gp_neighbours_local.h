@@ -7,16 +7,15 @@
 /* The neighbours come first, the point itself is the last of n. Distances are from it. */
 typedef struct {
   size_t n;
-  double *x, *shifted;   /* [n_dims x n] */
-  double *z, *sq, *tilt; /* in a metric */
-  double *scale;         /* [n_dims] of the metric */
-  double *gram;          /* [n x n] */
-  double *k;             /* [n x n] kernel matrix with noise, then its Cholesky factor */
-  double *a;             /* [n x n] weights of a gradient */
-  double *w, *u;         /* [n] */
-  double *sums;          /* [n_hyper] of a metric */
-  double *origin, *zero; /* [n_dims] */
-  double own;            /* k of the point with itself, without noise */
+  double *x, *shifted; /* [n_dims x n] */
+  gp_points points;    /* the same in a metric */
+  kernel_centre centre;
+  double *gram;  /* [n x n] */
+  double *k;     /* [n x n] kernel matrix with noise, then its Cholesky factor */
+  double *a;     /* [n x n] weights of a gradient */
+  double *w, *u; /* [n] */
+  double *sums;  /* [n_hyper] of a metric */
+  double own;    /* k of the point with itself, without noise */
 } gp_near;
 
 gp_near gp_near_at(const gp_local *local, double *scratch);

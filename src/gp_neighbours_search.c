@@ -117,8 +117,8 @@ static void scan_points(const gp_search *search, const workspace *w, const gp_qu
   const int own = queries->own ? queries->own[query] : -1;
   if (queries->is_before && (size_t)own < from + n) n = (size_t)own > from ? (size_t)own - from : 0;
   for (size_t i = 0; i < n;) {
-    double least = list->n < list->n_near ? -HUGE_VAL
-                                          : kept - 0.5 * list->distance[list->n_near - 1];
+    double least =
+        list->n < list->n_near ? -HUGE_VAL : kept - 0.5 * list->distance[list->n_near - 1];
     i = skip_far(gram, w->half + from, i, n, least);
     const size_t end = i + SCAN < n ? i + SCAN : n;
     for (; i < end; i++) {
@@ -239,8 +239,8 @@ static void search_cell(const gp_search *search, const workspace *w, const gp_qu
 #pragma omp parallel for num_threads(search->n_threads) schedule(static)
     for (int q = 0; q < (int)width; q++) {
       const size_t query = (size_t)ask[q];
-      near_list list = {near + query * n_near, w->distance + query * n_near,
-                        (size_t)n_held[query], n_near};
+      near_list list = {near + query * n_near, w->distance + query * n_near, (size_t)n_held[query],
+                        n_near};
       scan_points(search, w, queries, query, from, n, w->gram + (size_t)q * n, w->square_query[q],
                   &list);
       n_held[query] = (int)list.n;
@@ -260,8 +260,8 @@ gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
     const size_t end = (size_t)cells->first_ask[visit + 1];
     if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
     for (size_t at = (size_t)cells->first_ask[visit]; at < end; at += most) {
-      search_cell(search, &w, queries, from, to, cells->ask + at,
-                  end - at < most ? end - at : most, near, n_held);
+      search_cell(search, &w, queries, from, to, cells->ask + at, end - at < most ? end - at : most,
+                  near, n_held);
     }
   }
   for (size_t q = 0; q < queries->n; q++) {

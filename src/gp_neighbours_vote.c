@@ -100,8 +100,8 @@ static size_t least_of(size_t n, const double *value) {
 }
 
 /* The best of n candidates, as many as a list holds, in the order in which they were met. */
-static void keep_best(size_t length, size_t n, const int *latent, const double *affinity,
-                      int *best, double *value) {
+static void keep_best(size_t length, size_t n, const int *latent, const double *affinity, int *best,
+                      double *value) {
   size_t n_held = n < length ? n : length, least = 0;
   memcpy(best, latent, n_held * sizeof *best);
   memcpy(value, affinity, n_held * sizeof *value);
@@ -132,8 +132,8 @@ int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, cons
     size_t next = from;
     for (size_t i = from; i < end && n_failed == 0; i++) {
       if (next <= i) next = fetch_next(voters, targets, i + 1, end);
-      const size_t n = vote_point(voters, targets, i, latent, affinity,
-                                  place + targets->n_targets * (size_t)t);
+      const size_t n =
+          vote_point(voters, targets, i, latent, affinity, place + targets->n_targets * (size_t)t);
       if (n == SIZE_MAX) {
         n_failed++;
         break;

@@ -54,6 +54,30 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel) {
   return view_doubles(theta, (R_xlen_t)kernel->n_hyper, "theta");
 }
 
+int view_threads(SEXP n_threads) {
+  const int asked = view_int(n_threads, "n_threads");
+  return asked < 1 ? 1 : asked;
+}
+
+gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
+                    const double *x) {
+  const size_t n_dims = kernel->n_dims;
+  gp_cross cross = {.kernel = kernel,
+                    .theta = view_theta(theta, kernel),
+                    .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
+                    .n_threads = view_threads(n_threads),
+                    .watch = begin_watch()};
+  if (n == 0) raise_error("argument", "There must be at least one data point.");
+  kernel_find_centre(n, x, &cross.centre);
+  return cross;
+}
+
+double *shift_points(const kernel_centre *centre, size_t n, const double *x) {
+  double *shifted = alloc_doubles(centre->n_dims, n);
+  kernel_shift(centre, n, x, shifted);
+  return shifted;
+}
+
 /* What R computes of the kernel: code$given, list(values, slopes), or NULL. */
 static void view_given(SEXP given, gp_dense *gp) {
   const R_xlen_t n = (R_xlen_t)gp->n_points;
@@ -81,21 +105,13 @@ static void need_given(const gps_kernel *kernel, int has_given) {
 /* The dense engine on y [n_dims x n_points], without its scratch. */
 static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP jitter,
                            SEXP n_threads) {
-  const size_t n_dims = kernel->n_dims, n_points = (size_t)n_cols_of(y);
-  double *shifted = alloc_doubles(n_dims, n_points);
-  gp_dense gp = {.kernel = kernel,
-                 .theta = view_theta(theta, kernel),
+  const size_t n_points = (size_t)n_cols_of(y);
+  const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
+  gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_points, x),
                  .jitter = view_number(jitter, "jitter"),
                  .n_points = n_points,
-                 .x = view_matrix(y, (R_xlen_t)n_dims, -1, "y"),
-                 .shifted = shifted,
-                 .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
-                 .n_threads = view_int(n_threads, "n_threads"),
-                 .watch = begin_watch()};
-  if (n_points == 0) raise_error("argument", "There must be at least one data point.");
-  if (gp.n_threads < 1) gp.n_threads = 1;
-  kernel_find_centre(n_points, gp.x, &gp.centre);
-  kernel_shift(&gp.centre, n_points, gp.x, shifted);
+                 .x = x};
+  gp.shifted = shift_points(&gp.cross.centre, n_points, x);
   view_given(list_get(code, "given"), &gp);
   return gp;
 }

@@ -7,31 +7,6 @@
 
 #include "r_gp.h"
 
-static int threads_of(SEXP n_threads) {
-  const int asked = view_int(n_threads, "n_threads");
-  return asked < 1 ? 1 : asked;
-}
-
-static double *shift_points(const kernel_centre *centre, size_t n, const double *x) {
-  double *shifted = alloc_doubles(centre->n_dims, n);
-  kernel_shift(centre, n, x, shifted);
-  return shifted;
-}
-
-/* Distances are measured from the middle of the points x [n_dims x n]. */
-static gp_cross new_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
-                          const double *x) {
-  const size_t n_dims = kernel->n_dims;
-  gp_cross cross = {.kernel = kernel,
-                    .theta = view_theta(theta, kernel),
-                    .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
-                    .n_threads = threads_of(n_threads),
-                    .watch = begin_watch()};
-  if (n == 0) raise_error("argument", "There must be at least one data point.");
-  kernel_find_centre(n, x, &cross.centre);
-  return cross;
-}
-
 /* At most `rank` pivots (from 1), the trace of what is left after each step, and the factor L
  * [n_points x rank] if it is wanted. */
 SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_factor,
@@ -40,7 +15,7 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const size_t n = (size_t)n_cols_of(y), n_dims = kernel.n_dims;
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
-  const gp_cross cross = new_cross(&kernel, theta, n_threads, n, x);
+  const gp_cross cross = view_cross(&kernel, theta, n_threads, n, x);
   const int asked = view_int(rank, "rank");
   const size_t most = asked < 1 ? 1 : (size_t)asked < n ? (size_t)asked : n;
   gp_pivoting job = {.cross = &cross,
@@ -92,7 +67,7 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
   const gp_cross cross =
-      new_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+      view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
   const gp_inducing basis = new_inducing(&cross, z);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *features = hang_matrix(result, 0, (int)q, (int)n);
@@ -135,10 +110,9 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   const SEXP result = PROTECT(new_named_list(2, names));
   double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
   memcpy(transform, moments, (size_t)q * (size_t)q * sizeof *transform);
-  const gps_status status =
-      gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
-                   transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1),
-                   begin_watch());
+  const gps_status status = gp_transform(
+      (size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"), transform, jitter,
+      alloc_doubles(gp_transform_scratch((size_t)q), 1), begin_watch());
   if (status != GPS_OK) raise_status(status, "The features' moments", SIZE_MAX);
   for (int j = 1; j < q; j++)
     memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
@@ -186,18 +160,18 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
   static const char *const names[] = {"mean", "leverage"};
   const size_t q = (size_t)n_rows_of(features), n = (size_t)n_cols_of(features);
   const size_t n_targets = (size_t)n_cols_of(cross);
-  const gp_affinity_job job = {.n_features = q,
-                               .n_points = n,
-                               .n_targets = n_targets,
-                               .transform = Rf_isNull(transform)
-                                                ? NULL
-                                                : view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q,
-                                                              "transform"),
-                               .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),
-                               .features = view_matrix(features, -1, -1, "features"),
-                               .scale = view_scale(scale, n),
-                               .weight = view_number(weight, "weight"),
-                               .watch = begin_watch()};
+  const gp_affinity_job job = {
+      .n_features = q,
+      .n_points = n,
+      .n_targets = n_targets,
+      .transform = Rf_isNull(transform)
+                       ? NULL
+                       : view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q, "transform"),
+      .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),
+      .features = view_matrix(features, -1, -1, "features"),
+      .scale = view_scale(scale, n),
+      .weight = view_number(weight, "weight"),
+      .watch = begin_watch()};
   const SEXP result = PROTECT(new_named_list(2, names));
   double *mean = hang_matrix(result, 0, (int)n_targets, (int)n);
   double *scratch = alloc_doubles(gp_affinity_scratch(q, n_targets), 1);
@@ -241,7 +215,7 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal
   const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
   const gp_cross cross =
-      new_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+      view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
   gp_inducing inducing = new_inducing(&cross, z);
   const gp_targets targets = view_goal(goal, n);
   if (n == 0) raise_error("argument", "There must be at least one data point.");

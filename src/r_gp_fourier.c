@@ -14,7 +14,7 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
                    .centre = view_doubles(list_need(basis, "centre"), n_dims, "centre"),
                    .n_points = (size_t)n_cols_of(y),
                    .x = view_matrix(y, n_dims, -1, "y"),
-                   .n_threads = view_int(n_threads, "n_threads"),
+                   .n_threads = view_threads(n_threads),
                    .watch = begin_watch()};
   R_xlen_t at = 0;
   for (int t = 0; t < kernel->n_terms; t++) {
@@ -26,7 +26,6 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
     gp.frequency[t] = view_matrix(matrix, n_dims, -1, "frequencies");
     gp.count[t] = (size_t)n_cols_of(matrix);
   }
-  if (gp.n_threads < 1) gp.n_threads = 1;
   return gp;
 }
 

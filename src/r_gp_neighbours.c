@@ -8,11 +8,6 @@
 
 #include "r_gp.h"
 
-static int read_threads(SEXP n_threads) {
-  const int n = view_int(n_threads, "n_threads");
-  return n < 1 ? 1 : n;
-}
-
 /* Numbers of points from 1, at most `most`, as they are in C. */
 static int *read_numbers(SEXP x, size_t n, size_t most, const char *what) {
   const int *given = view_ints(x, (R_xlen_t)n, what);
@@ -41,17 +36,17 @@ static gp_search view_search(SEXP y, SEXP scale, SEXP n_near, SEXP n_threads) {
                      .x = view_matrix(y, -1, -1, "y"),
                      .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
                      .n_near = (size_t)view_int(n_near, "n_near"),
-                     .n_threads = read_threads(n_threads),
+                     .n_threads = view_threads(n_threads),
                      .watch = begin_watch()};
 }
 
 static gp_queries view_queries(const gp_search *search, SEXP at, SEXP own, int is_before) {
   const int n = n_cols_of(at);
-  return (gp_queries){
-      .n = (size_t)n,
-      .x = view_matrix(at, (R_xlen_t)search->n_dims, -1, "at"),
-      .own = Rf_isNull(own) ? NULL : read_numbers(own, (size_t)n, search->n_points, "own"),
-      .is_before = is_before};
+  return (gp_queries){.n = (size_t)n,
+                      .x = view_matrix(at, (R_xlen_t)search->n_dims, -1, "at"),
+                      .own = Rf_isNull(own) ? NULL
+                                            : read_numbers(own, (size_t)n, search->n_points, "own"),
+                      .is_before = is_before};
 }
 
 /* After a search: numbers from 1. */
@@ -63,8 +58,7 @@ static void end_search(gps_status status, SEXP near) {
 
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
  * those of smaller number count -> numbers of the nearest [n_near x n]. */
-SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near,
-               SEXP n_threads) {
+SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near, SEXP n_threads) {
   const gp_search search = view_search(y, scale, n_near, n_threads);
   const gp_queries queries =
       view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
@@ -121,7 +115,7 @@ static gp_local view_local(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP at
                     .n_near = (size_t)n_rows_of(near),
                     .n_queries = (size_t)n_cols_of(at),
                     .at = view_matrix(at, n_dims, -1, "at"),
-                    .n_threads = read_threads(n_threads),
+                    .n_threads = view_threads(n_threads),
                     .watch = begin_watch()};
   local.near = read_numbers(near, local.n_near * local.n_queries, (size_t)n_cols_of(y), "near");
   return local;
@@ -171,8 +165,8 @@ static void check_slots(const gp_local_targets *targets, size_t n_points) {
 
 /* list(root, n_targets), or list(selected, prob_on, n_targets). */
 static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
-  gp_local_targets targets = {
-      .n_targets = (size_t)view_int(list_need(goal, "n_targets"), "n_targets")};
+  gp_local_targets targets = {.n_targets =
+                                  (size_t)view_int(list_need(goal, "n_targets"), "n_targets")};
   const SEXP root = list_get(goal, "root");
   if (root != R_NilValue) {
     targets.rank = (size_t)n_rows_of(root);
@@ -204,11 +198,11 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
-  const gps_status status = gp_local_evaluate(
-      &local, view_int(is_first, "is_first"), &targets, rows, value, gradient,
-      alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
-      targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used),
-      alloc_doubles(gp_local_partial(&local), 1));
+  const gps_status status =
+      gp_local_evaluate(&local, view_int(is_first, "is_first"), &targets, rows, value, gradient,
+                        alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
+                        targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used),
+                        alloc_doubles(gp_local_partial(&local), 1));
   end_watch();
   if (status != GPS_OK) raise_status(status, "The leave-one-out density", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = local.jitter;
@@ -225,7 +219,7 @@ static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_poin
                             .column = view_ints(column, Rf_xlength(column), "column"),
                             .near = view_ints(near, (R_xlen_t)n_near * n_all, "near"),
                             .weights = view_matrix(weights, n_near, n_all, "weights"),
-                            .n_threads = read_threads(n_threads)};
+                            .n_threads = view_threads(n_threads)};
   for (size_t i = 0; i < voters.n; i++) {
     if (voters.column[i] < 0 || voters.column[i] > n_all)
       raise_error("model", "No point %d.", voters.column[i]);
@@ -290,8 +284,8 @@ static slot_batches view_batches(SEXP list, int n_slots) {
     if (selected == R_NilValue) continue;
     const R_xlen_t n_all = (R_xlen_t)n_slots * batches.n_points[b];
     batches.selected[b] = view_ints(selected, n_all, "selected");
-    batches.prob[b] = view_matrix(list_need(batch, "prob_on"), n_slots, batches.n_points[b],
-                                  "prob_on");
+    batches.prob[b] =
+        view_matrix(list_need(batch, "prob_on"), n_slots, batches.n_points[b], "prob_on");
   }
   return batches;
 }

@@ -82,7 +82,7 @@ SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selecte
                              .scale = view_doubles(scale, n_points, "scale"),
                              .left_out = out,
                              .watch = begin_watch()};
-  const int asked = view_int(n_threads, "n_threads"), threads = asked < 1 ? 1 : asked;
+  const int threads = view_threads(n_threads);
   double *scratch = alloc_doubles(gp_spread_scratch(&job), (size_t)threads);
   const SEXP affinity = PROTECT(Rf_allocMatrix(REALSXP, (int)n_latents, n_points));
   gp_spread(&job, threads, REAL(affinity), scratch);
