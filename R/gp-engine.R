@@ -247,10 +247,12 @@ fit_gradient <- function(fit, n_threads) {
                   fit$jitter)$gradient
 }
 
-# The same prepared, and trained.
+prepared_engine <- function(fit, n_threads, has_data = TRUE) {
+  engine_prepare(fit_engine(fit, n_threads, has_data), fit$theta, fit$jitter, sums = fit$sums)
+}
+
 trained_engine <- function(fit, n_threads, has_data = TRUE) {
-  engine <- fit_engine(fit, n_threads, has_data)
-  engine <- engine_prepare(engine, fit$theta, fit$jitter, sums = fit$sums)
+  engine <- prepared_engine(fit, n_threads, has_data)
   if (is.null(fit$sums)) return(engine_train(engine, t(untrended(fit))))
   engine$cross <- fit$sums$cross
   engine
@@ -297,8 +299,7 @@ block_targets <- function(targets, block) {
 # Sum of f_n (y_n / scale_n)', Q x n_targets.
 cross_targets <- function(targets, features, scale = NULL) {
   if (inherits(targets, "gps_slots")) {
-    return(.Call(C_gp_cross_slots, features, scale, targets$selected, targets$prob_on,
-                 targets$layout$n_latents))
+    return(.Call(C_gp_cross_slots, features, scale, targets))
   }
   if (!is.null(scale)) targets <- targets / rep(scale, each = nrow(targets))
   tcrossprod(features, targets)
@@ -348,8 +349,7 @@ spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 
                            n_threads = 1L) {
   n <- length(column)
   .Call(C_gp_spread, coef, as.integer(column), rep_len(as.double(scale), n),
-        rep_len(as.integer(left_out), n), targets$selected, targets$prob_on, targets$layout,
-        n_threads)
+        rep_len(as.integer(left_out), n), targets, n_threads)
 }
 
 # All targets of few points in slots, smoothed as predictions are, n_latents x points.
@@ -361,8 +361,7 @@ dense_slots <- function(targets, n_threads = 1L) {
 # that it is smoothed over.
 widen_targets <- function(targets) {
   if (!inherits(targets, "gps_slots") || targets$layout$smooth == 0) return(targets)
-  parts <- c("selected", "prob_on")
-  targets[parts] <- .Call(C_gp_spread_slots, targets$selected, targets$prob_on, targets$layout)
+  targets[c("selected", "prob_on")] <- .Call(C_gp_spread_slots, targets)
   targets$layout$smooth <- 0
   targets
 }

@@ -58,7 +58,7 @@ is_engine_kept.gps_engine_exact <- function(engine, fit, points) TRUE
 engine_share.gps_engine_exact <- function(engine, goal) {
   if (ncol(engine$y) <= max_kept_products) {
     code <- gp_kernel_code(engine$kernel)
-    engine$shared <- .Call(C_gp_share, code, engine$theta, engine$y)
+    engine$shared <- .Call(C_gp_share, code, engine$theta, engine$y, engine$n_threads)
     engine$shared$code <- code
   }
   engine

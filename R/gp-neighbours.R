@@ -192,8 +192,8 @@ near_means <- function(engine, near, weights, targets, points) {
   }
   n_latents <- targets$layout$n_latents
   n_most <- min(n_latents, length(targets$selected) / ncol(targets$selected) * nrow(near))
-  found <- .Call(C_gp_near_vote, near, weights, points, targets$selected, targets$prob_on,
-                 n_latents, as.integer(min(n_most, engine$n_best)), engine$n_threads)
+  found <- .Call(C_gp_near_vote, near, weights, points, targets,
+                 as.integer(min(n_most, engine$n_best)), engine$n_threads)
   new_candidates(found$latent, found$affinity)
 }
 

@@ -107,18 +107,16 @@ search_theta <- function(steps, starts, search) {
   is_single <- search$n_starts == 1 || length(starts) == 1 ||
     length(starts) + search$n_starts * least_climb > search$max_evals
   if (is_single) starts <- starts[1]
-  looks <- Map(function(theta, number) mark_start(attempt(steps$look(theta)), number), starts,
-               seq_along(starts))
-  trace <- looks
-  is_sound <- !vapply(looks, inherits, NA, "condition")
-  if (!any(is_sound)) stop(looks[[1]])
-  looks <- looks[is_sound]
+  trace <- looks <- Map(function(theta, number) look_at(steps, theta, number), starts,
+                        seq_along(starts))
+  is_sound <- vapply(looks, function(found) is.null(found$failure), NA)
+  if (!any(is_sound)) stop(looks[[1]]$failure)
   left <- search$max_evals - length(starts)
   cap <- if (is_single) left else max(least_climb, search$max_evals %/% 16L)
-  for (from in choose_looks(looks, search$n_starts)) {
+  for (from in choose_looks(looks[is_sound], search$n_starts)) {
     runs <- climb_on(steps, from, search, min(cap, left))
     trace <- c(trace, list(runs))
-    left <- search$max_evals - count_values(trace)
+    left <- search$max_evals - sum(lengths(lapply(trace, `[[`, "values")))
   }
   best <- best_value(trace)
   if (!best$converged && left > 1 && !is_single) {
@@ -129,20 +127,12 @@ search_theta <- function(steps, starts, search) {
   best
 }
 
-attempt <- function(look) tryCatch(look, gps_error_numeric = identity)
-
-# A start that cannot be computed has no value.
-mark_start <- function(found, number) {
-  if (inherits(found, "condition")) return(structure(found, number = number))
-  found$start <- number
-  found$converged <- FALSE
-  found
-}
-
-count_values <- function(trace) {
-  sum(vapply(trace, function(found) {
-    if (inherits(found, "condition")) 1L else length(found$values)
-  }, 1L))
+# What a look at a start finds. One that cannot be computed has no value, but a `failure`.
+look_at <- function(steps, theta, number) {
+  found <- tryCatch(steps$look(theta), gps_error_numeric = function(condition) {
+    list(value = -Inf, values = NA_real_, failure = condition)
+  })
+  c(found, list(start = number, converged = FALSE))
 }
 
 # The first start, and the best others.
@@ -156,8 +146,8 @@ choose_looks <- function(looks, n_starts) {
 climb_on <- function(steps, from, search, cap) {
   if (cap < 1) return(replace(from, "values", list(numeric())))
   search$max_evals <- as.integer(cap)
-  found <- attempt(steps$climb(from, search))
-  if (inherits(found, "condition")) return(replace(from, "values", list(from$value)))
+  found <- tryCatch(steps$climb(from, search), gps_error_numeric = function(condition) NULL)
+  if (is.null(found)) return(replace(from, "values", list(from$value)))
   if (is.null(found$converged)) found$converged <- length(found$values) < cap
   found$start <- from$start
   found
@@ -165,20 +155,15 @@ climb_on <- function(steps, from, search, cap) {
 
 # The last of the best: a climb that gained nothing more has converged where another stopped.
 best_value <- function(trace) {
-  sound <- rev(trace[!vapply(trace, inherits, NA, "condition")])
-  sound[[which.max(vapply(sound, `[[`, 0, "value"))]]
+  trace <- rev(trace)
+  trace[[which.max(vapply(trace, `[[`, 0, "value"))]]
 }
 
 # All evaluations in order.
 search_trace <- function(trace) {
-  values <- lapply(trace, function(found) {
-    if (inherits(found, "condition")) NA_real_ else found$values
-  })
-  start <- vapply(trace, function(found) {
-    if (inherits(found, "condition")) attr(found, "number") else found$start
-  }, 1L)
-  data.frame(evaluation = seq_along(unlist(values)), lml = unlist(values),
-             start = rep(start, lengths(values)))
+  values <- lapply(trace, `[[`, "values")
+  start <- rep(vapply(trace, `[[`, 1L, "start"), lengths(values))
+  data.frame(evaluation = seq_along(start), lml = unlist(values), start = start)
 }
 
 # The two steps of a search, whatever the engine: look(theta) plans an engine there and evaluates it

@@ -111,10 +111,6 @@ trend_step <- function(fit, columns, targets, n_threads) {
 # Leave-one-out of other targets than the fit's.
 loo_of <- function(prepared, targets) engine_loo(engine_train(prepared, targets), targets)
 
-prepared_engine <- function(fit, n_threads) {
-  engine_prepare(fit_engine(fit, n_threads), fit$theta, fit$jitter, sums = fit$sums)
-}
-
 # list(mean [H x m], variance) at new points, of the function.
 trend_moments <- function(fit, newdata, n_threads) {
   prepared <- prepared_engine(fit, n_threads)

@@ -19,6 +19,9 @@ typedef struct {
  * most 1e-4 of the diagonal. Step 0 adds nothing; the result is negative after the last step. */
 double gp_jitter_step(int step, size_t n_points, double mean_diagonal);
 
+/* Whether a value and its gradient [n_hyper] are numbers. */
+gps_status gp_check_finite(double value, size_t n_hyper, const double *gradient);
+
 /* ---- dense: every pair of points ---- */
 
 typedef struct {

@@ -6,6 +6,7 @@
 #define GPSELECT_GP_BASIS_H
 
 #include "gp.h"
+#include "gp_slots.h"
 
 /* Points are treated this many at a time: their features stay in the second-level cache. */
 #define GP_PANEL 256
@@ -46,13 +47,6 @@ void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *ou
 /* Divides features by scale [n_points] = sqrt(residual + noise). */
 void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
                        double *features, double *scale);
-
-/* Targets in slots: latents from 1, 0 is an empty slot. */
-typedef struct {
-  size_t n_slots, n_latents;
-  const int *selected; /* [n_slots x n_points] */
-  const double *prob;  /* [n_slots x n_points] */
-} gp_slots;
 
 /* cross [n_features x n_latents] += sum of f_n (y_n / scale_n)'; scale NULL: all 1. */
 void gp_cross_slots(size_t n_features, size_t n_points, const double *features, const double *scale,

@@ -45,6 +45,12 @@ double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
   return relative < 1e-3 ? 1e-4 * mean_diagonal : -1.0;
 }
 
+gps_status gp_check_finite(double value, size_t n_hyper, const double *gradient) {
+  int is_sound = isfinite(value) != 0;
+  for (size_t h = 0; h < n_hyper; h++) is_sound &= isfinite(gradient[h]) != 0;
+  return is_sound ? GPS_OK : GPS_NOT_FINITE;
+}
+
 static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
 
 static int threads_for(const gp_dense *gp, size_t n_pairs) {
@@ -265,11 +271,7 @@ static void contract_kernel(const gp_dense *gp, const double *a, double *gradien
   for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
   for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
   contract_given(gp, a, gradient);
-  for (int t = 0; t < gp->cross.kernel->n_terms; t++) {
-    const kernel_term *term = &gp->cross.kernel->term[t];
-    if (term->type->kind == KERNEL_INDEX)
-      gradient[term->first] = exp(gp->cross.theta[term->first]) * trace;
-  }
+  kernel_add_noise_slope(gp->cross.kernel, gp->cross.theta, trace, gradient);
   for (size_t h = 0; h < n_hyper; h++) gradient[h] *= 0.5;
 }
 
@@ -294,10 +296,7 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
   linalg_syrk('T', n, rank, 1.0, alpha, rank, -n_targets, k, n);
   contract_kernel(gp, k, gradient);
   if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
-  for (size_t h = 0; h < gp->cross.kernel->n_hyper; h++) {
-    if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
-  }
-  return GPS_OK;
+  return gp_check_finite(*value, gp->cross.kernel->n_hyper, gradient);
 }
 
 size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {

@@ -258,6 +258,7 @@ static void gather_gradient(const gp_fourier *gp, const gp_targets *targets, con
   for (size_t j = 0; j < w->q; j++) trace += w->inverse[j * (w->q + 1)];
   const double by_noise = 0.5 * (w->error_sq / w->noise / w->noise - n_targets * trace);
   memset(gradient, 0, gp->kernel->n_hyper * sizeof *gradient);
+  kernel_add_noise_slope(gp->kernel, gp->theta, by_noise, gradient);
   for (int t = 0; t < gp->kernel->n_terms; t++) {
     const kernel_term *term = &gp->kernel->term[t];
     double *out = gradient + term->first;
@@ -265,7 +266,6 @@ static void gather_gradient(const gp_fourier *gp, const gp_targets *targets, con
     for (size_t j = 0; j < term_features(gp, t); j++) {
       out[is_linear_ard ? j : 0] += variance_slope(w, n_targets, row + j);
     }
-    if (term->type->kind == KERNEL_INDEX) out[0] = exp(gp->theta[term->first]) * by_noise;
     row += term_features(gp, t);
     if (!is_stationary(gp, t)) continue;
     for (size_t m = 0; m < gp->count[t]; m++, scaled += n_dims, slope += n_dims) {
@@ -289,8 +289,5 @@ gps_status gp_fourier_evaluate(const gp_fourier *gp, const gp_targets *targets,
   const double log_det = w.log_det + (n - (double)w.q) * log(w.noise);
   *value = -0.5 * (fit + n_targets * (log_det + n * LOG_2PI));
   gather_gradient(gp, targets, &w, gradient);
-  for (size_t h = 0; h < gp->kernel->n_hyper; h++) {
-    if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
-  }
-  return isfinite(*value) ? GPS_OK : GPS_NOT_FINITE;
+  return gp_check_finite(*value, gp->kernel->n_hyper, gradient);
 }

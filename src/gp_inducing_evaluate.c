@@ -247,11 +247,7 @@ static void differentiate(const gp_inducing_job *job, const workspace *w, double
   by_noise += contract_points(job, w, gradient, inputs);
   contract_inducing(job, w, gradient, inputs);
   contract_residuals(job, w, gradient);
-  for (int t = 0; t < kernel->n_terms; t++) {
-    const kernel_term *term = &kernel->term[t];
-    if (term->type->kind != KERNEL_INDEX) continue;
-    gradient[term->first] = exp(job->basis->cross->theta[term->first]) * by_noise;
-  }
+  kernel_add_noise_slope(kernel, job->basis->cross->theta, by_noise, gradient);
 }
 
 gps_status gp_inducing_evaluate(gp_inducing_job *job, double *value, double *gradient,
@@ -269,8 +265,5 @@ gps_status gp_inducing_evaluate(gp_inducing_job *job, double *value, double *gra
   if (!isfinite(*value)) return GPS_NOT_FINITE;
   differentiate(job, &w, gradient, inputs);
   if (gps_must_stop(job->basis->cross->watch)) return GPS_INTERRUPTED;
-  for (size_t h = 0; h < job->basis->cross->kernel->n_hyper; h++) {
-    if (!isfinite(gradient[h])) return GPS_NOT_FINITE;
-  }
-  return GPS_OK;
+  return gp_check_finite(*value, job->basis->cross->kernel->n_hyper, gradient);
 }

@@ -160,11 +160,7 @@ void gp_near_contract(const gp_local *local, gp_near *near, double *gradient) {
     if (metric.n_terms > 0) contract_metric(local, &metric, near, gradient);
   }
   for (size_t b = 0; b < near->n; b++) trace += near->a[b * (near->n + 1)];
-  for (int t = 0; t < local->kernel->n_terms; t++) {
-    const kernel_term *term = &local->kernel->term[t];
-    if (term->type->kind == KERNEL_INDEX)
-      gradient[term->first] += exp(local->theta[term->first]) * trace;
-  }
+  kernel_add_noise_slope(local->kernel, local->theta, trace, gradient);
 }
 
 /* ---- weights of all points ---- */

@@ -6,6 +6,7 @@
 #define GPSELECT_GP_NEIGHBOURS_H
 
 #include "gp.h"
+#include "gp_slots.h"
 
 /* ---- search ---- */
 
@@ -79,14 +80,12 @@ size_t gp_local_scratch(const gp_local *local);
 gps_status gp_local_weights(gp_local *local, int climb, int is_function, double *weights,
                             double *variance, double *scratch);
 
-/* Targets of all points: root [rank x n_points], or where that is NULL slots, latents from 1 and 0
- * for none. n_targets counts those that are 0 everywhere, too. */
+/* Targets of all points: root [rank x n_points], or where that is NULL slots. n_targets counts
+ * those that are 0 everywhere, too. */
 typedef struct {
   size_t n_targets, rank;
   const double *root;
-  size_t n_slots;
-  const int *selected; /* [n_slots x n_points] */
-  const double *prob;
+  gp_slots slots;
 } gp_local_targets;
 
 /* The log predictive density of the targets of points `row` [n_queries] given their neighbours',
@@ -124,9 +123,9 @@ typedef struct {
 
 /* Of targets in slots the latents that neighbours have on, and their means: those of largest mean
  * where there are more than a list can hold, of equal ones those that are met first. Returns 0
- * where a latent is none of the n_targets, or a neighbour none of the points. Each thread has
- * n_near n_slots ints and doubles of room, and `place` [n_targets] as above. */
-int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, const gp_lists *lists,
-                  int *room, double *value, int *place);
+ * where a latent is none of the n_latents, or a neighbour none of the points. Each thread has
+ * n_near n_slots ints and doubles of room, and `place` [n_latents] as above. */
+int gp_vote_slots(const gp_voters *voters, const gp_slots *slots, const gp_lists *lists, int *room,
+                  double *value, int *place);
 
 #endif

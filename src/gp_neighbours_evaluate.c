@@ -44,8 +44,7 @@ typedef struct {
   double *value; /* [n] */
 } sparse_sum;
 
-static void add_slots(const gp_local_targets *targets, size_t point, double factor,
-                      sparse_sum *sum) {
+static void add_slots(const gp_slots *targets, size_t point, double factor, sparse_sum *sum) {
   for (size_t i = point * targets->n_slots; i < (point + 1) * targets->n_slots; i++) {
     const int latent = targets->selected[i] - 1;
     if (latent < 0) continue;
@@ -58,7 +57,7 @@ static void add_slots(const gp_local_targets *targets, size_t point, double fact
   }
 }
 
-static double dot_slots(const gp_local_targets *targets, size_t point, const sparse_sum *sum) {
+static double dot_slots(const gp_slots *targets, size_t point, const sparse_sum *sum) {
   double product = 0.0;
   for (size_t i = point * targets->n_slots; i < (point + 1) * targets->n_slots; i++) {
     if (targets->selected[i] > 0)
@@ -71,10 +70,10 @@ static double residual_slots(const gp_local_targets *targets, const int *point, 
                              size_t own, const double *w, double *product, sparse_sum *sum) {
   double square = 0.0;
   sum->n = 0;
-  add_slots(targets, own, 1.0, sum);
-  for (size_t j = 0; j < n; j++) add_slots(targets, (size_t)point[j], -w[j], sum);
+  add_slots(&targets->slots, own, 1.0, sum);
+  for (size_t j = 0; j < n; j++) add_slots(&targets->slots, (size_t)point[j], -w[j], sum);
   for (size_t i = 0; i < sum->n; i++) square += sum->value[i] * sum->value[i];
-  for (size_t j = 0; j < n; j++) product[j] = dot_slots(targets, (size_t)point[j], sum);
+  for (size_t j = 0; j < n; j++) product[j] = dot_slots(&targets->slots, (size_t)point[j], sum);
   for (size_t i = 0; i < sum->n; i++) sum->place[sum->latent[i]] = -1;
   return square;
 }
@@ -117,7 +116,7 @@ static int evaluate_point(const gp_local *local, const gp_local_targets *targets
 /* ---- all points ---- */
 
 size_t gp_local_latents(const gp_local *local, const gp_local_targets *targets) {
-  const size_t n = targets->n_slots * (local->n_near + 1);
+  const size_t n = targets->slots.n_slots * (local->n_near + 1);
   if (targets->root) return 0;
   return n < targets->n_targets ? n : targets->n_targets;
 }
@@ -176,7 +175,5 @@ gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets 
     *value += sums[0];
     for (size_t h = 0; gradient && h < n_hyper; h++) gradient[h] += sums[1 + h];
   }
-  int is_sound = isfinite(*value) != 0;
-  for (size_t h = 0; gradient && h < n_hyper; h++) is_sound &= isfinite(gradient[h]) != 0;
-  return is_sound ? GPS_OK : GPS_NOT_FINITE;
+  return gp_check_finite(*value, gradient ? n_hyper : 0, gradient);
 }

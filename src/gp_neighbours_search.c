@@ -21,32 +21,14 @@ typedef struct {
   double *mean, *origin; /* [n_dims] */
   double *z, *half;      /* points as products see them, and half of |z|^2, a little smaller */
   const int *number;     /* of the points, where they stand in another order than that; or NULL */
+  size_t panel;          /* points at a time */
   double *z_query, *square_query;
-  double *gram, *distance; /* [panel x PANEL_QUERIES], [n_near x PANEL_QUERIES] */
+  double *gram, *distance; /* [panel x queries at a time], [n_near x lists] */
 } workspace;
 
-/* Points of a panel. */
-static size_t panel_points(const gp_search *search) {
-  const size_t most = search->n_threads > 1 ? PANEL_POINTS * SHARED_PANELS : PANEL_POINTS;
-  return search->n_points < most ? search->n_points : most;
-}
-
-size_t gp_search_scratch(const gp_search *search) {
-  const size_t n_dims = search->n_dims;
-  return 2 * n_dims + (n_dims + 1) * (search->n_points + PANEL_QUERIES) +
-         (panel_points(search) + search->n_near) * PANEL_QUERIES;
-}
-
-static workspace split_scratch(const gp_search *search, double *scratch) {
-  const size_t n_dims = search->n_dims, n = search->n_points;
-  workspace w = {.mean = scratch, .origin = scratch + n_dims};
-  w.z = w.origin + n_dims;
-  w.half = w.z + n_dims * n;
-  w.z_query = w.half + n;
-  w.square_query = w.z_query + n_dims * PANEL_QUERIES;
-  w.gram = w.square_query + PANEL_QUERIES;
-  w.distance = w.gram + panel_points(search) * PANEL_QUERIES;
-  return w;
+static size_t room_for(const gp_search *search, size_t panel, size_t width, size_t n_lists) {
+  return 2 * search->n_dims + (search->n_dims + 1) * (search->n_points + width) + panel * width +
+         search->n_near * n_lists;
 }
 
 /* A squared distance from inner products errs by less than this share of |z_i|^2 + |z_j|^2. */
@@ -131,52 +113,105 @@ static void scan_points(const gp_search *search, const workspace *w, const gp_qu
   }
 }
 
-static void shift_points(const gp_search *search, const workspace *w, size_t n, const double *x,
-                         double factor, double *z, double *square) {
+/* z [n_dims x n] <- columns `number` of x, or where that is NULL those from `first` on. */
+static void gather_columns(size_t n_dims, size_t n, const double *x, const int *number,
+                           size_t first, double *z) {
+  for (size_t i = 0; i < n; i++) {
+    const size_t at = number ? (size_t)number[i] : first + i;
+    memcpy(z + i * n_dims, x + at * n_dims, n_dims * sizeof *z);
+  }
+}
+
+/* Points z as products see them. */
+static void shift_points(const gp_search *search, const workspace *w, size_t n, double factor,
+                         double *z, double *square) {
   const kernel_centre centre = {search->n_dims, w->origin, w->mean};
-  kernel_shift(&centre, n, x, z);
+  kernel_shift(&centre, n, z, z);
   scale_points(search->n_dims, n, search->scale, factor, z, square);
 }
 
-static gps_status search_panel(const gp_search *search, const workspace *w,
-                               const gp_queries *queries, size_t first, size_t width, int *near) {
+/* Room for `panel` points and `width` queries at a time, and the points in it, in the order of
+ * `number`, unless NULL. */
+static workspace place_points(const gp_search *search, const int *number, size_t panel,
+                              size_t width, double *scratch) {
+  const size_t n_dims = search->n_dims, n = search->n_points;
+  workspace w = {.mean = scratch, .origin = scratch + n_dims, .number = number, .panel = panel};
+  w.z = w.origin + n_dims;
+  w.half = w.z + n_dims * n;
+  w.z_query = w.half + n;
+  w.square_query = w.z_query + n_dims * width;
+  w.gram = w.square_query + width;
+  w.distance = w.gram + panel * width;
+  kernel_centre centre = {n_dims, w.origin, w.mean};
+  kernel_find_centre(n, search->x, &centre);
+  gather_columns(n_dims, n, search->x, number, 0, w.z);
+  shift_points(search, &w, n, 0.5 * (1.0 - share_of_error(n_dims)), w.z, w.half);
+  return w;
+}
+
+/* What was found so far for the queries from number `first` on. */
+typedef struct {
+  size_t first;
+  int *near, *n_held; /* [n_near x any], [any] */
+  double *distance;   /* [n_near x any] */
+} near_lists;
+
+/* Queries `ask` [width], or where that is NULL the first of `lists`, against the points from ..
+ * before `to`. */
+static gps_status search_points(const gp_search *search, const workspace *w,
+                                const gp_queries *queries, const int *ask, size_t width,
+                                size_t from, size_t to, const near_lists *lists) {
   const size_t n_dims = search->n_dims, n_near = search->n_near;
-  size_t n_held[PANEL_QUERIES] = {0};
-  shift_points(search, w, width, queries->x + first * n_dims, 1.0, w->z_query, w->square_query);
-  const size_t panel = panel_points(search);
-  for (size_t from = 0; from < search->n_points; from += panel) {
-    const size_t left = search->n_points - from, n = left < panel ? left : panel;
+  gather_columns(n_dims, width, queries->x, ask, lists->first, w->z_query);
+  shift_points(search, w, width, 1.0, w->z_query, w->square_query);
+  for (size_t n; from < to; from += n) {
+    n = to - from < w->panel ? to - from : w->panel;
     if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
     linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
                 0.0, w->gram, n);
 #pragma omp parallel for num_threads(search->n_threads) schedule(static)
     for (int q = 0; q < (int)width; q++) {
-      near_list list = {near + (size_t)q * n_near, w->distance + (size_t)q * n_near, n_held[q],
-                        n_near};
-      scan_points(search, w, queries, first + (size_t)q, from, n, w->gram + (size_t)q * n,
-                  w->square_query[q], &list);
-      n_held[q] = list.n;
+      const size_t query = ask ? (size_t)ask[q] : lists->first + (size_t)q;
+      const size_t at = query - lists->first;
+      near_list list = {lists->near + at * n_near, lists->distance + at * n_near,
+                        (size_t)lists->n_held[at], n_near};
+      scan_points(search, w, queries, query, from, n, w->gram + (size_t)q * n, w->square_query[q],
+                  &list);
+      lists->n_held[at] = (int)list.n;
     }
-  }
-  for (size_t q = 0; q < width; q++) {
-    for (size_t i = n_held[q]; i < n_near; i++) near[i + q * n_near] = -1;
   }
   return GPS_OK;
 }
 
+/* -1 where there are no more. */
+static void end_lists(size_t n_near, size_t n, const near_lists *lists) {
+  for (size_t q = 0; q < n; q++) {
+    for (size_t i = (size_t)lists->n_held[q]; i < n_near; i++) lists->near[i + q * n_near] = -1;
+  }
+}
+
+/* Points of a panel. */
+static size_t panel_points(const gp_search *search) {
+  const size_t most = search->n_threads > 1 ? PANEL_POINTS * SHARED_PANELS : PANEL_POINTS;
+  return search->n_points < most ? search->n_points : most;
+}
+
+size_t gp_search_scratch(const gp_search *search) {
+  return room_for(search, panel_points(search), PANEL_QUERIES, PANEL_QUERIES);
+}
+
 gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
                           double *scratch) {
-  const workspace w = split_scratch(search, scratch);
-  kernel_centre centre = {search->n_dims, w.origin, w.mean};
-  if (search->n_near == 0 || search->n_points == 0) return GPS_OK;
-  kernel_find_centre(search->n_points, search->x, &centre);
-  shift_points(search, &w, search->n_points, search->x,
-               0.5 * (1.0 - share_of_error(search->n_dims)), w.z, w.half);
+  const size_t n = search->n_points, n_near = search->n_near;
+  if (n_near == 0 || n == 0) return GPS_OK;
+  const workspace w = place_points(search, NULL, panel_points(search), PANEL_QUERIES, scratch);
   for (size_t first = 0; first < queries->n; first += PANEL_QUERIES) {
     const size_t left = queries->n - first, width = left < PANEL_QUERIES ? left : PANEL_QUERIES;
-    const gps_status status =
-        search_panel(search, &w, queries, first, width, near + first * search->n_near);
+    int n_held[PANEL_QUERIES] = {0};
+    const near_lists lists = {first, near + first * n_near, n_held, w.distance};
+    const gps_status status = search_points(search, &w, queries, NULL, width, 0, n, &lists);
     if (status != GPS_OK) return status;
+    end_lists(n_near, width, &lists);
   }
   return GPS_OK;
 }
@@ -198,74 +233,26 @@ static size_t cell_queries(const gp_search *search) {
 }
 
 size_t gp_cells_scratch(const gp_search *search, size_t n_queries) {
-  const size_t n_dims = search->n_dims, width = cell_queries(search);
-  return 2 * n_dims + (n_dims + 1) * (search->n_points + width) + PANEL_POINTS * width +
-         search->n_near * n_queries;
-}
-
-/* Points in the order of cells. */
-static workspace sort_points(const gp_search *search, const gp_cells *cells, double *scratch) {
-  const size_t n_dims = search->n_dims, n = search->n_points, width = cell_queries(search);
-  workspace w = {.mean = scratch, .origin = scratch + n_dims, .number = cells->order};
-  w.z = w.origin + n_dims;
-  w.half = w.z + n_dims * n;
-  w.z_query = w.half + n;
-  w.square_query = w.z_query + n_dims * width;
-  w.gram = w.square_query + width;
-  w.distance = w.gram + PANEL_POINTS * width;
-  kernel_centre centre = {n_dims, w.origin, w.mean};
-  kernel_find_centre(n, search->x, &centre);
-  for (size_t i = 0; i < n; i++) {
-    memcpy(w.z + i * n_dims, search->x + (size_t)cells->order[i] * n_dims, n_dims * sizeof *w.z);
-  }
-  shift_points(search, &w, n, w.z, 0.5 * (1.0 - share_of_error(n_dims)), w.z, w.half);
-  return w;
-}
-
-/* Some queries `ask` [width] against the points of one cell, `from` .. before `to`. */
-static void search_cell(const gp_search *search, const workspace *w, const gp_queries *queries,
-                        size_t from, size_t to, const int *ask, size_t width, int *near,
-                        int *n_held) {
-  const size_t n_dims = search->n_dims, n_near = search->n_near;
-  for (size_t q = 0; q < width; q++) {
-    memcpy(w->z_query + q * n_dims, queries->x + (size_t)ask[q] * n_dims,
-           n_dims * sizeof *w->z_query);
-  }
-  shift_points(search, w, width, w->z_query, 1.0, w->z_query, w->square_query);
-  for (size_t n; from < to; from += n) {
-    n = to - from < PANEL_POINTS ? to - from : PANEL_POINTS;
-    linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
-                0.0, w->gram, n);
-#pragma omp parallel for num_threads(search->n_threads) schedule(static)
-    for (int q = 0; q < (int)width; q++) {
-      const size_t query = (size_t)ask[q];
-      near_list list = {near + query * n_near, w->distance + query * n_near, (size_t)n_held[query],
-                        n_near};
-      scan_points(search, w, queries, query, from, n, w->gram + (size_t)q * n, w->square_query[q],
-                  &list);
-      n_held[query] = (int)list.n;
-    }
-  }
+  return room_for(search, PANEL_POINTS, cell_queries(search), n_queries);
 }
 
 gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
                            const gp_cells *cells, int *near, int *n_held, double *scratch) {
-  const size_t n_near = search->n_near, n_cells = cells->n_cells, most = cell_queries(search);
-  if (n_near == 0 || search->n_points == 0) return GPS_OK;
-  const workspace w = sort_points(search, cells, scratch);
+  const size_t n_cells = cells->n_cells, most = cell_queries(search);
+  if (search->n_near == 0 || search->n_points == 0) return GPS_OK;
+  const workspace w = place_points(search, cells->order, PANEL_POINTS, most, scratch);
+  const near_lists lists = {0, near, n_held, w.distance};
   memset(n_held, 0, queries->n * sizeof *n_held);
   for (size_t visit = 0; visit < 2 * n_cells; visit++) {
     const size_t from = (size_t)cells->first[visit % n_cells];
     const size_t to = (size_t)cells->first[visit % n_cells + 1];
     const size_t end = (size_t)cells->first_ask[visit + 1];
-    if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
     for (size_t at = (size_t)cells->first_ask[visit]; at < end; at += most) {
-      search_cell(search, &w, queries, from, to, cells->ask + at, end - at < most ? end - at : most,
-                  near, n_held);
+      const gps_status status = search_points(search, &w, queries, cells->ask + at,
+                                              end - at < most ? end - at : most, from, to, &lists);
+      if (status != GPS_OK) return status;
     }
   }
-  for (size_t q = 0; q < queries->n; q++) {
-    for (size_t i = (size_t)n_held[q]; i < n_near; i++) near[i + q * n_near] = -1;
-  }
+  end_lists(search->n_near, queries->n, &lists);
   return GPS_OK;
 }

@@ -48,7 +48,7 @@ int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targe
 }
 
 /* One point's list; `place` says where a latent stands in it. SIZE_MAX: a latent is none. */
-static size_t vote_point(const gp_voters *voters, const gp_local_targets *targets, size_t i_point,
+static size_t vote_point(const gp_voters *voters, const gp_slots *targets, size_t i_point,
                          int *latent, double *affinity, int *place) {
   const size_t n_slots = targets->n_slots;
   voter_list list;
@@ -60,7 +60,7 @@ static size_t vote_point(const gp_voters *voters, const gp_local_targets *target
     const double *prob = targets->prob + first, weight = list.weight[j];
     for (size_t i = 0; i < n_slots; i++) {
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
-      is_sound = (size_t)slot[i] <= targets->n_targets;
+      is_sound = (size_t)slot[i] <= targets->n_latents;
       if (!is_sound) break;
       int at = place[slot[i] - 1];
       if (at < 0) {
@@ -77,8 +77,7 @@ static size_t vote_point(const gp_voters *voters, const gp_local_targets *target
 
 /* The next point from i on of which something is asked, `end` where there is none. Its neighbours'
  * targets lie anywhere, and are fetched while others are counted. */
-static size_t fetch_next(const gp_voters *voters, const gp_local_targets *targets, size_t i,
-                         size_t end) {
+static size_t fetch_next(const gp_voters *voters, const gp_slots *targets, size_t i, size_t end) {
   const size_t n_slots = targets->n_slots;
   voter_list list;
   while (i < end && voters->column[i] == 0) i++;
@@ -118,7 +117,7 @@ static void keep_best(size_t length, size_t n, const int *latent, const double *
   memset(value + n_held, 0, (length - n_held) * sizeof *value);
 }
 
-int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, const gp_lists *lists,
+int gp_vote_slots(const gp_voters *voters, const gp_slots *targets, const gp_lists *lists,
                   int *room, double *value, int *place) {
   const int n_threads = voters->n_threads;
   const size_t most = targets->n_slots * voters->n_near, length = lists->length;
@@ -133,7 +132,7 @@ int gp_vote_slots(const gp_voters *voters, const gp_local_targets *targets, cons
     for (size_t i = from; i < end && n_failed == 0; i++) {
       if (next <= i) next = fetch_next(voters, targets, i + 1, end);
       const size_t n =
-          vote_point(voters, targets, i, latent, affinity, place + targets->n_targets * (size_t)t);
+          vote_point(voters, targets, i, latent, affinity, place + targets->n_latents * (size_t)t);
       if (n == SIZE_MAX) {
         n_failed++;
         break;

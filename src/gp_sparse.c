@@ -11,28 +11,31 @@
 
 #define LANES 8
 
-size_t gp_sparse_count(size_t n_slots, size_t n_points, const int *selected, const double *prob) {
+static int is_held(const gp_slots *slots, size_t i) {
+  return slots->selected[i] > 0 && slots->prob[i] != 0.0;
+}
+
+size_t gp_sparse_count(const gp_slots *slots, size_t n_points) {
   size_t n = 0;
-  for (size_t i = 0; i < n_slots * n_points; i++) n += selected[i] > 0 && prob[i] != 0.0;
+  for (size_t i = 0; i < slots->n_slots * n_points; i++) n += (size_t)is_held(slots, i);
   return n;
 }
 
-void gp_sparse_sort(size_t n_slots, size_t n_points, const int *selected, const double *prob,
-                    gp_sparse_targets *targets) {
+void gp_sparse_sort(const gp_slots *slots, size_t n_points, gp_sparse_targets *targets) {
   size_t *first = targets->first;
-  const size_t n_latents = targets->n_latents;
+  const size_t n_latents = targets->n_latents, n_slots = slots->n_slots;
   memset(first, 0, (n_latents + 1) * sizeof *first);
   for (size_t i = 0; i < n_slots * n_points; i++) {
-    if (selected[i] > 0 && prob[i] != 0.0) first[selected[i]]++;
+    if (is_held(slots, i)) first[slots->selected[i]]++;
   }
   for (size_t l = 0; l < n_latents; l++) first[l + 1] += first[l];
   /* Filling moves each beginning to its end, which is the beginning of the next. */
   for (size_t n = 0; n < n_points; n++) {
     for (size_t i = n * n_slots; i < (n + 1) * n_slots; i++) {
-      if (selected[i] <= 0 || prob[i] == 0.0) continue;
-      const size_t at = first[selected[i] - 1]++;
+      if (!is_held(slots, i)) continue;
+      const size_t at = first[slots->selected[i] - 1]++;
       targets->point[at] = (int)n;
-      targets->value[at] = prob[i];
+      targets->value[at] = slots->prob[i];
     }
   }
   memmove(first + 1, first, n_latents * sizeof *first);
@@ -220,18 +223,18 @@ static size_t spread_slot(const gp_grid *grid, const double *down, const double 
   return n;
 }
 
-void gp_spread_slots(const gp_grid *grid, size_t n_slots, size_t n_points, const int *selected,
-                     const double *prob, size_t n_wide, int *latent, double *value,
-                     double *scratch) {
+void gp_spread_slots(const gp_grid *grid, const gp_slots *slots, size_t n_points, size_t n_wide,
+                     int *latent, double *value, double *scratch) {
+  const size_t n_slots = slots->n_slots;
   double *down = scratch, *across = scratch + grid->height;
   list_taps(grid->height, grid->radius_down, grid->down, down);
   list_taps(grid->width, grid->radius_across, grid->across, across);
   for (size_t n = 0; n < n_points; n++) {
     size_t at = n * n_wide;
     for (size_t i = n * n_slots; i < (n + 1) * n_slots; i++) {
-      if (selected[i] <= 0 || prob[i] == 0.0) continue;
-      at += spread_slot(grid, down, across, (size_t)selected[i] - 1, prob[i], latent + at,
-                        value + at);
+      if (!is_held(slots, i)) continue;
+      at += spread_slot(grid, down, across, (size_t)slots->selected[i] - 1, slots->prob[i],
+                        latent + at, value + at);
     }
     memset(latent + at, 0, ((n + 1) * n_wide - at) * sizeof *latent);
     memset(value + at, 0, ((n + 1) * n_wide - at) * sizeof *value);

@@ -4,8 +4,7 @@
 #ifndef GPSELECT_GP_SPARSE_H
 #define GPSELECT_GP_SPARSE_H
 
-#include <stddef.h>
-
+#include "gp_slots.h"
 #include "gpselect/watch.h"
 
 /* Targets by latent: those of latent l are the entries first[l] .. first[l + 1] - 1. */
@@ -16,13 +15,11 @@ typedef struct {
   double *value; /* [n_entries] */
 } gp_sparse_targets;
 
-/* Non-zero targets in slots: latents from 1, 0 is an empty slot. */
-size_t gp_sparse_count(size_t n_slots, size_t n_points, const int *selected, const double *prob);
+/* Targets in slots that are not 0. */
+size_t gp_sparse_count(const gp_slots *slots, size_t n_points);
 
-/* Sorts the slots by latent into the arrays of `targets`, which have room for them. Latents must
- * be at most n_latents. */
-void gp_sparse_sort(size_t n_slots, size_t n_points, const int *selected, const double *prob,
-                    gp_sparse_targets *targets);
+/* Sorts the slots by latent into the arrays of `targets`, which have room for them. */
+void gp_sparse_sort(const gp_slots *slots, size_t n_points, gp_sparse_targets *targets);
 
 /* A cyclic Gaussian blur of n cells in a ring, cut off at three standard deviations: weights [n / 2
  * + 1] of a cell (0) and of each of its two neighbours at distance 1, 2, ... Returns the largest
@@ -61,12 +58,11 @@ void gp_spread(const gp_spread_job *job, int n_threads, double *affinity, double
 /* Slots that each slot of a target becomes where it is smoothed by itself. */
 size_t gp_spread_room(const gp_grid *grid);
 
-/* selected, prob [n_slots x n_points] as above -> latent, value [n_wide x n_points]: the targets
- * smoothed, each in the slots of all cells that it reaches; what is left of a point is 0.
- * n_wide is at least gp_spread_room() for each of its targets that is not 0, whose groups are
- * different ones. scratch [height + width of the grid]. */
-void gp_spread_slots(const gp_grid *grid, size_t n_slots, size_t n_points, const int *selected,
-                     const double *prob, size_t n_wide, int *latent, double *value,
-                     double *scratch);
+/* Targets in slots -> latent, value [n_wide x n_points]: the targets smoothed, each in the slots of
+ * all cells that it reaches; what is left of a point is 0. n_wide is at least gp_spread_room() for
+ * each of its targets that is not 0, whose groups are different ones. scratch [height + width of
+ * the grid]. */
+void gp_spread_slots(const gp_grid *grid, const gp_slots *slots, size_t n_points, size_t n_wide,
+                     int *latent, double *value, double *scratch);
 
 #endif

@@ -37,6 +37,14 @@ double kernel_noise(const gps_kernel *kernel, const double *theta) {
   return noise;
 }
 
+void kernel_add_noise_slope(const gps_kernel *kernel, const double *theta, double slope,
+                            double *gradient) {
+  for (int t = 0; t < kernel->n_terms; t++) {
+    const kernel_term *term = &kernel->term[t];
+    if (term->type->kind == KERNEL_INDEX) gradient[term->first] += exp(theta[term->first]) * slope;
+  }
+}
+
 /* The product that begins with term t. */
 static kernel_metric product_at(const gps_kernel *kernel, const double *theta, int t) {
   kernel_metric metric = {.kernel = kernel, .theta = theta, .is_product = 1, .is_raw = 1};

@@ -72,8 +72,10 @@ size_t kernel_shape_at(const gps_kernel *kernel, const kernel_term *term);
 void kernel_correlate(const kernel_type *type, double log_shape, size_t n, const double *r2,
                       double *k, double *slope, double *bend);
 
-/* Sum of the white-noise variances. */
+/* Sum of the white-noise variances, and gradient [n_hyper] += `slope` by it of their logarithms. */
 double kernel_noise(const gps_kernel *kernel, const double *theta);
+void kernel_add_noise_slope(const gps_kernel *kernel, const double *theta, double slope,
+                            double *gradient);
 
 /* k(x, x) without white noise for each column of x [n_dims x n]. */
 void kernel_diagonal(const gps_kernel *kernel, const double *theta, size_t n, const double *x,

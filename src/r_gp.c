@@ -103,22 +103,19 @@ static void need_given(const gps_kernel *kernel, int has_given) {
 }
 
 /* The dense engine on y [n_dims x n_points], without its scratch. */
-static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP jitter,
+static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y,
                            SEXP n_threads) {
   const size_t n_points = (size_t)n_cols_of(y);
   const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
-  gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_points, x),
-                 .jitter = view_number(jitter, "jitter"),
-                 .n_points = n_points,
-                 .x = x};
+  gp_dense gp = {
+      .cross = view_cross(kernel, theta, n_threads, n_points, x), .n_points = n_points, .x = x};
   gp.shifted = shift_points(&gp.cross.centre, n_points, x);
   view_given(list_get(code, "given"), &gp);
   return gp;
 }
 
-static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP jitter,
-                          SEXP n_threads) {
-  gp_dense gp = view_dense(kernel, code, theta, y, jitter, n_threads);
+static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
+  gp_dense gp = view_dense(kernel, code, theta, y, n_threads);
   gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.n_points), 1);
   return gp;
 }
@@ -129,32 +126,50 @@ gp_targets view_goal(SEXP goal, size_t n_points) {
                       (size_t)n_rows_of(root), view_matrix(root, -1, (R_xlen_t)n_points, "root")};
 }
 
+gp_slots view_slots(SEXP targets, size_t n_latents, size_t n_points) {
+  const SEXP selected = list_need(targets, "selected"), prob_on = list_need(targets, "prob_on");
+  const int n_slots = n_rows_of(selected);
+  return (gp_slots){(size_t)n_slots, n_latents,
+                    view_ints(selected, (R_xlen_t)n_slots * (R_xlen_t)n_points, "selected"),
+                    view_matrix(prob_on, n_slots, (R_xlen_t)n_points, "prob_on")};
+}
+
+gp_slots check_slots(SEXP targets, size_t n_latents, size_t n_points) {
+  const gp_slots slots = view_slots(targets, n_latents, n_points);
+  for (size_t i = 0; i < slots.n_slots * n_points; i++) {
+    if (slots.selected[i] < 0 || (size_t)slots.selected[i] > n_latents) {
+      raise_error("model", "`selected` names latent %d of %.0f.", slots.selected[i],
+                  (double)n_latents);
+    }
+  }
+  return slots;
+}
+
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const int n = n_cols_of(y);
-  const gp_dense gp = new_dense(&kernel, code, theta, y, PROTECT(Rf_ScalarReal(0.0)), n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
   need_given(&kernel, gp.given != NULL);
   gp_dense_kernel(&gp, REAL(k));
   end_watch();
   linalg_mirror((size_t)n, REAL(k), (size_t)n);
-  UNPROTECT(2);
+  UNPROTECT(1);
   return k;
 }
 
 /* What many evaluations of the same points share: list(products = inner products, scratch = memory
  * that each of them writes to and nobody reads after it). Fresh memory for each would have to be
  * fetched from the system. */
-SEXP r_gp_share(SEXP code, SEXP theta, SEXP y) {
+SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const SEXP zero = PROTECT(Rf_ScalarReal(0.0)), one = PROTECT(Rf_ScalarInteger(1));
-  const gp_dense gp = new_dense(&kernel, code, theta, y, zero, one);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   const size_t n = gp.n_points;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
   hang_doubles(result, 1, (R_xlen_t)(n * n + gp_dense_scratch(&kernel, n)));
-  UNPROTECT(3);
+  UNPROTECT(1);
   return result;
 }
 
@@ -164,7 +179,8 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = view_dense(&kernel, code, theta, y, jitter, n_threads);
+  gp_dense gp = view_dense(&kernel, code, theta, y, n_threads);
+  gp.jitter = view_number(jitter, "jitter");
   const R_xlen_t n = (R_xlen_t)gp.n_points;
   const gp_targets targets = view_goal(goal, gp.n_points);
   const int is_first = Rf_isNull(least);
@@ -195,7 +211,8 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
 SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
   static const char *const names[] = {"factor", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  gp_dense gp = new_dense(&kernel, code, theta, y, jitter, n_threads);
+  gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
+  gp.jitter = view_number(jitter, "jitter");
   const SEXP result = PROTECT(new_named_list(2, names));
   need_given(&kernel, gp.given != NULL);
   double log_det, *factor = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
@@ -272,8 +289,7 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
                   SEXP n_threads) {
   static const char *const names[] = {"mean", "variance"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const SEXP no_jitter = PROTECT(Rf_ScalarReal(0.0));
-  const gp_dense gp = new_dense(&kernel, code, theta, y, no_jitter, n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(weights);
   const int n_new = n_cols_of(newdata), has_factor = !Rf_isNull(factor);
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
@@ -292,6 +308,6 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
                    (size_t)n_new, x_new, values, own_variance, mean, variance,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
   end_watch();
-  UNPROTECT(2);
+  UNPROTECT(1);
   return result;
 }

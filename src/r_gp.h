@@ -3,6 +3,7 @@
 #define GPSELECT_R_GP_H
 
 #include "gp.h"
+#include "gp_slots.h"
 #include "r_watch.h"
 
 /* The kernel described by list(type, ard), for points of n_dims dimensions. */
@@ -22,6 +23,10 @@ double *shift_points(const kernel_centre *centre, size_t n, const double *x);
 
 /* list(root [any x n_points], n_targets). */
 gp_targets view_goal(SEXP goal, size_t n_points);
+
+/* list(selected, prob_on), [n_slots x n_points], and an error where they name a latent beyond. */
+gp_slots view_slots(SEXP targets, size_t n_latents, size_t n_points);
+gp_slots check_slots(SEXP targets, size_t n_latents, size_t n_points);
 
 /* Room for n_rows x n_cols doubles, and for n ints, until the .Call ends. */
 double *alloc_doubles(size_t n_rows, size_t n_cols);

@@ -120,31 +120,16 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   return result;
 }
 
-/* list(selected, prob_on), slots x points. */
-static gp_slots view_slots(SEXP selected, SEXP prob_on, size_t n_points, size_t n_latents) {
-  const int n_slots = n_rows_of(selected);
-  const gp_slots slots = {(size_t)n_slots, n_latents,
-                          view_ints(selected, (R_xlen_t)n_slots * (R_xlen_t)n_points, "selected"),
-                          view_matrix(prob_on, n_slots, (R_xlen_t)n_points, "prob_on")};
-  for (size_t i = 0; i < slots.n_slots * n_points; i++) {
-    if (slots.selected[i] < 0 || (size_t)slots.selected[i] > n_latents) {
-      raise_error("model", "`selected` names latent %d of %.0f.", slots.selected[i],
-                  (double)n_latents);
-    }
-  }
-  return slots;
-}
-
 static const double *view_scale(SEXP scale, size_t n_points) {
   return Rf_isNull(scale) ? NULL : view_doubles(scale, (R_xlen_t)n_points, "scale");
 }
 
 /* Sum of f_n (y_n / scale_n)', [n_features x n_latents]. */
-SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP selected, SEXP prob_on, SEXP n_latents) {
+SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP targets) {
   const int q = n_rows_of(features), n = n_cols_of(features);
-  const int n_targets = view_int(n_latents, "n_latents");
+  const int n_targets = view_int(list_need(list_need(targets, "layout"), "n_latents"), "n_latents");
   const double *f = view_matrix(features, q, n, "features");
-  const gp_slots slots = view_slots(selected, prob_on, (size_t)n, (size_t)n_targets);
+  const gp_slots slots = check_slots(targets, (size_t)n_targets, (size_t)n);
   const SEXP cross = PROTECT(Rf_allocMatrix(REALSXP, q, n_targets));
   memset(REAL(cross), 0, (size_t)q * (size_t)n_targets * sizeof(double));
   gp_cross_slots((size_t)q, (size_t)n, f, view_scale(scale, (size_t)n), &slots, REAL(cross));
@@ -184,8 +169,7 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
   gp_affinity_means(&job, leverage, mean, scratch);
   end_watch();
   if (TYPEOF(targets) == VECSXP) {
-    const gp_slots slots =
-        view_slots(list_need(targets, "selected"), list_need(targets, "prob_on"), n, n_targets);
+    const gp_slots slots = check_slots(targets, n_targets, n);
     gp_leave_out_slots(&job, leverage, &slots, mean);
   } else {
     gp_leave_out_dense(&job, leverage,

@@ -146,23 +146,6 @@ static int *alloc_places(size_t n_targets, size_t room, size_t n_threads) {
   return place;
 }
 
-static void view_slots(SEXP selected, SEXP prob_on, gp_local_targets *targets) {
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
-  targets->n_slots = (size_t)n_slots;
-  targets->selected = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
-  targets->prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
-}
-
-/* Latents are looked up by their numbers. */
-static void check_slots(const gp_local_targets *targets, size_t n_points) {
-  for (size_t i = 0; i < targets->n_slots * n_points; i++) {
-    if (targets->selected[i] < 0 || (size_t)targets->selected[i] > targets->n_targets) {
-      raise_error("model", "`selected` names latent %d of %.0f.", targets->selected[i],
-                  (double)targets->n_targets);
-    }
-  }
-}
-
 /* list(root, n_targets), or list(selected, prob_on, n_targets). */
 static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
   gp_local_targets targets = {.n_targets =
@@ -173,8 +156,7 @@ static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
     targets.root = view_matrix(root, -1, (R_xlen_t)n_points, "root");
     return targets;
   }
-  view_slots(list_need(goal, "selected"), list_need(goal, "prob_on"), &targets);
-  check_slots(&targets, n_points);
+  targets.slots = check_slots(goal, targets.n_targets, n_points);
   return targets;
 }
 
@@ -243,22 +225,22 @@ SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_t
 
 /* The same for targets in slots -> list(latent, affinity), both [length x columns], of the best
  * candidates. */
-SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP selected, SEXP prob_on,
-                    SEXP n_latents, SEXP length, SEXP n_threads) {
+SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP length,
+                    SEXP n_threads) {
   static const char *const names[] = {"latent", "affinity"};
-  gp_local_targets targets = {.n_targets = (size_t)view_int(n_latents, "n_latents")};
-  view_slots(selected, prob_on, &targets);
-  const gp_voters voters =
-      view_voters(near, weights, column, (size_t)n_cols_of(selected), n_threads);
-  const size_t most = targets.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
+  const size_t n_points = (size_t)n_cols_of(list_need(targets, "selected"));
+  const int n_latents = view_int(list_need(list_need(targets, "layout"), "n_latents"), "n_latents");
+  const gp_slots slots = view_slots(targets, (size_t)n_latents, n_points);
+  const gp_voters voters = view_voters(near, weights, column, n_points, n_threads);
+  const size_t most = slots.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
   const int n_best = view_int(length, "length");
   const SEXP result = PROTECT(new_named_list(2, names));
   const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
                           hang_matrix(result, 1, n_best, (int)voters.n)};
-  if (!gp_vote_slots(&voters, &targets, &lists, alloc_ints(most * threads),
-                     alloc_doubles(most, threads), alloc_places(targets.n_targets, 0, threads)))
-    raise_error("model", "`selected` names a latent beyond %.0f, or `near` a point beyond %d.",
-                (double)targets.n_targets, n_cols_of(selected));
+  if (!gp_vote_slots(&voters, &slots, &lists, alloc_ints(most * threads),
+                     alloc_doubles(most, threads), alloc_places(slots.n_latents, 0, threads)))
+    raise_error("model", "`selected` names a latent beyond %d, or `near` a point beyond %.0f.",
+                n_latents, (double)n_points);
   UNPROTECT(1);
   return result;
 }

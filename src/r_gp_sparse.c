@@ -10,31 +10,18 @@
 
 static size_t *alloc_sizes(size_t n) { return (size_t *)R_alloc(n + 1, sizeof(size_t)); }
 
-static const int *read_slots(SEXP selected, size_t n_latents) {
-  const size_t n = (size_t)n_rows_of(selected) * (size_t)n_cols_of(selected);
-  const int *slot = view_ints(selected, (R_xlen_t)n, "selected");
-  for (size_t i = 0; i < n; i++) {
-    if (slot[i] < 0 || (size_t)slot[i] > n_latents) {
-      raise_error("model", "`selected` names latent %d of %.0f.", slot[i], (double)n_latents);
-    }
-  }
-  return slot;
-}
-
-static gp_sparse_targets sort_targets(SEXP selected, SEXP prob_on, size_t n_latents) {
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
-  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
-  const int *slot = read_slots(selected, n_latents);
-  const size_t n = gp_sparse_count((size_t)n_slots, (size_t)n_points, slot, prob);
-  gp_sparse_targets targets = {n_latents, alloc_sizes(n_latents + 1), alloc_ints(n),
+static gp_sparse_targets sort_targets(const gp_slots *slots, size_t n_points) {
+  const size_t n = gp_sparse_count(slots, n_points);
+  gp_sparse_targets targets = {slots->n_latents, alloc_sizes(slots->n_latents + 1), alloc_ints(n),
                                alloc_doubles(n, 1)};
-  gp_sparse_sort((size_t)n_slots, (size_t)n_points, slot, prob, &targets);
+  gp_sparse_sort(slots, n_points, &targets);
   return targets;
 }
 
-/* `shape`: height and width of the grid, 0 and 0 without one. */
-static gp_grid read_grid(SEXP shape, double sd, size_t n_latents) {
-  const int *size = view_ints(shape, 2, "grid");
+/* list(grid, smooth), of which the grid is height and width, 0 and 0 without one. */
+static gp_grid read_grid(SEXP layout, size_t n_latents) {
+  const int *size = view_ints(list_need(layout, "grid"), 2, "grid");
+  const double sd = view_number(list_need(layout, "smooth"), "smooth");
   if (size[0] == 0 && size[1] == 0) {
     return (gp_grid){.height = n_latents < CHUNK ? n_latents : CHUNK, .width = 1};
   }
@@ -53,15 +40,16 @@ static gp_grid read_grid(SEXP shape, double sd, size_t n_latents) {
 }
 
 /* coef [n_train x any]; for each point `column` of coef (from 1), factor `scale` and training point
- * `left_out` (from 1, 0 = none); selected, prob_on [n_slots x n_train] as in r_dense_targets();
- * list(n_latents, grid, smooth) -> affinity [n_latents x n_points]. */
-SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selected, SEXP prob_on,
-                 SEXP layout, SEXP n_threads) {
+ * `left_out` (from 1, 0 = none); targets are list(selected, prob_on [n_slots x n_train], layout =
+ * list(n_latents, grid, smooth)) -> affinity [n_latents x n_points]. */
+SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP targets, SEXP n_threads) {
+  const SEXP layout = list_need(targets, "layout");
   const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
-  const gp_sparse_targets targets = sort_targets(selected, prob_on, n_latents);
-  const gp_grid grid = read_grid(list_need(layout, "grid"),
-                                 view_number(list_need(layout, "smooth"), "smooth"), n_latents);
-  const int n_points = Rf_length(column), n_train = n_cols_of(selected), n_cols = n_cols_of(coef);
+  const int n_points = Rf_length(column), n_cols = n_cols_of(coef);
+  const int n_train = n_cols_of(list_need(targets, "selected"));
+  const gp_slots slots = check_slots(targets, n_latents, (size_t)n_train);
+  const gp_sparse_targets sorted = sort_targets(&slots, (size_t)n_train);
+  const gp_grid grid = read_grid(layout, n_latents);
   const int *given = view_ints(column, n_points, "column");
   const int *own = view_ints(left_out, n_points, "left_out");
   size_t *from = alloc_sizes((size_t)n_points);
@@ -73,7 +61,7 @@ SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selecte
     from[n] = (size_t)given[n] - 1;
     out[n] = own[n] - 1;
   }
-  const gp_spread_job job = {.targets = &targets,
+  const gp_spread_job job = {.targets = &sorted,
                              .grid = &grid,
                              .n_train = (size_t)n_train,
                              .coef = view_matrix(coef, n_train, -1, "coef"),
@@ -92,34 +80,33 @@ SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP selecte
 }
 
 /* Targets of a point that are not 0, at most. */
-static size_t most_targets(const int *slot, const double *prob, size_t n_slots, size_t n_points) {
+static size_t most_targets(const gp_slots *slots, size_t n_points) {
+  gp_slots one = *slots;
   size_t most = 0;
-  for (size_t n = 0; n < n_points; n++) {
-    const size_t n_held = gp_sparse_count(n_slots, 1, slot + n * n_slots, prob + n * n_slots);
+  for (size_t n = 0; n < n_points; n++, one.selected += one.n_slots, one.prob += one.n_slots) {
+    const size_t n_held = gp_sparse_count(&one, 1);
     if (n_held > most) most = n_held;
   }
   return most;
 }
 
-/* selected, prob_on [n_slots x n_points], list(n_latents, grid, smooth) with a grid ->
- * list(selected, prob_on) [any x n_points], smoothed: what r_gp_spread() does to them. */
-SEXP r_gp_spread_slots(SEXP selected, SEXP prob_on, SEXP layout) {
+/* Targets as above, with a grid -> list(selected, prob_on) [any x n_points], smoothed: what
+ * r_gp_spread() does to them. */
+SEXP r_gp_spread_slots(SEXP targets) {
   static const char *const names[] = {"selected", "prob_on"};
+  const SEXP layout = list_need(targets, "layout");
   const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
-  const int *slot = read_slots(selected, n_latents);
-  const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
-  const gp_grid grid = read_grid(list_need(layout, "grid"),
-                                 view_number(list_need(layout, "smooth"), "smooth"), n_latents);
+  const int n_points = n_cols_of(list_need(targets, "selected"));
+  const gp_slots slots = check_slots(targets, n_latents, (size_t)n_points);
+  const gp_grid grid = read_grid(layout, n_latents);
   if (!grid.down) raise_error("model", "Targets without places cannot be smoothed.");
-  size_t n_wide = most_targets(slot, prob, (size_t)n_slots, (size_t)n_points);
-  n_wide = (n_wide > 0 ? n_wide : 1) * gp_spread_room(&grid);
+  const size_t most = most_targets(&slots, (size_t)n_points);
+  const size_t n_wide = (most > 0 ? most : 1) * gp_spread_room(&grid);
   double *scratch = alloc_doubles(grid.height + grid.width, 1);
   const SEXP result = PROTECT(new_named_list(2, names));
   int *latent = hang_int_matrix(result, 0, (int)n_wide, n_points);
   double *value = hang_matrix(result, 1, (int)n_wide, n_points);
-  gp_spread_slots(&grid, (size_t)n_slots, (size_t)n_points, slot, prob, n_wide, latent, value,
-                  scratch);
+  gp_spread_slots(&grid, &slots, (size_t)n_points, n_wide, latent, value, scratch);
   UNPROTECT(1);
   return result;
 }

@@ -39,12 +39,13 @@ static void build(sparse_case *c, size_t n_groups, size_t height, size_t width, 
 }
 
 static void spread(const sparse_case *c, int n_threads, double *affinity) {
-  const size_t n = gp_sparse_count(N_SLOTS, N_TRAIN, c->selected, c->prob);
+  const gp_slots slots = {N_SLOTS, c->n_latents, c->selected, c->prob};
+  const size_t n = gp_sparse_count(&slots, N_TRAIN);
   gp_sparse_targets targets = {c->n_latents, malloc((c->n_latents + 1) * sizeof(size_t)),
                                malloc((n + 1) * sizeof(int)), malloc((n + 1) * sizeof(double))};
   double *down = malloc((c->height / 2 + 1) * sizeof *down);
   double *across = malloc((c->width / 2 + 1) * sizeof *across);
-  gp_sparse_sort(N_SLOTS, N_TRAIN, c->selected, c->prob, &targets);
+  gp_sparse_sort(&slots, N_TRAIN, &targets);
   CHECK(targets.first[0] == 0 && targets.first[c->n_latents] == n);
   const gp_grid grid = {.height = c->height,
                         .width = c->width,
@@ -52,8 +53,8 @@ static void spread(const sparse_case *c, int n_threads, double *affinity) {
                         .radius_across = gp_blur_weights(c->width, c->sd, across),
                         .down = down,
                         .across = across};
-  const gp_spread_job job = {&targets, &grid,     N_TRAIN,  c->coef,
-                             N_POINTS, c->column, c->scale, c->left_out, NULL};
+  const gp_spread_job job = {&targets,  &grid,    N_TRAIN,     c->coef, N_POINTS,
+                             c->column, c->scale, c->left_out, NULL};
   double *scratch = malloc(gp_spread_scratch(&job) * (size_t)n_threads * sizeof *scratch);
   for (size_t i = 0; i < c->n_latents * N_POINTS; i++) affinity[i] = NAN;
   gp_spread(&job, n_threads, affinity, scratch);

@@ -110,7 +110,8 @@ test_that("targets may be smoothed by themselves in place of predictions", {
       expect_identical(widen_targets(wide), wide)
     }
   }
-  expect_error(.Call(C_gp_spread_slots, matrix(99L, 1, 1), matrix(1), wide$layout),
+  expect_error(.Call(C_gp_spread_slots, list(selected = matrix(99L, 1, 1), prob_on = matrix(1),
+                                              layout = wide$layout)),
                class = "gps_error_model")
 })
 
