@@ -82,6 +82,8 @@ memory_words <- c(
 
 clock <- new.env(parent = emptyenv())
 clock$deadline <- Inf
+clock$patience <- Inf
+clock$late <- NULL
 
 elapsed <- function() proc.time()[["elapsed"]]
 
@@ -92,6 +94,21 @@ with_deadline <- function(deadline, code) {
   clock$deadline <- deadline
   code
 }
+
+# list(value, late) of `code` that may not end without a value, but with less than it could do:
+# after the deadline is_late() says so, and `late` is what was left out, named numbers.
+with_patience <- function(deadline, code) {
+  before <- mget(c("patience", "late"), envir = clock)
+  on.exit(list2env(before, envir = clock))
+  clock$patience <- deadline
+  clock$late <- NULL
+  value <- code
+  list(value = value, late = clock$late)
+}
+
+is_late <- function() elapsed() > clock$patience
+
+note_late <- function(what, n) clock$late <- c(clock$late, stats::setNames(n, what))
 
 # Asked by the core, and between blocks of data.
 check_deadline <- function() {

@@ -63,6 +63,10 @@ begin_batches <- function(task, state) {
 # A state whose selector knows the neighbours of all points, before these are split into batches.
 begin_near <- function(task, state) {
   if (!has_candidates(task) || task$n_selected == task$model$n_latents) return(state)
+  begin_ranking(task, state, begin_near_memory(task, state))
+}
+
+begin_near_memory <- function(task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- begin_kernel(task$selector, task)
   if (!identical(ncol(memory$prepared$near), n_points(task$y))) {
@@ -70,8 +74,7 @@ begin_near <- function(task, state) {
     memory$prepared <- prepare_near(task$selector, task, memory, targets)
   }
   memory["targets"] <- list(NULL)
-  state$memory <- memory
-  state
+  memory
 }
 
 # The regression's sums as if of all points.
@@ -200,7 +203,8 @@ begin_running <- function(task, state) {
 # The batches that running statistics begin with; all, where labels are to be met.
 begun_batches <- function(task, state) {
   all <- seq_along(task$batches)
-  is_labelled <- asks_neighbours(task) && !is.null(state$batches[[1]]$selected)
+  is_labelled <- asks_neighbours(task) && !is.null(state$batches[[1]]$selected) &&
+    !is.null(state$memory)
   if (is_labelled) all else spread_batches(task, all, begin_rows, least_spread)
 }
 

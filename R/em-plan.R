@@ -261,6 +261,7 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     memory = memory,
     sums = NULL,             # what the last pass adds up for it
     view = NULL,             # of a block, in expect_block() only
+    late = NULL,             # what a time limit left out of the beginning, named numbers
     engine = NULL,           # of compare_engines(): what "auto" stays with, by recall
     beside = NULL,           # which latents stand beside which: written by infer()
 

@@ -156,16 +156,20 @@ lean_task <- function(short) {
 # what the initialisation knows of some data points, or random ones.
 begin_state <- function(task, number, memory = NULL) {
   rows <- if (is_source(task$y)) sample_rows(task)
-  params <- with_seed(task$seed, number, init_rows(task$model, task$y, rows, task$weights))
+  drawn <- with_patience(task$deadline, with_seed(task$seed, number, {
+    init_rows(task$model, task$y, rows, task$weights)
+  }))
+  params <- drawn$value
   labels <- attr(params, "labels")
   is_early <- task$explore > 0 || !is.null(task$noise)
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
                      is_early)
+  state["late"] <- list(drawn$late)
   if (!is.null(labels) && takes_labels(task)) {
     state <- add_labels(empty_slots(task, state), labels)
   }
   if (task$n_selected < task$model$n_latents && is.null(task$batches)) {
-    state["memory"] <- list(begin_memory(task$selector, task, state))
+    state <- begin_ranking(task, state, begin_memory(task$selector, task, state))
   }
   state
 }

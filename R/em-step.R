@@ -34,7 +34,8 @@ em_step <- function(task, state) {
 
 end_step <- function(task, state, began) {
   state$bounds <- c(state$bounds, state$bound)
-  row <- trace_row(task, state, elapsed() - began)
+  late <- if (length(state$trace) == 0) state$late
+  row <- trace_row(task, state, elapsed() - began, c(state$events, late))
   state$trace[[length(state$trace) + 1]] <- row
   state
 }

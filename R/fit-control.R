@@ -42,8 +42,11 @@
 #'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
 #'   Threads of the BLAS are set outside R.
 #' @param time_limit seconds, above 0, after which the fit ends with its last complete E-step, in
-#'   the middle of an iteration; Inf: none. The first E-step of all data points is always completed,
-#'   and what comes before it: seeds, and a search for neighbours.
+#'   the middle of an iteration; Inf: none. The first E-step of all data points is always completed.
+#'   Where the time is over before it, the seeds of clusters that are still wanting are data points
+#'   drawn at random, and a search for neighbours or a first factorisation is left out: the model's
+#'   own ranking selects, if that is quick. `print()` says so, and the trace has it as
+#'   "seeds_by_chance" and "unranked".
 #' @param keep_data TRUE: the fit holds the data, which `fitted()`, `residuals()`, `update()` and a
 #'   learned selector's `predict()` need.
 #' @param keep_slots TRUE: the fit holds the selected latents of each data point and their

@@ -161,10 +161,13 @@ kernel_label <- function(kernel) {
 describe_status <- function(fit) {
   words <- switch(fit$status, converged = "converged after", max_iter = "stopped at the limit of",
                   time_limit = "out of time after", interrupted = "interrupted after", fit$status)
-  if (is.null(fit$control$batch_size)) return(paste(words, describe_iterations(fit)))
+  if (is.null(fit$control$batch_size)) {
+    return(paste0(words, " ", describe_iterations(fit), describe_late(fit)))
+  }
   passes <- fit$n_iter / ceiling(count_counted(fit) / fit$control$batch_size)
-  sprintf("%s %s (%s pass%s over the data)", words, plural(fit$n_iter, "update"),
-          format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es")
+  sprintf("%s %s (%s pass%s over the data)%s", words, plural(fit$n_iter, "update"),
+          format(passes, digits = 2, decimal.mark = "."), if (passes == 1) "" else "es",
+          describe_late(fit))
 }
 
 # Fits of versions before 0.4.0 do not say how they began.

@@ -286,6 +286,16 @@ describe_standing <- function(fit) {
     })
 }
 
+# What a time limit has cut in the beginning, as the trace has it.
+describe_late <- function(fit) {
+  if (fit$status != "time_limit") return("")
+  events <- paste(fit$trace$events, collapse = ", ")
+  n_seeds <- sub(".*seeds_by_chance ([0-9]+).*", "\\1", events)
+  left <- c(if (n_seeds != events) sprintf("%s of the seeds left to chance", n_seeds),
+            if (grepl("unranked", events, fixed = TRUE)) "before selection had begun to learn")
+  if (length(left) == 0) "" else paste0(": ", paste(left, collapse = ", "))
+}
+
 # Floors and rescues of the model in the last M-step of the main run, and the jitter of its kernel
 # matrix, as the trace has them.
 last_floors <- function(fit) {

@@ -57,7 +57,8 @@ draw_seeds <- function(x, n_seeds, weights = NULL) {
   while (length(seeds) < n_seeds) {
     nearest[seeds] <- 0
     total <- cumsum(weigh(nearest, weights))
-    if (!(total[n_points] > 0)) {
+    if (!(total[n_points] > 0) || is_late()) {
+      if (is_late()) note_late("seeds_by_chance", n_seeds - length(seeds))
       rest <- setdiff(seq_len(n_points), seeds)
       seeds <- c(seeds, rest[sample.int(length(rest), n_seeds - length(seeds))])
       break

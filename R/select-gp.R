@@ -29,6 +29,9 @@ check_smooth <- function(selector, model) {
 #' @export
 block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs) {
   memory <- state$memory
+  if (is.null(memory$prepared) && "unranked" %in% names(state$late)) {
+    return(rank_late(task, state, block, inputs))
+  }
   trained <- if (is.null(selector$trained)) memory$trained else selector$trained
   if (!is.null(trained)) {
     trained["n_best"] <- list(count_asked(task))
@@ -49,6 +52,17 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   memory$prepared["n_best"] <- list(count_asked(task))
   engine_loo(memory$prepared, memory$targets, points)$mean
 }
+
+# Where a time limit left no time to learn, and a look at all latents of all points takes about a
+# second at most, the model ranks; else nothing does.
+rank_late <- function(task, state, block, inputs) {
+  n_points <- max(n_points(task$y), task$n_whole)
+  n_products <- as.double(n_points) * task$model$n_latents * n_dims(task$y)
+  if (!has_ranking(task$model) || n_products > late_products) return(NULL)
+  block_affinity(selector_handcrafted(), task, state, block, inputs)
+}
+
+late_products <- 2^30
 
 # How many candidates selection or screening looks at for each point; NULL: all affinities are
 # wanted.

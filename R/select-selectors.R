@@ -254,6 +254,15 @@ begin_memory <- function(selector, task, state) UseMethod("begin_memory")
 #' @export
 begin_memory.default <- function(selector, task, state) NULL
 
+# A state with the `memory` that its selector begins with; or with none where this takes longer than
+# the fit may, which then ends with its first E-step.
+begin_ranking <- function(task, state, memory) {
+  begun <- until_cut(task$deadline, FALSE, memory)
+  if (is_cut(begun)) state$late <- c(state$late, unranked = 1)
+  state["memory"] <- list(if (!is_cut(begun)) begun)
+  state
+}
+
 #' @export
 block_affinity.default <- function(selector, task, state, block, inputs) NULL
 

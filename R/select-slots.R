@@ -64,7 +64,7 @@ rank_latents <- function(task, state) {
 # What `select` selects, from parts of a block whose affinities are not too many.
 select_in_parts <- function(task, state, block, inputs, select) {
   n_points <- max(16L, as.integer(affinity_doubles / task$model$n_latents))
-  if (has_candidates(task)) n_points <- block$n_points
+  if (has_candidates(task) && !is.null(state$memory)) n_points <- block$n_points
   if (n_points >= block$n_points) return(select(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
   has_own <- has_point_inputs(task$model)

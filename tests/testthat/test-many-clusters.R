@@ -35,6 +35,32 @@ dense_stats <- function(case, step) {
        second = second)
 }
 
+test_that("a time limit cuts seeds and what comes before the first selection", {
+  case <- many_case("spherical", n_points = 700)
+  fit_within <- function(seconds, y = case$y, ...) {
+    set.seed(1)
+    suppressWarnings(gps_fit(y, model_gaussian_mixture(50, "spherical"),
+                             selector_gp(method = "neighbours"), n_selected = 4,
+                             control = gps_control(progress = FALSE, n_threads = 1, max_iter = 3,
+                                                   time_limit = seconds, ...)))
+  }
+  short <- fit_within(1e-9)
+  expect_identical(short$status, "time_limit")
+  expect_identical(short$trace$events, "seeds_by_chance 49, unranked 1")
+  said <- gsub("\\s+", " ", paste(capture.output(print(short)), collapse = " "))
+  expect_match(said, "49 of the seeds left to chance, before selection had begun to learn")
+  # Every point has the best of all seeds, which are data points, each its own.
+  expect_identical(anyDuplicated(t(coef(short)$mu)), 0L)
+  step <- gps_estep(short$model, short$params, case$y, matrix(1:50, 700, 50, byrow = TRUE))
+  expect_identical(max.col(expectations(short)), max.col(step$prob_on))
+  in_batches <- fit_within(1e-9, batch_size = 100)
+  expect_identical(in_batches$status, "time_limit")
+  expect_true(is.finite(in_batches$bound))
+  # Nothing of it where there is time.
+  expect_no_match(paste(fit_within(1e6)$trace$events, collapse = " "), "chance|unranked")
+  expect_false(gpselect:::is_late())
+})
+
 test_that("statistics by latent are those of the definition", {
   case <- many_case()
   expect_gt(length(case$model$stats_dims), 0)
