@@ -87,7 +87,7 @@ model_gaussian_mixture <- function(n_components,
     prepared = c(list(whitener = shape("stride"), log_scale = "latents", log_base = "one"),
                  if (covariance == "tied") list(whitened_mu = c("stride", "latents")),
                  if (covariance %in% c("full", "tied")) {
-                   list(precision = c(shape("dims"), "gaps"))
+                   list(precision = c(shape("stride"), "gaps"))
                  }),
     stats = list(count = "one", on = "latents", first = c("dims", "latents"),
                  second = shape("stride")),

@@ -1,56 +1,25 @@
 /* Missing cells of the Gaussian mixture. With M the missing dimensions of a point, O the others, V
  * a cluster's whitener and L = V'V its precision: log det Sigma_OO = log det Sigma + log det L_MM,
- * and given y_O the cells y_M have the mean mu_M - L_MM^-1 V_M'r and the covariance L_MM^-1, where
- * r is what is left of y_O when it is whitened with zeros at M. So a cluster costs a matrix of the
- * size of M, whatever O is. M is that of the point, the same in all clusters: eight of them are
- * solved side by side. All in units of the scale. Called by model_gaussian_mixture.c. */
+ * and given y_O the cells y_M have the mean mu_M - L_MM^-1 L_MO (y_O - mu_O) and the covariance
+ * L_MM^-1; the distance of y_O is the shortest that y has, with y_M at that mean. So a cluster
+ * costs a matrix of the size of M, whatever O is. M is that of the point, the same in all clusters:
+ * eight of them are solved side by side. Matrices in units of the scale. Called by
+ * model_gaussian_mixture.c; where covariances are tied model_gaussian_tied.c does it. */
 #include "model_gaussian_missing.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "model_gaussian_group.h"
 #include "model_gaussian_mixture.h"
+#include "model_gaussian_tied.h"
 #include "vector_math.h"
 
 #define LOG_TWO_PI 1.8378770664093454836
 
 size_t mixture_missing_scratch(const gps_problem *problem) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
   if (problem->missing == NULL || !is_matrix(problem)) return 0;
-  return 2 * n_dims + GROUP * (stride + 2 * n_dims + 2 * triangle(n_dims) + 2);
-}
-
-/* Vectors that lie across two lines of the cache are slow to write and read again. */
-static double *align_lanes(double *x) {
-  const size_t line = GROUP * sizeof *x, over = (size_t)(uintptr_t)x % line;
-  return over == 0 ? x : x + (line - over) / sizeof *x;
-}
-
-static group_work lay_out(const gps_problem *problem, const gps_point *point, double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  const size_t n = (size_t)gps_n_missing(problem, point->index);
-  group_work work = {.n_dims = n_dims,
-                     .stride = stride,
-                     .n_missing = n,
-                     .n_observed = n_dims - n,
-                     .missing = gps_missing_of(problem, point->index)};
-  work.left = align_lanes(scratch);
-  work.step = work.left + GROUP * stride;
-  work.pivot = work.step + GROUP * n;
-  work.factor = work.pivot + GROUP * n;
-  work.inverse = work.factor + GROUP * triangle(n);
-  work.log_det = work.inverse + GROUP * triangle(n);
-  work.distance = work.log_det + GROUP;
-  work.observed = (int *)(void *)(work.distance + n_dims);
-  return work;
-}
-
-static void list_observed(const gps_point *point, const group_work *work) {
-  for (size_t d = 0, k = 0; d < work->n_dims; d++) {
-    if (point->observed[d]) work->observed[k++] = (int)d;
-  }
+  if (kind_of(problem) == TIED) return mixture_tied_scratch(problem);
+  return group_scratch((size_t)problem->shape.n_dims);
 }
 
 /* log of the product of first[d] (times second[d], unless it is NULL) over some d; products need
@@ -77,115 +46,146 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
          log_product(n, gps_missing_of(problem, point->index), problem->input[SCALE], NULL);
 }
 
-/* left [stride] of one cluster = whitener times the differences of the cells that are there. */
-GPS_INLINE void whiten_cells(const group_work *work, const double *whitener, const double *y,
-                       const double *mu, double *left) {
-  const int *observed = work->observed;
-  double *distance = work->distance;
-  for (size_t k = 0; k < work->n_observed; k++) distance[k] = y[observed[k]] - mu[observed[k]];
-  size_t n_columns = 0;
-  for (size_t top = 0; top < work->stride; top += LANES) {
-    double row[LANES] = {0};
-    while (n_columns < work->n_observed && (size_t)observed[n_columns] < top + LANES) n_columns++;
-    for (size_t k = 0; k < n_columns; k++) {
-      const double *column = whitener + (size_t)observed[k] * work->stride + top;
-#pragma omp simd
-      for (int i = 0; i < LANES; i++) row[i] += column[i] * distance[k];
-    }
-#pragma omp simd
-    for (int i = 0; i < LANES; i++) left[top + i] = row[i];
-  }
-}
-
 GPS_INLINE double sum_lanes(const double *x) {
   return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
 }
 
-/* Product of two columns [stride] from the row `first` on, above which one of them is 0. */
-GPS_INLINE double column_product(const double *a, const double *b, size_t first, size_t stride) {
+GPS_INLINE double column_product(const double *restrict a, const double *restrict b,
+                                 size_t stride) {
   double sum[LANES] = {0};
-  for (size_t top = first / LANES * LANES; top < stride; top += LANES) {
+  for (size_t top = 0; top < stride; top += LANES) {
 #pragma omp simd
     for (int i = 0; i < LANES; i++) sum[i] += a[top + i] * b[top + i];
   }
   return sum_lanes(sum);
 }
 
-/* Of a cluster of the group: what is left of the point, -V_M'r in `step` and its precision in
- * `factor`. Of one that is alone the whole vectors are the same. */
-GPS_INLINE void gather_cluster(const gps_problem *problem, const gps_point *point, size_t c,
-                               int lane, int is_alone, const group_work *work) {
-  const size_t n_dims = work->n_dims, stride = work->stride;
-  const double *scale = problem->input[SCALE];
-  const double *precision = precision_of(problem, c);
-  const double *whitener = whitener_of(problem, c);
-  double *left = work->left + (size_t)lane * stride, *to = work->factor + lane;
-  whiten_cells(work, whitener, point->y, problem->input[MU] + c * n_dims, left);
-  for (size_t i = 0; i < work->n_missing; i++) {
-    const size_t d = (size_t)work->missing[i];
-    const double *row = precision + d * n_dims;
-    const double step = -scale[d] * column_product(whitener + d * stride, left, d, stride);
-    if (is_alone) {
-      for (int l = 0; l < GROUP; l++) work->step[i * GROUP + (size_t)l] = step;
-      for (size_t j = 0; j <= i; j++, to += GROUP) {
-        for (int l = 0; l < GROUP; l++) to[l] = row[work->missing[j]];
-      }
-    } else {
-      work->step[i * GROUP + (size_t)lane] = step;
-      for (size_t j = 0; j <= i; j++, to += GROUP) *to = row[work->missing[j]];
-    }
+/* difference [stride] <- y - mu, and 0 where cells are missing and beyond D. */
+GPS_INLINE void subtract_mean(const double *restrict y, const double *restrict mu,
+                              const group_work *work, double *restrict difference) {
+#pragma omp simd
+  for (size_t d = 0; d < work->n_dims; d++) difference[d] = y[d] - mu[d];
+  for (size_t d = work->n_dims; d < work->stride; d++) difference[d] = 0;
+  for (size_t i = 0; i < work->n_missing; i++) difference[work->missing[i]] = 0;
+}
+
+/* Of a cluster the precision of the missing cells and the right-hand side, minus the precision of
+ * these and the others times the difference in units of the scale; into a matrix of `width` numbers
+ * at each place, with zeros beyond the end of rows of one that is alone. */
+GPS_INLINE void gather_cluster(const double *precision, size_t width, double *matrix,
+                               const group_work *work) {
+  const size_t n = work->n_missing;
+  const int *missing = work->missing;
+  double *side = matrix + row_start(n, width, n);
+  for (size_t i = 0; i < n; i++) {
+    const double *from = precision + (size_t)missing[i] * work->stride;
+    double *to = matrix + row_start(n, width, i);
+    for (size_t j = 0; j < (width == 1 ? n : i + 1); j++) to[j * width] = from[missing[j]];
+    for (size_t j = n; j < stride_of(n) && width == 1; j++) to[j] = 0;
+    side[i * width] = -column_product(from, work->difference, work->stride);
+  }
+  for (size_t j = n; j < stride_of(n) && width == 1; j++) side[j] = 0;
+}
+
+/* What is left of the point, r [stride], unless `left` is NULL, and what gather_cluster() finds. */
+GPS_INLINE void look_at_cluster(const gps_problem *problem, const gps_point *point, size_t c,
+                                size_t width, double *left, double *matrix,
+                                const group_work *work) {
+  double *difference = work->difference;
+  const double *over_scale = work->over_scale;
+  subtract_mean(point->y, problem->input[MU] + c * work->n_dims, work, difference);
+  if (left) whiten(whitener_of(problem, c), difference, work->n_dims, work->stride, left);
+#pragma omp simd
+  for (size_t d = 0; d < work->n_dims; d++) difference[d] *= over_scale[d];
+  gather_cluster(precision_of(problem, c), width, matrix, work);
+}
+
+GPS_INLINE size_t width_of(int n) { return n > FEW ? GROUP : 1; }
+
+/* Where the numbers of a cluster, the `lane`-th of n, begin; they are width_of(n) apart. */
+GPS_INLINE double *matrix_of(const group_work *work, int n, int lane) {
+  const size_t m = work->n_missing;
+  return work->matrix + (size_t)lane * (width_of(n) == 1 ? row_start(m, 1, m + 1) : 1);
+}
+
+/* Matrices beyond the n clusters are as those of the first. */
+GPS_INLINE void fill_lanes(int n, const group_work *work) {
+  if (n == GROUP) return;
+  const size_t n_places = triangle(work->n_missing) + work->n_missing;
+  for (size_t k = 0; k < n_places; k++) {
+    double *place = work->matrix + k * GROUP;
+    for (int l = n; l < GROUP; l++) place[l] = place[0];
   }
 }
 
-/* Vectors beyond the n clusters are as those of the first. */
-GPS_INLINE void gather_group(const gps_problem *problem, const gps_point *point, int n,
-                             const int *cluster, const group_work *work) {
-  const size_t n_vectors = triangle(work->n_missing);
-  for (int lane = 0; lane < n; lane++) {
-    gather_cluster(problem, point, (size_t)cluster[lane], lane, n == 1, work);
-  }
-  if (n == 1 || n == GROUP) return;
-  for (size_t k = 0; k < n_vectors; k++) {
-    double *vector = work->factor + k * GROUP;
-    for (int l = n; l < GROUP; l++) vector[l] = vector[0];
-  }
-  for (size_t i = 0; i < work->n_missing; i++) {
-    double *vector = work->step + i * GROUP;
-    for (int l = n; l < GROUP; l++) vector[l] = vector[0];
-  }
-}
-
-/* What stands in `work` of up to GROUP clusters. */
+/* What stands in `work` of up to GROUP clusters: how far missing cells are expected from the mean
+ * and either r or the cells' covariances, with a minus where they lie side by side. */
 GPS_CLONES static gps_status expect_group(const gps_problem *problem, const gps_point *point, int n,
                                           const int *cluster, int has_spread,
                                           const group_work *work) {
-  gather_group(problem, point, n, cluster, work);
-  if (!factor_group(work, !has_spread)) return GPS_NOT_POSDEF;
-  solve_group(work, 0, work->step);
-  if (has_spread && n == 1) invert_alone(work);
-  if (has_spread && n > 1) invert_group(work);
-  return GPS_OK;
-}
-
-/* Log joints of clusters whose covariances are matrices, after expect_group(). */
-GPS_CLONES static void group_joints(const gps_problem *problem, int n, const int *cluster,
-                                    double *value, const group_work *work) {
-  const size_t stride = work->stride;
+  int is_definite = 1;
+  for (size_t d = 0; d < work->n_dims; d++) work->over_scale[d] = 1 / problem->input[SCALE][d];
   for (int lane = 0; lane < n; lane++) {
     const size_t c = (size_t)cluster[lane];
-    const double *whitener = whitener_of(problem, c);
-    double *left = work->left + (size_t)lane * stride;
-    for (size_t i = 0; i < work->n_missing; i++) {
-      const size_t d = (size_t)work->missing[i];
-      const double *column = whitener + d * stride;
-      const double step = work->step[i * GROUP + (size_t)lane] * problem->input[SCALE][d];
-      for (size_t top = d / LANES * LANES; top < stride; top += LANES) {
-#pragma omp simd
-        for (int k = 0; k < LANES; k++) left[top + k] += step * column[top + k];
-      }
+    double *left = has_spread ? NULL : work->left + (size_t)lane * work->stride;
+    double *matrix = matrix_of(work, n, lane);
+    if (width_of(n) == 1) {
+      look_at_cluster(problem, point, c, 1, left, matrix, work);
+      is_definite &= invert_alone(work->n_missing, matrix, work->column, work->log_det + lane);
+    } else {
+      look_at_cluster(problem, point, c, GROUP, left, matrix, work);
     }
-    value[lane] = problem->input[LOG_SCALE][c] -
-                  0.5 * (column_product(left, left, 0, stride) + work->log_det[lane]);
+  }
+  if (width_of(n) > 1) {
+    fill_lanes(n, work);
+    is_definite =
+        sweep_group(work->n_missing, has_spread, work->matrix, work->column, work->log_det);
+  }
+  return is_definite ? GPS_OK : GPS_NOT_POSDEF;
+}
+
+/* How far missing cell i is expected from the mean of a cluster, in units of the scale. */
+GPS_INLINE double step_of(const group_work *work, int n, int lane, size_t i) {
+  const size_t width = width_of(n);
+  return matrix_of(work, n, lane)[row_start(work->n_missing, width, work->n_missing) + i * width];
+}
+
+/* |r + V_M steps|^2, steps [m] */
+GPS_INLINE double left_square(const group_work *work, const double *whitener, const double *left,
+                              const double *steps) {
+  const size_t stride = work->stride;
+  double total[LANES] = {0};
+  size_t n_columns = 0;
+  for (size_t top = 0; top < stride; top += LANES) {
+    double row[LANES];
+#pragma omp simd
+    for (int k = 0; k < LANES; k++) row[k] = left[top + k];
+    while (n_columns < work->n_missing && (size_t)work->missing[n_columns] < top + LANES) {
+      n_columns++;
+    }
+    for (size_t i = 0; i < n_columns; i++) {
+      const double *column = whitener + (size_t)work->missing[i] * stride + top;
+#pragma omp simd
+      for (int k = 0; k < LANES; k++) row[k] += steps[i] * column[k];
+    }
+#pragma omp simd
+    for (int k = 0; k < LANES; k++) total[k] += row[k] * row[k];
+  }
+  return sum_lanes(total);
+}
+
+/* Log joints of clusters with covariances of their own, after expect_group(). */
+GPS_CLONES static void group_joints(const gps_problem *problem, int n, const int *cluster,
+                                    double *value, const group_work *work) {
+  double *steps = work->column;
+  for (int lane = 0; lane < n; lane++) {
+    const size_t c = (size_t)cluster[lane];
+    for (size_t i = 0; i < work->n_missing; i++) {
+      steps[i] = problem->input[SCALE][work->missing[i]] * step_of(work, n, lane, i);
+    }
+    const double square =
+        left_square(work, whitener_of(problem, c), work->left + (size_t)lane * work->stride, steps);
+    value[lane] = problem->input[LOG_SCALE][c] - 0.5 * (square + work->log_det[lane]);
   }
 }
 
@@ -203,21 +203,32 @@ static int next_group(int n_slots, const int *latent, int first, int *n, int *sl
   return first;
 }
 
-static gps_status full_joints(const gps_problem *problem, const gps_point *point, int n_slots,
-                              const int *latent, double *value, double *scratch) {
+/* Joints of up to GROUP clusters. */
+static gps_status joints_of_group(const gps_problem *problem, const gps_point *point, int n,
+                                  const int *cluster, double *value, double *scratch) {
+  if (kind_of(problem) == TIED) {
+    mixture_tied_expect(problem, point, n, cluster, scratch);
+    mixture_tied_joints(problem, point, n, cluster, value, scratch);
+    return GPS_OK;
+  }
   const group_work work = lay_out(problem, point, scratch);
+  const gps_status status = expect_group(problem, point, n, cluster, 0, &work);
+  if (status == GPS_OK) group_joints(problem, n, cluster, value, &work);
+  return status;
+}
+
+static gps_status matrix_joints(const gps_problem *problem, const gps_point *point, int n_slots,
+                                const int *latent, double *value, double *scratch) {
   int n, slot[GROUP], cluster[GROUP];
   double found[GROUP];
-  list_observed(point, &work);
-  for (int from = 0; from < n_slots;) {
+  gps_status status = mixture_missing_begin(problem, point, scratch);
+  for (int from = 0; from < n_slots && status == GPS_OK;) {
     from = next_group(n_slots, latent, from, &n, slot, cluster);
     if (n == 0) break;
-    const gps_status status = expect_group(problem, point, n, cluster, 0, &work);
-    if (status != GPS_OK) return status;
-    group_joints(problem, n, cluster, found, &work);
+    status = joints_of_group(problem, point, n, cluster, found, scratch);
     for (int i = 0; i < n; i++) value[slot[i]] = found[i];
   }
-  return GPS_OK;
+  return status;
 }
 
 /* Squares of a point's difference from the mean in units of a standard deviation, of each dimension
@@ -257,56 +268,63 @@ static double independent_joint(const gps_problem *problem, const gps_point *poi
 gps_status mixture_missing_joint(const gps_problem *problem, const gps_point *point, int n,
                                  const int *latent, double *value, double *scratch) {
   for (int i = 0; i < n; i++) value[i] = -HUGE_VAL;
-  if (is_matrix(problem)) return full_joints(problem, point, n, latent, value, scratch);
+  if (is_matrix(problem)) return matrix_joints(problem, point, n, latent, value, scratch);
   for (int i = 0; i < n; i++) {
     if (latent[i] >= 0) value[i] = independent_joint(problem, point, (size_t)latent[i]);
   }
   return GPS_OK;
 }
 
+gps_status mixture_missing_begin(const gps_problem *problem, const gps_point *point,
+                                 double *scratch) {
+  return kind_of(problem) == TIED ? mixture_tied_begin(problem, point, scratch) : GPS_OK;
+}
+
 gps_status mixture_missing_expect(const gps_problem *problem, const gps_point *point, int n,
                                   const int *cluster, double *scratch) {
   if (!is_matrix(problem)) return GPS_OK;
+  if (kind_of(problem) == TIED) {
+    mixture_tied_expect(problem, point, n, cluster, scratch);
+    return GPS_OK;
+  }
   const group_work work = lay_out(problem, point, scratch);
-  list_observed(point, &work);
   return expect_group(problem, point, n, cluster, 1, &work);
 }
 
-void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int lane,
-                           double *expected, double *scratch) {
+void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int n,
+                           int lane, double *expected, double *scratch) {
+  if (kind_of(problem) == TIED) {
+    mixture_tied_means(problem, point, lane, expected, scratch);
+    return;
+  }
   const group_work work = lay_out(problem, point, scratch);
   const double *mu = problem->input[MU] + c * work.n_dims;
   for (size_t i = 0; i < work.n_missing; i++) {
     const size_t d = (size_t)work.missing[i];
     expected[i] = mu[d];
-    if (is_matrix(problem)) {
-      expected[i] += work.step[i * GROUP + (size_t)lane] * problem->input[SCALE][d];
+    if (kind_of(problem) == FULL) {
+      expected[i] += step_of(&work, n, lane, i) * problem->input[SCALE][d];
     }
   }
 }
 
-/* An element of the covariance to both sides of the diagonal. */
-GPS_INLINE void add_covariance(const group_work *work, size_t i, size_t j, double value,
-                               double *second) {
-  const size_t d = (size_t)work->missing[i], e = (size_t)work->missing[j];
-  second[d + e * work->stride] += value;
-  if (d != e) second[e + d * work->stride] += value;
-}
-
-/* What invert_group() or, of a cluster that is alone, invert_alone() has left. */
+/* second [stride x D] += weight times the covariances of expect_group(). */
 GPS_CLONES static void full_spread(const gps_problem *problem, const group_work *work, int n,
                                    int lane, double weight, double *second) {
-  const double *scale = problem->input[SCALE], *from = work->inverse;
-  const size_t m = work->n_missing, width = n == 1 ? GROUP : 1;
-  for (size_t first = 0; first < m; first += width) {
-    for (size_t i = first; i < m; i++, from += GROUP) {
-      const double factor = weight * scale[work->missing[i]];
-      for (size_t k = 0; k < width && first + k <= i; k++) {
-        const double value = from[n == 1 ? k : (size_t)lane];
-        add_covariance(work, i, first + k, factor * scale[work->missing[first + k]] * value,
-                       second);
-      }
+  const size_t width = width_of(n), m = work->n_missing;
+  const double *matrix = matrix_of(work, n, lane), sign = width == 1 ? weight : -weight;
+  double *scale = work->column;
+  for (size_t i = 0; i < m; i++) scale[i] = problem->input[SCALE][work->missing[i]];
+  for (size_t i = 0; i < m; i++) {
+    const size_t d = (size_t)work->missing[i];
+    const double *row = matrix + row_start(m, width, i), factor = sign * scale[i];
+    double *column = second + d * work->stride;
+    for (size_t j = 0; j < i; j++) {
+      const double value = factor * scale[j] * row[j * width];
+      column[work->missing[j]] += value;
+      second[d + (size_t)work->missing[j] * work->stride] += value;
     }
+    column[d] += factor * scale[i] * row[i * width];
   }
 }
 
@@ -314,7 +332,7 @@ void mixture_missing_spread(const gps_problem *problem, const gps_point *point, 
                             int lane, double weight, double *second, double *scratch) {
   const group_work work = lay_out(problem, point, scratch);
   const double *sigma = problem->input[SIGMA];
-  if (is_matrix(problem)) {
+  if (kind_of(problem) == FULL) {
     full_spread(problem, &work, n, lane, weight, second);
   } else if (kind_of(problem) == DIAGONAL) {
     for (size_t i = 0; i < work.n_missing; i++) {
@@ -323,4 +341,40 @@ void mixture_missing_spread(const gps_problem *problem, const gps_point *point, 
   } else {
     *second += weight * (double)work.n_missing * sigma[c];
   }
+}
+
+/* What the missing cells are expected to be in up to MIXTURE_GROUP clusters, `share` times each. */
+static gps_status describe_group(const gps_problem *problem, const gps_point *point, int n,
+                                 const int *cluster, const double *share, double *response,
+                                 double *expected, double *scratch) {
+  const int n_missing = gps_n_missing(problem, point->index);
+  const int *missing = gps_missing_of(problem, point->index);
+  const gps_status status = mixture_missing_expect(problem, point, n, cluster, scratch);
+  if (status != GPS_OK) return status;
+  for (int lane = 0; lane < n; lane++) {
+    mixture_missing_means(problem, point, (size_t)cluster[lane], n, lane, expected, scratch);
+    for (int i = 0; i < n_missing; i++) response[missing[i]] += share[lane] * expected[i];
+  }
+  return GPS_OK;
+}
+
+gps_status mixture_missing_describe(const gps_problem *problem, const gps_point *point, int n_slots,
+                                    const double *prob, double *response, double *expected,
+                                    double *scratch) {
+  double share[MIXTURE_GROUP];
+  int n = 0, cluster[MIXTURE_GROUP];
+  for (int i = 0; i < gps_n_missing(problem, point->index); i++) {
+    response[gps_missing_of(problem, point->index)[i]] = 0;
+  }
+  gps_status status = mixture_missing_begin(problem, point, scratch);
+  for (int k = 0; k < n_slots && status == GPS_OK; k++) {
+    if (point->latent[k] >= 0) {
+      cluster[n] = point->latent[k];
+      share[n++] = prob[k];
+    }
+    if (n == 0 || (n < MIXTURE_GROUP && k < n_slots - 1)) continue;
+    status = describe_group(problem, point, n, cluster, share, response, expected, scratch);
+    n = 0;
+  }
+  return status;
 }

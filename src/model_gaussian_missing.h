@@ -19,17 +19,28 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
 gps_status mixture_missing_joint(const gps_problem *problem, const gps_point *point, int n,
                                  const int *latent, double *value, double *scratch);
 
+/* To be called of a point before the functions that follow. */
+gps_status mixture_missing_begin(const gps_problem *problem, const gps_point *point,
+                                 double *scratch);
+
 /* Leaves in scratch what the missing cells are expected to be in n clusters, at most MIXTURE_GROUP,
  * for the two functions that follow: `lane` is where a cluster stands among them. */
 gps_status mixture_missing_expect(const gps_problem *problem, const gps_point *point, int n,
                                   const int *cluster, double *scratch);
 
-/* expected [m] <- what the m missing cells are expected to be in cluster c. */
-void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int lane,
-                           double *expected, double *scratch);
+/* expected [m] <- what the m missing cells are expected to be in cluster c, one of n. */
+void mixture_missing_means(const gps_problem *problem, const gps_point *point, size_t c, int n,
+                           int lane, double *expected, double *scratch);
 
-/* second += weight times the covariance of the missing cells of a point in cluster c, one of n. */
+/* second += weight times the covariance of the missing cells of a point in cluster c, one of n.
+ * Where covariances are tied mixture_tied_spread() has that of all clusters. */
 void mixture_missing_spread(const gps_problem *problem, const gps_point *point, size_t c, int n,
                             int lane, double weight, double *second, double *scratch);
+
+/* The m missing cells of a response [D] <- what they are expected to be over n clusters with these
+ * probabilities; expected [m] is scratch. */
+gps_status mixture_missing_describe(const gps_problem *problem, const gps_point *point, int n_slots,
+                                    const double *prob, double *response, double *expected,
+                                    double *scratch);
 
 #endif

@@ -12,6 +12,7 @@
 #include "gpselect/model.h"
 #include "model_gaussian_missing.h"
 #include "model_gaussian_mixture.h"
+#include "model_gaussian_tied.h"
 #include "model_mixture.h"
 #include "vector_math.h"
 
@@ -32,7 +33,7 @@ static const gps_array prepared_list[] = {
     {"log_scale", "latents", GPS_NEEDED},
     {"log_base", "one", GPS_NEEDED},
     {"whitened_mu", "stride latents", GPS_MAY_MISS},
-    {"precision", "dims dims latents gaps|dims dims one gaps", GPS_MAY_MISS},
+    {"precision", "stride dims latents gaps|stride dims one gaps", GPS_MAY_MISS},
     GPS_END};
 static const gps_array stats_list[] = {
     {"count", "one", GPS_NEEDED},
@@ -218,20 +219,29 @@ static void add_point(const gps_problem *problem, const gps_point *point, size_t
   if (n_missing > 0) {
     const int *missing = gps_missing_of(problem, point->index);
     double *expected = scratch, *rest = missing_scratch(problem, scratch);
-    mixture_missing_means(problem, point, c, lane, expected, rest);
+    mixture_missing_means(problem, point, c, n, lane, expected, rest);
     for (int i = 0; i < n_missing; i++) {
       x[missing[i]] = expected[i] - problem->input[CENTRE][missing[i]];
     }
-    mixture_missing_spread(problem, point, c, n, lane, weight, second, rest);
+    if (second) mixture_missing_spread(problem, point, c, n, lane, weight, second, rest);
   }
   add_moments(problem, x, weight, on, first, second);
 }
 
-/* The second moments of a point that is in some cluster of one covariance, `weight` times. */
-GPS_CLONES static void add_once(const gps_problem *problem, const double *x, double weight,
-                                double *second) {
+/* second [stride x D] += weight * x x' */
+GPS_CLONES static void add_square(const gps_problem *problem, const double *x, double weight,
+                                  double *second) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   add_outer(second, x, weight, n_dims, stride_of(n_dims));
+}
+
+/* The second moments of a point that is in some cluster of one covariance, `weight` times. */
+static void add_once(const gps_problem *problem, const gps_point *point, double *x, double weight,
+                     double *second, double *scratch) {
+  if (gps_n_missing(problem, point->index) > 0) {
+    mixture_tied_spread(problem, point, x, second, missing_scratch(problem, scratch));
+  }
+  add_square(problem, x, weight, second);
 }
 
 /* How far the second moments of a cluster are from those of the next. */
@@ -250,9 +260,10 @@ static gps_status add_group(const gps_problem *problem, const gps_point *point, 
                             double *second, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, size = second_size(problem);
   if (n > 0 && point->observed) {
-    const gps_status status =
-        mixture_missing_expect(problem, point, n, cluster, missing_scratch(problem, scratch));
+    double *rest = missing_scratch(problem, scratch);
+    const gps_status status = mixture_missing_expect(problem, point, n, cluster, rest);
     if (status != GPS_OK) return status;
+    if (kind_of(problem) == TIED) mixture_tied_note(problem, point, n, share, rest);
   }
   for (int lane = 0; lane < n; lane++) {
     const size_t c = (size_t)cluster[lane];
@@ -262,17 +273,24 @@ static gps_status add_group(const gps_problem *problem, const gps_point *point, 
   return GPS_OK;
 }
 
+/* x <- the point about the centre, and what its missing cells need. */
+static gps_status begin_point(const gps_problem *problem, const gps_point *point, double *x,
+                              double *scratch) {
+  centre_point(problem, point->y, x);
+  if (!point->observed) return GPS_OK;
+  return mixture_missing_begin(problem, point, missing_scratch(problem, scratch));
+}
+
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const double weight = gps_weight_of(problem, (size_t)point->index);
-  /* Missing cells are expected to be another value in each cluster. */
-  const int is_once = kind_of(problem) == TIED && gps_n_missing(problem, point->index) == 0;
+  const int is_once = kind_of(problem) == TIED;
   double *x = scratch + stride_of((size_t)problem->shape.n_dims), total = 0;
   double *second = is_once ? NULL : stats[SECOND], share[MIXTURE_GROUP];
   int has_cluster = 0, n = 0, cluster[MIXTURE_GROUP];
-  centre_point(problem, point->y, x);
-  for (int i = 0; i < states->n_slots; i++) {
+  gps_status status = begin_point(problem, point, x, scratch);
+  for (int i = 0; i < states->n_slots && status == GPS_OK; i++) {
     if (point->latent[i] < 0) continue;
     has_cluster = 1;
     if (!(prob[i] > NEGLIGIBLE)) continue;
@@ -280,44 +298,28 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     share[n] = weight * prob[i];
     total += share[n++];
     if (n < MIXTURE_GROUP) continue;
-    const gps_status status = add_group(problem, point, n, cluster, share, stats, second, scratch);
-    if (status != GPS_OK) return status;
+    status = add_group(problem, point, n, cluster, share, stats, second, scratch);
     n = 0;
   }
-  if (is_once) add_once(problem, x, total, stats[SECOND]);
+  if (status == GPS_OK) {
+    status = add_group(problem, point, n, cluster, share, stats, second, scratch);
+  }
+  if (status != GPS_OK) return status;
+  if (is_once) add_once(problem, point, x, total, stats[SECOND], scratch);
   if (has_cluster) stats[COUNT][0] += weight;
-  return add_group(problem, point, n, cluster, share, stats, second, scratch);
+  return GPS_OK;
 }
 
 static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
                                     double weight, double *const *part, double *scratch) {
   double *x = scratch + stride_of((size_t)problem->shape.n_dims);
-  centre_point(problem, point->y, x);
-  if (point->observed) {
-    const gps_status status =
-        mixture_missing_expect(problem, point, 1, &latent, missing_scratch(problem, scratch));
-    if (status != GPS_OK) return status;
+  gps_status status = begin_point(problem, point, x, scratch);
+  if (status == GPS_OK && point->observed) {
+    status = mixture_missing_expect(problem, point, 1, &latent, missing_scratch(problem, scratch));
   }
+  if (status != GPS_OK) return status;
   add_point(problem, point, (size_t)latent, 1, 0, x, weight, part[ON], part[FIRST], part[SECOND],
             scratch);
-  return GPS_OK;
-}
-
-/* What a data point's missing cells are expected to be over all clusters, into its response. */
-static gps_status describe_missing(const gps_problem *problem, const gps_point *point, int n_slots,
-                                   const double *prob, double *response, double *scratch) {
-  const int n_missing = gps_n_missing(problem, point->index);
-  if (n_missing == 0) return GPS_OK;
-  const int *missing = gps_missing_of(problem, point->index);
-  for (int i = 0; i < n_missing; i++) response[missing[i]] = 0;
-  for (int k = 0; k < n_slots; k++) {
-    if (point->latent[k] < 0) continue;
-    double *rest = missing_scratch(problem, scratch);
-    const gps_status status = mixture_missing_expect(problem, point, 1, point->latent + k, rest);
-    if (status != GPS_OK) return status;
-    mixture_missing_means(problem, point, (size_t)point->latent[k], 0, scratch, rest);
-    for (int i = 0; i < n_missing; i++) response[missing[i]] += prob[k] * scratch[i];
-  }
   return GPS_OK;
 }
 
@@ -335,7 +337,9 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
     const double *mu = problem->input[MU] + (size_t)point->latent[i] * n_dims;
     for (size_t d = 0; d < n_dims; d++) response[d] += prob[i] * mu[d];
   }
-  return describe_missing(problem, point, states->n_slots, prob, response, scratch);
+  if (gps_n_missing(problem, point->index) == 0) return GPS_OK;
+  return mixture_missing_describe(problem, point, states->n_slots, prob, response, scratch,
+                                  missing_scratch(problem, scratch));
 }
 
 /* Clusters exclude each other: nothing can be added to a cluster that is on. */

@@ -50,25 +50,52 @@ static inline const double *whitener_of(const gps_problem *problem, size_t c) {
   return problem->input[WHITENER] + (kind_of(problem) == TIED ? 0 : c * stride_of(n_dims) * n_dims);
 }
 
-/* The inverse [D x D] of its covariance in units of the scale, where cells are missing. */
+/* The inverse [stride x D] of its covariance in units of the scale, where cells are missing. */
 static inline const double *precision_of(const gps_problem *problem, size_t c) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
-  return problem->input[PRECISION] + (kind_of(problem) == TIED ? 0 : c * n_dims * n_dims);
+  const size_t size = kind_of(problem) == TIED ? 0 : stride_of(n_dims) * n_dims;
+  return problem->input[PRECISION] + c * size;
 }
 
-/* left [stride] = whitener times difference. */
+/* Rows top .. top + LANES - 1 of the columns from `first` to the one before `end`, times their
+ * differences, are added to row [LANES]. */
+GPS_INLINE void add_columns(const double *restrict whitener, const double *restrict difference,
+                            size_t stride, size_t top, size_t first, size_t end,
+                            double *restrict row) {
+  for (size_t j = first; j < end; j++) {
+#pragma omp simd
+    for (int i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
+  }
+}
+
+/* left [stride] = whitener times difference; two vectors of rows at once, as a sum waits for its
+ * last term. */
 GPS_INLINE void whiten(const double *restrict whitener, const double *restrict difference,
                        size_t n_dims, size_t stride, double *restrict left) {
-  for (size_t top = 0; top < stride; top += LANES) {
-    const size_t n_columns = top + LANES < n_dims ? top + LANES : n_dims;
-    double row[LANES] = {0};
-    for (size_t j = 0; j < n_columns; j++) {
+  size_t top = 0;
+  for (; top + LANES < stride; top += 2 * LANES) {
+    const size_t n_both = top + LANES, end = n_both + LANES < n_dims ? n_both + LANES : n_dims;
+    double upper[LANES] = {0}, lower[LANES] = {0};
+    for (size_t j = 0; j < n_both; j++) {
+      const double *column = whitener + j * stride + top;
 #pragma omp simd
-      for (int i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
+      for (int i = 0; i < LANES; i++) {
+        upper[i] += column[i] * difference[j];
+        lower[i] += column[LANES + i] * difference[j];
+      }
     }
+    add_columns(whitener, difference, stride, n_both, n_both, end, lower);
 #pragma omp simd
-    for (int i = 0; i < LANES; i++) left[top + i] = row[i];
+    for (int i = 0; i < LANES; i++) {
+      left[top + i] = upper[i];
+      left[n_both + i] = lower[i];
+    }
   }
+  if (top == stride) return;
+  double row[LANES] = {0};
+  add_columns(whitener, difference, stride, top, 0, n_dims, row);
+#pragma omp simd
+  for (int i = 0; i < LANES; i++) left[top + i] = row[i];
 }
 
 gps_status mixture_prepare(const gps_problem *problem, const double *y, double *const *prepared);

@@ -24,14 +24,15 @@ static gps_status invert_factor(const double *sigma, const double *scale, size_t
   return linalg_invert_lower(n_dims, whitener, stride, watch);
 }
 
-/* precision [D x D] <- whitener'whitener in units of the scale. */
+/* precision [stride x D] <- whitener'whitener in units of the scale, zeros beyond D. */
 static void multiply_whitener(const double *whitener, const double *scale, size_t n_dims,
                               double *precision) {
   const size_t stride = stride_of(n_dims);
   linalg_gemm('T', 'N', n_dims, n_dims, n_dims, 1, whitener, stride, whitener, stride, 0, precision,
-              n_dims);
+              stride);
   for (size_t j = 0; j < n_dims; j++) {
-    for (size_t i = 0; i < n_dims; i++) precision[i + j * n_dims] *= scale[i] * scale[j];
+    for (size_t i = 0; i < n_dims; i++) precision[i + j * stride] *= scale[i] * scale[j];
+    for (size_t i = n_dims; i < stride; i++) precision[i + j * stride] = 0;
   }
 }
 
@@ -86,7 +87,7 @@ gps_status mixture_prepare(const gps_problem *problem, const double *y, double *
       if (status != GPS_OK) return status;
       if (problem->missing) {
         multiply_whitener(whitener + c * stride * n_dims, scale, n_dims,
-                          prepared[PRECISION - PREPARED] + c * n_dims * n_dims);
+                          prepared[PRECISION - PREPARED] + c * stride * n_dims);
       }
     } else if (kind == DIAGONAL) {
       for (size_t d = 0; d < n_dims; d++) {

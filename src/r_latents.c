@@ -6,6 +6,8 @@
 
 /* Statistics smaller than this stay in cache, and are as cheap in one go with the E-step. */
 #define FEW_NUMBERS ((size_t)1 << 14)
+/* The same where cells are missing: models look at several latents of a point at once. */
+#define FEW_WITH_GAPS ((size_t)1 << 18)
 
 /* Whether the text that stops at `end`, of so many letters, has `word` as its last word. */
 static int has_last_word(const char *end, size_t length, const char *word) {
@@ -34,7 +36,8 @@ static int last_axis(SEXP array) {
 int sums_by_latent(const gps_model *model, const gps_problem *problem, const gps_states *states,
                    SEXP stats, size_t stats_length) {
   if (!model->accumulate_latent || states->max_active != 1) return 0;
-  if (states->n_states != states->n_slots || stats_length < FEW_NUMBERS) return 0;
+  const size_t few = problem->missing ? FEW_WITH_GAPS : FEW_NUMBERS;
+  if (states->n_states != states->n_slots || stats_length < few) return 0;
   for (int s = 0; s < count_arrays(model->stats); s++) {
     const char *shape = model->stats[s].shape;
     if (shape == NULL) return 0;
