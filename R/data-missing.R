@@ -53,6 +53,19 @@
 #' allow for them, by an error of class `gps_error_data`, or `gps_error_argument`, that names the
 #' first one. Of a model of R functions `takes_missing` of [model_custom()] says so. [gps_bind()],
 #' [gps_init()], [gps_handcrafted()] and [check_gps_model()] take complete data alone.
+#' @section Other ways:
+#' By [gps_control()]:
+#' * `missing = "allow"`, the default: the likelihood of the cells that are there.
+#' * `missing = "error"`: missing cells are refused, with the place of the first one.
+#' * `missing = "omit"`: rows with missing cells are left out, with a warning of class
+#'   `gps_warning_omitted` that has their numbers in `rows`, as the fit has them in `omitted`;
+#'   `weights`, `start` and `labels` are given for all rows.
+#' * `infinite = "error"`, the default: infinite values are refused.
+#' * `infinite = "missing"`: they are missing cells, with a warning of class `gps_warning_infinite`.
+#'
+#' This is so in [gps_fit()], [gps_choose()], [gps_plan()] and [gps_resume()]; [predict.gps_fit()]
+#' allows for missing cells where the model does. "omit" and `infinite` are for data in memory: a
+#' source leaves rows out itself, and says by NA what is missing.
 #' @section Sources and sparse matrices:
 #' Sources ([gps_source()]) may have NA (in files of whole numbers there is none but in "int32", in
 #' which R takes the least number for it; in files of doubles NaN counts). Which cells are missing

@@ -79,6 +79,10 @@
 #' @param budget NULL, or the number of log joints that screening (see [gps_screen()]) may evaluate,
 #'   a data point and iteration on average, at least a tenth of `n_selected`. See the section on a
 #'   budget.
+#' @param missing what becomes of data points with missing cells: "allow" fits the cells that are
+#'   there, "error" refuses them, "omit" leaves these rows out with a warning, see [missing_cells].
+#' @param infinite "error" refuses infinite values; "missing" takes them as missing cells, with a
+#'   warning.
 #' @param cluster not available yet; anything but NULL is an error.
 #' @param ... nothing; a misspelt name is an error that suggests the nearest valid one.
 #'
@@ -248,7 +252,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         n_threads = NULL, time_limit = Inf, checkpoint = NULL, keep_data = TRUE,
                         progress = interactive(), trace = TRUE, mend = TRUE, grow = NULL,
                         keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL,
-                        keep_starts = FALSE, budget = NULL, ...) {
+                        keep_starts = FALSE, budget = NULL, missing = c("allow", "error", "omit"),
+                        infinite = c("error", "missing"), ...) {
   refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"))
   refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
@@ -283,7 +288,9 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          checkpoint = check_checkpoint(checkpoint),
          checkpoint_every = check_every(checkpoint_every, checkpoint),
          keep_starts = check_flag(keep_starts, "keep_starts"),
-         budget = if (!is.null(budget)) check_number(budget, "budget", 0)),
+         budget = if (!is.null(budget)) check_number(budget, "budget", 0),
+         missing = check_choice(missing, "missing", missing_policies),
+         infinite = check_choice(infinite, "infinite", infinite_policies)),
     class = "gps_control"
   )
 }

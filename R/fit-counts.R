@@ -37,3 +37,8 @@ are_weights <- function(weights, n_points) {
     length(weights) == n_points && all(is.finite(weights)) && all(weights >= 0) &&
     any(weights > 0)
 }
+
+describe_omitted <- function(fit) {
+  if (length(fit$omitted) == 0) return(NULL)
+  sprintf("%s with missing cells", plural(length(fit$omitted), "data point"))
+}

@@ -96,6 +96,7 @@ new_fit <- function(task, state, data, kept, chosen) {
   if (n_missing > 0) fit$n_missing <- as.integer(n_missing)
   if (n_missing > 0 && is_source(data$y)) fit$cell_means <- task$moments$centre
   fit$marks <- data_marks(task$moments)
+  fit$omitted <- data$omitted
   structure(fit, class = "gps_fit")
 }
 

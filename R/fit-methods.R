@@ -86,6 +86,7 @@ describe_fit <- function(fit) {
       sprintf("%s, %.3g %% of all", plural(fit$n_missing, "cell"),
               100 * fit$n_missing / (as.double(fit$n_points) * model$n_dims))
     },
+    "Left out" = describe_omitted(fit),
     Selector = if (isTRUE(fit$gp$all)) {
       "all latents, which take less time than learning to select"
     } else {
@@ -339,6 +340,7 @@ update.gps_fit <- function(object, ...) {
   if (is.null(arguments$y)) {
     y <- need_data(object, "update() without `y`")
     arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
+    if (is_source(y) && !"labels" %in% names(changes)) arguments$labels <- object$row_names
     if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
   }
   fit <- do.call(gps_fit, arguments, quote = TRUE)

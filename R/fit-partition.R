@@ -51,13 +51,13 @@ read_labels <- function(labels, model, n_points, arg) {
 }
 
 # Labels of rows that count, of which each cluster must have one.
-refuse_uncounted <- function(start, arg = "start") {
+refuse_uncounted <- function(start, arg = "start", why = "a weight of 0") {
   if (!inherits(start, "gps_partition") || is.null(start$label)) return(invisible())
   absent <- setdiff(seq_len(start$n_clusters), start$label)
   if (length(absent) == 0) return(invisible())
   name <- if (is.null(start$names)) absent[1] else quoted(start$names[absent[1]])
-  gps_abort(sprintf(paste("`%s`: all data points with the label %s have a weight of 0, so that",
-                          "they say nothing of this cluster."), arg, name))
+  gps_abort(sprintf(paste("`%s`: all data points with the label %s have %s, so that they say",
+                          "nothing of this cluster."), arg, name, why))
 }
 
 # What a start is, in words.

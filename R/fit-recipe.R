@@ -66,8 +66,8 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
                           type = c("latent", "prob"), options = list(), seed = sample.int(1e5, 1),
                           res = NULL, columns = NULL, prefix = "GPS", keep_original_cols = FALSE,
                           skip = FALSE, id = recipes::rand_id("gpselect")) {
-  require_package("recipes", "step_gpselect()")
   need_given()
+  require_package("recipes", "step_gpselect()")
   # What is to be tuned is not known yet.
   if (!is.language(num_comp)) num_comp <- check_count(num_comp, "num_comp", 0)
   check_sizable(model)

@@ -75,12 +75,16 @@ gps_resume <- function(file, y, ...) {
   y <- data_again(if (!missing(y)) y, extra$data, saved$header$traits$names)
   if (!is_source(y)) tell_images_last(y, "y")
   y <- pick_columns(y, saved$header$traits$names, "y", "the run's data")
+  control <- check_control(unpack_at(saved$points, c("point", "task", "given", "control")))
+  y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
+  data <- keep_complete(data, control$missing)
   # Without names the columns are the run's by their numbers, which are looked at.
   if (is.null(data$col_names)) data["col_names"] <- list(saved$header$traits$names)
   data["weights"] <- list(saved$header$traits$weights)
   model <- unpack_at(saved$points, c("point", "task", "model"))
   data$y <- admit_missing(data$y, model)
+  if (is_source(data$y) && control$missing == "error") data$y$may_miss <- FALSE
   counted <- need_same_data(data, saved$header$traits, model)
   known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)

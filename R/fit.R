@@ -29,6 +29,9 @@
 #'   centres, see "Starts of mixtures".
 #' @param weights NULL, or n finite numbers of at least 0, not all 0: for how many observations each
 #'   data point stands, see the section on weights.
+#' @param labels NULL, or n names of the data points, in place of those that the rows have: words,
+#'   numbers or a factor. Predictions and tables have them. For data without names of rows, such as
+#'   lists of images and sources.
 #' @param ... `data`, a data frame, where `y` is a formula; else nothing: an unknown argument is an
 #'   error that says which there are.
 #'
@@ -93,7 +96,8 @@
 #'
 #' @section Missing cells:
 #' NA and NaN are cells without a value, which the models of this package allow for,
-#' see [missing_cells]. Infinite values are refused.
+#' see [missing_cells]. Infinite values are refused. `missing` and `infinite` of [gps_control()]
+#' have it otherwise: refuse the former, leave these rows out, or take the latter as missing.
 #'
 #' @section Likelihoods without a maximum:
 #' A mixture's likelihood grows without end where a covariance has no width in some direction, and
@@ -147,6 +151,7 @@
 #'   an estimate that is too small on average, and this its approximate standard error, see
 #'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
 #'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
+#'   `omitted` (the numbers of rows that were left out, only where there are such),
 #'   `failed_starts` (NULL, or a data frame of the `start`s that ended in an error,
 #'   without which the others went on, and its `message`; an error where all fail),
 #'   `start_params` (NULL, or the parameters of each of the `starts`, see `keep_starts` in
@@ -183,9 +188,9 @@
 #' match_components(coef(fit)$W, bars$W)$matched
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
-                    control = gps_control(), start = NULL, weights = NULL, ...) {
+                    control = gps_control(), start = NULL, weights = NULL, labels = NULL, ...) {
   y <- data_of_call(y, model, selector, list(...))
-  made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights)
+  made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights, labels)
   refuse_task(made$task)
   if (!is.null(made$task$control$checkpoint)) {
     made$task$keeper <- open_keeper(made$task, made$point$chosen, checkpoint_form())
@@ -203,17 +208,14 @@ call_selecting <- function(call, n_selected) {
 }
 
 # list(task, data, point) of a fit that has not begun, from what gps_fit() is given.
-prepare_fit <- function(y, model, selector, n_selected, max_active, control, start, weights) {
+prepare_fit <- function(y, model, selector, n_selected, max_active, control, start, weights,
+                        labels = NULL) {
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
-  if (is.null(data_rule(model))) tell_logical(y, "y")
-  if (!is_source(y)) tell_images_last(y, "y")
-  data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
-  data$y <- admit_missing(data$y, model)
-  check_values(model, data$y, names = data$col_names)
-  if (!is.null(start)) start <- check_start(start, model, data)
-  data$weights <- check_weights(weights, n_points(data$y))
+  opened <- open_data(y, model, control, start, weights, labels)
+  data <- opened$data
+  start <- opened$start
   if (!is.null(data$weights)) refuse_weights(model, data$weights)
   counted <- count_rows(data, data$weights)
   refuse_unobserved(unobserved_columns(find_missing(counted$y), n_dims(data$y)), data$col_names)
@@ -235,6 +237,31 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   task$given["weights"] <- list(data$weights)
   task$given$start <- if (is.null(start)) "one" else start_kind(start)
   list(task = task, data = data, point = list(start = start, chosen = plan$chosen))
+}
+
+# list(data, start) as the control wants them: the data with their weights, and what a fit starts
+# with, of the rows that are not left out.
+open_data <- function(y, model, control, start, weights, labels) {
+  if (is.null(data_rule(model))) tell_logical(y, "y")
+  if (!is_source(y)) tell_images_last(y, "y")
+  y <- blank_infinite(y, control$infinite)
+  data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
+  if (!is.null(labels)) data$row_names <- check_labels(labels, n_points(data$y))
+  tell_names(data)
+  if (!is.null(start)) start <- read_start(start, model, data)
+  data$weights <- check_weights(weights, n_points(data$y))
+  whole <- data
+  data <- keep_complete(data, control$missing)
+  if (!is.null(data$omitted)) {
+    kept <- seq_len(n_points(whole$y))[-data$omitted]
+    data["weights"] <- list(check_weights(whole$weights[kept], length(kept)))
+    start <- keep_start_rows(start, kept, n_points(whole$y))
+    refuse_uncounted(start, why = "cells missing")
+  }
+  data$y <- admit_missing(data$y, model)
+  if (is_source(data$y) && control$missing == "error") data$y$may_miss <- FALSE
+  check_values(model, data$y, names = data$col_names)
+  list(data = data, start = if (!is.null(start)) check_start(start, model, data))
 }
 
 # The fit that a run from this point ends with; see em-checkpoint.R.

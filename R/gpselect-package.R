@@ -37,6 +37,8 @@
 #'   Larger results are refused by an error of class `gps_error_memory`.
 #' * `gpselect.check_memory`: FALSE lets a fit begin that surely needs more memory than there is,
 #'   see [gps_plan()].
+#' * `gpselect.tell_names`: TRUE lets [gps_fit()] tell, in a message, where rows or columns have no
+#'   names, or such as R makes up, since results are labelled by them.
 #'
 #' All commands are on one page, [gpselect_cheatsheet]. What makes a fit fast or slow is in
 #' [gpselect_performance].

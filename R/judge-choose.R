@@ -76,6 +76,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   models <- check_models(model)
   numbers <- sort(check_numbers(n_latents))
   control <- check_control(control)
+  y <- blank_infinite(y, control$infinite)
   warm <- check_flag(warm, "warm")
   split <- list(seen = y, weights = weights)
   if (criterion == "held-out") {
@@ -129,6 +130,7 @@ check_search <- function(search, models, numbers) {
     gps_abort("gps_choose() needs the slots of its fits: gps_control(keep_slots = TRUE).")
   }
   data <- read_data(search$y, may_miss = TRUE)
+  keep_complete(data, search$control$missing)
   check_weights(search$weights, n_points(data$y))
   for (model in models) {
     largest <- resize_model(model, max(numbers))

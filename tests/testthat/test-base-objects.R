@@ -4,8 +4,9 @@
 junk <- list(NULL, NA, NA_real_, "a", numeric(), list(), quote(x), -1, 50, Inf, TRUE, c(1, 2, 3),
              matrix(1, 2, 2), function(...) 1, NA_character_, structure(list(), class = "foo"))
 
-# Paths to all parts of a list, at most three deep.
+# Paths to all parts of a list, at most three deep. Some classes have a length of their own.
 paths_of <- function(x, deep = 3) {
+  x <- unclass(x)
   unlist(lapply(seq_along(x), function(i) {
     inner <- if (deep > 1 && is.list(x[[i]])) paths_of(x[[i]], deep - 1)
     c(list(i), lapply(inner, function(path) c(i, path)))
