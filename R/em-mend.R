@@ -130,7 +130,11 @@ run_placed_trial <- function(task, state, move) {
 }
 
 continue_trial <- function(task, state, n_iterations) {
-  for (iteration in seq_len(n_iterations)) state <- em_step(task, state)
+  for (iteration in seq_len(n_iterations)) {
+    # Trials of many clusters are of all points, which rest as in the iterations between.
+    if (moves_in_bulk(task$model)) state$may_rest <- !state$is_moved && has_slowed(task, state)
+    state <- em_step(task, state)
+  }
   state
 }
 

@@ -31,11 +31,7 @@ split_residual <- function(residual, latent, weights = NULL) {
 
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
 leading_direction <- function(x, weights = NULL) {
-  direction <- x[, which.max(colSums(x^2))]
-  for (iteration in 1:20) {
-    direction <- drop(x %*% weigh(crossprod(x, unit_length(direction)), weights))
-  }
-  unit_length(direction)
+  .Call(C_leading_direction, x, weights, 20L)
 }
 
 # Along the mean of columns far out on its side: of several directions in a mixture, iterating this

@@ -29,10 +29,12 @@ resting_points <- function(task, state, block) {
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
   may_rest <- draws_candidates(task$model) || is_complete || has_candidates(task)
   if (!screen$keep || !may_rest) return(NULL)
+  is_full <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block)) > 0
   row <- block$streams
-  if (is.null(row)) row <- block$first_row + seq_len(block$n_points) - 1
-  last <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block))
-  (row + state$iteration) %% rest_period != 0 & last > 0
+  if (!is.null(row)) return((row + state$iteration) %% rest_period != 0 & is_full)
+  turn <- (-block$first_row - state$iteration) %% rest_period + 1
+  if (turn <= block$n_points) is_full[seq(turn, block$n_points, by = rest_period)] <- FALSE
+  is_full
 }
 
 # The task's screen with numbers for all its defaults; NULL without screening. Steps of a fit screen

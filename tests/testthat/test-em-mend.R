@@ -146,3 +146,17 @@ test_that("mixtures with two clusters on one are mended for every covariance", {
 test_that("`mend` must be TRUE or FALSE", {
   expect_error(gps_control(mend = NA), "mend", class = "gps_error_argument")
 })
+
+test_that("residuals are split along the direction in which they vary most", {
+  set.seed(1)
+  # Such that twenty iterations are enough.
+  x <- matrix(rnorm(40), 8, 30) * c(5, rep(1, 7)) + matrix(rnorm(240), 8)
+  for (weights in list(NULL, runif(30), rep(c(0, 2), 15))) {
+    w <- if (is.null(weights)) rep(1, 30) else weights
+    expected <- eigen(x %*% (w * t(x)), symmetric = TRUE)$vectors[, 1]
+    found <- gpselect:::leading_direction(x, weights)
+    expect_equal(abs(sum(found * expected)), 1, tolerance = 1e-10)
+    expect_equal(sum(found^2), 1)
+  }
+  expect_identical(gpselect:::leading_direction(matrix(0, 3, 2)), numeric(3))
+})
