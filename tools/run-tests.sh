@@ -14,8 +14,9 @@ mkdir -p "$logs" "$library"
 
 # Language, locale and threads are fixed, whatever the machine has. One BLAS thread: on matrices as
 # small as those of tests a second one costs a fifth more CPU time; what threads must not change is
-# tested with `n_threads`.
+# tested with `n_threads`. Threads that wait do so without turning round.
 export LC_ALL=C.UTF-8 LANGUAGE=en OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 TESTTHAT_PARALLEL=FALSE
+export OMP_WAIT_POLICY=passive
 # A user's own start-up files and compiler settings have no say.
 export R_PROFILE_USER=/dev/null R_ENVIRON_USER=/dev/null R_MAKEVARS_USER=/dev/null
 unset MAKEFLAGS MAKELEVEL MFLAGS R_LIBS
@@ -27,9 +28,21 @@ digest=$logs/failures.txt
 : >"$digest"
 rm -f "$logs/total.txt"
 
+# Sets `cpu` to the CPU seconds of this script's children until now, user and system. A subshell
+# would count its own.
+read_cpu() {
+  times >"$logs/times"
+  cpu=$(awk 'NR == 2 {
+    split($0, part, /[ms ]+/)
+    printf "%.0f", 60 * part[1] + part[2] + 60 * part[3] + part[4]
+  }' "$logs/times")
+}
+
 # run_part NAME COMMAND...: output to the terminal and to build/logs/NAME.log.
 run_part() {
-  local name=$1 log=$logs/$1.log started=$SECONDS status line passed=0 failed=0 note=""
+  local name=$1 log=$logs/$1.log started=$SECONDS status line passed=0 failed=0 note="" cpu before
+  read_cpu
+  before=$cpu
   shift
   printf '\n== %s\n' "$name"
   "$@" 2>&1 </dev/null | tee "$log"
@@ -51,8 +64,9 @@ run_part() {
   grep '^FAIL ' "$log" | grep -v 'before it had counted' | head -80 >>"$digest"
   total_passed=$((total_passed + passed))
   total_failed=$((total_failed + failed))
-  table+=("$(printf '%-16s %6d passed %4d failed %5d s%s' \
-    "$name" "$passed" "$failed" $((SECONDS - started)) "$note")")
+  read_cpu
+  table+=("$(printf '%-16s %6d passed %4d failed %5d s, %4d of CPU%s' \
+    "$name" "$passed" "$failed" $((SECONDS - started)) $((cpu - before)) "$note")")
 }
 
 # The source package without built vignettes, and what it ships. What was installed before goes: a
@@ -91,12 +105,20 @@ check_package() {
 # it installs is the package of all parts after it, which build the vignettes, too.
 check_as_cran() {
   local status=0
-  NOT_CRAN=true GPSELECT_RESULTS=$build/check-results.rds \
+  echo 'CFLAGS += -Wall -Wextra' >"$build/Makevars.check"
+  R_MAKEVARS_USER=$build/Makevars.check NOT_CRAN=true GPSELECT_RESULTS=$build/check-results.rds \
     _R_CHECK_DEPENDS_ONLY_EXAMPLES_=true _R_CHECK_DEPENDS_ONLY_TESTS_=true \
     _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false _R_CHECK_ORPHANED_=false \
     check_package check --as-cran --ignore-vignettes || status=$?
   cp -r "$build/check/gpselect.Rcheck/gpselect" "$library/" && touch "$library/.installed"
   return "$status"
+}
+
+# The C core with the objects of that check.
+test_core() {
+  local where=$build/check/gpselect.Rcheck
+  GPSELECT_OBJECTS=$where/00_pkg_src/gpselect/src GPSELECT_INSTALL_LOG=$where/00install.out \
+    tests/c/run.sh
 }
 
 # What CRAN would get, vignettes inside, checked as CRAN checks it.
@@ -110,9 +132,9 @@ if [ "$suite" = check ]; then
   run_part check-online check_as_cran_online
 else
   run_part layers-self Rscript --no-init-file tools/test-check-layers.R
-  run_part c tests/c/run.sh
   rm -f "$build/check-results.rds"
   run_part check check_as_cran
+  run_part c test_core
   run_part tests run_testthat tests results="$build/check-results.rds"
   run_part suggested run_testthat suggested skipped="$build/check-results.rds"
   run_part examples run_examples

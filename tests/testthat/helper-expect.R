@@ -10,17 +10,33 @@ expect_gps_error <- function(code, words, class = "argument") {
 # Largest absolute difference at most tolerance, in units of the largest expected number (at
 # least 1). Shapes must agree, and so must infinities.
 expect_near <- function(object, expected, tolerance) {
-  label <- deparse(substitute(object))[1]
-  if (!identical(dim(object), dim(expected)) || length(object) != length(expected)) {
-    fail(sprintf("%s has another shape than expected.", label))
-    return(invisible(object))
-  }
-  difference <- ifelse(object == expected, 0, abs(object - expected))
-  scale <- max(1, abs(expected[is.finite(expected)]))
-  worst <- if (length(difference) == 0) 0 else max(difference)
-  expect(isTRUE(worst <= tolerance * scale),
-         sprintf("%s is off by %.3g, allowed %.3g.", label, worst, tolerance * scale))
+  off <- describe_distance(object, expected, tolerance)
+  expect(is.null(off), paste(deparse(substitute(object))[1], off))
   invisible(object)
+}
+
+# The same of all parts of a list, which must have the names of the expected ones: one expectation.
+expect_all_near <- function(objects, expected, tolerance) {
+  off <- if (!setequal(names(objects), names(expected))) list(names = "are not those expected.") else
+    lapply(sapply(names(expected), identity), function(name) {
+      describe_distance(objects[[name]], expected[[name]], tolerance)
+    })
+  off <- off[lengths(off) > 0]
+  expect(length(off) == 0, paste(names(off), unlist(off), collapse = " "))
+  invisible(objects)
+}
+
+# What keeps numbers from being as near as that, or NULL.
+describe_distance <- function(object, expected, tolerance) {
+  if (!identical(dim(object), dim(expected)) || length(object) != length(expected)) {
+    return("has another shape than expected.")
+  }
+  difference <- abs(object - expected)
+  difference[which(object == expected)] <- 0
+  scale <- max(1, abs(expected[is.finite(expected)]))
+  worst <- max(0, difference)
+  if (isTRUE(worst <= tolerance * scale)) return(NULL)
+  sprintf("is off by %.3g, allowed %.3g.", worst, tolerance * scale)
 }
 
 # What print() shows where the console is so wide that no line is broken.

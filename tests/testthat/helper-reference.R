@@ -57,12 +57,10 @@ joint_mixture <- function(params, y, state) {
   log(params$pi[k]) + log_normal(y, params$mu[, k], reference_covariance(params, k))
 }
 
-# Probability of a one in each dimension, n x D, given states, n x H of 0 and 1.
+# Probability of a one in each dimension, n x D, given states, n x H of 0 and 1: none of the causes
+# that are on has fired with the product of exp(-W).
 response_noisy_or <- function(params, states) {
-  on <- 1 - exp(-params$W)
-  t(apply(states, 1, function(state) {
-    1 - (1 - params$leak) * apply(1 - on[, state == 1, drop = FALSE], 1, prod)
-  }))
+  1 - rep(1 - params$leak, each = nrow(states)) * exp(-states %*% t(params$W))
 }
 
 # log p(s, y) of the noisy-OR.
@@ -86,10 +84,23 @@ all_states <- function(row) {
   t(as.matrix(expand.grid(rep(list(0:1), n_latents))))
 }
 
-# Log joint of every state of one data point, tempered.
-all_joints <- function(row, params, y, states, beta = 1) {
-  beta * apply(states, 2, function(state) row$joint(params, y, state))
-}
+# What brute force asks of a problem whatever is selected: `joints`, states x n, and, of a model that
+# has them, `slabs`, for each point a list of one a state. The last problem's are kept: a test asks
+# for many selections.
+whole_problem <- local({
+  last <- list()
+  function(row, params, y) {
+    key <- list(row$name, row$n_latents, row$joint, row$slabs, params, y)
+    if (identical(last$key, key)) return(last)
+    states <- all_states(row)
+    of_all <- function(f, n) lapply(seq_len(ncol(states)), function(m) f(params, y[n, ], states[, m]))
+    points <- seq_len(nrow(y))
+    joints <- vapply(points, function(n) unlist(of_all(row$joint, n)), numeric(ncol(states)))
+    slabs <- if (!is.null(row$slabs)) lapply(points, function(n) of_all(row$slabs, n))
+    last <<- list(key = key, joints = joints, slabs = slabs)
+    last
+  }
+})
 
 # Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]) of the
 # binary latents; the same of the latents times their values as value, value_second, and of the
@@ -104,11 +115,12 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
   result <- list(log_evidence = numeric(nrow(y)), mean = first, second = second, value = first,
                  value_second = second, slab = first, slab_second = second, states = states,
                  weight = matrix(0, ncol(states), nrow(y)))
+  whole <- whole_problem(row, params, y)
   for (n in seq_len(nrow(y))) {
     is_off <- setdiff(seq_len(n_latents), selected[n, ])
-    allowed <- colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active
+    allowed <- which(colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active)
     kept <- states[, allowed, drop = FALSE]
-    joint <- all_joints(row, params, y[n, ], kept, beta)
+    joint <- beta * whole$joints[allowed, n]
     top <- max(joint)
     weight <- exp(joint - top)
     q <- weight / sum(weight)
@@ -116,16 +128,21 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
     result$weight[allowed, n] <- q
     result$mean[n, ] <- kept %*% q
     result$second[, , n] <- kept %*% (q * t(kept))
+    if (is.null(whole$slabs)) next
     for (m in which(q > 0)) {
       state <- kept[, m]
-      slabs <- if (is.null(row$slabs)) list(mean = state, covariance = 0) else
-        row$slabs(params, y[n, ], state)
+      slabs <- whole$slabs[[n]][[allowed[m]]]
       square <- tcrossprod(slabs$mean) + slabs$covariance
       result$value[n, ] <- result$value[n, ] + q[m] * state * slabs$mean
       result$value_second[, , n] <- result$value_second[, , n] + q[m] * tcrossprod(state) * square
       result$slab[n, ] <- result$slab[n, ] + q[m] * slabs$mean
       result$slab_second[, , n] <- result$slab_second[, , n] + q[m] * square
     }
+  }
+  if (is.null(whole$slabs)) {
+    # A latent without a value is its own.
+    result[c("value", "slab")] <- list(result$mean)
+    result[c("value_second", "slab_second")] <- list(result$second)
   }
   result
 }
@@ -271,12 +288,11 @@ mstep_mixture <- function(y, posterior, form) {
 # Greedy and singleton screening of one point among candidates: the selected latents, ascending.
 # Equal gains do not occur in the tests. A state grows by the latent that gains most as long as one
 # does; each of its latents is taken back on trial, and the state grown again without it; what slots
-# are left go to the latents of the best other states that were looked at.
-screen_reference <- function(row, params, y, candidates, n_selected, is_greedy, n_sweeps = 2) {
+# are left go to the latents of the best other states that were looked at. `joints` are those of all
+# states of the point.
+screen_reference <- function(row, joints, candidates, n_selected, is_greedy, n_sweeps = 2) {
   joint_of <- function(latents) {
-    state <- numeric(row$n_latents)
-    state[latents] <- 1
-    row$joint(params, y, state)
+    joints[if (row$is_one_hot) latents else 1 + sum(2^(latents - 1))]
   }
   single <- best <- rep(-Inf, row$n_latents)
   single[candidates] <- best[candidates] <- vapply(candidates, joint_of, 1)
