@@ -60,6 +60,7 @@ read_tree <- function(root) {
   tree$text <- lapply(stats::setNames(file.path(root, all), all), read_text)
   tree$code <- lapply(tree$text[tree$c], code_only)
   tree$tokens <- lapply(tree$text[tree$r], r_tokens)
+  tree$uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
   tree
 }
 
@@ -266,7 +267,7 @@ check_r_family <- function(tree) {
 }
 
 check_r_order <- function(tree) {
-  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
+  uses <- tree$uses
   user <- match(r_family(uses$file), r_families)
   uses <- uses[which(user > match(r_family(uses$target), r_families)), ]
   sprintf("%s:%d: %s() calls %s() of %s, a family above it", uses$file, uses$line, uses$user,
@@ -274,7 +275,7 @@ check_r_order <- function(tree) {
 }
 
 check_r_circles <- function(tree) {
-  uses <- r_uses(tree$text[tree$package_r], tree$tokens[tree$package_r])
+  uses <- tree$uses
   vapply(find_circles(uses$file, uses$target), function(circle) {
     inner <- uses[uses$file %in% circle & uses$target %in% circle, ]
     inner <- inner[!duplicated(inner[c("file", "target")]), ]

@@ -31,15 +31,21 @@ uses_of_file <- function(tokens, names) {
   tops <- tokens[tokens$parent == 0 & !tokens$terminal, ]
   tokens <- tokens[tokens$terminal & tokens$token != "COMMENT", ]
   top <- findInterval(tokens$line1 + tokens$col1 / 1e4, tops$line1 + tops$col1 / 1e4)
-  used <- lapply(split(tokens, factor(top, seq_len(nrow(tops)))), uses_of_piece, names)
-  do.call(rbind, c(list(empty), used))
+  columns <- as.list(tokens[c("line1", "token", "text")])
+  used <- lapply(split(seq_along(top), factor(top, seq_len(nrow(tops)))), function(own) {
+    uses_of_piece(lapply(columns, `[`, own), names)
+  })
+  part <- function(name) unlist(lapply(used, `[[`, name), use.names = FALSE)
+  if (sum(lengths(lapply(used, `[[`, "line"))) == 0) return(empty)
+  data.frame(line = part("line"), user = part("user"), name = part("name"))
 }
 
-# Uses in one top-level expression. Formals and names that are assigned are its own; a name that
-# is called is a variable only where a function was assigned to it.
+# Uses in one top-level expression; tokens and uses are lists of columns. Formals and names that are
+# assigned are its own; a name that is called is a variable only where a function was assigned to
+# it.
 uses_of_piece <- function(tokens, names) {
   after <- c(tokens$token[-1], "")
-  before <- c("", tokens$token[-nrow(tokens)])
+  before <- c("", tokens$token)[seq_along(tokens$token)]
   is_assigned <- tokens$token == "SYMBOL" & after %in% c("LEFT_ASSIGN", "EQ_ASSIGN")
   is_function <- is_assigned & c(tokens$token[-(1:2)], "", "")[seq_along(after)] == "FUNCTION"
   formals <- tokens$text[tokens$token == "SYMBOL_FORMALS"]
@@ -48,9 +54,9 @@ uses_of_piece <- function(tokens, names) {
     !tokens$text %in% c(formals, tokens$text[is_function][-1])
   is_value <- is_free & tokens$token == "SYMBOL" &
     !tokens$text %in% c(formals, tokens$text[is_assigned])
-  used <- tokens[is_call | is_value, ]
-  user <- if (is_assigned[1]) tokens$text[1] else NA_character_
-  data.frame(line = used$line1, user = rep(user, nrow(used)), name = used$text)
+  is_used <- is_call | is_value
+  user <- if (isTRUE(is_assigned[1])) tokens$text[1] else NA_character_
+  list(line = tokens$line1[is_used], user = rep(user, sum(is_used)), name = tokens$text[is_used])
 }
 
 # Groups of names that can be reached from each other, for a data frame of edges `from`, `to`.

@@ -55,16 +55,14 @@ top_level_pieces <- function(code) {
   if (length(opens) != length(closes)) return(empty)
   ends <- sort(c(at[closes], at[semicolons]))
   starts <- c(opens, semicolons)
-  pieces <- lapply(starts, function(i) {
-    before <- max(0, ends[ends < at[i]])
-    text <- substring(code, before + 1, at[i] - 1)
-    is_block <- marks[i] == "{"
-    last <- if (is_block) at[closes[match(i, opens)]] else at[i]
-    first <- before + regexpr("[^ \n\t]", paste0(text, "x"))
-    data.frame(text = trimws(text), from = line_of(code, first), to = line_of(code, last),
-               block = is_block)
-  })
-  do.call(rbind, c(list(empty), pieces))
+  is_block <- marks[starts] == "{"
+  last <- at[ifelse(is_block, closes[match(starts, opens)], starts)]
+  # Where the piece before ends.
+  before <- c(0, ends)[findInterval(at[starts], ends, left.open = TRUE) + 1]
+  text <- substring(rep(code, length(starts)), before + 1, at[starts] - 1)
+  first <- before + regexpr("[^ \n\t]", paste0(text, "x"))
+  data.frame(text = trimws(text), from = line_of(code, first), to = line_of(code, last),
+             block = is_block)
 }
 
 # Functions of a C file: name, first and last line.
@@ -101,11 +99,13 @@ r_functions <- function(tokens) {
   if (length(tokens) == 0) return(data.frame(name = character(), from = integer(), to = integer()))
   heads <- tokens[tokens$token %in% c("FUNCTION", "'\\\\'"), ]
   bodies <- tokens[match(heads$parent, tokens$id), ]
-  name <- vapply(bodies$parent, function(parent) {
-    siblings <- tokens[tokens$parent == parent, ]
-    first <- siblings[order(siblings$line1, siblings$col1), ][1, ]
-    is_assigned <- any(siblings$token %in% c("LEFT_ASSIGN", "EQ_ASSIGN"))
-    if (is_assigned) paste(utils::getParseText(tokens, first$id), collapse = "") else "(unnamed)"
-  }, "")
+  tokens <- tokens[order(tokens$line1, tokens$col1), ]
+  siblings <- split(seq_len(nrow(tokens)), tokens$parent)
+  is_assignment <- tokens$token %in% c("LEFT_ASSIGN", "EQ_ASSIGN")
+  name <- vapply(as.character(bodies$parent), function(parent) {
+    own <- siblings[[parent]]
+    if (!any(is_assignment[own])) return("(unnamed)")
+    paste(utils::getParseText(tokens, tokens$id[own[1]]), collapse = "")
+  }, "", USE.NAMES = FALSE)
   data.frame(name = name, from = bodies$line1, to = bodies$line2)
 }

@@ -7,6 +7,16 @@ expect_gps_error <- function(code, words, class = "argument") {
   invisible(condition)
 }
 
+# As testthat's, which looks long at what is the same.
+expect_identical <- function(object, expected, info = NULL, label = NULL, ...) {
+  if (identical(object, expected)) {
+    succeed()
+    return(invisible(object))
+  }
+  if (is.null(label)) label <- paste(deparse(substitute(object)), collapse = " ")
+  testthat::expect_identical(object, expected, info, label, ...)
+}
+
 # Largest absolute difference at most tolerance, in units of the largest expected number (at
 # least 1). Shapes must agree, and so must infinities.
 expect_near <- function(object, expected, tolerance) {
@@ -17,12 +27,12 @@ expect_near <- function(object, expected, tolerance) {
 
 # The same of all parts of a list, which must have the names of the expected ones: one expectation.
 expect_all_near <- function(objects, expected, tolerance) {
-  off <- if (!setequal(names(objects), names(expected))) list(names = "are not those expected.") else
-    lapply(sapply(names(expected), identity), function(name) {
-      describe_distance(objects[[name]], expected[[name]], tolerance)
-    })
-  off <- off[lengths(off) > 0]
-  expect(length(off) == 0, paste(names(off), unlist(off), collapse = " "))
+  off <- if (!setequal(names(objects), names(expected))) "the names are not those expected."
+  for (name in names(expected)) {
+    found <- describe_distance(objects[[name]], expected[[name]], tolerance)
+    if (!is.null(found)) off <- c(off, paste(name, found))
+  }
+  expect(is.null(off), paste(off, collapse = " "))
   invisible(objects)
 }
 

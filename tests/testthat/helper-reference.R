@@ -84,16 +84,18 @@ all_states <- function(row) {
   t(as.matrix(expand.grid(rep(list(0:1), n_latents))))
 }
 
-# What brute force asks of a problem whatever is selected: `joints`, states x n, and, of a model that
-# has them, `slabs`, for each point a list of one a state. The last problem's are kept: a test asks
-# for many selections.
+# What brute force asks of a problem whatever is selected: `joints`, states x n, and, of a model
+# that has them, `slabs`, for each point a list of one a state. The last problem's are kept: a test
+# asks for many selections.
 whole_problem <- local({
   last <- list()
   function(row, params, y) {
     key <- list(row$name, row$n_latents, row$joint, row$slabs, params, y)
     if (identical(last$key, key)) return(last)
     states <- all_states(row)
-    of_all <- function(f, n) lapply(seq_len(ncol(states)), function(m) f(params, y[n, ], states[, m]))
+    of_all <- function(f, n) {
+      lapply(seq_len(ncol(states)), function(m) f(params, y[n, ], states[, m]))
+    }
     points <- seq_len(nrow(y))
     joints <- vapply(points, function(n) unlist(of_all(row$joint, n)), numeric(ncol(states)))
     slabs <- if (!is.null(row$slabs)) lapply(points, function(n) of_all(row$slabs, n))

@@ -103,10 +103,10 @@ test_that("a model with any part changed is refused by name or makes no differen
   set.seed(1)
   for (case in model_cases()) {
     name <- class(case$model)[1]
-    share <- if (is_full()) 1 else 0.06
+    share <- if (is_full()) 1 else 0.03
     sweep_parts(paste("bound", name), case$bound, bound_uses(case), share)
     uses <- bound_uses(case)[c("bind", "print", "fit")]
-    sweep_parts(name, case$model, uses, if (is_full()) 1 else 0.06)
+    sweep_parts(name, case$model, uses, share)
   }
 })
 

@@ -147,7 +147,7 @@ test_that("monotone mode never lets the bound fall: A, B and D, from random star
                     selector_handcrafted(gps_screen()),
                     selector_custom(function(params, y) matrix(runif(nrow(y) * 4), ncol = 4)))
   # Twelve seeds have all selectors with all covariances.
-  for (seed in seq_len(if (is_full()) 100 else 24)) {
+  for (seed in seq_len(if (is_full()) 100 else 12)) {
     set.seed(seed)
     y <- matrix(rnorm(75), 25) + rep(rnorm(25) > 0, 3) * 3
     models <- list(model_binary_sparse(4, seed %% 2 == 0),

@@ -25,17 +25,17 @@ test_that("a plan counts, and takes nothing from the session's random numbers", 
 
 test_that("what grows is planned to grow", {
   set.seed(1)
-  y <- simulate_bars(3000, value = 5)$y
+  y <- simulate_bars(1200, value = 5)$y
   plan <- function(rows, ...) {
     gps_plan(y[seq_len(rows), ], model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
              control = plan_control(...))
   }
   small <- plan(500)
-  large <- plan(3000)
+  large <- plan(1200)
   expect_gt(large$memory[["points"]], small$memory[["points"]])
   expect_identical(large$seconds[["mending"]] > 0, TRUE)
   expect_identical(plan(500, mend = FALSE)$seconds[["mending"]], 0)
-  batched <- plan(3000, batch_size = 200)
+  batched <- plan(1200, batch_size = 200)
   expect_lte(max(batched$samples$n), 200)
 })
 

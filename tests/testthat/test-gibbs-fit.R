@@ -211,11 +211,11 @@ test_that("sampled predictions have the means of exact ones", {
   wanted <- list(prob = spread, latent = spread, response = exact$response)
   # Means over the points, over independent seeds.
   for (type in names(wanted)) {
-    means <- vapply(1:30, function(seed) {
+    means <- vapply(1:20, function(seed) {
       fit$seed <- c(seed, 1L)
       colMeans(predict(fit, y, type))
     }, numeric(ncol(wanted[[type]])))
-    error <- apply(means, 1, sd) / sqrt(30)
+    error <- apply(means, 1, sd) / sqrt(20)
     expect_lte(max(abs(rowMeans(means) - colMeans(wanted[[type]])) / error), 5)
   }
   for (newdata in list(NULL, y)) {

@@ -355,8 +355,8 @@ test_that("a whole fit regresses in slots, and predicts from them", {
   fit_bars <- function(model, smooth = 0) {
     set.seed(42)
     gps_fit(bars$y, model, selector_gp(kernel_linear(), refit_every = 4, smooth = smooth),
-            n_selected = 2, control = gps_control(progress = FALSE, n_threads = 1, max_iter = 15,
-                                                  n_starts = 2))
+            n_selected = 2, control = gps_control(progress = FALSE, n_threads = 1, max_iter = 6,
+                                                  n_starts = 1))
   }
   sparse <- fit_bars(ring_model())
   expect_identical(sparse$model$grid, c(5L, 1L))

@@ -266,7 +266,7 @@ test_that("slots of all of many clusters are thin between passes, and whole at t
 
 test_that("many clusters that a start has missed are found by moves of many", {
   set.seed(5)
-  n <- 4000
+  n <- if (is_full()) 4000 else 2500
   mu <- matrix(rnorm(100 * 6, sd = 6), 6)
   y <- t(mu[, sample.int(100, n, TRUE)]) + matrix(rnorm(n * 6), n)
   found <- function(fit) {

@@ -158,7 +158,7 @@ test_that("the number of threads does not change a bit, nor does a new session",
   fit_with <- function(n_threads, method) {
     set.seed(65)
     gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 50),
-            n_selected = 4, control = gps_control(max_iter = 12, n_starts = 2, progress = FALSE,
+            n_selected = 4, control = gps_control(max_iter = 6, n_starts = 2, progress = FALSE,
                                                   n_threads = n_threads))
   }
   for (method in c(methods, "divide")) {
