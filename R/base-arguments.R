@@ -26,7 +26,12 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
 check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
   x <- plain_numbers(x)
   if (!is_number(x) || !is.finite(x) || x < lower || x > upper || (open && x == lower)) {
-    allowed <- if (is.finite(lower) && is.finite(upper)) {
+    # Limits that are there for the arithmetic come second.
+    is_technical <- lower > 0 && lower <= 1e-100 || lower == 0 && upper >= 1e100
+    allowed <- if (is_technical && is.finite(upper)) {
+      sprintf("a number %s, at most %s", if (open || lower > 0) "above 0" else "of at least 0",
+              format(upper))
+    } else if (is.finite(lower) && is.finite(upper)) {
       sprintf("a number between %s and %s", format(lower), format(upper))
     } else if (is.finite(lower)) {
       sprintf("a finite number %s %s", if (open) "above" else "of at least", format(lower))
@@ -127,7 +132,7 @@ check_data_frame <- function(x, arg) {
     bad <- which(!is_fit)[1]
     gps_abort(sprintf("Column %d (%s) of `%s` must be numeric, not %s.%s", bad,
                       quoted(names(x)[bad]), arg, printable(class(columns[[bad]])[1]),
-                      column_hint(columns[[bad]])))
+                      column_hint(columns[[bad]], names(x)[bad])))
   }
   has_row_names <- .row_names_info(x) > 0
   matrix(as.double(unlist(columns, use.names = FALSE)), nrow(x), ncol(x),
@@ -135,9 +140,11 @@ check_data_frame <- function(x, arg) {
 }
 
 # How a column of another type can be given.
-column_hint <- function(column) {
+column_hint <- function(column, name = "f") {
   if (is.factor(column)) {
-    return(" Leave it out, or give a column of 0 and 1 for each level: model.matrix(~ 0 + f).")
+    if (make.names(name) != name) name <- "f"
+    return(sprintf(paste(" Leave it out, or give a column of 0 and 1 for each level:",
+                         "model.matrix(~ 0 + %s, data)."), name))
   }
   if (is.character(column)) {
     return(" Leave it out; numbers that are stored as text: as.numeric().")
@@ -168,8 +175,11 @@ check_finite <- function(x, arg, may_miss = FALSE) {
   bad <- which(is_bad)[1]
   row <- (bad - 1) %% nrow(x) + 1
   column <- (bad - 1) %/% nrow(x) + 1
-  gps_abort(sprintf("`%s` must have finite values, but row %d, column %d is %s.", arg, row, column,
-                    format(x[bad])))
+  named <- if (!is.null(colnames(x))) column_words(column, colnames(x)) else
+    paste("column", column)
+  gps_abort(sprintf("`%s` must have finite values, but row %d, %s is %s.%s", arg, row, named,
+                    format(x[bad]),
+                    if (may_miss) " Leave the row out, or mark the cell as missing, NA." else ""))
 }
 
 # What other software calls the values of our arguments.
@@ -195,9 +205,12 @@ abort_class <- function(x, arg, class, allowed) {
                  value = TRUE)
   hint <- if (is.function(x)) {
     " A function has to be called, with parentheses after its name."
+  } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {
+    sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
   } else if (is_one_of(x, x) && length(makers) > 0) {
     short <- sub("^[a-z]+_", "", makers)
-    found <- c(makers[makers == x | short == x], nearest_name(x, makers))
+    found <- c(makers[makers == x | short == x], nearest_name(x, makers),
+               if (is_text(x) && nzchar(x)) makers[endsWith(makers, x)])
     if (length(found) > 0) sprintf(" Did you mean %s()?", found[1])
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
@@ -272,106 +285,6 @@ need_given <- function() {
   gps_abort(paste0("`", needed[is_absent][1], "` is missing", if (!is.null(called)) {
     sprintf(": %s() needs %s, see ?%s", called, list_arguments(needed), called)
   }, "."))
-}
-
-# What other software calls our arguments.
-synonyms <- list(
-  max_iter = c("iter", "niter", "n_iter", "maxit", "iter.max", "itmax", "epochs", "max.iter"),
-  tol = c("eps", "epsilon", "tolerance", "reltol", "abstol"),
-  n_starts = c("nstart", "nstarts", "n_init", "starts", "restarts"),
-  n_threads = c("cores", "ncores", "n_cores", "mc.cores", "nthreads", "n_jobs", "threads"),
-  progress = c("verbose", "verbosity", "quiet", "silent", "print.level"),
-  batch_size = c("batch", "minibatch"),
-  n_components = c("k", "K", "G", "C", "n_clusters", "nclusters", "clusters", "centers", "ncomp",
-                   "n_latents", "components"),
-  n_clusters = c("k", "K", "G", "C", "n_components", "centers", "clusters"),
-  n_latents = c("k", "K", "H", "G", "C", "n_components", "n_clusters", "ncomp", "latents",
-                "components", "factors"),
-  covariance = c("modelNames", "covariance_type", "cov", "cov_type"),
-  newdata = c("newx", "newy", "new_data", "data", "x", "y", "X"),
-  type = c("what", "kind"), which = c("type", "what"), truth = c("true", "latents"),
-  n_selected = c("selected", "h_prime", "H_prime"), selector = c("select", "selection"),
-  start = c("init", "initial", "params", "inits"), nsim = c("n_sim", "times"),
-  targets = c("y", "target", "response"), x = c("X", "inputs", "data"),
-  kernel = c("kern", "covfun"), optimise = c("optimize", "optimizer", "learn"),
-  max_evals = c("max_iter", "maxit", "iter", "max_eval"),
-  lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
-  variance = c("sigma2", "sigma", "var", "noise", "amplitude"), ard = "ARD", nu = "smoothness"
-)
-
-# What is no argument of any function here.
-no_argument <- c(
-  seed = "set.seed() before the call governs all random numbers.",
-  random_state = "set.seed() before the call governs all random numbers.",
-  formula = paste("Give the columns themselves, as a matrix or data frame:",
-                  "data[c(\"a\", \"b\")]."),
-  data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
-               "rows."),
-  subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
-  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
-)
-
-# An error for arguments that a function does not have. `parts`: names of our arguments that are
-# made by functions with arguments of their own.
-refuse_unknown <- function(extra, valid, parts = character()) {
-  if (length(extra) == 0) return(invisible())
-  name <- if (is.null(names(extra))) "" else names(extra)[1]
-  valid <- setdiff(valid, "...")
-  there <- if (length(valid) == 0) {
-    "There are no further arguments."
-  } else {
-    sprintf("There %s %s.", if (length(valid) == 1) "is" else "are", list_arguments(valid))
-  }
-  words <- c(sprintf("Unknown argument %s.",
-                     if (name == "") "without a name" else sprintf("`%s`", printable(name))),
-             if (name != "") advise_argument(name, valid, argument_makers(parts)), there)
-  gps_abort(paste(words, collapse = " "))
-}
-
-# Functions whose values are arguments, and what they take.
-argument_makers <- function(parts) {
-  makers <- list(control = "gps_control", selector = "selector_gp",
-                 model = c("model_gaussian_mixture", "model_binary_sparse"))[parts]
-  makers <- lapply(names(makers), function(part) {
-    lapply(makers[[part]], function(name) {
-      list(part = part, call = name, names = setdiff(names(formals(name)), "..."))
-    })
-  })
-  unlist(makers, recursive = FALSE)
-}
-
-# A sentence on what was meant by a name, or NULL.
-advise_argument <- function(name, valid, makers) {
-  meant <- names(synonyms)[vapply(synonyms, function(words) name %in% words, NA)]
-  own <- intersect(meant, valid)
-  if (length(own) > 0) return(sprintf("Did you mean `%s`?", own[1]))
-  if (name %in% names(no_argument)) return(no_argument[[name]])
-  for (wanted in list(name, meant)) {
-    exact <- advise_maker(makers, function(names) intersect(wanted, names))
-    if (!is.null(exact)) return(exact)
-  }
-  near <- nearest_name(name, valid)
-  if (!is.null(near)) return(sprintf("Did you mean `%s`?", near))
-  advise_maker(makers, function(names) nearest_name(name, names))
-}
-
-# The first maker with an argument that `find(names)` finds.
-advise_maker <- function(makers, find) {
-  for (maker in makers) {
-    found <- find(maker$names)
-    if (length(found) > 0) {
-      return(sprintf("`%s` is an argument of %s(): %s = %s(%s = ).", found[1], maker$call,
-                     maker$part, maker$call, found[1]))
-    }
-  }
-  NULL
-}
-
-# print() and format() of R hand on what their own default methods take.
-refuse_shown <- function(extra, valid = character()) {
-  of_base <- c(names(formals(print.default)), names(formals(format.default)))
-  names <- if (is.null(names(extra))) rep("", length(extra)) else names(extra)
-  refuse_unknown(extra[!names %in% of_base | names == ""], valid)
 }
 
 is_count <- function(x, lower = 1) {

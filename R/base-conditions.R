@@ -90,9 +90,12 @@ nearest_name <- function(x, choices) {
   if (!is.character(x) || length(x) != 1 || !is_text(x) || !nzchar(x)) return(NULL)
   choices <- choices[is_text(choices)]
   if (length(choices) == 0) return(NULL)
+  # Who writes the beginning of one word alone means that word.
+  begun <- choices[startsWith(tolower(choices), tolower(x))]
+  if (length(begun) == 1 && nchar(x) > 1) return(begun)
   distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
   # One or two letters are near everything that is short.
-  most <- if (nchar(x) < 3) 0 else max(2, nchar(x) %/% 3)
+  most <- if (nchar(x) < 4) max(0, nchar(x) - 2) else max(2, nchar(x) %/% 3)
   if (min(distance) > most) NULL else choices[which.min(distance)]
 }
 

@@ -1,10 +1,12 @@
 # The door: what users call data becomes one D x n matrix of finite doubles or a source, with names
 # and image size on the side.
 
-# list(y [D x n or a source], row_names, col_names, image_dim): from a matrix, data frame, array of
-# images, list of images, sparse matrix or source. Cells are missing (NA) only where `may_miss` says
-# so.
+# list(y [D x n or a source], row_names, col_names, image_dim, pixels): from a matrix, data frame,
+# array of images, list of images, sparse matrix or source. Rows of a matrix may be pictures, too,
+# as extract_patches() makes them: `pixels` is their shape. Cells are missing (NA) only where
+# `may_miss` says so.
 read_data <- function(y, arg = "y", may_miss = FALSE) {
+  size <- attr(y, "size")
   y <- plain_numbers(y)
   if (is_stored(y)) return(read_stored(y, arg, may_miss))
   is_plain <- !is.object(y) || inherits(y, c("AsIs", "listof"))
@@ -16,7 +18,17 @@ read_data <- function(y, arg = "y", may_miss = FALSE) {
   }
   y <- check_matrix(y, arg, may_miss = may_miss)
   refuse_large(y, arg, points_in_rows = TRUE)
-  list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim)
+  list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim,
+       pixels = if (is.null(image_dim)) picture_dim(size, ncol(y)))
+}
+
+# Height and width, and channels where there are three, of pictures of so many numbers; NULL where
+# they cannot be of this size.
+picture_dim <- function(size, n_numbers) {
+  is_pair <- is.numeric(size) && length(size) == 2 && is.null(dim(size)) && !anyNA(size) &&
+    all(size >= 1 & size == round(size))
+  if (!is_pair || !n_numbers %in% c(prod(size), 3 * prod(size))) return(NULL)
+  as.integer(c(size, if (n_numbers > prod(size)) 3))
 }
 
 # Values up to this have squares that can be added, multiplied by those of a few other numbers and

@@ -100,7 +100,9 @@ file_state <- function(path) {
   }
   about <- file.info(path, extra_cols = FALSE)
   if (is.na(about$size) || about$isdir || file.access(path, 4) != 0) {
-    gps_abort(sprintf("`path`: there is no file %s that can be read.", quoted(path)))
+    is_relative <- !grepl("^(/|~|[A-Za-z]:)", path)
+    gps_abort(sprintf("`path`: there is no file %s that can be read%s.", quoted(path),
+                      if (is_relative) paste(" in", quoted(getwd())) else ""))
   }
   list(path = normalizePath(path), size = about$size, time = as.double(about$mtime))
 }
@@ -109,11 +111,11 @@ file_state <- function(path) {
 check_unchanged <- function(source) {
   about <- file.info(source$path, extra_cols = FALSE)
   if (is.na(about$size)) {
-    gps_abort(sprintf("The data file %s is not there any more.", quoted(source$path)),
-              "data")
+    gps_abort(sprintf("The data file %s is not there any more: put it back, or make a new source.",
+                      quoted(source$path)), "data")
   }
   if (about$size != source$size || as.double(about$mtime) != source$time) {
-    gps_abort(sprintf("The data file %s has changed since its source was made.",
+    gps_abort(sprintf("The data file %s has changed since its source was made: make it anew.",
                       quoted(source$path)), "data")
   }
 }

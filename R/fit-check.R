@@ -210,6 +210,9 @@ check_fit_choices <- function(parts) {
   need_fit(is.null(parts$failed_starts) ||
              has_columns(parts$failed_starts, list(start = integer(), message = character())),
            "`failed_starts` is not its table of failed starts")
+  pixels <- parts$pixels
+  need_fit(is.null(pixels) || identical(picture_dim(pixels[1:2], parts$model$n_dims), pixels),
+           "`pixels` is not the shape of its pictures")
   need_fit(is.null(parts$marks) || is.double(parts$marks) && length(parts$marks) == 4,
            "`marks` are not those of its data")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")

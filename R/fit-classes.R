@@ -40,7 +40,8 @@ icl.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   object <- check_fit(object)
   if (!is_one_hot(object)) {
-    gps_abort("icl() is for mixtures, of which one cluster is on in each point: BIC(fit) is not.")
+    gps_abort(paste("icl() is for mixtures, of which one cluster is on in each point: other models",
+                    "have BIC(fit)."))
   }
   slots <- need_slots(object, "icl()")
   stats::BIC(stats::logLik(object)) -

@@ -341,6 +341,7 @@ update.gps_fit <- function(object, ...) {
     y <- need_data(object, "update() without `y`")
     arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
     if (is_source(y) && !"labels" %in% names(changes)) arguments$labels <- object$row_names
+    if (!is.null(object$pixels)) attr(arguments$y, "size") <- object$pixels[1:2]
     if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
   }
   fit <- do.call(gps_fit, arguments, quote = TRUE)

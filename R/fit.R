@@ -172,6 +172,8 @@
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
 #'   the noise variance where the fit ended before annealing, which held it there, was over.
+#'   `pixels` is NULL, or the height and width (and channels) of the pictures that rows of a matrix
+#'   are, where that has the attribute `size`, as of [extract_patches()].
 #'   `marks` are the mean, mean square, least and largest of the data's numbers, by which
 #'   [gps_compare()] knows fits of other data.
 #'   `chosen` is NULL, or how `n_selected = "auto"` was settled, see the section above.
@@ -210,6 +212,9 @@ call_selecting <- function(call, n_selected) {
 # list(task, data, point) of a fit that has not begun, from what gps_fit() is given.
 prepare_fit <- function(y, model, selector, n_selected, max_active, control, start, weights,
                         labels = NULL) {
+  if (inherits(y, "gps_model") && !inherits(model, "gps_model")) {
+    gps_abort("`y` is a model and `model` is none: the data come first, gps_fit(y, model).")
+  }
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
@@ -331,7 +336,8 @@ is_constant <- function(task) {
 warn_data <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp")
   if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
-    gps_warn("One data point cannot teach a selector: its affinities are the prior mean, 0.")
+    gps_warn(paste("One data point cannot teach a selector, whose affinities are the prior mean,",
+                   "0: give more, or take selector_handcrafted() or selector_full()."))
   }
   if (is_constant(task)) {
     gps_warn(if (is.null(data_rule(task$model))) {
@@ -342,8 +348,9 @@ warn_data <- function(task) {
   }
   n_choices <- count_choices(task$model)
   if (n_choices > n_points(task$y)) {
-    gps_warn(sprintf("There are more %ss (%d) than data points (%d).", latent_word(task$model),
-                     n_choices, n_points(task$y)))
+    gps_warn(sprintf(paste("There are more %ss (%d) than data points (%d), so that some can be of",
+                           "no use. Are data points in rows?"), latent_word(task$model), n_choices,
+                     n_points(task$y)))
   }
   warn_baseline(task)
   if (!is.null(task$batches)) warn_batches(task)

@@ -14,7 +14,9 @@ climb_objective <- function(evaluate, start, limits) {
   here <- began <- evaluate(start, NULL)
   watch(here$value)
   if (!is.finite(here$value) || !all(is.finite(here$gradient))) {
-    gps_abort("The marginal likelihood at the start is not finite.", "numeric")
+    gps_abort(paste("The marginal likelihood at the start is not finite: give the kernel other",
+                    "parameters to begin with, and look for huge or equal values in `x`."),
+              "numeric")
   }
   best <- list(par = start, found = here)
   at <- start

@@ -68,7 +68,8 @@ basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs =
   }, 0)
   gradient <- 0.5 * value * slope
   if (!all(is.finite(c(lml, gradient)))) {
-    gps_abort("The marginal likelihood is not finite.", "numeric")
+    gps_abort(paste("The marginal likelihood is not finite: give the kernel other parameters to",
+                    "begin with, and look for huge or equal values in `x`."), "numeric")
   }
   list(value = lml, gradient = gradient, jitter = found$jitter)
 }

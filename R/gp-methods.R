@@ -99,7 +99,8 @@ refuse_columns <- function(extra, columns) {
 check_moments <- function(moments) {
   bad <- which(!is.finite(colSums(moments$mean) + moments$variance))
   if (length(bad) > 0) {
-    gps_abort(sprintf("The prediction at row %d of `newdata` is not finite.", bad[1]), "numeric")
+    gps_abort(sprintf("The prediction at row %d of `newdata` is not finite: far out?", bad[1]),
+              "numeric")
   }
 }
 
@@ -230,11 +231,10 @@ update.gp_fit <- function(object, ...) {
   arguments[names(changes)] <- changes
   fit <- do.call(gp_fit, arguments, quote = TRUE)
   call <- object$call
-  # What the kernel was found to be stands in the fit, not in the call.
-  if (!is.null(call) && !identical(arguments$kernel, object$given$kernel) &&
-        !"kernel" %in% names(changes)) call$kernel <- call("$", substitute(object), quote(kernel))
-  written <- as.list(match.call(expand.dots = FALSE)$...)
-  names(written) <- names(changes)
+  # A kernel that was found stands in the fit, not in the call.
+  is_found <- !"kernel" %in% names(changes) && !identical(arguments$kernel, object$given$kernel)
+  if (!is.null(call) && is_found) call$kernel <- call("$", substitute(object), quote(kernel))
+  written <- stats::setNames(as.list(match.call(expand.dots = FALSE)$...), names(changes))
   if (inherits(changes$x, "formula")) written$x <- as.call(as.list(changes$x))
   # Data may stand in the place of the targets.
   if (!is.null(changes$data)) call$targets <- NULL

@@ -13,7 +13,8 @@ median_distance <- function(y, max_points = 1000L) {
   y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
   largest <- max(abs(y - y[, 1]))
   if (!is.finite(largest) || nrow(y) * largest > sqrt(.Machine$double.xmax)) {
-    gps_abort("The data are too large: squared distances between points overflow.", "numeric")
+    gps_abort(paste("The data are too large: squared distances between points overflow. Give",
+                    "them in another unit."), "numeric")
   }
   if (largest == 0) return(1)
   # A power of two changes no digit, and nothing overflows.
@@ -133,7 +134,8 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   level <- mean(targets^2) * share
   spread <- mean((targets - rowMeans(targets))^2) * share
   if (!is.finite(level)) {
-    gps_abort("The targets are too large: their squares overflow.", "numeric")
+    gps_abort(paste("The targets are too large: their squares overflow. Give them in another",
+                    "unit."), "numeric")
   }
   if (!(level > 0)) level <- 1
   # What differs by rounding only is constant.
@@ -141,7 +143,8 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   mean <- rowMeans(y)
   square <- rowMeans(y^2)
   if (!all(is.finite(square))) {
-    gps_abort("The data are too large: squared distances between points overflow.", "numeric")
+    gps_abort(paste("The data are too large: squared distances between points overflow. Give",
+                    "them in another unit."), "numeric")
   }
   spread2 <- rowMeans((y - mean)^2)
   spread2[!(spread2 > 1e-28 * square)] <- 0

@@ -66,7 +66,7 @@
 #' @param x,object a denoised image.
 #' @param clean NULL, or the image without noise.
 #' @param peak largest value that a pixel can have, above 0.
-#' @param main for `plot()`: three titles; NULL: what the pictures are.
+#' @param main for `plot()`: one title over the pictures, or three; NULL: what they are, "": none.
 #' @param col for `plot()`: colours from the least value to the largest; NULL: black to white.
 #' @param key for `plot()`: FALSE leaves out the scales of grey levels.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -318,7 +318,8 @@ draw_photographs <- function(shown, ranges, titles, look) {
     min(room / rev(size))
   }
   is_row <- scale(n, 1) >= scale(1, n)
-  parts <- if (is_row) split_part(rep(1, n)) else split_part(1, rep(1, n))
+  part <- below_title(look)
+  parts <- if (is_row) split_part(rep(1, n), 1, part) else split_part(1, rep(1, n), part)
   # Titles are equally large.
   look$title_cex <- fit_text(titles, 0.95 * diff(parts[[1]][1:2]) * figure[1], 1.1, 2)
   for (i in seq_len(n)) {

@@ -185,19 +185,24 @@ patch_size <- function(patches, size, image_dim) {
                                           "or n x height x width x 3"))
   }
   n_channels <- count_channels(image_dim)
-  n_pixels <- length(patches) / nrow(patches) / n_channels
+  n_numbers <- length(patches) / nrow(patches)
+  if (n_numbers %% n_channels != 0) {
+    gps_abort(sprintf(paste("`patches` of %d numbers are not in colour, of which a third would be",
+                            "of each channel, as `dim` says: for grey ones c(%d, %d)."), n_numbers,
+                      image_dim[1], image_dim[2]))
+  }
+  n_pixels <- n_numbers / n_channels
   if (is.null(size) && n_axes > 2) size <- dim(patches)[2:3]
   if (is.null(size)) size <- guess_image_dim(n_pixels)
   if (is.null(size)) {
-    gps_abort(sprintf("`size` must be given: patches of %s pixels are not square.",
-                      format(n_pixels)))
+    gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.", n_pixels))
   }
   size <- check_pair(size, "size", upper = image_dim[1:2])
   if (prod(size) != n_pixels) {
     is_colour <- n_channels == 1 && n_pixels == 3 * prod(size)
     hint <- if (is_colour) " In colour: `dim` = c(height, width, 3)." else ""
-    gps_abort(sprintf("`size` = %s does not fit patches of %s pixels.%s", shown_dim(size),
-                      format(n_pixels), hint))
+    gps_abort(sprintf("`size` = %s does not fit patches of %d pixels.%s", shown_dim(size),
+                      n_pixels, hint))
   }
   size
 }

@@ -90,7 +90,10 @@ check_selectors <- function(selectors) {
   is_named <- is.list(selectors) && !inherits(selectors, "gps_selector") && length(selectors) > 0 &&
     length(names) == length(selectors) && all(is_text(names) & nzchar(names)) &&
     anyDuplicated(names) == 0
-  if (!is_named) abort_value(selectors, "selectors", "a list of selectors with distinct names")
+  if (!is_named) {
+    abort_value(selectors, "selectors", paste("a list of selectors with distinct names, such as",
+                                              "list(gp = selector_gp(), all = selector_full())"))
+  }
   for (name in names) {
     selectors[[name]] <- check_selector(selectors[[name]], paste0("selectors$", name))
   }

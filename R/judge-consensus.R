@@ -78,7 +78,8 @@ need_starts <- function(fit) {
   refuse_places(fit$model, "gps_consensus()",
                 ": a component may stand anywhere in its window")
   if (is.null(fit$starts)) {
-    gps_abort("gps_consensus() is of short starts, which this fit had none of.")
+    gps_abort(paste("gps_consensus() is of short starts, which this fit had none of:",
+                    "gps_control(n_starts = 8, keep_starts = TRUE)."))
   }
   if (is.null(fit$start_params)) {
     gps_abort(paste("gps_consensus() needs the parameters of the short starts: refit with",

@@ -1,7 +1,7 @@
 # Which data a model can have: of some not every number can be one.
 
-# NULL where a model takes all finite numbers; else a list of `words`, what they must be, and
-# `is_allowed(y)`, which of them are.
+# NULL where a model takes all finite numbers; else a list of `words`, what they must be,
+# `is_allowed(y)`, which of them are, and a `hint` for who has others.
 data_rule <- function(model) UseMethod("data_rule")
 
 #' @export
@@ -30,7 +30,8 @@ refuse_values <- function(model, rule, y, arg, points_in_rows = FALSE, names = N
   if (length(bad) == 0) return(invisible())
   place <- arrayInd(bad[1], dim(y))
   if (!points_in_rows) place <- rev(place)
-  gps_abort(sprintf("`%s` must have %s for the model %s, but row %.0f, %s is %s.", arg,
+  gps_abort(sprintf("`%s` must have %s for the model %s, but row %.0f, %s is %s.%s", arg,
                     rule$words, dQuote(model$name, FALSE), first_row + place[1],
-                    column_words(place[2], names), format(y[bad[1]], digits = 6)), "data")
+                    column_words(place[2], names), format(y[bad[1]], digits = 6),
+                    if (is.null(rule$hint)) "" else paste0(" ", rule$hint)), "data")
 }

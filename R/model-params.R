@@ -93,7 +93,11 @@ check_param <- function(x, arg, dim, range) {
       sprintf("a numeric array of %s", paste(dim, collapse = " x "))
     })
   }
-  if (!all(is.finite(x))) gps_abort(sprintf("`%s` must have finite values.", arg))
+  if (!all(is.finite(x))) {
+    bad <- which(!is.finite(x))[1]
+    gps_abort(sprintf("`%s` must have finite values, but number %d is %s.", arg, bad,
+                      format(x[bad])))
+  }
   if (!is.null(range)) {
     check_range(x[!x %in% attr(range, "but")], arg, range[1], range[2],
                 isTRUE(attr(range, "is_open")))
@@ -108,11 +112,12 @@ open_range <- function(lower, upper, but = NULL) {
 
 check_range <- function(x, arg, lower, upper, is_open) {
   if (is_open && (any(x <= lower) || any(x >= upper))) {
-    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded.", arg, format(lower),
-                      format(upper)))
+    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded, but has %s.", arg,
+                      format(lower), format(upper), format(x[x <= lower | x >= upper][1])))
   }
   if (any(x < lower) || any(x > upper)) {
-    gps_abort(sprintf("`%s` must lie between %s and %s.", arg, format(lower), format(upper)))
+    gps_abort(sprintf("`%s` must lie between %s and %s, but has %s.", arg, format(lower),
+                      format(upper), format(x[x < lower | x > upper][1])))
   }
 }
 

@@ -94,7 +94,8 @@ takes_missing.gps_poisson_mixture <- function(model) TRUE
 
 #' @export
 data_rule.gps_poisson_mixture <- function(model) {
-  list(words = "whole numbers of at least 0", is_allowed = function(y) y >= 0 & y == round(y))
+  list(words = "whole numbers of at least 0", is_allowed = function(y) y >= 0 & y == round(y),
+       hint = "It is for counts; model_gaussian_mixture() takes any numbers.")
 }
 
 #' @export

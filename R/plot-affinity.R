@@ -8,7 +8,8 @@ draw_affinity <- function(fit, look) {
   points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
   affinity <- gps_affinity(fit$selector, fit, as_given(y), points)
   if (all(affinity == affinity[1])) {
-    gps_abort("The figure \"affinity\" needs a selector that ranks.")
+    gps_abort(paste("The figure \"affinity\" needs a selector that ranks: here all latents have",
+                    "the same affinity. \"selection\" shows how often each is on."))
   }
   n_latents <- fit$model$n_latents
   selected <- fit$selected[, points, drop = FALSE]

@@ -1,7 +1,8 @@
 # The figures of an audit and of the captured mass by number of selected latents.
 
 #' @rdname gps_audit
-#' @param main for `plot()`: titles of the panels, one for each; NULL: what they show.
+#' @param main for `plot()`: one title over the panels, or one for each; NULL: what they show, "":
+#'   none.
 #' @param col for `plot()`: colours of curves and points; NULL: those of the package.
 #' @param key for `plot()`: FALSE leaves out the legends.
 #' @export
@@ -18,7 +19,7 @@ plot.gps_audit <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
   points <- data.frame(share = (seq_along(mass) - 0.5) / length(mass), mass = mass)
   colour <- series_ink(look, ink[["blue"]])
   draw_figure({
-    parts <- if (n_panels == 2) two_parts() else list(whole_part)
+    parts <- if (n_panels == 2) two_parts(part = below_title(look)) else list(whole_part)
     draw_mass(parts[[1]], x, points, titles[1], colour, key)
     if (n_panels == 2) draw_recall(parts[[2]], x, titles[2], colour, key)
   })
@@ -73,7 +74,7 @@ plot.gps_sizes <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
   titles <- title_of(look, c("Mass", "Bound"))
   colours <- series_ink(look, unname(ink[c("blue", "amber")]))
   draw_figure({
-    parts <- two_parts()
+    parts <- two_parts(part = below_title(look))
     draw_captured(parts[[1]], x, titles[1], colours, key)
     table <- x$table
     axis_panel(parts[[2]], range(table$n_selected), range(table$bound), "selected latents",

@@ -1,7 +1,8 @@
 # The figure of a comparison of selectors.
 
 #' @rdname compare_selectors
-#' @param main for `plot()`: titles of the two panels; NULL: what they show.
+#' @param main for `plot()`: one title over the two panels, or one for each; NULL: what they show,
+#'   "": none.
 #' @param col for `plot()`: colours of the selectors; NULL: those of the package.
 #' @param key for `plot()`: FALSE leaves out the legend.
 #' @export
@@ -14,7 +15,7 @@ plot.gps_comparison <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
   colours <- series_ink(look, cluster_ink(seq_len(nrow(x$table))))
   phases <- c("starts", "main", "polish", "rest")
   draw_figure({
-    parts <- two_parts()
+    parts <- two_parts(part = below_title(look))
     draw_costs(parts[[1]], x, titles[1], colours)
     draw_phases(parts[[2]], x$table, phases, titles[2], colours, key)
   })

@@ -23,13 +23,13 @@ draw_comparison <- function(fit, look, truth, beside) {
   size <- component_size(fit, look$size)
   panels <- unname(lapply(panels, function(panel) {
     panel$values <- unname(panel$values)
-    if (!is.null(size)) panel$values <- grey_pixels(panel$values, fit$image_dim)
+    if (!is.null(size)) panel$values <- grey_pixels(panel$values, size)
     panel
   }))
   rival <- if (is.null(truth)) "that of the first fit" else "the true one"
   note <- paste(if (is.null(size)) "Below" else "Above",
                 "each learned component: |cosine| with", rival)
-  draw_figure(draw_panels(panels, fit, size, look, note))
+  draw_figure(draw_panels(panels, fit, utils::head(size, 2), look, note))
   titles <- vapply(panels, function(panel) panel$title[1], "")
   stats::setNames(lapply(panels, function(panel) panel[intersect(names(panel),
                                                                   c("values", "similarity"))]),

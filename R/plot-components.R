@@ -25,9 +25,9 @@ draw_components <- function(fit, look) {
                           if (look$key) paste("colours in", unit), names, share,
                           shown_label(fit, look), look))
   } else {
-    values <- matrix(grey_pixels(values, fit$image_dim)[, shown], ncol = length(shown))
+    values <- matrix(grey_pixels(values, size)[, shown], ncol = length(shown))
     draw_figure(draw_images(
-      whole_part, values, size, sprintf("%s: %s", names, share),
+      whole_part, values, size[1:2], sprintf("%s: %s", names, share),
       c(title_of(look, kind), "with the share of data points in which each is on"), look
     ))
   }
@@ -35,21 +35,21 @@ draw_components <- function(fit, look) {
   list(values = values, usage = stats::setNames(usage[shown], names))
 }
 
-# Height and width of a component as an image, or NULL where it is none: columns with names are no
-# pixels, however many they are, but where `size` says so; NA says that there are no images.
+# Height and width of a component as an image, and channels where it has three, or NULL where it is
+# none. What did not come as images is none, however many dimensions it has, but where `size` says
+# so; NA says that there are no images.
 component_size <- function(fit, size = NULL) {
   if (length(size) == 1 && is.na(size)) return(NULL)
-  came <- fit$image_dim[1:2]
-  if (!is.null(size)) {
-    size <- check_pair(size, "size")
-    if (prod(size) != if (is.null(came)) fit$model$n_dims else prod(came)) {
-      gps_abort(sprintf("`size` = %s does not fit components of %d dimensions.", shown_dim(size),
-                        fit$model$n_dims))
-    }
-    return(size)
+  came <- if (is.null(fit$image_dim)) fit$pixels else fit$image_dim
+  if (is.null(size)) return(came)
+  size <- check_pair(size, "size")
+  shape <- picture_dim(size, fit$model$n_dims)
+  if (is.null(shape) || !is.null(came) && length(came) != length(shape)) {
+    gps_abort(sprintf("`size` = %s does not fit components of %s.", shown_dim(size),
+                      if (is.null(came)) sprintf("%d dimensions", fit$model$n_dims) else
+                        shown_dim(came)))
   }
-  if (!is.null(came)) return(came)
-  if (fit$model$n_dims >= 16 && is.null(fit$col_names)) guess_image_dim(fit$model$n_dims)
+  shape
 }
 
 # Mean over the channels of coloured images: pixels x K.

@@ -4,7 +4,10 @@
 most_merged <- 200L
 
 draw_entropy <- function(fit, look) {
-  if (!is_one_hot(fit)) gps_abort("The figure \"entropy\" needs a fit of a mixture.")
+  if (!is_one_hot(fit)) {
+    gps_abort(paste("The figure \"entropy\" needs a fit of a mixture, as its points are assigned",
+                    "to one cluster each. \"selection\" shows how often each latent is on."))
+  }
   need_slots(fit, "The figure \"entropy\"")
   n_clusters <- fit$model$n_latents
   if (n_clusters > most_merged) {

@@ -18,8 +18,10 @@
 #'   or with `truth` of true components; NULL: as `n` says. For "components", "affinity",
 #'   "selection", "clusters" and "functions".
 #' @param size for "components": height and width of the images that the dimensions are the pixels
-#'   of, one whole number or two; NA: they are no images; NULL: as below.
-#' @param main title of the figure, one for each of its panels; NULL: what it shows, "": none.
+#'   of (or in colour those of three channels), one whole number or two; NA: they are no images;
+#'   NULL: as the data came, see below.
+#' @param main title of the figure; where it has several panels over these, or one for each of them;
+#'   NULL: what it shows, "": none.
 #' @param col colours, as [grDevices::col2rgb()] takes them; NULL: those of the package, which
 #'   colour-blind people tell apart. A ramp from the least value to the largest for "components" and
 #'   "functions" (where there are negative values 0 is in its middle); one for each cluster of
@@ -31,10 +33,11 @@
 #'
 #' @details
 #' * `"components"`: the columns of `W` (or the cluster means) as images with a scale of their
-#'   colours (white is 0, red above and blue below it), where the data were images
-#'   or the number of dimensions is a square of at least 16 and columns have no names; else as a
-#'   heat map of dimensions x components. The most used come first, with the share of data points in
-#'   which each is on, or "out" where it has been emptied, see [gps_control()].
+#'   colours (white is 0, red above and blue below it), where the data came as images: an array or
+#'   list of images, or a matrix of [extract_patches()] or [simulate_bars()], whose attribute `size`
+#'   says so; else, unless `size` is given, as a heat map of dimensions x components. Pictures in
+#'   colour are drawn as the means of their channels. The most used come first, with the share of
+#'   data points in which each is on, or "out" where it has been emptied, see [gps_control()].
 #'
 #'   With `truth`, as in the paper's Figure 2: data points evenly spaced over the rows (less the
 #'   intercept where the model has one), the learned
@@ -125,14 +128,12 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   kinds <- lapply(which, figure_kind, fit = x, is_compared = is_compared)
   names(kinds) <- which
   check_figure_arguments(x, which, kinds, truth, beside, point, n, select)
-  if (!is.null(main) && length(which) > 1) {
-    gps_abort("`main` is the title of one figure: choose it by `which`.")
+  if (length(main) > 1 && length(which) > 1) {
+    gps_abort("`main` must be one title where `which` names several figures: it is that of each.")
   }
   if (!is.null(size) && (has_images(x$model) || !"components" %in% which)) {
     gps_abort("`size` is for the figure \"components\" of models without locations.")
   }
-  look <- new_look(main, col, key, n, select, kinds[[1]]$n_titles)
-  look$size <- size
   if (length(which) > 1 && grDevices::dev.interactive() &&
         length(which) > prod(graphics::par("mfrow"))) {
     old <- grDevices::devAskNewPage(TRUE)
@@ -141,6 +142,8 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (any(vapply(kinds, `[[`, NA, "whole"))) whole <- without_gaps(x)
   drawn <- lapply(kinds, function(kind) {
     shown <- if (kind$whole) whole else x
+    look <- new_look(main, col, key, n, select, kind$n_titles)
+    look$size <- size
     kind$draw(shown, look, list(truth = truth, beside = beside, point = point))
   })
   invisible(if (length(drawn) == 1) drawn[[1]] else drawn)
@@ -243,9 +246,13 @@ bound_panels <- function(fit) {
   c(if (any(fit$trace$start != 0)) "Short starts", if (any(fit$trace$start == 0)) "Main run")
 }
 
+abort_untraced <- function() {
+  gps_abort("The fit has no iterations to draw (`max_iter` = 0): update(fit, max_iter = 100).")
+}
+
 draw_bound <- function(fit, look) {
   trace <- fit$trace
-  if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
+  if (nrow(trace) == 0) abort_untraced()
   is_main <- trace$start == 0
   each <- fit_weight(fit) / count_counted(fit)
   trace$value <- trace$bound / (each * ifelse(is_main, count_counted(fit), rows_of_starts(fit)))
@@ -253,7 +260,7 @@ draw_bound <- function(fit, look) {
   titles <- title_of(look, bound_panels(fit))
   colours <- series_ink(look, unname(c(ink["blue"], "grey65", ink["orange"])))
   draw_figure({
-    parts <- if (length(titles) == 2) two_parts(c(1, 1.1)) else list(whole_part)
+    parts <- if (length(titles) == 2) two_parts(c(1, 1.1), below_title(look)) else list(whole_part)
     if (length(starts) > 0) {
       draw_starts(parts[[1]], starts, fit$starts$start[fit$starts$chosen], titles[1], colours,
                   look$key)
@@ -332,7 +339,7 @@ draw_selection <- function(fit, look) {
     sprintf("How many %ss are on", word)))
   xlab <- if (is_sure) "largest responsibility" else sprintf("expected number of %ss on", word)
   draw_figure({
-    parts <- two_parts()
+    parts <- two_parts(part = below_title(look))
     draw_usage(parts[[1]], fit, latents, titles[1], colours, look)
     draw_activity(parts[[2]], value, is_sure, xlab, titles[2], colours, look$key)
   })

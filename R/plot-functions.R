@@ -10,7 +10,8 @@ regression_functions <- function(fit, y) {
                n_threads = resolve_threads(fit$control$n_threads))
   selector <- train_selector(fit, task)
   if (is.null(selector$trained)) {
-    gps_abort("The figure \"functions\" needs a learned selector that leaves some clusters out.")
+    gps_abort(paste("The figure \"functions\" needs a learned selector that leaves some clusters",
+                    "out: selector_gp(), with `n_selected` below the number of clusters."))
   }
   sides <- lapply(1:2, function(d) {
     margin <- 0.08 * diff(widen(range(y[d, ])))
@@ -41,7 +42,8 @@ arrange_panels <- function(n, figure, most = most_functions) {
 
 draw_functions <- function(fit, look) {
   if (!is_mixture(fit) || fit$model$n_dims != 2) {
-    gps_abort("The figure \"functions\" needs a fit of a mixture in two dimensions.")
+    gps_abort(paste("The figure \"functions\" needs a fit of model_gaussian_mixture() to data of",
+                    "two dimensions, a plane over which functions can be drawn."))
   }
   y <- need_matrix(fit, "The figure \"functions\"")
   surface <- regression_functions(fit, y)

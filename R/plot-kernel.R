@@ -5,7 +5,8 @@ least_share <- 1e-5
 
 draw_kernel <- function(fit, look) {
   if (is.null(fit$kernel_trace)) {
-    gps_abort("The figure \"kernel\" needs a fit whose selector has learned a kernel.")
+    gps_abort(paste("The figure \"kernel\" needs a fit whose selector has learned a kernel:",
+                    "selector_gp(), with `n_selected` below the number of latents."))
   }
   shares <- kernel_shares(fit)
   height <- log10(pmax(shares$share, least_share))

@@ -1,22 +1,31 @@
 # What all figures of the package let their caller choose: title, colours, what is shown, key.
 
-# list(main, col, n, select, key), checked. `n_titles` is the number of panels with a title.
+# list(main, over, col, n, select, key), checked. `n_titles` is the number of panels with a title;
+# where there are several a single one stands over them, `over`, and "" leaves out all.
 new_look <- function(main = NULL, col = NULL, key = TRUE, n = NULL, select = NULL, n_titles = 1) {
+  over <- NULL
   if (!is.null(main)) {
     main <- check_titles(main, n_titles)
+    if (length(main) < n_titles && !nzchar(main)) {
+      main <- rep("", n_titles)
+    } else if (length(main) < n_titles) {
+      over <- main
+      main <- NULL
+    }
   }
   if (!is.null(n)) n <- check_count(n, "n")
   if (!is.null(n) && !is.null(select)) {
     gps_abort("`n` and `select` are two ways to say what is shown: give one.")
   }
-  list(main = main, col = check_colours(col), key = check_flag(key, "key"), n = n, select = select)
+  list(main = main, over = over, col = check_colours(col), key = check_flag(key, "key"), n = n,
+       select = select)
 }
 
-# One title for each panel that has one; "" is none.
+# One title, or one for each panel that has one; "" is none.
 check_titles <- function(main, n_titles) {
-  if (!is.character(main) || length(main) != n_titles || !all(is_text(main))) {
+  if (!is.character(main) || !length(main) %in% c(1, n_titles) || !all(is_text(main))) {
     abort_value(main, "main", if (n_titles == 1) "one title" else
-      sprintf("%d titles, one for each panel", n_titles))
+      sprintf("one title, or %d, one for each panel", n_titles))
   }
   main
 }

@@ -2,8 +2,15 @@
 
 most_points <- 5000L
 
+# Ellipses are those of normal distributions.
+need_gaussian_mixture <- function(fit) {
+  if (is_mixture(fit)) return(invisible())
+  gps_abort(paste("The figure \"clusters\" needs a fit of model_gaussian_mixture(), whose clusters",
+                  "are ellipses. For other models: \"components\" and \"selection\"."))
+}
+
 draw_clusters <- function(fit, look) {
-  if (!is_mixture(fit)) gps_abort("The figure \"clusters\" needs a fit of a mixture.")
+  need_gaussian_mixture(fit)
   y <- need_matrix(fit, "The figure \"clusters\"")
   n_clusters <- ncol(fit$params$mu)
   shown <- chosen_latents(look, order(-component_usage(fit)), n_clusters, fit$latent_names)

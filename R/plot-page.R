@@ -39,9 +39,23 @@ split_part <- function(widths, heights = 1, part = whole_part) {
 }
 
 # Parts of a figure for two panels: side by side, or below each other on what is higher than wide.
-two_parts <- function(widths = c(1, 1)) {
+two_parts <- function(widths = c(1, 1), part = whole_part) {
   figure <- graphics::par("fin")
-  if (figure[2] > 1.2 * figure[1]) split_part(1, c(1, 1)) else split_part(widths)
+  if (figure[2] > 1.2 * figure[1]) split_part(1, c(1, 1), part) else split_part(widths, 1, part)
+}
+
+# Writes the title over all panels, where there is one, and gives the part below it.
+below_title <- function(look) {
+  if (is.null(look$over)) return(whole_part)
+  share <- min(0.2, 1.9 * line_inches() / graphics::par("fin")[2])
+  in_part(c(0, 1, 1 - share, 1), c(0, 0.6, 0, 0.6), {
+    graphics::plot.window(c(0, 1), c(0, 1), xaxs = "i", yaxs = "i")
+    room <- graphics::par("pin")[1]
+    lines <- break_title(look$over, room, 1.25)
+    graphics::text(0, if (length(lines) == 1) 0.45 else c(0.7, 0.25), lines, adj = c(0, 0.5),
+                   font = 2, cex = fit_text(lines, room, 1.25 / length(lines)^0.5, 2))
+  })
+  c(0, 1, 0, 1 - share)
 }
 
 # Labels below the places 1, 2, ..., as many as stand apart.

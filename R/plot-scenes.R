@@ -203,7 +203,7 @@ draw_scenes <- function(fit, look, points = NULL) {
   draw_figure({
     n_across <- scenes_across(length(points), graphics::par("fin"))
     n_down <- ceiling(length(points) / n_across)
-    parts <- split_part(rep(1, 4 * n_across), rep(1, n_down))
+    parts <- split_part(rep(1, 4 * n_across), rep(1, n_down), below_title(look))
     for (i in seq_along(points)) {
       draw_scene_row(parts[4 * (i - 1) + 1:4], fit, points[i],
                      if (i <= n_across) titles else rep("", 3), inks)
@@ -354,7 +354,7 @@ draw_place_affinity <- function(fit, look, points = NULL) {
   # Places that the hand-crafted ranking leaves out.
   affinity[affinity < -1e299] <- NA
   if (length(unique(stats::na.omit(c(affinity)))) < 2) {
-    gps_abort("The figure \"affinity\" needs a selector that ranks.")
+    gps_abort("The figure \"affinity\" needs a selector that ranks: to this one places are equal.")
   }
   affinity <- matrix(affinity, ncol = model$n_components)
   held <- fit$selected[, point]

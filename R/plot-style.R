@@ -62,9 +62,25 @@ title_shift <- function(width) {
   max(0, min(width / 0.95 - title_room(), graphics::par("mai")[2] - 0.3 * line_inches()))
 }
 
+# A title, or two lines of it where it would be too small in one.
+break_title <- function(text, room, cex) {
+  at <- gregexpr(" ", text, fixed = TRUE)[[1]]
+  is_small <- nzchar(text) && fit_text(text, room, cex, 2) < 0.7 * cex
+  if (!is_small || at[1] < 0) return(text)
+  at <- at[which.min(abs(at - nchar(text) / 2))]
+  c(substr(text, 1, at - 1), substring(text, at + 1))
+}
+
 # Title of a panel and, where there is one, a line below it, both above the panel where that begins
 # or further left; smaller where they are longer than the room.
 panel_title <- function(main, note = NULL, lines = c(2.6, 1.1), cex = c(1.1, 0.9)) {
+  halves <- break_title(main, title_room() + graphics::par("mai")[2], cex[1])
+  if (length(halves) == 2) {
+    panel_title(halves[1], NULL, lines[1] + 0.4, 0.75 * cex[1])
+    panel_title(halves[2], NULL, lines[1] - 0.35, 0.75 * cex[1])
+    if (length(note) == 0) return(invisible())
+    main <- ""
+  }
   texts <- c(main, note)
   widths <- vapply(seq_along(texts), function(i) {
     graphics::strwidth(texts[i], "inches", cex = cex[i], font = 3 - i)

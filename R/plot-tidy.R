@@ -17,7 +17,7 @@ aes_of <- function(...) do.call(ggplot2::aes, lapply(list(...), as.name))
 tidy_figures <- list(
   bound = function(fit) {
     trace <- fit$trace[fit$trace$start == 0, ]
-    if (nrow(trace) == 0) gps_abort("The fit has no iterations to draw.")
+    if (nrow(trace) == 0) abort_untraced()
     trace$bound <- trace$bound / fit_weight(fit)
     ggplot2::ggplot(trace, aes_of(x = "iteration", y = "bound")) + ggplot2::geom_line() +
       ggplot2::labs(y = bound_label, title = "Main run")
@@ -32,9 +32,9 @@ tidy_figures <- list(
                     title = sprintf("How often each %s is on", choice_word(fit$model)))
   },
   clusters = function(fit) {
-    if (!is_mixture(fit)) gps_abort("The figure \"clusters\" needs a fit of a mixture.")
+    need_gaussian_mixture(fit)
     y <- need_matrix(fit, "The figure \"clusters\"")
-    if (nrow(y) == 1) gps_abort("The figure \"clusters\" in one dimension: plot(fit).")
+    if (nrow(y) == 1) gps_abort("The figure \"clusters\" in one dimension is drawn by plot(fit).")
     plane <- choose_plane(fit, y)
     at <- crossprod(plane$axes, y - plane$centre) + plane$shift
     data <- data.frame(x = at[1, ], y = at[2, ],

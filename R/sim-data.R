@@ -36,7 +36,8 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #'
 #' @return A list with
-#' * `y`: data, n x D. Pixels are ordered as in `as.vector(image)`, column by column.
+#' * `y`: data, n x D, with the attribute `size` of [extract_patches()]: `plot()` of a fit draws
+#'   pictures. Pixels are ordered as in `as.vector(image)`, column by column.
 #' * `W`: the bars, D x H: first the rows of the image from top to bottom, then its columns from
 #'   left to right.
 #' * `latents`: which bars are on, n x H of 0 and 1.
@@ -87,7 +88,8 @@ simulated_bars <- function(n, model, size, prob, value, sigma2, mu, psi, interce
   }
   superpose <- if (model == "max_spike_slab") max_superposition else tcrossprod
   mean <- superpose(strength, components)
-  y <- mean + sqrt(sigma2) * stats::rnorm(length(mean))
+  # As extract_patches() says that rows are pictures.
+  y <- structure(mean + sqrt(sigma2) * stats::rnorm(length(mean)), size = c(size, size))
   if (all(intercept == 0)) return(c(list(y = y), truth))
   c(list(y = y + rep(rep_len(intercept, ncol(y)), each = n)), truth,
     list(intercept = rep_len(intercept, ncol(y))))

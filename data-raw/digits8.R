@@ -9,5 +9,7 @@ stopifnot(identical(dim(table), c(1797L, 65L)), colnames(table)[1] == "label", i
 by_row <- matrix(seq_len(64), 8, byrow = TRUE)
 x <- table[, 1 + as.vector(by_row)]
 dimnames(x) <- list(NULL, sprintf("r%dc%d", row(by_row), col(by_row)))
+# Rows are pictures, as extract_patches() says it.
+attr(x, "size") <- c(8L, 8L)
 digits8 <- list(x = x, label = unname(table[, "label"]))
 save(digits8, file = "data/digits8.rda", compress = "xz", version = 2)

@@ -47,5 +47,7 @@ without_data <- function(fit) {
   fit$trace$seconds <- NULL
   fit["call"] <- NULL
   fit["y"] <- list(NULL)
+  # A matrix of bars says that it has pictures, its source does not.
+  fit["pixels"] <- NULL
   fit
 }

@@ -111,7 +111,7 @@ test_that("values that are not finite are refused with row and column", {
     y[7, 2] <- bad
     words <- sprintf("`y` must have finite values, but row 7, column 2 is %s.", format(bad))
     expect_gps_error(quick_fit(y), words)
-    expect_gps_error(quick_fit(as.data.frame(y)), words)
+    expect_gps_error(quick_fit(as.data.frame(y)), sub("column 2", "column 2 (\"V2\")", words))
     expect_gps_error(quick_fit(array(y, c(12, 3, 1))), words)
   }
   # Beside cells that are missing, which are not refused.

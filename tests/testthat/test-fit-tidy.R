@@ -52,7 +52,8 @@ test_that("methods are found by the generics of other packages, where they are t
     expect_s3_class(figure, "ggplot")
     expect_silent(ggplot2::ggplot_build(figure))
   }
-  expect_gps_error(ggplot2::autoplot(a_fit("gp"), which = "clusters"), "needs a fit of a mixture")
+  expect_gps_error(ggplot2::autoplot(a_fit("gp"), which = "clusters"),
+                   "needs a fit of model_gaussian_mixture()")
   skip_if_not_installed("generics")
   expect_identical(generics::glance(a_fit("gp")), gpselect:::glance.gps_fit(a_fit("gp")))
 })

@@ -225,7 +225,8 @@ test_that("plot() draws three pictures and puts the parameters back", {
                    list(noisy = denoised$noisy, denoised = denoised$image, clean = stripes()))
   expect_named(plot(denoised, main = letters[1:3], col = "red", key = FALSE),
                c("noisy", "denoised", "removed"))
-  expect_gps_error(plot(denoised, main = "one"), "`main` must be 3 titles, one for each panel")
+  expect_named(plot(denoised, main = "over all"), c("noisy", "denoised", "removed"))
+  expect_gps_error(plot(denoised, main = c("one", "two")), "must be one title, or 3, one for each")
   expect_identical(graphics::par(c("mfrow", "mar", "cex")), before)
   expect_gps_error(plot(denoised, stripes()[, 1:5]), "`clean` must be an image of 24 x 24")
   expect_gps_error(plot(denoised, "clean"), "`clean` must be a numeric matrix")
@@ -261,7 +262,7 @@ test_that("bad arguments are refused", {
                    "`image` must have finite values, but row 6, column 2 is NA")
   expect_gps_error(gps_denoise(list(1), 1), "`image` must be a numeric matrix, height x width")
   for (bad in list(0, -1, NA_real_, Inf, 1e151, 1:2, "1")) {
-    expect_gps_error(gps_denoise(image, bad), "`sd` must be a number between 1e-150 and 1e+150")
+    expect_gps_error(gps_denoise(image, bad), "`sd` must be a number above 0, at most 1e+150")
   }
   expect_gps_error(gps_denoise(image, 1, remainder = NA), "`remainder` must be TRUE or FALSE")
   for (bad in c(1e151, 1e-155)) {

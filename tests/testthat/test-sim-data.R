@@ -48,9 +48,10 @@ test_that("set.seed() governs all draws", {
 test_that("without noise the data are the three superpositions", {
   set.seed(2)
   a <- simulate_bars(50, sigma2 = 0)
-  expect_equal(a$y, a$latents %*% t(a$W), tolerance = 1e-14)
+  expect_equal(a$y[, ], a$latents %*% t(a$W), tolerance = 1e-14)
+  expect_identical(attr(a$y, "size"), c(5L, 5L))
   b <- simulate_bars(50, "spike_slab", sigma2 = 0)
-  expect_equal(b$y, (b$latents * b$values) %*% t(b$W), tolerance = 1e-14)
+  expect_equal(b$y[, ], (b$latents * b$values) %*% t(b$W), tolerance = 1e-14)
   c <- simulate_bars(50, "max_spike_slab", sigma2 = 0, prob = 0.5, mu = 0)
   for (n in 1:50) {
     contributions <- c$W %*% diag(c$latents[n, ] * c$values[n, ])
@@ -200,6 +201,7 @@ test_that("digits8 is the collection, upright", {
   expect_named(digits8, c("x", "label"))
   expect_identical(dim(digits8$x), c(1797L, 64L))
   expect_type(digits8$x, "integer")
+  expect_identical(attr(digits8$x, "size"), c(8L, 8L))
   expect_identical(range(digits8$x), c(0L, 16L))
   expect_identical(colnames(digits8$x)[c(1, 2, 9, 64)], c("r1c1", "r2c1", "r1c2", "r8c8"))
   published <- c(178L, 182L, 177L, 183L, 181L, 182L, 181L, 179L, 174L, 180L)
