@@ -17,7 +17,7 @@ test_that("every figure of a scene fit draws or is refused with the reason", {
   }
   refused("whose selector has learned a kernel", fit, "kernel")
   refused("a fit of model_gaussian_mixture()", fit, "clusters")
-  refused("a fit of a mixture", fit, "functions")
+  refused("a fit of model_gaussian_mixture()", fit, "functions")
   refused("`beside` is not for models", fit, beside = fit)
   refused("`point` is for the figure", fit, point = 1)
   refused("`point` is for the figure", a_fit("gp"), "affinity", point = 1)
