@@ -4,7 +4,7 @@
 # for it (W'y) also serves the hand-crafted ranking and the screening. The ranking is asked for in
 # parts, since the affinities of all latents for all points of a block may be too many.
 expect_block <- function(task, state, block, want) {
-  if (!is.null(state$memory$basis)) state$view <- block_view(task, state$memory, block)
+  if (has_basis(task, state$memory)) state$view <- block_view(task, state$memory, block)
   inputs <- block_inputs(task$model, state$params, task$y, block)
   rank <- rank_latents(task, state)
   selected <- select_latents(task, state, block, inputs, rank)

@@ -58,7 +58,8 @@ test_that("starts differ from each other and are repeated by the seed", {
 test_that("large data are started on 2000 rows, judged on others, and all rows go on", {
   set.seed(31)
   y <- simulate_bars(2300, size = 3, value = 5)$y
-  for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()))) {
+  for (selector in list(selector_handcrafted(), selector_gp(kernel_linear()),
+                        selector_gp(method = "ichol", rank = 10))) {
     fit <- fit_bars(max_iter = 2, n_starts = 2, selector = selector, y = y)
     expect_identical(dim(fit$selected), c(3L, 2300L))
     main <- fit$trace[fit$trace$start == 0, ]
