@@ -86,6 +86,11 @@ memory_margin <- 1.2
 # R collects no garbage at all before 64 MB are in use; and what a fit uses for the first time.
 least_heap <- 76 * 2^20
 
+# A sample that used so much has seen garbage fill all the room that R leaves it before it collects
+# any. What is kept of more points comes in the place of garbage, of which R lets lie about half as
+# much then.
+filled_heap <- 48 * 2^20
+
 plan_memory <- function(task, samples) {
   n <- samples$n
   last <- length(n)
@@ -97,6 +102,9 @@ plan_memory <- function(task, samples) {
   block <- extend_line(n, work, max(n[last], min(all, block_points(task))))
   # Most of it is garbage of several iterations, which is collected before there is more.
   if (all > n[last]) block <- (block + 2 * work[last]) / 3
+  if (samples$peak[last] > filled_heap) {
+    block <- block - min(points - kept_copies * max(kept[last], 0), work[last] / 2)
+  }
   # A little more than was seen, as nothing else leaves room where these are nearly all there is.
   kernel <- if (is_whole_gp(task)) 8 * 1.06 * whole_matrices * as.double(all)^2 else 0
   parts <- memory_margin * c(points = points, block = block, kernel = kernel)
