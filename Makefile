@@ -16,7 +16,7 @@ SOURCES := DESCRIPTION NAMESPACE LICENSE $(shell find R src inst man data 2>/dev
   grep -v -E '\.(o|so|dll)$$')
 
 .PHONY: help setup setup-% demo install test test-full test-c layers check document lint format \
-  spelling readme freeze freeze-check bench bench-peers coverage site clean
+  spelling standards readme freeze freeze-check bench bench-peers coverage site clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -65,6 +65,9 @@ format: setup-dev ## lay out the C sources
 
 spelling: setup-full ## look for misspelt and doubled words in prose and comments
 	@Rscript --no-init-file tools/check-spelling.R
+
+standards: setup-core ## hold STANDARDS.md against the tags in the sources
+	@Rscript --no-init-file tools/check-standards.R
 
 readme: install ## draw the picture of README.md by the example beside it
 	@$(RSCRIPT) tools/readme-figure.R

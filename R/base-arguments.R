@@ -1,5 +1,6 @@
 # The doors: checks of arguments, and numbers that R stores in another way than it shows, which are
 # read by value. Every message names the argument, what was given and what is allowed.
+# @srrstats {G2.0, G2.1, G2.3}
 
 is_number <- function(x) is.numeric(x) && length(x) == 1 && is.null(dim(x)) && !is.na(x)
 

@@ -1,5 +1,6 @@
 # What a fit does with cells that have no finite value, and what data points and columns are called:
 # what users choose by gps_control(missing = , infinite = ), by labels and by an option.
+# @srrstats {G2.14, G2.16, UL1.2}
 
 missing_policies <- c("allow", "error", "omit")
 infinite_policies <- c("error", "missing")

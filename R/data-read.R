@@ -1,5 +1,6 @@
 # The door: what users call data becomes one D x n matrix of finite doubles or a source, with names
 # and image size on the side.
+# @srrstats {G2.8, UL1.1}
 
 # list(y [D x n or a source], row_names, col_names, image_dim, pixels): from a matrix, data frame,
 # array of images, list of images, sparse matrix or source. Rows of a matrix may be pictures, too,

@@ -1,4 +1,5 @@
 # All knobs of a fit in one checked object.
+# @srrstats {PD3.0}
 
 #' Control of a fit
 #'

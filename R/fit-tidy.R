@@ -1,4 +1,5 @@
 # Fits as data frames, for packages generics (broom) and ggplot2, which need not be there.
+# @srrstats {G2.4c}
 
 #' Fits as tidy data frames
 #'

@@ -1,4 +1,5 @@
 # gps_fit(): check, bind, start, loop, wrap.
+# @srrstats {G1.3, G2.5, UL1.0, UL1.3a, UL2.1}
 
 #' Fit a model with discrete latents by EM with selection
 #'

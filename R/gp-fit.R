@@ -1,5 +1,6 @@
 # Gaussian-process regression for users: rows are data points. Everything is computed by engines
 # (gp-engine.R), where columns are.
+# @srrstats {PD3.2, PD3.3}
 
 #' Gaussian-process regression of many targets at once
 #'

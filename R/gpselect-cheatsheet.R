@@ -1,4 +1,5 @@
 # The commands of the package on one page.
+# @srrstats {G2.3b}
 
 #' All of gpselect on one page
 #'

@@ -1,3 +1,7 @@
+# @srrstats {G1.0, G1.1, G1.2, G1.4, G1.5, G1.6, G2.0a, G2.1a, G5.4c, G5.5, G5.6b, G5.10, G5.12}
+# @srrstats {UL1.4b, UL4.0, UL4.2, UL6.1, PD1.0}
+# @srrstatsNA {G3.1, G3.1a, G5.11, G5.11a, PD3.4, PD3.5, PD3.5a}
+
 #' gpselect: expectation maximisation with learned selection of latent variables
 #'
 #' A model with H binary latents has 2^H states for each data point. gpselect sums only over those

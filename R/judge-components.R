@@ -1,4 +1,5 @@
 # How good a result is when the truth is known: matched components and agreeing partitions.
+# @srrstats {G5.6a}
 
 #' Match learned components with true ones
 #'

@@ -1,4 +1,5 @@
 # What a model is: its arrays as data, the generics it may implement, printing.
+# @srrstats {UL4.1}
 
 #' The parts of a model
 #'

@@ -1,5 +1,6 @@
 # Artificial data with known truth: the bars and the clusters of the paper. Everything is drawn from
 # the session's generator, so set.seed() governs.
+# @srrstats {G5.1}
 
 #' Images of bars drawn from a sparse coding model
 #'

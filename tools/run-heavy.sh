@@ -98,6 +98,9 @@ attack() { R_LIBS=$library OPENBLAS_NUM_THREADS=1 Rscript --no-init-file tools/a
 # Misspelt words in prose and comments.
 spelling() { Rscript --no-init-file tools/check-spelling.R "$part"; }
 
+# STANDARDS.md and the tags in the sources agree.
+standards() { Rscript --no-init-file tools/check-standards.R "$part"; }
+
 case $part in
   attack) attack ;;
   c-*) tests/c/run.sh "$part" ;;
@@ -107,6 +110,7 @@ case $part in
   gctorture) R_LIBS=$library NOT_CRAN=true Rscript --no-init-file tools/gctorture.R ;;
   documents) documents ;;
   spelling) spelling ;;
+  standards) standards ;;
   *)
     echo "usage: tools/run-heavy.sh PART" >&2
     exit 2

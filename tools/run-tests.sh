@@ -142,7 +142,7 @@ else
 fi
 if [ "$suite" = full ]; then
   for part in testthat-slow attack c-asan c-tsan c-valgrind testthat-asan testthat-valgrind gctorture \
-    documents spelling; do
+    documents spelling standards; do
     run_part $part tools/run-heavy.sh $part
   done
   run_part check-online check_as_cran_online

@@ -1,4 +1,5 @@
 # One row a model: what the contract tests loop over.
+# @srrstats {PD4.2}
 
 # Of a model with an intercept.
 row_intercept <- c(3, -2, 40, 0.5)

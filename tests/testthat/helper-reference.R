@@ -1,4 +1,5 @@
 # The models by their definitions, slow and obvious. States are 0/1 columns over all H latents.
+# @srrstats {G5.4a, PD4.1}
 
 log_normal <- function(y, mean, covariance) {
   deviation <- y - mean

@@ -1,4 +1,5 @@
 # Checks of arguments and the conditions they raise.
+# @srrstats {G2.2, G2.3a, G2.4a}
 
 test_that("errors and warnings have the package's classes and carry what they are given", {
   condition <- tryCatch(gps_abort("no", "numeric", row = 3), error = identity)

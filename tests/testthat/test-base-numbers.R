@@ -1,4 +1,5 @@
 # Numbers that are stored in another way than they are shown.
+# @srrstats {G2.4, G2.6, G2.11}
 
 # 64-bit integers as package bit64 stores them, made without it.
 wide <- function(x) {

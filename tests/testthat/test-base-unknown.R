@@ -1,4 +1,5 @@
 # Arguments that no function has: each door refuses them, says what was meant and what there is.
+# @srrstats {G2.12, G5.8b, UL7.0}
 
 words_of <- function(code) {
   condition <- tryCatch(code, error = identity)

@@ -1,4 +1,5 @@
 # Columns that belong together: one rule of matching, held by every door through which names come.
+# @srrstats {UL1.3, UL7.3}
 
 two_clusters <- function(n = 40) {
   set.seed(61)

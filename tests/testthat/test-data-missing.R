@@ -1,4 +1,5 @@
 # Missing cells: what is not there tells nothing, and is expected to be what the model says.
+# @srrstats {G2.13, G2.14c, G2.15, G5.8c}
 
 takes <- Filter(function(row) takes_missing(row$model()), MODELS)
 

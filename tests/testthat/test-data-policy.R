@@ -1,4 +1,5 @@
 # What becomes of missing and infinite cells by the control, and names of data points.
+# @srrstats {G2.14a, G2.14b, UL2.2, UL3.2}
 
 policy_data <- function() {
   set.seed(3)

@@ -1,4 +1,5 @@
 # The door of the data: what is taken, what is refused, and with which words.
+# @srrstats {G2.4b, G2.7, G2.9, G5.3, G5.8, G5.8a}
 
 # A short fit of whatever is given as data.
 quick_fit <- function(y, model = model_binary_sparse(2), selector = selector_handcrafted(), ...) {

@@ -1,4 +1,5 @@
 # Data that are read in blocks: the same fits as from a matrix, and what is said where that fails.
+# @srrstats {UL7.4}
 
 source_fit <- function(y, model = model_binary_sparse(6), selector = selector_handcrafted(),
                        n_selected = if (!inherits(selector, "gps_selector_full")) 3,

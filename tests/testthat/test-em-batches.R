@@ -1,4 +1,5 @@
 # Stepwise EM: parameters and the regression's sums from running averages over batches.
+# @srrstats {UL7.5, UL7.5a}
 
 batch_bars <- function(n = 600) {
   set.seed(71)

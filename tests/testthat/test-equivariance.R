@@ -1,4 +1,5 @@
 # What must not matter: the units and offsets of columns, and the order of rows and columns.
+# @srrstats {G5.9, G5.9a, UL1.4a}
 
 # Data of every model, drawn.
 equivariant_data <- function(name) {

@@ -1,4 +1,5 @@
 # Clusters as users of R want them: labels, names, uncertainty, an order, a start from a partition.
+# @srrstats {G2.4d, G2.4e, G5.0, UL3.4}
 
 clusters_fit <- function(start = NULL, covariance = "full", y = iris[1:4], n = 3, ...) {
   set.seed(1)

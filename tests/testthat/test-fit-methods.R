@@ -1,3 +1,5 @@
+# @srrstats {UL4.3, UL4.3a, UL4.4}
+
 test_that("print says what was fitted, how, and whose functions it will call", {
   expect_printed(a_fit("handcrafted"), "Binary sparse coding: 10 latents", fixed = TRUE)
   shown <- capture.output(value <- print(a_fit("gp")))

@@ -1,3 +1,5 @@
+# @srrstats {UL3.3}
+
 read_case <- function(name) {
   skip_if_not_installed("jsonlite")
   case <- jsonlite::fromJSON(test_path("oracle", paste0(name, ".json")))

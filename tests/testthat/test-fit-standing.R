@@ -1,4 +1,5 @@
 # Likelihoods without a maximum are said: when the fit is made, in print(), and with the bound.
+# @srrstats {UL1.4, UL2.0, UL2.3, UL7.1}
 
 exact_fit <- function(y, model, ...) {
   set.seed(1)

@@ -1,4 +1,5 @@
 # Fits as data frames, and columns by a formula.
+# @srrstats {G2.10}
 
 test_that("tidy() has every parameter once", {
   for (name in c("mixture", "spherical", "handcrafted", "full")) {

@@ -1,4 +1,5 @@
 # The whole thing: what a fit finds, its defaults, and what it weighs.
+# @srrstats {G5.6, G5.9b}
 
 found_bars <- function(selector, n = 500) {
   set.seed(41)

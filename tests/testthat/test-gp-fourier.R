@@ -1,4 +1,5 @@
 # Random Fourier features against formulas in plain R.
+# @srrstats {G5.7}
 
 fourier_case <- function(n = 40, n_targets = 4) {
   data <- smooth_toy(n, 3, n_targets)

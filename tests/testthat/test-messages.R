@@ -1,4 +1,5 @@
 # The words of the main refusals and warnings, as users read them.
+# @srrstats {G5.2}
 
 test_that("refused data", {
   fit <- function(y, ...) gps_fit(y, model_binary_sparse(4), selector_handcrafted(), ...)

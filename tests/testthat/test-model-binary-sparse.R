@@ -1,4 +1,5 @@
 # Model A: exact numbers, and what happens at its edges.
+# @srrstats {G5.8d}
 
 test_that("exact numbers of A_case1 and A_case2", {
   for (name in c("A_case1", "A_case2")) {

@@ -1,4 +1,5 @@
 # What every model owes the algorithm, against the slow definitions of helper-reference.R.
+# @srrstats {G5.4, PD4.0}
 
 # The E-step of a case on a given template, n x slots.
 estep_on <- function(case, selected, states, n_threads = 1, want = c("stats", "latent", "response",

@@ -1,4 +1,5 @@
 # Model D: exact numbers, its three covariances, and what happens at its edges.
+# @srrstats {G5.4b}
 
 # Sigma of the oracle (C x D x D) and of the package (D x D x C).
 oracle_params <- function(oracle) {

@@ -1,4 +1,5 @@
 # The noisy-OR: exact numbers by its definition, its M-step, what floors do, data it cannot have.
+# @srrstats {PD4.4}
 
 # A problem with H latents, and data drawn from it by plain R.
 noisy_case <- function(seed, n = 25, n_dims = 7, n_latents = 4, shared = FALSE) {

@@ -1,3 +1,5 @@
+# @srrstats {UL6.0, UL6.2}
+
 draw <- function(code) {
   grDevices::pdf(NULL, 10, 7)
   on.exit(grDevices::dev.off())
