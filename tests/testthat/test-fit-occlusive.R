@@ -76,7 +76,7 @@ test_that("a monotone fit neither anneals nor repairs, and its bound never falls
 })
 
 test_that("a fit can grow from a few images, and wait for its selection", {
-  scenes <- small_scenes(7)
+  scenes <- small_scenes(7, if (is_full()) 250 else 150)
   grown <- fit_scenes(scenes, grow = 80)
   expect_gte(sum(match_components(grown, scenes)$matched), 3)
   expect_identical(sum(grown$trace$start == 1), 20L)
@@ -88,7 +88,7 @@ test_that("a fit can grow from a few images, and wait for its selection", {
 })
 
 test_that("the hand-crafted selection learns too, with and without a screen", {
-  scenes <- small_scenes(8)
+  scenes <- small_scenes(8, if (is_full()) 250 else 150)
   for (screen in list(FALSE, NULL)[seq_len(1 + is_full())]) {
     fit <- fit_scenes(scenes, selector = selector_handcrafted(screen = screen))
     expect_gte(sum(match_components(fit, scenes)$matched), 3)

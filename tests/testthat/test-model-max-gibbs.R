@@ -92,7 +92,7 @@ test_that("bars are found with every kind of selection, and the truth's paramete
   for (selector in list(selector_full(), selector_handcrafted(),
                         selector_gp(kernel_linear() + kernel_bias()))) {
     fit <- small_fit(bars, selector, if (!inherits(selector, "gps_selector_full")) 5,
-                     control = list(max_iter = 60))
+                     control = list(max_iter = 40))
     expect_identical(fit$method, "gibbs")
     expect_identical(sum(match_components(fit$params, bars)$matched), 6L)
     # Three standard errors of a variance and of a share; six causes of five slots leave little out.
@@ -121,7 +121,7 @@ test_that("two bars in one component are set apart, and what has no component ge
   for (start in list(merged, missing)) {
     params <- list(W = pmax(start, 0.1), pi = 0.3, mu = rep(0.95, 6), psi = rep(0.1, 6), sigma2 = 5)
     fit <- small_fit(bars, selector_handcrafted(), 5, start = params,
-                     control = list(max_iter = 60))
+                     control = list(max_iter = 40))
     expect_identical(sum(match_components(fit$params, bars)$matched), 6L)
   }
 })
