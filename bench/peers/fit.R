@@ -35,13 +35,16 @@ by_gpselect <- function(selector, ...) {
 }
 
 # mclust begins by hierarchical clustering, whose memory grows with the square of the number of
-# points: of so many at most, and five for each cluster.
+# points: of so many at most, and five for each cluster. By the covariances of the mixture itself,
+# since those of its default, full ones, take far longer.
 most_begun <- 2000
 
 by_mclust <- function() {
   library(mclust)
   some <- sample.int(n, min(n, max(most_begun, 5 * C)))
-  fit <- mclust::Mclust(y, C, "VII", initialization = list(subset = some), verbose = FALSE)
+  pairs <- mclust::hc(y[some, ], modelName = "VII")
+  fit <- mclust::Mclust(y, C, "VII", initialization = list(hcPairs = pairs, subset = some),
+                        verbose = FALSE)
   params <- fit$parameters
   list(mu = params$mean, sigma = params$variance$sigmasq, pi = params$pro)
 }

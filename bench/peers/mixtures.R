@@ -11,7 +11,8 @@
 #   data=grid_100,...      some of the data sets in bench/peers/data.R
 #   methods=...            some of the methods, by a regular expression
 #   seeds=1:3              medians of so many seeds
-#   limit=600              CPU seconds after which a process is stopped and its row is NA
+#   limit=600              CPU seconds after which a process is stopped: its row says so in
+#                          `outcome`, and has NA in place of what it would have found
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -46,12 +47,21 @@ run_fit <- function(method, data, seed, folder) {
   ))
   line <- grep("^result ", said, value = TRUE)
   if (length(line) != 1) {
+    # Of a process that a signal ended the shell has a status above 128.
+    is_stopped <- isTRUE(attr(said, "status") > 128)
     message(method, ": no result. ", paste(utils::tail(said, 3), collapse = " / "))
-    return(c(loglik = NA, quantisation = NA, seconds = NA, peak_mb = NA))
+    return(c(loglik = NA, quantisation = NA, seconds = NA, peak_mb = NA, stopped = is_stopped,
+             failed = !is_stopped))
   }
   numbers <- suppressWarnings(as.numeric(strsplit(line, " +")[[1]][2:4]))
   c(loglik = numbers[3], quantisation = quantisation(data$y, read_centres(folder, data)),
-    seconds = numbers[1], peak_mb = numbers[2])
+    seconds = numbers[1], peak_mb = numbers[2], stopped = 0, failed = 0)
+}
+
+# How the runs of a row ended, "" where all have a result.
+describe_outcome <- function(runs) {
+  if (any(runs["stopped", ] > 0)) return(sprintf("stopped after %s s", options$limit))
+  if (any(runs["failed", ] > 0)) "failed" else ""
 }
 
 # Both languages write centre by centre; ClusterR has no numbers for a cluster that lost its points.
@@ -73,9 +83,10 @@ compare <- function(name) {
   writeBin(as.vector(t(data$y)), file.path(folder, "y.bin"))
   methods <- grep(options$methods, c(by_r, by_python), value = TRUE)
   rows <- lapply(methods, function(method) {
-    runs <- vapply(seeds, function(seed) run_fit(method, data, seed, folder), numeric(4))
+    runs <- vapply(seeds, function(seed) run_fit(method, data, seed, folder), numeric(6))
     row <- data.frame(data = name, N = nrow(data$y), D = ncol(data$y), C = data$C, method = method,
-                      t(apply(runs, 1, stats::median)), seeds = length(seeds))
+                      t(apply(runs[1:4, , drop = FALSE], 1, stats::median)),
+                      seeds = length(seeds), outcome = describe_outcome(runs))
     print(row, digits = 5, row.names = FALSE)
     row
   })
@@ -87,6 +98,8 @@ store_rows <- function(new, file = "inst/extdata/many-latents-peers.csv") {
   new <- cbind(new, bench_context())
   if (file.exists(file)) {
     old <- utils::read.csv(file, colClasses = c(commit = "character"))
+    if (is.null(old$outcome)) old$outcome <- ""
+    old$outcome[is.na(old$outcome)] <- ""
     new <- rbind(old[!paste(old$data, old$method) %in% paste(new$data, new$method), ], new)
   }
   rank <- match(new$data, names(peer_data)) * 100 + match(new$method, c(by_r, by_python))
