@@ -18,7 +18,7 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
     } else {
       sprintf("between %s and %s", format(lower), format(upper))
     }
-    abort_value(x, arg, paste("a whole number", bounds))
+    abort_value(x, arg, if (lower == upper) format(lower) else paste("a whole number", bounds))
   }
   as.integer(x)
 }
@@ -210,9 +210,15 @@ abort_class <- function(x, arg, class, allowed) {
     sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
   } else if (is_one_of(x, x) && length(makers) > 0) {
     short <- sub("^[a-z]+_", "", makers)
-    found <- c(makers[makers == x | short == x], nearest_name(x, makers),
-               if (is_text(x) && nzchar(x)) makers[endsWith(makers, x)])
-    if (length(found) > 0) sprintf(" Did you mean %s()?", found[1])
+    found <- makers[makers == x | short == x]
+    # The end of several names means either of them.
+    if (length(found) == 0 && is_text(x) && nzchar(x)) found <- makers[endsWith(makers, x)]
+    if (length(found) == 0) found <- nearest_name(x, makers)
+    if (length(found) > 0) {
+      sprintf(" Did you mean %s?", paste0(sort(unique(found)), "()", collapse = " or "))
+    }
+  } else if (inherits(x, "gps_kernel") && class[1] == "gps_selector") {
+    " A selector with this kernel is selector_gp(kernel)."
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
                     if (is.null(hint)) "" else hint))

@@ -126,6 +126,11 @@ check_n_selected <- function(n_selected, model) {
       6
     })))
   }
+  if (is.character(n_selected)) {
+    abort_value(n_selected, "n_selected", sprintf(
+      "NULL, \"auto\" or a whole number up to %d, where selector_full() is for all", n_choices
+    ))
+  }
   check_count(n_selected, "n_selected", 1, n_choices)
 }
 

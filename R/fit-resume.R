@@ -141,7 +141,8 @@ check_changes <- function(changes) {
 find_checkpoint <- function(file) {
   file <- check_path(file, "file", "the path of a checkpoint")
   if (!file.exists(file) || dir.exists(file)) {
-    gps_abort(sprintf("`file`: there is no file %s.", quoted(file)))
+    gps_abort(sprintf(paste("`file`: there is no file %s. gps_control(checkpoint = file) makes a",
+                            "fit write one."), quoted(file)))
   }
   absolute_path(file)
 }

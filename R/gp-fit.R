@@ -247,6 +247,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
 # The fit of what gp_fit() is given.
 fit_given <- function(x, targets, given, n_threads, progress) {
   tell_logical(x, "x")
+  if (inherits(targets, "gps_kernel")) {
+    gps_abort("`targets` is a kernel, which comes third: gp_fit(x, targets, kernel).")
+  }
   tell_logical(targets, "targets")
   x <- check_points(x, "x")
   is_logical <- is.logical(targets)

@@ -199,3 +199,22 @@ test_that("invalid strings are refused in words, wherever a word is wanted", {
     for (door in doors) expect_s3_class(tryCatch(door(), error = identity), "gps_error")
   }
 })
+
+test_that("what stands in the wrong place is answered with the right one", {
+  y <- matrix(rnorm(40), 20)
+  model <- model_gaussian_mixture(2)
+  expect_gps_error(gps_fit(model, y), "the data come first, gps_fit(y, model)")
+  expect_gps_error(gps_fit(y, "mixture"),
+                   "Did you mean model_gaussian_mixture() or model_poisson_mixture()?")
+  expect_gps_error(gps_fit(y, "gaussian_mixture"), "Did you mean model_gaussian_mixture()?")
+  expect_gps_error(gps_fit(y, model, kernel_rbf()), "is selector_gp(kernel)")
+  expect_gps_error(gps_fit(y, model, control = list(max_iter = 2, tol = 0)),
+                   "Write gps_control(max_iter = , tol = )")
+  expect_gps_error(gps_fit(y, model, n_selected = "all"), "where selector_full() is for all")
+  expect_gps_error(gp_fit(1:3, kernel_rbf()), "gp_fit(x, targets, kernel)")
+  expect_gps_error(gps_fit(y, model_poisson_mixture(2)), "gaussian_mixture() takes any", "data")
+  expect_gps_error(gps_fit(y, model_noisy_or(2)), "(y > level) + 0", "data")
+  expect_identical(nearest_name("conf", c("none", "confidence", "prediction")), "confidence")
+  expect_null(nearest_name("foo", c("tol", "y")))
+  expect_gps_error(gps_source_csv("absent.csv"), paste("can be read in", quoted(getwd())))
+})

@@ -5,6 +5,12 @@ cut_patches <- function(image, size, corners) {
   }))
 }
 
+test_that("counts of pixels in messages are whole", {
+  patches <- matrix(0, 4, 16)
+  expect_gps_error(assemble_patches(patches, c(9, 9, 3)), "of 16 numbers are not in colour")
+  expect_gps_error(assemble_patches(patches[, 1:15], c(9, 9)), "of 15 pixels are not square")
+})
+
 test_that("patches are cut where they say, pixels ordered as in as.vector()", {
   image <- matrix(stats::runif(11 * 7), 11)
   for (size in list(c(3L, 3L), c(4L, 2L), c(1L, 7L), c(11L, 1L))) {
@@ -152,7 +158,7 @@ test_that("patches that do not fit the image are refused", {
                    "`size` must be given: patches of 6 pixels are not square")
   expect_gps_error(assemble_patches(patches, c(6, 4), size = 3),
                    "`size` = 3 x 3 does not fit patches of 4 pixels")
-  expect_gps_error(assemble_patches(patches, c(1, 4)), "between 1 and 1, not 2")
+  expect_gps_error(assemble_patches(patches, c(1, 4)), "must be 1, not 2")
   holed <- replace(patches, 20, NA)
   expect_gps_error(assemble_patches(holed, c(6, 4)),
                    "`patches` must have finite values, but row 5, column 2 is NA")
