@@ -30,6 +30,15 @@ need_r() {
   for name in "${missing[@]}"; do packages+=("r-cran-${name,,}"); done
 }
 
+# Debian's dplyr, which recipes is made of, cannot be used with a newer vctrs that a package of R's own
+# repository has brought.
+need_dplyr_of_vctrs() {
+  command -v Rscript >/dev/null || return 0
+  Rscript --vanilla -e 'v <- function(p) if (nzchar(system.file(package = p))) packageVersion(p) else "0"
+    quit(status = v("vctrs") >= "0.6.6" && v("dplyr") > "0" && v("dplyr") < "1.1.0")' >/dev/null ||
+    from_cran+=(dplyr)
+}
+
 need_tex() {
   local file
   need_command pdflatex texlive-latex-base
@@ -61,6 +70,7 @@ need_test() {
   need_core
   need_r testthat jsonlite knitr rmarkdown png hdf5r kernlab bit64 ranger generics ggplot2 mclust \
     progressr nanoparquet recipes
+  need_dplyr_of_vctrs
   need_command pandoc pandoc
   need_command qpdf qpdf
   need_command tidy tidy
