@@ -2,7 +2,8 @@
 
 for_all_models("a row of weight w is w rows, one of weight 0 is none", function(row) {
   case <- weights_case(row)
-  for (iterations in c(1, 4)) {
+  # The bounds of four have those of one.
+  for (iterations in if (is_full()) c(1, 4) else 4) {
     weighted <- case$fit(case$y, case$weights, iterations = iterations)
     repeated <- case$fit(case$y[case$repeated, ], iterations = iterations)
     expect_lt(far_apart(coef(weighted), coef(repeated)), 1e-10)
