@@ -190,7 +190,7 @@ test_that("seeds are drawn as those of repeated points, and moves promise what t
   label <- rep(1:3, length.out = 40)
   expect_equal(spread_within(model, x, label, weights),
                spread_within(model, many, rep(label, weights)), tolerance = 1e-12)
-  split <- split_residual(x, 0L, weights)
+  split <- split_residual(x, 0L, as.double(weights))
   expect_equal(split, split_residual(many, 0L), tolerance = 1e-10)
   for (model in list(model, gps_bind(model_binary_sparse(3), t(x)),
                      gps_bind(model_spike_slab(3), t(x)))) {
