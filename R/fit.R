@@ -248,7 +248,8 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 # list(data, start) as the control wants them: the data with their weights, and what a fit starts
 # with, of the rows that are not left out.
 open_data <- function(y, model, control, start, weights, labels) {
-  if (is.null(data_rule(model))) tell_logical(y, "y")
+  has_rule <- !is.null(data_rule(model))
+  if (!has_rule) tell_logical(y, "y")
   if (!is_source(y)) tell_images_last(y, "y")
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
@@ -266,7 +267,7 @@ open_data <- function(y, model, control, start, weights, labels) {
   }
   data$y <- admit_missing(data$y, model)
   if (is_source(data$y) && control$missing == "error") data$y$may_miss <- FALSE
-  check_values(model, data$y, names = data$col_names)
+  if (has_rule) check_values(model, data$y, names = data$col_names)
   list(data = data, start = if (!is.null(start)) check_start(start, model, data))
 }
 

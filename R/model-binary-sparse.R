@@ -80,15 +80,18 @@ binary_of <- function(model) {
 }
 
 #' @export
-gps_bind.gps_binary_sparse <- function(model, y) {
+gps_bind.gps_binary_sparse <- function(model, y) bind_sparse(model, as_moments(y))
+
+# A sparse coding model bound to data of these moments, with `sizes` and `options` of its own beside
+# those that all have.
+bind_sparse <- function(model, moments, sizes = NULL, options = NULL) {
   shared <- model$settings$shared_prob
-  moments <- as_moments(y)
   bind_native(model, moments$n_dims,
               sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
-                        intercept_sizes(model, moments$n_dims)),
+                        sizes, intercept_sizes(model, moments$n_dims)),
               options = c(list(shared_prob = as.double(shared),
                                floor_sigma2 = lowest_sigma2(moments, model)),
-                          intercept_options(model, moments)))
+                          options, intercept_options(model, moments)))
 }
 
 #' @export

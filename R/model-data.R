@@ -1,11 +1,4 @@
-# Which data a model can have: of some not every number can be one.
-
-# NULL where a model takes all finite numbers; else a list of `words`, what they must be,
-# `is_allowed(y)`, which of them are, and a `hint` for who has others.
-data_rule <- function(model) UseMethod("data_rule")
-
-#' @export
-data_rule.default <- function(model) NULL
+# Data that a model cannot have: of some not every number can be one.
 
 # Data D x N, a source, or with `points_in_rows` n x D, as the model can have them, or an error that
 # says where they are not. Missing cells are no values.

@@ -103,16 +103,10 @@ old_weight_count <- 1
 
 #' @export
 gps_bind.gps_max_spike_slab <- function(model, y) {
-  shared <- model$settings$shared_prob
   moments <- as_moments(y)
-  bind_native(model, moments$n_dims,
-              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
-                        intercept_sizes(model, moments$n_dims)),
-              options = c(list(shared_prob = as.double(shared),
-                               floor_sigma2 = lowest_sigma2(moments, model),
-                               floor_W = lowest_weight * sqrt(variance_scale(moments)),
-                               pseudo_count = old_weight_count),
-                          intercept_options(model, moments)))
+  bind_sparse(model, moments,
+              options = list(floor_W = lowest_weight * sqrt(variance_scale(moments)),
+                             pseudo_count = old_weight_count))
 }
 
 #' @export

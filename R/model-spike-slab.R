@@ -97,17 +97,9 @@ model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
 
 #' @export
 gps_bind.gps_spike_slab <- function(model, y) {
-  shared <- model$settings$shared_prob
   is_full <- model$settings$covariance == "full"
-  moments <- as_moments(y)
-  bind_native(model, moments$n_dims,
-              sizes = c(probs = if (shared) 1 else model$n_latents, priors = model$n_latents + 1,
-                        correlated = if (is_full) model$n_latents else 0,
-                        intercept_sizes(model, moments$n_dims)),
-              options = c(list(shared_prob = as.double(shared),
-                               floor_sigma2 = lowest_sigma2(moments, model),
-                               form = as.double(is_full)),
-                          intercept_options(model, moments)))
+  bind_sparse(model, as_moments(y), c(correlated = if (is_full) model$n_latents else 0),
+              list(form = as.double(is_full)))
 }
 
 # Correlations wait until the components stand: a full psi explains mixtures of causes by correlated

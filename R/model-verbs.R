@@ -55,6 +55,13 @@ rescale_stats <- function(model, stats, rescale) UseMethod("rescale_stats")
 #' @export
 rescale_stats.default <- function(model, stats, rescale) stats
 
+# Which data a model can have: NULL where it takes all finite numbers; else a list of `words`, what
+# they must be, `is_allowed(y)`, which of them are, and a `hint` for who has others.
+data_rule <- function(model) UseMethod("data_rule")
+
+#' @export
+data_rule.default <- function(model) NULL
+
 # Warns of data that cannot be a model's, before the fit; the value is what doubt_fit() needs of
 # them once the parameters are known, or NULL.
 doubt_data <- function(model, task) UseMethod("doubt_data")

@@ -79,22 +79,17 @@ void gp_leave_out_slots(const gp_affinity_job *job, const double *leverage, cons
  * scratch. */
 void gp_plain_means(const gp_affinity_job *job, double *weights, double *mean);
 
-/* ---- inducing points z [n_dims x n_inducing]: f = Lu^-1 k(z, x), K(z, z) = Lu Lu' ---- */
+/* ---- inducing points z: f = Lu^-1 k(z, x), K(z, z) = Lu Lu' ---- */
 
 typedef struct {
   const gp_cross *cross;
-  size_t n_inducing;
-  const double *z, *shifted; /* [n_dims x n_inducing] */
-  double *inverse;           /* Lu^-1 [n_inducing x n_inducing] */
-  double relative_jitter;    /* added to K(z, z) in units of its mean diagonal */
-  double *coordinates;       /* [gp_points_scratch()] of z */
+  gp_points z;            /* n_inducing of them */
+  double *inverse;        /* Lu^-1 [n_inducing x n_inducing] */
+  double relative_jitter; /* added to K(z, z) in units of its mean diagonal */
 } gp_inducing;
 
 /* Lu^-1, with as much jitter as it takes. gram [n_inducing x n_inducing] is scratch. */
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram);
-
-/* z as a set of points, whose coordinates are the basis' own. */
-gp_points gp_inducing_points(const gp_inducing *basis);
 
 /* features [n_inducing x n] of at most GP_PANEL points, and residual [n] = k(x, x) - f'f, at least
  * 0. `is_ready`: the basis' coordinates are there from the panel before. scratch

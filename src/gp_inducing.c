@@ -10,11 +10,6 @@
  * units of its size times the machine's precision. */
 #define SINGULAR 8.0
 
-gp_points gp_inducing_points(const gp_inducing *basis) {
-  return gp_points_at(basis->cross->kernel->n_dims, basis->n_inducing, basis->z, basis->shifted,
-                      basis->coordinates);
-}
-
 /* a -> inverse of its Cholesky factor. LAPACK may find one where rounding alone kept a pivot above
  * 0. */
 static gps_status invert_safely(size_t n, double *a, double mean_diagonal, const gps_watch *watch) {
@@ -29,7 +24,7 @@ static gps_status invert_safely(size_t n, double *a, double mean_diagonal, const
 
 /* Points at which the kernel is 0 explain nothing: their features are 0 whatever the factor. */
 static gps_status no_features(gp_inducing *basis) {
-  const size_t n = basis->n_inducing;
+  const size_t n = basis->z.n;
   basis->relative_jitter = 0.0;
   memset(basis->inverse, 0, n * n * sizeof *basis->inverse);
   for (size_t i = 0; i < n; i++) basis->inverse[i * (n + 1)] = 1.0;
@@ -37,11 +32,10 @@ static gps_status no_features(gp_inducing *basis) {
 }
 
 gps_status gp_inducing_factor(gp_inducing *basis, double *gram) {
-  const size_t n = basis->n_inducing;
-  const gp_points z = gp_inducing_points(basis);
+  const size_t n = basis->z.n;
   for (int step = 0;; step++) {
     double mean_diagonal = 0.0;
-    gp_cross_values(basis->cross, &z, &z, step > 0, gram, basis->inverse, n);
+    gp_cross_values(basis->cross, &basis->z, &basis->z, step > 0, gram, basis->inverse, n);
     for (size_t i = 0; i < n; i++) mean_diagonal += basis->inverse[i * (n + 1)] / (double)n;
     if (!isfinite(mean_diagonal)) return GPS_NOT_FINITE;
     if (mean_diagonal == 0.0) return no_features(basis);
@@ -61,12 +55,11 @@ size_t gp_inducing_scratch(size_t n_dims, size_t n_inducing) {
 void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x, int is_ready,
                           double *features, double *residual, double *scratch) {
   const gp_cross *cross = basis->cross;
-  const size_t n_dims = cross->kernel->n_dims, q = basis->n_inducing;
+  const size_t n_dims = cross->kernel->n_dims, q = basis->z.n;
   double explained[GP_PANEL], *shifted = scratch + GP_PANEL * q;
-  const gp_points z = gp_inducing_points(basis);
   const gp_points points = gp_points_at(n_dims, n, x, shifted, shifted + GP_PANEL * n_dims);
   kernel_shift(&cross->centre, n, x, shifted);
-  gp_cross_values(cross, &z, &points, is_ready, scratch, features, q);
+  gp_cross_values(cross, &basis->z, &points, is_ready, scratch, features, q);
   linalg_trmm('L', 'N', q, n, basis->inverse, q, features, q);
   kernel_diagonal(cross->kernel, cross->theta, n, x, residual);
   gp_column_squares(q, n, features, explained);

@@ -41,7 +41,7 @@ size_t gp_inducing_evaluate_scratch(const gps_kernel *kernel, size_t n_inducing,
 }
 
 static workspace split_scratch(const gp_inducing_job *job) {
-  const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   workspace w = {.v = job->scratch};
   w.residual = w.v + q * n;
   w.sd = w.residual + n;
@@ -68,7 +68,7 @@ static double noise_of(const gp_inducing_job *job) {
 
 /* V and B, and in the same units the targets in `error` and V Y' in `weight`. */
 static void sum_moments(const gp_inducing_job *job, const workspace *w) {
-  const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   const size_t n_dims = job->basis->cross->kernel->n_dims;
   const double noise = noise_of(job);
   for (size_t from = 0; from < n; from += GP_PANEL) {
@@ -91,7 +91,7 @@ static void sum_moments(const gp_inducing_job *job, const workspace *w) {
 
 /* B and left = R^-1, with as much jitter as it takes. */
 static gps_status factor_moments(gp_inducing_job *job, const workspace *w, double *log_det) {
-  const size_t n = job->n_points, q = job->basis->n_inducing;
+  const size_t n = job->n_points, q = job->basis->z.n;
   const gp_cross *cross = job->basis->cross;
   for (int step = 1;; step++) {
     gps_status status = GPS_NOT_POSDEF;
@@ -113,7 +113,7 @@ static gps_status factor_moments(gp_inducing_job *job, const workspace *w, doubl
 
 /* W and E; returns |E|^2 + |W|^2. */
 static double explain_targets(const gp_inducing_job *job, const workspace *w) {
-  const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   linalg_trmm('L', 'N', q, rank, w->left, q, w->weight, q);
   linalg_trmm('L', 'T', q, rank, w->left, q, w->weight, q);
   linalg_gemm('T', 'N', rank, n, q, -1.0, w->weight, q, w->v, q, 1.0, w->error, rank);
@@ -125,7 +125,7 @@ static double explain_targets(const gp_inducing_job *job, const workspace *w) {
  * W' + H A (B - 1)) / 2, left <- Lu^-T H A / 2 and weight <- Lu^-T W. Returns the derivative by the
  * noise. */
 static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
-  const size_t n = job->n_points, q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   const double n_targets = (double)job->targets->n_targets, half = 0.5 * n_targets;
   const int is_bound = job->objective == GP_VFE;
   double trace = 0.0;
@@ -148,7 +148,7 @@ static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
 
 /* pull <- Lu^-T U of a panel. */
 static void pull_panel(const gp_inducing_job *job, const workspace *w, size_t from, size_t width) {
-  const size_t q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t q = job->basis->z.n, rank = job->targets->rank;
   linalg_gemm('N', 'N', q, width, q, 1.0, w->left, q, w->v + from * q, q, 0.0, w->pull, q);
   linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, w->error + from * rank, rank, 1.0,
               w->pull, q);
@@ -158,7 +158,7 @@ static void pull_panel(const gp_inducing_job *job, const workspace *w, size_t fr
  * and X is summed over the panels. Returns the panel's derivative by the common noise. */
 static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, size_t from,
                               size_t width) {
-  const size_t q = job->basis->n_inducing, rank = job->targets->rank;
+  const size_t q = job->basis->z.n, rank = job->targets->rank;
   const double n_targets = (double)job->targets->n_targets;
   const double *v = w->v + from * q, *e = w->error + from * rank;
   double total = 0.0;
@@ -181,7 +181,7 @@ static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, si
 static void contract_inducing(const gp_inducing_job *job, const workspace *w, double *gradient,
                               double *inputs) {
   gp_inducing *basis = job->basis;
-  const size_t q = basis->n_inducing, n_dims = basis->cross->kernel->n_dims;
+  const size_t q = basis->z.n, n_dims = basis->cross->kernel->n_dims;
   double trace = 0.0, *by_z = w->panel, *scratch = w->panel + n_dims * q;
   linalg_trmm('L', 'T', q, q, basis->inverse, q, w->product, q);
   linalg_trmm('R', 'N', q, q, basis->inverse, q, w->product, q);
@@ -190,9 +190,9 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
   for (size_t i = 0; i < q; i++) {
     w->product[i * (q + 1)] += basis->relative_jitter / (double)q * trace;
   }
-  const gp_points z = gp_inducing_points(basis);
   memset(by_z, 0, n_dims * q * sizeof *by_z);
-  gp_cross_contract(basis->cross, &z, &z, w->product, gradient, inputs ? by_z : NULL, scratch);
+  gp_cross_contract(basis->cross, &basis->z, &basis->z, w->product, gradient, inputs ? by_z : NULL,
+                    scratch);
   if (inputs) add_multiple(n_dims * q, 2.0, by_z, inputs);
 }
 
@@ -200,8 +200,7 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
 static double contract_points(const gp_inducing_job *job, const workspace *w, double *gradient,
                               double *inputs) {
   const gp_cross *cross = job->basis->cross;
-  const size_t n = job->n_points, q = job->basis->n_inducing, n_dims = cross->kernel->n_dims;
-  const gp_points z = gp_inducing_points(job->basis);
+  const size_t n = job->n_points, q = job->basis->z.n, n_dims = cross->kernel->n_dims;
   double *shifted = w->panel, *coordinates = shifted + GP_PANEL * n_dims, total = 0.0;
   double *scratch = coordinates + gp_points_scratch(n_dims, GP_PANEL);
   for (size_t from = 0; from < n; from += GP_PANEL) {
@@ -218,7 +217,7 @@ static double contract_points(const gp_inducing_job *job, const workspace *w, do
       scale_to(q, 2.0 / w->sd[from + j], w->pull + j * q, w->pull + j * q);
     }
     kernel_shift(&cross->centre, width, x, shifted);
-    gp_cross_contract(cross, &z, &points, w->pull, gradient, inputs, scratch);
+    gp_cross_contract(cross, &job->basis->z, &points, w->pull, gradient, inputs, scratch);
   }
   return total;
 }
@@ -237,7 +236,7 @@ static void contract_residuals(const gp_inducing_job *job, const workspace *w, d
 static void differentiate(const gp_inducing_job *job, const workspace *w, double *gradient,
                           double *inputs) {
   const gps_kernel *kernel = job->basis->cross->kernel;
-  const size_t q = job->basis->n_inducing;
+  const size_t q = job->basis->z.n;
   memset(gradient, 0, kernel->n_hyper * sizeof *gradient);
   if (inputs) memset(inputs, 0, kernel->n_dims * q * sizeof *inputs);
   memcpy(w->b_inverse, w->left, q * q * sizeof *w->left);

@@ -48,11 +48,9 @@ static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
   const size_t n_dims = cross->kernel->n_dims, q = (size_t)n_cols_of(z);
   const double *points = view_matrix(z, (R_xlen_t)n_dims, -1, "z");
   gp_inducing basis = {.cross = cross,
-                       .n_inducing = q,
-                       .z = points,
-                       .shifted = shift_points(&cross->centre, q, points),
-                       .inverse = alloc_doubles(q, q),
-                       .coordinates = alloc_doubles(gp_points_scratch(n_dims, q), 1)};
+                       .z = gp_points_at(n_dims, q, points, shift_points(&cross->centre, q, points),
+                                         alloc_doubles(gp_points_scratch(n_dims, q), 1)),
+                       .inverse = alloc_doubles(q, q)};
   const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
   if (status != GPS_OK) {
     raise_status(status, "The kernel matrix of the inducing points", SIZE_MAX);
