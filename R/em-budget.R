@@ -8,7 +8,6 @@ longest_wait <- 10
 
 # What a budget cannot be kept with, and one that is too small.
 check_budget <- function(budget, selector, model, n_selected) {
-  if (is.null(budget)) return(invisible())
   is_full <- inherits(selector, "gps_selector_full")
   if (is_full || is.null(selector$screen) && n_selected < model$n_latents) {
     gps_abort(paste("`budget` limits what screening evaluates, and this fit does not screen:",
@@ -26,15 +25,15 @@ check_budget <- function(budget, selector, model, n_selected) {
   ), format_number(budget), plural(n_selected, "latent"), longest_wait, format_number(least)))
 }
 
-# The state with `resting` [N], points that keep their slots in the coming pass: NULL without a
-# budget, and in a first pass. Points with empty slots always have a turn. What earlier passes have
+# The state with `resting` [N], points that keep their slots in the coming pass for the sake of a
+# budget: NULL in a first pass. Points with empty slots always have a turn. What earlier passes have
 # taken beyond the budget is paid back by up to half of it at a time.
 plan_turns <- function(task, state) {
   state["resting"] <- list(NULL)
   work <- state$work
   budget <- task$control$budget
   is_known <- !is.null(work) && identical(dim(state$selected)[2], n_points(task$y))
-  if (is.null(budget) || !is_known || is.null(task_screen(task))) return(state)
+  if (!is_known || is.null(task_screen(task))) return(state)
   budget <- budget_headroom * budget
   left <- budget * (work$n_passes + 1) - work$spent
   share <- min(1, max(budget / 2, min(budget, left)) / work$cost)
@@ -72,7 +71,6 @@ state_need <- function(task, state) {
 # the sooner the longer it has waited, the less its posterior is concentrated (variances of its
 # latents), and the more of it lies on latents that were not selected before.
 count_turns <- function(task, state, result) {
-  if (is.null(task$control$budget)) return(state)
   n <- n_points(task$y)
   resting <- if (is.null(state$resting)) logical(n) else state$resting
   state$need <- (state_need(task, state) + waiting_need) * resting +

@@ -88,9 +88,8 @@ near_answer <- function(task, state, points) {
   engine <- plan_selection(selector, task$model, memory$theta, in_units(task$y, memory$units),
                            task$n_threads)
   engine <- engine_prepare(engine, memory$theta)
-  scale <- near_scales(engine$kernel, memory$theta, nrow(engine$y))
   at <- columns_of(engine$y, points)
-  near <- find_near(engine, scale, at, as.integer(points))
+  near <- find_near(engine, at, as.integer(points))
   targets <- held_targets(engine, slot_targets(state, task$model))
   answer <- near_means(engine, near, near_weights(engine, at, near)$weights, targets,
                        seq_along(points))

@@ -23,7 +23,7 @@ plan_task <- function(y, model, selector, n_selected, max_active, control) {
   method <- resolve_method(control$method, model, n_selected, max_active)
   if (method == "gibbs" && control$monotone) refuse_monotone()
   check_explore(selector, n_selected)
-  check_budget(control$budget, selector, model, n_selected)
+  if (!is.null(control$budget)) check_budget(control$budget, selector, model, n_selected)
   list(selector = selector, control = control, n_selected = n_selected, max_active = max_active,
        method = method)
 }

@@ -45,9 +45,9 @@ end_step <- function(task, state, began) {
 infer <- function(task, state) {
   state$iteration <- state$iteration + 1L
   state <- set_schedule(task, state)
-  state <- plan_turns(task, state)
+  if (!is.null(task$control$budget)) state <- plan_turns(task, state)
   result <- pass(task, state)
-  state <- count_turns(task, state, result)
+  if (!is.null(task$control$budget)) state <- count_turns(task, state, result)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }
@@ -85,7 +85,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
   }
   estep <- run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
                      beta = state$beta, iteration = state$iteration,
-                     chain = block_chain(task, state, block, selected))
+                     chain = if (task$method == "gibbs") block_chain(task, state, block, selected))
   result <- c(list(selected = selected, evaluations = evaluations, ranked = ranked), estep)
   if (is_thinned(task, state)) result[c("selected", "prob_on")] <- thin_slots(estep$prob_on)
   result["weights"] <- list(block$weights)
@@ -138,9 +138,8 @@ infer_slots <- function(task, state, inputs, y, block, slots, start) {
             iteration = state$iteration, chain = chain)
 }
 
-# The chains of a block, each where the last iteration left it; NULL where states are summed over.
+# The chains of a block, each where the last iteration left it.
 block_chain <- function(task, state, block, selected) {
-  if (task$method == "exact") return(NULL)
   value <- if (!is.null(state$value)) {
     carry_values(block_slots(state$selected, block), block_slots(state$value, block), selected)
   }
@@ -151,9 +150,14 @@ block_chain <- function(task, state, block, selected) {
   chain
 }
 
-# The M-step, by the statistics of all points: in batches running averages stand for them.
+# The M-step, by the statistics of all points: in batches running averages stand for them, of the
+# batch as if of all points and of the batches before.
 maximise <- function(task, state) {
-  state$running <- blend_stats(task, state, state$stats)
+  state$running <- if (is.null(task$batch_scale)) {
+    state$stats
+  } else {
+    blend(state$running, state$stats, state$rate, task$batch_scale)
+  }
   state["stats"] <- list(NULL)
   maximised <- mstep_model(task$model, state$params, state$running)
   state$params <- maximised$params
@@ -172,7 +176,9 @@ mend_params <- function(task, state) {
                      before = state$complete$params))
   mended <- mend_model(task$model, state$params, state$running, progress)
   state$events <- c(state$events, mended$events)
-  state <- take_units(task, state, mended$rescale)
+  if (progress$is_batch && !is.null(mended$rescale)) {
+    state <- take_units(task, state, mended$rescale)
+  }
   state$running <- settle_stats(task$model, state$running)
   raise_noise(task, take_mended(state, mended))
 }
@@ -226,15 +232,8 @@ trace_row <- function(task, state, seconds, events = state$events) {
        seconds = seconds)
 }
 
-# Statistics of a batch as if of all points, averaged with those of the batches before.
-blend_stats <- function(task, state, stats) {
-  if (is.null(task$batch_scale)) return(stats)
-  blend(state$running, stats, state$rate, task$batch_scale)
-}
-
-# What a state takes from an update's new units of latents, beside the values of its own points.
+# What a state takes from a batch's new units of latents, beside the values of its own points.
 take_units <- function(task, state, rescale) {
-  if (is.null(task$batch_scale) || is.null(rescale)) return(state)
   state$running <- rescale_stats(task$model, state$running, rescale)
   state$gauge <- rescale * if (is.null(state$gauge)) 1 else state$gauge
   state

@@ -246,8 +246,9 @@ infer_block <- function(task, state, block, want) {
     block_slots(state$selected, block)
   }
   result <- if (!is.null(want)) {
+    chain <- if (task$method == "gibbs") block_chain(task, state, block, selected)
     run_estep(task$model, inputs, task$y, block, selected, task$states, task$n_threads, want,
-              iteration = state$iteration, chain = block_chain(task, state, block, selected))
+              iteration = state$iteration, chain = chain)
   }
   c(list(selected = selected), result)
 }

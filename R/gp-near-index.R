@@ -22,7 +22,7 @@ most_probed <- 0.25
 has_index <- function(engine, scale) identical(engine$index$scale, scale)
 
 # An engine with an index where the neighbours of `n_asked` points are sought by one.
-add_index <- function(engine, scale, n_asked) {
+add_index <- function(engine, n_asked, scale) {
   is_large <- as.double(ncol(engine$y)) * n_asked > most_distances_exact
   wanted <- if (is.null(engine$use_index)) is_large else isTRUE(engine$use_index)
   if (!wanted || has_index(engine, scale)) return(engine)

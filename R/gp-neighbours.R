@@ -31,6 +31,9 @@ near_scales <- function(kernel, theta, n_dims) {
   pmax(scale, 1e-100)
 }
 
+# Those at an engine's parameters.
+engine_scale <- function(engine) near_scales(engine$kernel, engine$theta, nrow(engine$y))
+
 # A kernel that is linear in the data has no neighbours: two points far out on the same side tell
 # more of each other than a point near by.
 #' @export
@@ -63,7 +66,7 @@ engine_plan.gps_engine_neighbours <- function(engine, kernel, theta, y, n_thread
 # The nearest points of columns `at`, by number: `own` are theirs, which are left out, and with
 # `is_before` all that come after them as well. Among all points, unless there is an index for this
 # `scale`.
-find_near <- function(engine, scale, at, own = NULL, is_before = FALSE) {
+find_near <- function(engine, at, own = NULL, is_before = FALSE, scale = engine_scale(engine)) {
   most <- ncol(engine$y) - if (is.null(own)) 0L else 1L
   rank <- as.integer(min(engine$rank, most))
   if (has_index(engine, scale) && !is_before) {
@@ -78,19 +81,19 @@ find_near <- function(engine, scale, at, own = NULL, is_before = FALSE) {
 # list(rows, near): points whose predictions are judged, and their neighbours, which are held fixed
 # in a search. `rows` of an engine are those that it was given.
 share_near <- function(engine, theta) {
+  engine$theta <- theta
   rows <- engine$rows
   if (is.null(rows)) rows <- as.integer(spaced_points(ncol(engine$y), most_near_rows))
-  scale <- near_scales(engine$kernel, theta, nrow(engine$y))
-  near <- if (is_near_known(engine, scale)) {
+  near <- if (is_near_known(engine)) {
     columns_of(engine$near, if (is.null(engine$refs)) rows else engine$refs[rows])
   } else {
-    find_near(engine, scale, columns_of(engine$y, rows), rows)
+    find_near(engine, columns_of(engine$y, rows), rows)
   }
   list(rows = rows, near = near)
 }
 
-is_near_known <- function(engine, scale) {
-  !is.null(engine$near) && max(abs(log(scale / engine$scale))) <= near_moved
+is_near_known <- function(engine) {
+  !is.null(engine$near) && max(abs(log(engine_scale(engine) / engine$scale))) <= near_moved
 }
 
 #' @export
@@ -133,11 +136,10 @@ engine_ready.gps_engine_neighbours <- function(engine, theta, in_slots) {
 }
 
 weigh_near <- function(engine) {
-  scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
-  if (!is_near_known(engine, scale)) {
-    engine <- add_index(engine, scale, ncol(engine$y))
-    engine$near <- find_near(engine, scale, engine$y, seq_len(ncol(engine$y)))
-    engine$scale <- scale
+  if (!is_near_known(engine)) {
+    engine <- add_index(engine, ncol(engine$y), engine_scale(engine))
+    engine$near <- find_near(engine, engine$y, seq_len(ncol(engine$y)))
+    engine$scale <- engine_scale(engine)
   }
   found <- near_weights(engine, engine$y, engine$near)
   engine[names(found)] <- found
@@ -167,9 +169,8 @@ engine_train.gps_engine_neighbours <- function(engine, targets) {
 
 #' @export
 engine_predict.gps_engine_neighbours <- function(engine, newdata, moments = FALSE) {
-  scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
-  engine <- add_index(engine, scale, ncol(newdata))
-  near <- find_near(engine, scale, newdata)
+  engine <- add_index(engine, ncol(newdata), engine_scale(engine))
+  near <- find_near(engine, newdata)
   found <- near_weights(engine, newdata, near, is_function = TRUE)
   list(mean = near_means(engine, near, found$weights, engine$targets, seq_len(ncol(newdata))),
        variance = if (moments) found$variance)
@@ -203,8 +204,8 @@ near_means <- function(engine, near, weights, targets, points) {
 engine_likelihood.gps_engine_neighbours <- function(engine, found, targets) {
   order <- with_seed(c(19880101L, 65539L), 1L, sample.int(ncol(engine$y)))
   engine$y <- columns_of(engine$y, order)
+  engine$theta <- found$theta
   own <- seq_along(order)
-  scale <- near_scales(engine$kernel, found$theta, nrow(engine$y))
-  engine$shared <- list(rows = own, near = find_near(engine, scale, engine$y, own, TRUE))
+  engine$shared <- list(rows = own, near = find_near(engine, engine$y, own, TRUE))
   engine_evaluate(engine, found$theta, new_goal(columns_of(targets, order)), found$jitter)$value
 }

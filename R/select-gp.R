@@ -146,7 +146,6 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
 # Leave-one-out predictions of all targets (equation 5), the affinities of the next iteration; or
 # what they are made of.
 regress_targets <- function(selector, task, memory, targets) {
-  check_smooth(selector, task$model)
   if (is.null(memory$prepared)) {
     memory$prepared <- prepare_near(selector, task, memory, targets)
   }
@@ -256,10 +255,6 @@ is_gap_over <- function(selector, memory, iteration, is_batch) {
 # One batch is too little to refit by: see refit_batches().
 may_refit <- function(task) is.null(task$batch_scale) || isTRUE(task$may_refit)
 
-is_refit_due <- function(selector, task, memory, iteration) {
-  isTRUE(memory$r2 > least_signal) && is_refit_time(selector, task, memory, iteration)
-}
-
 is_refit_time <- function(selector, task, memory, iteration) {
   may_refit(task) &&
     is_gap_over(selector, memory, iteration, is_batch = !is.null(task$batch_scale))
@@ -292,10 +287,11 @@ note_kernel <- function(memory, state) {
 # refit is counted as skipped.
 learn_memory <- function(selector, task, memory, targets, state, regress) {
   memory[c("refit", "skipped")] <- list(FALSE, 0L)
+  if (!is_refit_time(selector, task, memory, state$iteration)) return(regress(memory))
   if (is_kernel_lost(selector, task, memory, state$iteration)) {
     return(regress(begin_kernel_anew(memory, state)))
   }
-  if (!is_refit_due(selector, task, memory, state$iteration)) return(regress(memory))
+  if (!isTRUE(memory$r2 > least_signal)) return(regress(memory))
   skipped <- memory
   skipped$last_refit <- state$iteration
   skipped$skipped <- 1L

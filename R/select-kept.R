@@ -34,7 +34,7 @@ kept_index <- function(task, state, engine) {
   is_small <- is.null(engine$y) || ncol(engine$y) < kept_index_points
   if (is_small || is_cut_short || !task$control$keep_data || isFALSE(engine$use_index)) return(NULL)
   engine$use_index <- TRUE
-  add_index(engine, near_scales(engine$kernel, engine$theta, nrow(engine$y)), ncol(engine$y))$index
+  add_index(engine, ncol(engine$y), engine_scale(engine))$index
 }
 
 is_beside_sound <- function(beside, n_latents) {

@@ -35,9 +35,8 @@ prepare_near <- function(selector, task, memory, targets) {
 # The same at an engine's parameters, in a pass over the data. Weights that need jitter need it from
 # their block on.
 survey_near <- function(task, memory, engine) {
-  scale <- near_scales(engine$kernel, engine$theta, nrow(engine$y))
-  is_known <- is_near_known(engine, scale)
-  if (!is_known) engine <- add_index(engine, scale, n_points(task$y))
+  is_known <- is_near_known(engine)
+  if (!is_known) engine <- add_index(engine, n_points(task$y), engine_scale(engine))
   own <- integer(n_points(task$y))
   own[engine$refs] <- seq_along(engine$refs)
   jitter <- engine$jitter
@@ -47,7 +46,7 @@ survey_near <- function(task, memory, engine) {
     near <- if (is_known) {
       columns_of(engine$near, points)
     } else {
-      find_near(engine, scale, y, own[points])
+      find_near(engine, y, own[points])
     }
     engine$jitter <- jitter
     found <- near_weights(engine, y, near)
@@ -57,7 +56,7 @@ survey_near <- function(task, memory, engine) {
   engine$near <- join_columns(lapply(parts, `[[`, "near"))
   engine$weights <- join_columns(lapply(parts, `[[`, "weights"))
   engine$variance <- unlist(lapply(parts, `[[`, "variance"))
-  engine[c("scale", "jitter")] <- list(scale, jitter)
+  engine[c("scale", "jitter")] <- list(engine_scale(engine), jitter)
   engine
 }
 

@@ -55,7 +55,7 @@ start_work <- function(engine, y, model, selector, n_selected, max_active = NULL
   }
   selected <- engine$select_latents(task, state, block, inputs)
   list(task = task, state = state, block = block, inputs = inputs, selected = selected,
-       chain = engine$block_chain(task, state, block, selected))
+       chain = if (task$method == "gibbs") engine$block_chain(task, state, block, selected))
 }
 
 # The stages of an iteration, each a function without arguments.

@@ -48,8 +48,8 @@ test_that("points without clusters are found as well, or all cells are refused",
   expect_null(new_index(y, rep(1, 3), 10L, 1L))
   engine <- hold_data(new_engine("neighbours", 10L, use_index = TRUE), kernel_rbf(1, 1), c(0, 0), y,
                       1L)
-  engine <- add_index(engine, rep(1, 3), 4000)
-  expect_identical(find_near(engine, rep(1, 3), y, seq_len(4000)), exact_near(y, 10L))
+  engine <- add_index(engine, 4000, rep(1, 3))
+  expect_identical(find_near(engine, y, seq_len(4000), scale = rep(1, 3)), exact_near(y, 10L))
 })
 
 test_that("any number of threads and parts gives the same bits", {
