@@ -27,8 +27,7 @@ gps_status gp_check_finite(double value, size_t n_hyper, const double *gradient)
 typedef struct {
   gp_cross cross;
   double jitter; /* added to the noise */
-  size_t n_points;
-  const double *x, *shifted; /* [n_dims x n_points] */
+  gp_points all; /* n_points of them */
   const double
       *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
   const double *given;         /* [n_points x n_points] values of given terms, or NULL */

@@ -15,8 +15,7 @@
 
 typedef struct {
   const gp_cross *cross;
-  size_t n_points;
-  const double *x, *shifted; /* [n_dims x n_points] */
+  gp_points all; /* n_points of them */
   size_t max_rank;
   double tol;     /* stop where trace(K - L L') <= tol trace(K) */
   size_t *pivot;  /* [max_rank] 0-based */

@@ -17,14 +17,12 @@
 #define GRAIN ((size_t)1 << 17)
 
 typedef struct {
-  gp_points all;
   double *row_sums, *panel, *product, *partial;
 } workspace;
 
 static workspace split_scratch(const gp_dense *gp) {
-  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
-  workspace w = {.all = gp_points_at(n_dims, n, gp->x, gp->shifted, gp->scratch)};
-  w.row_sums = gp->scratch + gp_points_scratch(n_dims, n);
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->all.n;
+  workspace w = {.row_sums = gp->scratch};
   w.panel = w.row_sums + n;
   w.product = w.panel + n * PANEL;
   w.partial = w.product + n_dims * PANEL;
@@ -33,8 +31,7 @@ static workspace split_scratch(const gp_dense *gp) {
 
 size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points) {
   const size_t n_dims = kernel->n_dims;
-  return gp_points_scratch(n_dims, n_points) + n_points * (1 + PANEL) +
-         PANEL * (n_dims + kernel->n_hyper);
+  return n_points * (1 + PANEL) + PANEL * (n_dims + kernel->n_hyper);
 }
 
 double gp_jitter_step(int step, size_t n_points, double mean_diagonal) {
@@ -58,33 +55,32 @@ static int threads_for(const gp_dense *gp, size_t n_pairs) {
 }
 
 /* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
-static kernel_pairs pairs_of(const kernel_metric *metric, const workspace *w, const double *gram,
+static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, const double *gram,
                              size_t ld, size_t from, size_t b) {
-  return gp_pairs_of(metric, &w->all, from + b, &w->all, from + b, gram + b + b * ld);
+  return gp_pairs_of(metric, &gp->all, from + b, &gp->all, from + b, gram + b + b * ld);
 }
 
 /* Inner products of points from `from` on with the panel's own. */
 static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size_t width) {
-  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->n_points - from;
-  const double *z = w->all.z + from * n_dims;
+  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->all.n - from;
+  const double *z = gp->all.z + from * n_dims;
   linalg_gemm('T', 'N', n_rows, width, n_dims, 1.0, z, n_dims, z, n_dims, 0.0, w->panel, n_rows);
 }
 
 void gp_dense_gram(const gp_dense *gp, double *gram) {
-  workspace w = split_scratch(gp);
-  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->all.n;
   const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, 0);
   if (!metric.needs_gram) return;
-  gp_points_embed(&metric, &gp->cross.centre, &w.all);
-  linalg_syrk('T', n, n_dims, 1.0, w.all.z, n_dims, 0.0, gram, n);
+  gp_points_embed(&metric, &gp->cross.centre, &gp->all);
+  linalg_syrk('T', n, n_dims, 1.0, gp->all.z, n_dims, 0.0, gram, n);
 }
 
 static void add_metric(const gp_dense *gp, int which, double *k) {
   workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, which);
-  const size_t n = gp->n_points;
+  const size_t n = gp->all.n;
   const int is_cached = which == 0 && gp->gram != NULL;
-  gp_points_embed(&metric, &gp->cross.centre, &w.all);
+  gp_points_embed(&metric, &gp->cross.centre, &gp->all);
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
@@ -93,7 +89,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
 #pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
     for (int b = 0; b < width; b++) {
-      const kernel_pairs pairs = pairs_of(&metric, &w, gram, ld, from, (size_t)b);
+      const kernel_pairs pairs = pairs_of(gp, &metric, gram, ld, from, (size_t)b);
       double *column = k + (from + (size_t)b) * (n + 1);
       if (which == 0) memset(column, 0, pairs.n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
@@ -104,7 +100,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
 void gp_dense_kernel(const gp_dense *gp, double *k) {
   const int n_metrics = kernel_n_metrics(gp->cross.kernel);
   for (int which = 0; which < n_metrics; which++) add_metric(gp, which, k);
-  const size_t n = gp->n_points;
+  const size_t n = gp->all.n;
   for (size_t j = 0; gp->given && j < n; j++) {
     for (size_t i = j; i < n; i++) k[i + j * n] += gp->given[i + j * n];
   }
@@ -119,7 +115,7 @@ static double mean_diagonal(size_t n, const double *k) {
 }
 
 gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) {
-  const size_t n = gp->n_points;
+  const size_t n = gp->all.n;
   for (int step = 0;; step++) {
     gp_dense_kernel(gp, k);
     if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
@@ -156,8 +152,8 @@ GPS_CLONES static void square_differences(size_t n_dims, size_t n, const double 
  * to z' W z alone. */
 static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, size_t from,
                             size_t width, double *gradient) {
-  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->n_points - from;
-  const double *z = w->all.z + from * n_dims;
+  const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->all.n - from;
+  const double *z = gp->all.z + from * n_dims;
   linalg_gemm('N', 'N', n_dims, width, n_rows, is_dot ? 1.0 : -2.0, z, n_dims, w->panel, n_rows,
               0.0, w->product, n_dims);
   for (size_t b = 0; b < width; b++) {
@@ -176,8 +172,8 @@ static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, 
 }
 
 /* Whether the contraction by inner products would cancel. */
-static int has_far_points(const kernel_metric *metric, const workspace *w) {
-  return metric->is_ard && kernel_needs_differences(metric, 2.0 * *w->all.largest);
+static int has_far_points(const gp_dense *gp, const kernel_metric *metric) {
+  return metric->is_ard && kernel_needs_differences(metric, 2.0 * *gp->all.largest);
 }
 
 static void add_differences(size_t n_dims, size_t width, const workspace *w, double *gradient) {
@@ -188,19 +184,19 @@ static void add_differences(size_t n_dims, size_t width, const workspace *w, dou
 
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
-  const int is_dot = metric->is_raw, by_differences = has_far_points(metric, w);
+  const int is_dot = metric->is_raw, by_differences = has_far_points(gp, metric);
   const size_t n_dims = gp->cross.kernel->n_dims, n_hyper = gp->cross.kernel->n_hyper;
-  const size_t n_pairs = (gp->n_points - from) * (size_t)width;
+  const size_t n_pairs = (gp->all.n - from) * (size_t)width;
 #pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
   for (int b = 0; b < width; b++) {
-    const kernel_pairs pairs = pairs_of(metric, w, gram, ld, from, (size_t)b);
+    const kernel_pairs pairs = pairs_of(gp, metric, gram, ld, from, (size_t)b);
     double *sums = w->partial + (size_t)b * n_hyper;
     double *weights = w->panel + (size_t)b * ld;
     memset(sums, 0, n_hyper * sizeof *sums);
-    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->n_points + 1), sums, weights + b);
+    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->all.n + 1), sums, weights + b);
     if (!metric->is_ard) continue;
     if (by_differences) {
-      square_differences(n_dims, pairs.n, pairs.x, w->all.scale, weights + b,
+      square_differences(n_dims, pairs.n, pairs.x, gp->all.scale, weights + b,
                          w->product + (size_t)b * n_dims);
       continue;
     }
@@ -212,14 +208,14 @@ static void contract_panel(const gp_dense *gp, const kernel_metric *metric, cons
 static void contract_metric(const gp_dense *gp, int which, const double *a, double *gradient) {
   workspace w = split_scratch(gp);
   const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, which);
-  const size_t n = gp->n_points, n_dims = gp->cross.kernel->n_dims,
+  const size_t n = gp->all.n, n_dims = gp->cross.kernel->n_dims,
                n_hyper = gp->cross.kernel->n_hyper;
   const int is_cached = which == 0 && gp->gram != NULL, is_dot = metric.is_raw;
   const kernel_term *first = &gp->cross.kernel->term[metric.n_terms > 0 ? metric.term[0] : 0];
   double *scales = gradient + first->first + !is_dot;
   if (metric.n_terms == 0) return;
-  gp_points_embed(&metric, &gp->cross.centre, &w.all);
-  const int by_differences = has_far_points(&metric, &w);
+  gp_points_embed(&metric, &gp->cross.centre, &gp->all);
+  const int by_differences = has_far_points(gp, &metric);
   memset(w.row_sums, 0, n * sizeof *w.row_sums);
   for (size_t from = 0; from < n; from += PANEL) {
     const int width = min_int(PANEL, n - from);
@@ -240,14 +236,14 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   if (!metric.is_ard || is_dot || by_differences) return;
   for (size_t i = 0; i < n; i++) {
     for (size_t d = 0; d < n_dims; d++) {
-      scales[d] += w.all.z[d + i * n_dims] * w.all.z[d + i * n_dims] * w.row_sums[i];
+      scales[d] += gp->all.z[d + i * n_dims] * gp->all.z[d + i * n_dims] * w.row_sums[i];
     }
   }
 }
 
 /* Sum of A dK/dtheta of matrices that are given, the next in order to each parameter of theirs. */
 static void contract_given(const gp_dense *gp, const double *a, double *gradient) {
-  const size_t n = gp->n_points;
+  const size_t n = gp->all.n;
   size_t next = 0;
   for (int t = 0; t < gp->cross.kernel->n_terms; t++) {
     const kernel_term *term = &gp->cross.kernel->term[t];
@@ -265,7 +261,7 @@ static void contract_given(const gp_dense *gp, const double *a, double *gradient
 
 /* gradient_j = 1/2 sum A dK/dtheta_j, from 0. */
 static void contract_kernel(const gp_dense *gp, const double *a, double *gradient) {
-  const size_t n = gp->n_points, n_hyper = gp->cross.kernel->n_hyper;
+  const size_t n = gp->all.n, n_hyper = gp->cross.kernel->n_hyper;
   const int n_metrics = kernel_n_metrics(gp->cross.kernel);
   double trace = 0.0;
   for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
@@ -277,7 +273,7 @@ static void contract_kernel(const gp_dense *gp, const double *a, double *gradien
 
 gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets, double least,
                              double *k, double *alpha, double *value, double *gradient) {
-  const size_t n = gp->n_points, rank = targets->rank;
+  const size_t n = gp->all.n, rank = targets->rank;
   const double n_targets = (double)targets->n_targets;
   double log_det, quadratic = 0.0;
   const gps_status status = gp_dense_factor(gp, climb, k, &log_det);
@@ -307,7 +303,7 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
                       size_t n_new, const double *x_new, const double *given,
                       const double *given_variance, double *mean, double *variance,
                       double *scratch) {
-  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->n_points;
+  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->all.n;
   double *k = scratch, *shifted = k + n * PANEL, *coordinates = shifted + n_dims * PANEL;
   const workspace w = split_scratch(gp);
   if (variance) kernel_diagonal(gp->cross.kernel, gp->cross.theta, n_new, x_new, variance);
@@ -317,7 +313,7 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
     if (gps_must_stop(gp->cross.watch)) return;
     const gp_points new = gp_points_at(n_dims, width, x_new + from * n_dims, shifted, coordinates);
     kernel_shift(&gp->cross.centre, width, new.x, shifted);
-    gp_cross_values(&gp->cross, &w.all, &new, from > 0, w.panel, k, n);
+    gp_cross_values(&gp->cross, &gp->all, &new, from > 0, w.panel, k, n);
     for (size_t i = 0; given && i < n * width; i++) k[i] += given[i + from * n];
     linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
                 mean + from * n_targets, n_targets);

@@ -25,7 +25,6 @@ typedef struct {
   double *column, *shrunk; /* [n_candidates] kernel column, residuals of candidates */
   double *small;           /* [n_candidates x BATCH] factor among candidates */
   double *points, *chosen; /* gathered coordinates of candidates and of pivots */
-  gp_points all;
 } workspace;
 
 static size_t count_candidates(size_t n_points) {
@@ -41,12 +40,11 @@ static size_t gathered_scratch(size_t n_dims, size_t n) {
 size_t gp_pivots_scratch(size_t n_dims, size_t n_points, size_t max_rank) {
   const size_t m = count_candidates(n_points);
   return n_points * (1 + BATCH) + m * max_rank + BATCH * BATCH + m * (2 + BATCH) +
-         gathered_scratch(n_dims, m) + gathered_scratch(n_dims, BATCH) +
-         gp_points_scratch(n_dims, n_points);
+         gathered_scratch(n_dims, m) + gathered_scratch(n_dims, BATCH);
 }
 
 static workspace split_scratch(const gp_pivoting *job) {
-  const size_t n_dims = job->cross->kernel->n_dims, n = job->n_points;
+  const size_t n_dims = job->cross->kernel->n_dims, n = job->all.n;
   const size_t m = count_candidates(n);
   workspace w = {.n_candidates = m, .left = job->scratch};
   w.gram = w.left + n;
@@ -57,7 +55,6 @@ static workspace split_scratch(const gp_pivoting *job) {
   w.small = w.shrunk + m;
   w.points = w.small + m * BATCH;
   w.chosen = w.points + gathered_scratch(n_dims, m);
-  w.all = gp_points_at(n_dims, n, job->x, job->shifted, w.chosen + gathered_scratch(n_dims, BATCH));
   return w;
 }
 
@@ -67,8 +64,8 @@ static gp_points gather_points(const gp_pivoting *job, size_t n, const size_t *a
   const size_t n_dims = job->cross->kernel->n_dims;
   double *x = scratch, *shifted = x + n * n_dims;
   for (size_t i = 0; i < n; i++) {
-    memcpy(x + i * n_dims, job->x + at[i] * n_dims, n_dims * sizeof *x);
-    memcpy(shifted + i * n_dims, job->shifted + at[i] * n_dims, n_dims * sizeof *x);
+    memcpy(x + i * n_dims, job->all.x + at[i] * n_dims, n_dims * sizeof *x);
+    memcpy(shifted + i * n_dims, job->all.shifted + at[i] * n_dims, n_dims * sizeof *x);
   }
   return gp_points_at(n_dims, n, x, shifted, shifted + n * n_dims);
 }
@@ -76,7 +73,7 @@ static gp_points gather_points(const gp_pivoting *job, size_t n, const size_t *a
 /* Rows of L so far, into rows [n x rank]. */
 static void gather_rows(const gp_pivoting *job, size_t n, const size_t *at, double *rows) {
   for (size_t q = 0; q < job->rank; q++) {
-    const double *column = job->factor + q * job->n_points;
+    const double *column = job->factor + q * job->all.n;
     for (size_t i = 0; i < n; i++) rows[i + q * n] = column[at[i]];
   }
 }
@@ -150,7 +147,7 @@ static size_t first_largest(size_t n, const double *x) {
 static size_t foretell(const gp_pivoting *job, const workspace *w, size_t most, size_t *next) {
   size_t at[MAX_CANDIDATES + 1];
   double largest_other;
-  const size_t m = find_candidates(job->n_points, w->left, w->n_candidates, at, &largest_other);
+  const size_t m = find_candidates(job->all.n, w->left, w->n_candidates, at, &largest_other);
   const gp_points candidates = gather_points(job, m, at, w->points);
   for (size_t i = 0; i < m; i++) w->shrunk[i] = w->left[at[i]];
   gather_rows(job, m, at, w->rows);
@@ -191,10 +188,10 @@ static size_t factor_corner(const workspace *w, size_t n) {
 /* Columns of L at the pivots `next`; returns how many could be made. */
 static size_t make_columns(const gp_pivoting *job, const workspace *w, size_t n_next,
                            const size_t *next) {
-  const size_t n = job->n_points, rank = job->rank;
+  const size_t n = job->all.n, rank = job->rank;
   double *columns = job->factor + rank * n;
   const gp_points pivots = gather_points(job, n_next, next, w->chosen);
-  gp_cross_values(job->cross, &w->all, &pivots, rank > 0, w->gram, columns, n);
+  gp_cross_values(job->cross, &job->all, &pivots, rank > 0, w->gram, columns, n);
   gather_rows(job, n_next, next, w->rows);
   if (rank > 0) {
     linalg_gemm('N', 'T', n, n_next, rank, -1.0, job->factor, n, w->rows, n_next, 1.0, columns, n);
@@ -233,7 +230,7 @@ GPS_CLONES static int is_first_largest(const double *left, double largest, size_
 /* Takes the columns of pivots `next` one by one, as long as each is the one to take; returns
  * whether the factorisation is finished. */
 static int take_pivots(gp_pivoting *job, const workspace *w, size_t n_next, const size_t *next) {
-  const size_t n = job->n_points;
+  const size_t n = job->all.n;
   double largest = 0.0;
   for (size_t r = 0; r < n_next; r++) {
     double *column = job->factor + job->rank * n;
@@ -251,19 +248,19 @@ gps_status gp_pivots_choose(gp_pivoting *job) {
   workspace w = split_scratch(job);
   size_t next[BATCH];
   double sum = 0.0;
-  kernel_diagonal(job->cross->kernel, job->cross->theta, job->n_points, job->x, w.left);
-  for (size_t i = 0; i < job->n_points; i++) sum += w.left[i];
+  kernel_diagonal(job->cross->kernel, job->cross->theta, job->all.n, job->all.x, w.left);
+  for (size_t i = 0; i < job->all.n; i++) sum += w.left[i];
   if (!isfinite(sum)) return GPS_NOT_FINITE;
   job->trace[0] = sum;
   job->rank = 0;
-  const double largest = w.left[first_largest(job->n_points, w.left)];
-  w.smallest = (double)job->n_points * DBL_EPSILON * largest;
+  const double largest = w.left[first_largest(job->all.n, w.left)];
+  w.smallest = (double)job->all.n * DBL_EPSILON * largest;
   int is_finished = !(largest > 0.0) || job->max_rank == 0;
   if (is_finished && job->max_rank > 0) {
     /* A kernel of zeros: any point stands for all. */
     job->pivot[job->rank++] = 0;
     job->trace[1] = 0.0;
-    memset(job->factor, 0, job->n_points * sizeof *job->factor);
+    memset(job->factor, 0, job->all.n * sizeof *job->factor);
   }
   while (!is_finished) {
     const size_t left = job->max_rank - job->rank;

@@ -72,15 +72,16 @@ gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t
   return cross;
 }
 
-double *shift_points(const kernel_centre *centre, size_t n, const double *x) {
-  double *shifted = alloc_doubles(centre->n_dims, n);
-  kernel_shift(centre, n, x, shifted);
-  return shifted;
+gp_points view_points(const gp_cross *cross, size_t n, const double *x) {
+  const size_t n_dims = cross->kernel->n_dims;
+  double *shifted = alloc_doubles(n_dims, n);
+  kernel_shift(&cross->centre, n, x, shifted);
+  return gp_points_at(n_dims, n, x, shifted, alloc_doubles(gp_points_scratch(n_dims, n), 1));
 }
 
 /* What R computes of the kernel: code$given, list(values, slopes), or NULL. */
 static void view_given(SEXP given, gp_dense *gp) {
-  const R_xlen_t n = (R_xlen_t)gp->n_points;
+  const R_xlen_t n = (R_xlen_t)gp->all.n;
   if (Rf_isNull(given)) return;
   const SEXP slopes = list_need(given, "slopes");
   const R_xlen_t n_slopes = Rf_xlength(slopes);
@@ -107,16 +108,15 @@ static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP
                            SEXP n_threads) {
   const size_t n_points = (size_t)n_cols_of(y);
   const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
-  gp_dense gp = {
-      .cross = view_cross(kernel, theta, n_threads, n_points, x), .n_points = n_points, .x = x};
-  gp.shifted = shift_points(&gp.cross.centre, n_points, x);
+  gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_points, x)};
+  gp.all = view_points(&gp.cross, n_points, x);
   view_given(list_get(code, "given"), &gp);
   return gp;
 }
 
 static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   gp_dense gp = view_dense(kernel, code, theta, y, n_threads);
-  gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.n_points), 1);
+  gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.all.n), 1);
   return gp;
 }
 
@@ -165,7 +165,7 @@ SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
-  const size_t n = gp.n_points;
+  const size_t n = gp.all.n;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
   hang_doubles(result, 1, (R_xlen_t)(n * n + gp_dense_scratch(&kernel, n)));
@@ -181,8 +181,8 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   gp_dense gp = view_dense(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
-  const R_xlen_t n = (R_xlen_t)gp.n_points;
-  const gp_targets targets = view_goal(goal, gp.n_points);
+  const R_xlen_t n = (R_xlen_t)gp.all.n;
+  const gp_targets targets = view_goal(goal, gp.all.n);
   const int is_first = Rf_isNull(least);
   need_given(&kernel, gp.given != NULL);
   const SEXP result = PROTECT(new_named_list(3, names));
@@ -190,17 +190,17 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
   double *k;
   if (Rf_isNull(shared)) {
-    k = alloc_doubles(gp.n_points, gp.n_points);
-    gp.scratch = alloc_doubles(gp_dense_scratch(&kernel, gp.n_points), 1);
+    k = alloc_doubles(gp.all.n, gp.all.n);
+    gp.scratch = alloc_doubles(gp_dense_scratch(&kernel, gp.all.n), 1);
   } else {
     gp.gram = view_matrix(list_need(shared, "products"), n, n, "products");
     k = (double *)view_doubles(list_need(shared, "scratch"),
-                               n * n + (R_xlen_t)gp_dense_scratch(&kernel, gp.n_points), "scratch");
+                               n * n + (R_xlen_t)gp_dense_scratch(&kernel, gp.all.n), "scratch");
     gp.scratch = k + n * n;
   }
   const gps_status status =
       gp_dense_evaluate(&gp, is_first, &targets, is_first ? -HUGE_VAL : view_number(least, "least"),
-                        k, alloc_doubles(targets.rank, gp.n_points), value, gradient);
+                        k, alloc_doubles(targets.rank, gp.all.n), value, gradient);
   if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
   hang_doubles(result, 2, 1)[0] = gp.jitter;
   UNPROTECT(1);
@@ -215,7 +215,7 @@ SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
   gp.jitter = view_number(jitter, "jitter");
   const SEXP result = PROTECT(new_named_list(2, names));
   need_given(&kernel, gp.given != NULL);
-  double log_det, *factor = hang_matrix(result, 0, (int)gp.n_points, (int)gp.n_points);
+  double log_det, *factor = hang_matrix(result, 0, (int)gp.all.n, (int)gp.all.n);
   const gps_status status = gp_dense_factor(&gp, 1, factor, &log_det);
   if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
   hang_doubles(result, 1, 1)[0] = gp.jitter;
@@ -290,7 +290,7 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
   static const char *const names[] = {"mean", "variance"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
-  const size_t n = gp.n_points, n_targets = (size_t)n_rows_of(weights);
+  const size_t n = gp.all.n, n_targets = (size_t)n_rows_of(weights);
   const int n_new = n_cols_of(newdata), has_factor = !Rf_isNull(factor);
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");

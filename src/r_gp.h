@@ -15,11 +15,11 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel);
 /* At least 1. */
 int view_threads(SEXP n_threads);
 
-/* A kernel whose distances are measured from the middle of the points x [n_dims x n], and points as
- * it sees them. */
+/* A kernel whose distances are measured from the middle of the points x [n_dims x n], and points
+ * with room for their coordinates. */
 gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
                     const double *x);
-double *shift_points(const kernel_centre *centre, size_t n, const double *x);
+gp_points view_points(const gp_cross *cross, size_t n, const double *x);
 
 /* list(root [any x n_points], n_targets). */
 gp_targets view_goal(SEXP goal, size_t n_points);

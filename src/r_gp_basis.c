@@ -19,9 +19,7 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
   const int asked = view_int(rank, "rank");
   const size_t most = asked < 1 ? 1 : (size_t)asked < n ? (size_t)asked : n;
   gp_pivoting job = {.cross = &cross,
-                     .n_points = n,
-                     .x = x,
-                     .shifted = shift_points(&cross.centre, n, x),
+                     .all = view_points(&cross, n, x),
                      .max_rank = most,
                      .tol = view_number(tol, "tol"),
                      .pivot = (size_t *)R_alloc(most, sizeof(size_t)),
@@ -47,10 +45,8 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
 static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
   const size_t n_dims = cross->kernel->n_dims, q = (size_t)n_cols_of(z);
   const double *points = view_matrix(z, (R_xlen_t)n_dims, -1, "z");
-  gp_inducing basis = {.cross = cross,
-                       .z = gp_points_at(n_dims, q, points, shift_points(&cross->centre, q, points),
-                                         alloc_doubles(gp_points_scratch(n_dims, q), 1)),
-                       .inverse = alloc_doubles(q, q)};
+  gp_inducing basis = {
+      .cross = cross, .z = view_points(cross, q, points), .inverse = alloc_doubles(q, q)};
   const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
   if (status != GPS_OK) {
     raise_status(status, "The kernel matrix of the inducing points", SIZE_MAX);

@@ -80,10 +80,9 @@ static size_t plain_pivots(const basis_case *c, size_t most, size_t *pivot, doub
 
 static size_t choose(const basis_case *c, size_t most, double tol, size_t *pivot, double *factor,
                      double *trace) {
+  double *coordinates = doubles(gp_points_scratch(N_DIMS, c->n));
   gp_pivoting job = {.cross = &c->cross,
-                     .n_points = c->n,
-                     .x = c->x,
-                     .shifted = c->shifted,
+                     .all = gp_points_at(N_DIMS, c->n, c->x, c->shifted, coordinates),
                      .max_rank = most,
                      .tol = tol,
                      .pivot = pivot,
@@ -92,6 +91,7 @@ static size_t choose(const basis_case *c, size_t most, double tol, size_t *pivot
                      .scratch = doubles(gp_pivots_scratch(N_DIMS, c->n, most))};
   CHECK(gp_pivots_choose(&job) == GPS_OK);
   free(job.scratch);
+  free(coordinates);
   return job.rank;
 }
 
