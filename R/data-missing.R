@@ -51,7 +51,8 @@
 #' @section What is refused:
 #' A column without a single value, by name; and missing cells in models that do not say that they
 #' allow for them, by an error of class `gps_error_data`, or `gps_error_argument`, that names the
-#' first one. Of a model of R functions `takes_missing` of [model_custom()] says so. [gps_bind()],
+#' first one. Of a model of R functions `takes_missing` of [model_custom()] says so, of a model in C
+#' of another package the member `takes_missing` of its table ([model_native()]). [gps_bind()],
 #' [gps_init()], [gps_handcrafted()] and [check_gps_model()] take complete data alone.
 #' @section Other ways:
 #' By [gps_control()]:

@@ -98,9 +98,6 @@ bind_sparse <- function(model, moments, sizes = NULL, options = NULL) {
 check_joint.gps_binary_sparse <- function(model, params, arg) check_emptied(params, arg)
 
 #' @export
-takes_missing.gps_binary_sparse <- function(model) TRUE
-
-#' @export
 gps_init.gps_binary_sparse <- function(model, y, weights = NULL) init_linear(model, y, weights)
 
 # W near the mean of the data above their intercept, and all their variance as noise.

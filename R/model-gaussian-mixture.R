@@ -139,9 +139,6 @@ cluster_scale <- function(model, moments) {
 }
 
 #' @export
-takes_missing.gps_gaussian_mixture <- function(model) TRUE
-
-#' @export
 gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   n_clusters <- model$n_latents
   n_dims <- ncol(y)

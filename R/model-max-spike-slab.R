@@ -110,9 +110,6 @@ gps_bind.gps_max_spike_slab <- function(model, y) {
 }
 
 #' @export
-takes_missing.gps_max_spike_slab <- function(model) TRUE
-
-#' @export
 check_joint.gps_max_spike_slab <- function(model, params, arg) check_emptied(params, arg)
 
 # As for binary sparse coding, with positive weights.

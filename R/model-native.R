@@ -21,6 +21,9 @@
 #' 4. Weights of data points need nothing: what a point adds to the statistics is multiplied by
 #'    its weight. A table that does so itself (`weighs`) spares a pass over the statistics for each
 #'    point; a method gps_init(model, y, weights) gets the weights, NULL: 1 each.
+#' 5. Data with NA are refused, unless the table says that the model allows for [missing_cells]
+#'    (`takes_missing`): its functions are told which cells a point lacks, and the header says what
+#'    they must make of that. Methods in R get data with column means in missing cells.
 #'
 #' What R declares is held against the table when the model is bound to data: an array or an event
 #' that only one of them knows, or of which they know different shapes, is an error of class
@@ -147,6 +150,9 @@ new_native_model <- function(class, name, n_latents, params, ranges, prepared, s
 gps_bind.gps_native_model <- function(model, y) {
   bind_native(model, ncol(y), model$sizes, lapply(model$options, as.double))
 }
+
+#' @export
+takes_missing.gps_native_model <- function(model) model_table(model$native)$has$takes_missing
 
 #' @export
 rebind_model.gps_native_model <- function(model) {

@@ -112,9 +112,6 @@ gps_bind.gps_noisy_or <- function(model, y) {
 }
 
 #' @export
-takes_missing.gps_noisy_or <- function(model) TRUE
-
-#' @export
 data_rule.gps_noisy_or <- function(model) {
   list(words = "zeros and ones", is_allowed = function(y) y == 0 | y == 1,
        hint = "Cut numbers at a level, (y > level) + 0, or take model_gaussian_mixture().")

@@ -90,9 +90,6 @@ gps_bind.gps_poisson_mixture <- function(model, y) {
 }
 
 #' @export
-takes_missing.gps_poisson_mixture <- function(model) TRUE
-
-#' @export
 data_rule.gps_poisson_mixture <- function(model) {
   list(words = "whole numbers of at least 0", is_allowed = function(y) y >= 0 & y == round(y),
        hint = "It is for counts; model_gaussian_mixture() takes any numbers.")

@@ -129,9 +129,6 @@ rescale_stats.gps_spike_slab <- function(model, stats, rescale) {
 }
 
 #' @export
-takes_missing.gps_spike_slab <- function(model) TRUE
-
-#' @export
 gps_init.gps_spike_slab <- function(model, y, weights = NULL) {
   n_latents <- model$n_latents
   psi <- rep(1, n_latents)

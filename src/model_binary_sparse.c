@@ -288,4 +288,5 @@ const gps_model model_binary_sparse = {
     .mstep_scratch = linear_mstep_scratch,
     .mstep = mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

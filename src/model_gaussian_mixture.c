@@ -372,4 +372,5 @@ const gps_model model_gaussian_mixture = {
     .mstep_scratch = mixture_mstep_scratch,
     .mstep = mixture_mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

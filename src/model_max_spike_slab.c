@@ -1,7 +1,6 @@
 /* Model C of the paper, max spike-and-slab sparse coding: b_h ~ Bernoulli(pi_h), z_h ~ N(mu_h,
  * psi_h), y_d ~ N(a_d + max(0, max_h b_h z_h W_dh), sigma2), where the intercept a may be missing.
- * Gibbs sampling of (b_h, z_h) by the exact conditional; closed forms where at most one latent is
- * on. Reached through the table model_max_spike_slab only. */
+ * Gibbs sampling of (b_h, z_h) by the exact conditional; closed forms where at most one is on. */
 #include <math.h>
 #include <string.h>
 
@@ -397,4 +396,5 @@ const gps_model model_max_spike_slab = {
     .mstep_scratch = max_mstep_scratch,
     .mstep = max_mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

@@ -369,4 +369,5 @@ const gps_model model_noisy_or = {
     .prepare = prepare,
     .mstep = mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

@@ -252,4 +252,5 @@ const gps_model model_occlusive = {
     .mstep_scratch = occlusive_mstep_scratch,
     .mstep = occlusive_mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

@@ -262,4 +262,5 @@ const gps_model model_poisson_mixture = {
     .prepare = prepare,
     .mstep = mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

@@ -381,4 +381,5 @@ const gps_model model_spike_slab = {
     .mstep_scratch = mstep_scratch,
     .mstep = mstep,
     .weighs = 1,
+    .takes_missing = 1,
 };

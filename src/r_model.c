@@ -45,6 +45,8 @@ const gps_model *find_model(SEXP native) {
 
 int weighs_points(const gps_model *model) { return model->api >= 3 && model->weighs; }
 
+static int takes_missing(const gps_model *model) { return model->api >= 4 && model->takes_missing; }
+
 int count_arrays(const gps_array *arrays) {
   int n = 0;
   while (arrays && arrays[n].name != NULL) n++;
@@ -82,14 +84,20 @@ static SEXP describe_arrays(const gps_array *arrays) {
 
 /* Which of the optional members a table has. */
 static SEXP describe_members(const gps_model *model) {
-  const char *const names[] = {"prepare", "mstep",       "describe",          "gain",
-                               "propose", "conditional", "accumulate_latent", "weighs"};
-  const int has[] = {model->prepare != NULL,           model->mstep != NULL,
-                     model->describe != NULL,          model->gain != NULL,
-                     model->propose != NULL,           model->conditional != NULL,
-                     model->accumulate_latent != NULL, weighs_points(model)};
-  const SEXP result = PROTECT(new_named_list(8, names));
-  for (int i = 0; i < 8; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
+  const char *const names[] = {"prepare",      "mstep",       "describe",          "gain",
+                               "propose",      "conditional", "accumulate_latent", "weighs",
+                               "takes_missing"};
+  const int has[] = {model->prepare != NULL,
+                     model->mstep != NULL,
+                     model->describe != NULL,
+                     model->gain != NULL,
+                     model->propose != NULL,
+                     model->conditional != NULL,
+                     model->accumulate_latent != NULL,
+                     weighs_points(model),
+                     takes_missing(model)};
+  const SEXP result = PROTECT(new_named_list(9, names));
+  for (int i = 0; i < 9; i++) SET_VECTOR_ELT(result, i, Rf_ScalarLogical(has[i]));
   UNPROTECT(1);
   return result;
 }

@@ -74,8 +74,10 @@ test_that("a table without what every model must have, or of another version, is
     expect_error(gps_bind(table_model(paste0("no_", member)), y),
                  sprintf("Model no_%s has no `%s`", member, member), class = "gps_error_model")
   }
-  expect_error(gps_bind(table_model("later"), y), "version 4 of the model interface",
+  expect_error(gps_bind(table_model("later"), y), "version 5 of the model interface",
                class = "gps_error_model")
+  # What a table of an earlier version does not have is not read of it.
+  expect_false(takes_missing(table_model("earlier")))
   expect_error(gps_bind(table_model("no_table"), y), "has no `table`", class = "gps_error_model")
   expect_error(gps_bind(table_model("nobody"), y), "nobody of package gpstables is not there",
                class = "gps_error_model")

@@ -10,9 +10,10 @@
 #include "rng.h"
 #include "watch.h"
 
-/* Version 3 has members at the end that version 2 has not: `weight` of a problem and `weighs` of a
- * table. Tables of version 2 go on as they are. */
-#define GPS_MODEL_API 3
+/* Later versions have members at the end that earlier ones have not: 3 `weight` of a problem and
+ * `weighs` of a table, 4 `takes_missing` of a table. Tables of version 2 and 3 go on as they are.
+ */
+#define GPS_MODEL_API 4
 #define GPS_MODEL_API_OLDEST 2
 
 typedef enum {
@@ -82,7 +83,7 @@ typedef struct {
   const gps_watch *watch;     /* to be asked where a call may take more than a tenth of a second */
   const int *streams;         /* [n_points] numbers of random streams; NULL: the global numbers */
   const gps_missing *missing; /* NULL: all data points of the block have all cells, and so it is for
-                                 models that R does not know to allow for missing ones */
+                                 models without `takes_missing` */
   const double *weight;       /* [n_points] for how many observations each data point stands; NULL:
                                  for one, or the engine sees to it (see `weighs`) */
 } gps_problem;
@@ -225,6 +226,15 @@ typedef struct gps_model {
    * has one are then made in an array of their own, multiplied and added by the engine, at the cost
    * of passing over the whole array for each point. accumulate_latent() has its `weight` anyway. */
   int weighs;
+
+  /* Since version 4. 1: data may lack cells. Log joints, and gains, are then those of the cells
+   * that are there, log p(s, y_O), also where a point has none; what accumulate() adds is what
+   * complete data would add where missing cells are what state and parameters expect, their second
+   * moments included, so that the M-step stays as it is. A missing cell is 0 in y, also in the
+   * block that prepare() is given: see gps_point.observed, and gps_problem.missing. 0: such data
+   * are refused.
+   */
+  int takes_missing;
 } gps_model;
 
 #endif

@@ -1,6 +1,7 @@
 /* A mixture of Poisson distributions for gpselect: y_d ~ Poisson(rate_dc) where cluster c is on,
  * with probability pi_c. What all clusters share of a data point, -sum log y_d!, is kept out of
- * their log joints. */
+ * their log joints. A missing cell has no factor in them, and is expected to be the rate; in y it
+ * is 0, of which log 0! is 0. */
 #include <math.h>
 
 #include <R_ext/Rdynload.h>
@@ -56,6 +57,10 @@ static size_t scratch_size(const gps_problem *problem, const gps_states *states)
   return 0;
 }
 
+static int is_missing(const gps_point *point, int d) {
+  return point->observed && !point->observed[d];
+}
+
 /* One cluster is on: state m is the slot active[m]. An empty slot is impossible. */
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,
                             const gps_states *states, double *value, double *scratch) {
@@ -64,8 +69,10 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   for (int m = 0; m < states->n_states; m++) {
     const int c = point->latent[states->active[m]];
     value[m] = c < 0 ? -HUGE_VAL : problem->input[LOG_PI][c];
-    for (int d = 0; d < n_dims && c >= 0; d++)
+    for (int d = 0; d < n_dims && c >= 0; d++) {
       value[m] += point->y[d] * problem->input[LOG_RATE][d + c * n_dims];
+      if (is_missing(point, d)) value[m] += problem->input[RATE][d + c * n_dims];
+    }
   }
   return GPS_OK;
 }
@@ -80,7 +87,10 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     const int c = point->latent[states->active[m]];
     if (c < 0) continue;
     to[ON][c] += prob[m];
-    for (int d = 0; d < n_dims; d++) to[SUM][d + c * n_dims] += prob[m] * point->y[d];
+    for (int d = 0; d < n_dims; d++) {
+      const double y = is_missing(point, d) ? problem->input[RATE][d + c * n_dims] : point->y[d];
+      to[SUM][d + c * n_dims] += prob[m] * y;
+    }
   }
   return GPS_OK;
 }
@@ -135,6 +145,7 @@ static const gps_model model = {
     .describe = describe,
     .prepare = prepare,
     .mstep = mstep,
+    .takes_missing = 1,
 };
 
 static const gps_model *get_model(void) { return &model; }
