@@ -17,18 +17,17 @@ data_traits <- function(task) {
        sums = if (!is_source(y)) drop(y %*% sin(seq_len(n_points(y)))))
 }
 
-# Four numbers that a fit keeps whatever else it keeps: by these it is known from fits of data in
-# another unit, or of other points.
+# Four numbers that a fit keeps whatever else it keeps, mean, mean square, least and greatest value:
+# by these it is known from fits of data in another unit, or of other points.
 data_marks <- function(moments) {
-  c(mean = mean(moments$centre), square = moments$square, least = moments$range[1],
-    most = moments$range[2])
+  unname(c(mean(moments$centre), moments$square, moments$range))
 }
 
 # Whether marks are of other data; fits of earlier versions have none. Sums may be rounded in
 # another order.
 differ_in_marks <- function(one, two) {
   if (is.null(one) || is.null(two)) return(FALSE)
-  root <- sqrt(one[["square"]])
+  root <- sqrt(one[2])
   any(abs(one - two) > 1e-9 * c(root, root^2, root, root))
 }
 

@@ -73,7 +73,7 @@ test_that("infinite values can be missing cells, in every form of data", {
   y <- policy_data()
   y[5, 2] <- Inf
   y[9, 1] <- -Inf
-  expect_gps_error(fit_policy(y), "row 9, column 1 is -Inf")
+  expect_gps_error(fit_policy(y), "row 9, column 1 (\"eruptions\") is -Inf")
   blank <- y
   blank[is.infinite(blank)] <- NA
   expect_warning(fit <- fit_policy(y, infinite = "missing"), class = "gps_warning_infinite",

@@ -235,7 +235,7 @@ test_that("a fit says that it is weighted, and what it says counts observations"
   expect_printed(one, "weights with the sum 200, 80 rows of weight 0")
   expect_printed(logLik(one), "nobs = 200")
   expect_identical(nobs(one), 200)
-  expect_identical(unlist(generics::glance(one)[c("BIC", "nobs")]),
+  expect_identical(unlist(glance.gps_fit(one)[c("BIC", "nobs")]),
                    c(BIC = AIC(one, k = log(200)), nobs = 200))
   expect_identical(summary(one)[c("bic", "nobs")], list(bic = BIC(one), nobs = 200))
   expect_identical(attr(logLik(one), "nobs"), nobs(one))

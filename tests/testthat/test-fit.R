@@ -57,10 +57,12 @@ test_that("defaults: six of many latents, all of few; a quarter of the clusters,
 
 test_that("numbers of slots and active latents outside their ranges are refused by name", {
   y <- matrix(rnorm(100), 25)
-  for (bad in list(5, 0, -1, 2.5, NA, "2", c(1, 2), Inf, TRUE, list(2))) {
+  for (bad in list(5, 0, -1, 2.5, NA, c(1, 2), Inf, TRUE, list(2))) {
     expect_gps_error(gps_fit(y, model_binary_sparse(4), n_selected = bad),
                      "`n_selected` must be a whole number between 1 and 4")
   }
+  expect_gps_error(gps_fit(y, model_binary_sparse(4), n_selected = "2"),
+                   "`n_selected` must be NULL, \"auto\" or a whole number up to 4")
   for (bad in list(4, 0, 2.5, NA, "2")) {
     expect_gps_error(gps_fit(y, model_binary_sparse(4), n_selected = 3, max_active = bad),
                      "`max_active` must be a whole number between 1 and 3")

@@ -20,7 +20,7 @@ split_case <- function() {
     as.integer((place$row - 1 + down) %% 16 + 1 + 16 * ((place$column - 1 + right) %% 16) +
                  256 * (component - 1))
   }
-  state <- new_state(params, 0L, 0)
+  state <- new_state(complete_params(model, params), 0L, 0)
   state$notes <- list(age = rep(20L, 3))
   state$selected <- matrix(0L, 2, 80)
   state$selected[1, place$point] <- number(1, -1, -2)
