@@ -66,7 +66,8 @@
 #'
 #' This is so in [gps_fit()], [gps_choose()], [gps_plan()] and [gps_resume()]; [predict.gps_fit()]
 #' allows for missing cells where the model does. "omit" and `infinite` are for data in memory: a
-#' source leaves rows out itself, and says by NA what is missing.
+#' source leaves rows out itself, and says by NA what is missing. Rows of a sparse matrix S are left
+#' out by `S[rows, ]`.
 #' @section Sources and sparse matrices:
 #' Sources ([gps_source()]) may have NA (in files of whole numbers there is none but in "int32", in
 #' which R takes the least number for it; in files of doubles NaN counts). Which cells are missing
@@ -198,10 +199,13 @@ fill_cells <- function(model, y, missing) UseMethod("fill_cells")
 fill_cells.default <- function(model, y, missing) y
 
 # Data D x N, or a source that may have missing cells, or an error for those that a model does not
-# allow for. A source may turn out to have some only when it is read.
-admit_missing <- function(y, model, arg = "y") {
+# allow for, or that the setting `missing` refuses. A source may turn out to have some only when it
+# is read: it knows who refuses them then.
+admit_missing <- function(y, model, arg = "y", missing = "allow") {
   refuse_missing(y, model, arg)
-  if (is_source(y)) y$may_miss <- takes_missing(model)
+  if (!is_source(y)) return(y)
+  y$may_miss <- takes_missing(model) && missing != "error"
+  y$refused_by <- if (takes_missing(model) && !y$may_miss) "`missing` = \"error\""
   y
 }
 

@@ -40,18 +40,24 @@ blank_values <- function(y) {
 }
 
 # Data as read_data() gives them, without the rows that `missing` does not want: their numbers are
-# in `omitted`, and a warning names them. "error" refuses what is missing in memory; sources are
-# refused as they are read.
+# in `omitted`, and a warning names them. "error" refuses what is missing in memory, also in
+# sparse matrices, whose rows are not left out here; sources are refused as they are read.
 keep_complete <- function(data, missing, arg = "y") {
   if (missing == "allow") return(data)
-  if (is_source(data$y)) {
+  is_sparse <- inherits(data$y, "gps_source_sparse")
+  if (is_source(data$y) && !is_sparse) {
     if (missing == "error") return(data)
     gps_abort(paste("`missing` = \"omit\" is for data in memory: let the source leave these rows",
                     "out."))
   }
-  cells <- find_missing(data$y)
+  cells <- if (is_sparse) stored_missing(data$y) else find_missing(data$y)
   if (is.null(cells)) return(data)
   if (missing == "error") refuse_cells(data$y, cells, "`missing` = \"error\"", arg)
+  if (is_sparse) {
+    gps_abort(sprintf(paste("`missing` = \"omit\" is for dense data: leave %s with missing cells",
+                            "out of the sparse matrix S that is `%s`, by S[rows, ]."),
+                      plural(sum(diff(cells$start) > 0), "row"), arg))
+  }
   has_gaps <- diff(cells$start) > 0
   if (all(has_gaps)) {
     gps_abort(sprintf("`%s`: no data point has a value in every column, so that `missing` = %s %s.",

@@ -29,13 +29,21 @@ dimnames.gps_source <- function(x) {
     gps_abort("The rows of a source have no names: colnames(x) <- names gives those of columns.")
   }
   names <- check_source_names(if (is.list(value)) value[[2]], x$d)
-  # What a function reads is put into the order of the names.
-  if (!identical(names, x$names) && setequal(names, x$names) && length(names) > 0) {
+  if (identical(names, x$names)) return(x)
+  if (setequal(names, x$names) && length(names) > 0 || moves_columns(x, names)) {
     gps_abort(paste("A source cannot have the same names in another order: x[, names] reads",
                     "columns in it."))
   }
   x["names"] <- list(names)
   x
+}
+
+# What a function reads with names is put into the order of the source's names: whether others would
+# make it another order. One data point is read.
+moves_columns <- function(source, names) {
+  if (!inherits(source, "gps_source_function") || !is.null(source$pick)) return(FALSE)
+  given <- names_read(keep_stream(read_value(source, 1, 1)))
+  !identical(order_columns(given, names), order_columns(given, source$names))
 }
 
 #' @rdname gps_source
@@ -90,7 +98,7 @@ str.gps_source <- function(object, ...) {
 pick_index <- function(index, n, names, arg) {
   allowed <- sprintf("whole numbers up to %d, or %d truth values%s", n, n,
                      if (is.null(names)) "" else ", or names of columns")
-  index <- plain_numbers(index)
+  index <- if (is.null(index)) integer() else plain_numbers(index)
   if (is.character(index) && !is.null(names)) index <- match_index(index, names, arg)
   is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {
     length(index) %in% c(1, n)

@@ -34,7 +34,8 @@
 #' @param names NULL or `d` names of the columns. Where the matrices that `read` returns have the
 #'   same names in another order, their columns are put into this one. NULL: parameters have no
 #'   names, and where names are wanted, as in [predict.gps_fit()], those of the first point's matrix
-#'   are taken.
+#'   are taken. `colnames(x) <- names` renames columns and never moves them: names that would, by
+#'   those that `read` returns, are refused; one point is read for that.
 #' @param x a source.
 #' @param i,j rows and columns to read, as for a matrix: whole numbers (negative ones are left out),
 #'   truth values or, for columns, names. Missing: all.
@@ -44,7 +45,9 @@
 #'   and `colnames()` has the names, which can be set; `x[i, j]`, `head(x)`, `tail(x)` and
 #'   `as.matrix(x)`, all of them, read rows and give a numeric matrix, with NA in missing cells.
 #'   `is.na(x)` reads all of it, `anyNA(x)` a block at a time. Arithmetic, comparisons and other
-#'   functions of numbers are errors that say how to have the numbers.
+#'   functions of numbers are errors that say how to have the numbers. Functions that R gives no
+#'   way to answer for another class, such as `%*%`, `colMeans()`, `rowSums()`, `var()` and
+#'   `nchar()`, do not know a source: they take `x[, ]`.
 #' @seealso [gps_source_binary()], [gps_source_hdf5()], [gps_source_csv()], [gps_write_binary()]
 #' @concept big data
 #' @concept out of memory
@@ -201,11 +204,18 @@ call_reader <- function(source, from, to) {
 
 # What was read with its columns in the order of the source's names, where it has the same ones.
 order_read <- function(value, source) {
-  given <- if (length(dim(value)) == 2 && !is_sparse_matrix(value)) colnames(value)
-  is_same <- is.null(given) || is.null(source$names) || !is.null(source$pick) ||
-    identical(given, source$names)
-  if (is_same || anyDuplicated(given) > 0 || !setequal(given, source$names)) return(value)
-  value[, match(source$names, given), drop = FALSE]
+  order <- if (is.null(source$pick)) order_columns(names_read(value), source$names)
+  if (is.null(order)) value else value[, order, drop = FALSE]
+}
+
+names_read <- function(value) {
+  if (length(dim(value)) == 2 && !is_sparse_matrix(value)) colnames(value)
+}
+
+# In which order columns that were read with names come to those of a source; NULL: as they are.
+order_columns <- function(given, names) {
+  is_same <- is.null(given) || is.null(names) || identical(given, names)
+  if (!is_same && anyDuplicated(given) == 0 && setequal(given, names)) match(names, given)
 }
 
 # Names of the columns of a source, or NULL; a function may have them with its first point.
@@ -233,9 +243,13 @@ check_read <- function(values, source, from, to) {
   bad <- which(if (isTRUE(source$may_miss)) is.infinite(values) else !is.finite(values))
   if (length(bad) == 0) return(values)
   row <- from + (bad[1] - 1) %/% nrow(values)
-  abort_read(from, to, sprintf("`y` must have finite values, but row %d, column %d is %s.",
-                               as.integer(row), (bad[1] - 1L) %% nrow(values) + 1L,
-                               format(values[bad[1]])))
+  value <- values[bad[1]]
+  who <- if (is.na(value)) source$refused_by
+  abort_read(from, to, sprintf(
+    "`y` must have finite values, but row %d, column %d is %s%s.", as.integer(row),
+    (bad[1] - 1L) %% nrow(values) + 1L, format(value),
+    if (is.null(who)) "" else sprintf(": %s does not allow for missing cells", who)
+  ))
 }
 
 abort_read <- function(from, to, message, ...) {

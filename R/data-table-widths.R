@@ -18,6 +18,20 @@ check_widths <- function(csv) {
     state <- count_cells(bytes, as.integer(charToRaw(csv$sep)), state)
     if (state$most > length(csv$names)) abort_lines(csv, "a row has too many cells")
   }
+  if (state$n_quotes %% 2 == 1) abort_quote(csv)
+}
+
+# A quote that nothing closes makes text of all that follows. The first line with an odd number of
+# quotes has it, unless a cell of several lines comes before.
+abort_quote <- function(csv) {
+  lines <- readLines(csv$path, warn = FALSE)
+  others <- gsub("\"", "", lines, fixed = TRUE, useBytes = TRUE)
+  quotes <- nchar(lines, "bytes") - nchar(others, "bytes")
+  gps_abort(sprintf(paste(
+    "The file %s has an odd number of quotes (\"), the first line with an odd number being %d: one",
+    "is not closed. In a cell that is text write the cell in quotes and each quote in it twice, as",
+    "in \"5\"\" pipe\"."
+  ), quoted(csv$path), which(quotes %% 2 == 1)[1]), "data")
 }
 
 # The largest number of cells of a line in some bytes, and where the last line stands: how many
@@ -59,6 +73,7 @@ abort_lines <- function(csv, message) {
 # What is special about a line with another number of cells.
 width_hint <- function(csv, at) {
   text <- trimws(readLines(csv$path, at, warn = FALSE)[at], "both", "[ \r]")
+  if (is.na(text)) return("")
   if (grepl("^\"?#", text)) return(" Comments are not read: remove them.")
   if (endsWith(text, csv$sep)) return(" It ends with a separator.")
   ""

@@ -11,9 +11,9 @@ default_every <- 60
 writing_rest <- 20
 
 # The keeper of the points of a fit whose control names a checkpoint: an environment, since points
-# are kept while others are at work. `traits` are those of the data, see data_traits(), `form` that
-# of this version, see checkpoint_form().
-open_keeper <- function(task, chosen, form, traits = data_traits(task)) {
+# are kept while others are at work. `traits` are those of the data, see data_traits(), with the
+# `labels` that were given, `form` that of this version, see checkpoint_form().
+open_keeper <- function(task, chosen, form, traits) {
   control <- task$control
   path <- absolute_path(control$checkpoint)
   if (dir.exists(path)) abort_checkpoint(path, "it is a folder")

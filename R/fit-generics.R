@@ -17,11 +17,11 @@ refused_generics <- list(
 
 # Of sources alone, which are used like matrices but are lists inside.
 source_generics <- list(
-  stats = "aggregate",
-  base = c("c", "rbind", "cbind", "as.list", "unlist", "unique", "duplicated", "rev", "sort",
+  stats = c("aggregate", "na.omit", "na.fail", "na.exclude"),
+  base = c("c", "rbind", "cbind", "as.list", "unlist", "unique", "duplicated", "rev", "rep", "sort",
            "with", "within", "transform", "subset", "merge", "split", "by", "as.double",
-           "as.integer",
-           "as.logical", "as.character", "as.vector", "names<-", "dim<-", "length<-", "levels<-")
+           "as.integer", "as.logical", "as.character", "as.vector", "is.finite", "is.infinite",
+           "is.nan", "names<-", "dim<-", "length<-", "levels<-")
 )
 
 # What an object is, and what to do instead.

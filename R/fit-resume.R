@@ -11,7 +11,7 @@
 #' @param y the data of the fit, given as to [gps_fit()]. The checkpoint does not hold them, but
 #'   knows them again by their sizes, names, moments and some of their numbers: others are refused.
 #'   Columns with names may stand in any order, those without are in that of the run. A source is
-#'   read once for that.
+#'   read once for that. `weights` and `labels` of the run are in the checkpoint.
 #' @param ... `data`, a data frame, where `y` is a formula as in [gps_fit()], or in place of `y`:
 #'   then the fit's columns are taken from it by their names. Else changes of these arguments of
 #'   [gps_control()]: `max_iter`, `time_limit` (which counts anew), `n_threads`, `progress`,
@@ -82,9 +82,10 @@ gps_resume <- function(file, y, ...) {
   # Without names the columns are the run's by their numbers, which are looked at.
   if (is.null(data$col_names)) data["col_names"] <- list(saved$header$traits$names)
   data["weights"] <- list(saved$header$traits$weights)
+  labels <- saved$header$traits$labels
+  if (length(labels) == n_points(data$y)) data$row_names <- labels
   model <- unpack_at(saved$points, c("point", "task", "model"))
-  data$y <- admit_missing(data$y, model)
-  if (is_source(data$y) && control$missing == "error") data$y$may_miss <- FALSE
+  data$y <- admit_missing(data$y, model, missing = control$missing)
   counted <- need_same_data(data, saved$header$traits, model)
   known <- counted$y
   points <- unpack_shared(saved$points, if (!is_source(known)) known)

@@ -196,7 +196,10 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights, labels)
   refuse_task(made$task)
   if (!is.null(made$task$control$checkpoint)) {
-    made$task$keeper <- open_keeper(made$task, made$point$chosen, checkpoint_form())
+    # Labels are nowhere in the data that whoever goes on with the run has.
+    traits <- data_traits(made$task)
+    if (!is.null(labels)) traits$labels <- made$data$row_names
+    made$task$keeper <- open_keeper(made$task, made$point$chosen, checkpoint_form(), traits)
   }
   fit <- run_task(made$task, made$data, made$point)
   fit["call"] <- list(call_selecting(shown_call(match.call()), n_selected))
@@ -265,8 +268,7 @@ open_data <- function(y, model, control, start, weights, labels) {
     start <- keep_start_rows(start, kept, n_points(whole$y))
     refuse_uncounted(start, why = "cells missing")
   }
-  data$y <- admit_missing(data$y, model)
-  if (is_source(data$y) && control$missing == "error") data$y$may_miss <- FALSE
+  data$y <- admit_missing(data$y, model, missing = control$missing)
   if (has_rule) check_values(model, data$y, names = data$col_names)
   list(data = data, start = if (!is.null(start)) check_start(start, model, data))
 }

@@ -63,7 +63,13 @@ test_that("what cannot be left out is said", {
   expect_gps_error(fit_source(missing = "omit"), "`missing` = \"omit\" is for data in memory")
   expect_gps_error(fit_source(infinite = "missing"),
                    "`infinite` = \"missing\" is for data in memory")
-  expect_error(fit_source(missing = "error"), "row 1, column 1 is NA", class = "gps_error_data")
+  expect_error(fit_source(missing = "error"), class = "gps_error_data",
+               "row 1, column 1 is NA: `missing` = \"error\" does not allow for missing cells")
+  skip_if_not_installed("Matrix")
+  source <- Matrix::Matrix(y, sparse = TRUE)
+  expect_gps_error(fit_source(missing = "omit"), "leave 40 rows with missing cells out")
+  expect_error(fit_source(missing = "error"), class = "gps_error_data",
+               "row 1, column 1 is NA: `missing` = \"error\" does not allow for missing cells")
   expect_gps_error(gps_control(missing = "omitted"),
                    "`missing` must be one of \"allow\", \"error\"")
   expect_gps_error(gps_control(infinite = "omit"), "`infinite` must be one of")
@@ -128,6 +134,16 @@ test_that("labels name data points", {
                          control = quick_control())
   expect_identical(rownames(expectations(from_source)), labels)
   expect_identical(rownames(expectations(update(from_source, max_iter = 1))), labels)
+  # A run that is gone on with has the labels of its beginning, also of a source.
+  checkpoint <- tempfile(fileext = ".rds")
+  on.exit(unlink(checkpoint), add = TRUE)
+  for (data in list(y, source)) {
+    gps_fit(data, model_gaussian_mixture(2), selector_full(), labels = labels,
+            weights = rep(0:1, c(2, 78)),
+            control = quick_control(checkpoint = checkpoint))
+    again <- gps_resume(checkpoint, data)
+    expect_identical(rownames(expectations(again)), labels)
+  }
   for (bad in list(1:3, NA, list(1), matrix(1:80))) {
     expect_gps_error(fit_policy(y, labels = bad), "`labels` must be NULL or 80 names")
   }

@@ -98,6 +98,10 @@ test_that("rows with too many or too few cells are named, however the bytes are 
   }
   writeBin(as.raw(c(97, 10, 49, 10, 50, 0, 10)), path)
   expect_gps_error(gps_source_csv(path), "has zero bytes in it", "data")
+  quoted <- c("name,a,b", "5\" pipe,1,2", "6 in,3,4")
+  refused(quoted, "odd number of quotes", "an odd number being 2: one is not closed",
+          also = list(columns = 2:3))
+  refused(c(quoted, "7\",8,9,10,11"), "Row 1 of", "not 3", also = list(columns = 2:3))
 })
 
 test_that("a word among numbers is answered with what it may be", {
@@ -239,6 +243,8 @@ test_that("rows and columns of a source are those of the matrix", {
     expect_identical(source[3, ], y[3, , drop = FALSE])
     expect_identical(source[3, , drop = TRUE], y[3, ])
     expect_identical(source[0, ], y[0, ])
+    expect_identical(source[NULL, ], y[NULL, ])
+    expect_identical(source[, NULL], y[, NULL])
     expect_identical(head(source), y[1:6, ])
     expect_identical(head(source, -19), y[1, , drop = FALSE])
     expect_identical(tail(source, 2), y[19:20, ])

@@ -81,6 +81,16 @@ test_that("noise and sizes are given where there are any", {
   expect_gps_error(source[1] <- 3, "Numbers of a source cannot be set")
   expect_identical(capture.output(str(source)), paste("", format(source)[1], ""))
   dimnames(source) <- NULL
+  # Names that the function gives put columns in order: others must not do so unseen.
+  y <- matrix(1:6, 2, dimnames = list(NULL, c("a", "b", "c")))
+  named <- gps_source(2, 3, function(from, to) y[from:to, , drop = FALSE])
+  turned <- gps_source(2, 3, named$read, names = c("c", "b", "a"))
+  for (names in list(NULL, c("x", "y", "z"), c("a", "b", "c"))) {
+    colnames(named) <- names
+    expect_identical(unname(named[, ]), unname(y) + 0)
+    expect_gps_error(colnames(named) <- c("c", "b", "a"), "the same names in another order")
+    expect_gps_error(colnames(turned) <- names, "the same names in another order")
+  }
   holed <- gps_source(7, 2, function(from, to) ifelse(from:to == 6, NA, 1) %o% 1:2)
   expect_identical(c(anyNA(source), anyNA(holed), sum(is.na(holed))), c(0L, 1L, 2L))
   expect_identical(is.na(holed), is.na(holed[, ]))
