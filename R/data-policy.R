@@ -78,8 +78,13 @@ keep_complete <- function(data, missing, arg = "y") {
 check_labels <- function(labels, n) {
   if (is.null(labels)) return(NULL)
   if (is.factor(labels)) labels <- as.character(labels)
-  if (!is.atomic(labels) || !is.null(dim(labels)) || length(labels) != n || anyNA(labels)) {
-    abort_value(labels, "labels", sprintf("NULL or %.0f names, one for each data point", n))
+  wanted <- sprintf("NULL or %.0f names, one for each data point", n)
+  if (!is.atomic(labels) || !is.null(dim(labels)) || length(labels) != n) {
+    abort_value(labels, "labels", wanted)
+  }
+  if (anyNA(labels)) {
+    gps_abort(sprintf("`labels` must be %s: that of data point %d is NA.", wanted,
+                      which(is.na(labels))[1]))
   }
   check_names(as.character(labels), "row", "labels")
 }

@@ -210,16 +210,52 @@ check_fit_choices <- function(parts) {
   need_fit(is.null(parts$failed_starts) ||
              has_columns(parts$failed_starts, list(start = integer(), message = character())),
            "`failed_starts` is not its table of failed starts")
+  check_fit_chosen(parts)
+  check_fit_facts(parts)
   pixels <- parts$pixels
-  need_fit(is.null(pixels) || identical(picture_dim(pixels[1:2], parts$model$n_dims), pixels),
+  need_fit(is.null(pixels) || is.integer(pixels) &&
+             identical(picture_dim(pixels[1:2], parts$model$n_dims), pixels),
            "`pixels` is not the shape of its pictures")
-  need_fit(is.null(parts$marks) || is.double(parts$marks) && length(parts$marks) == 4,
-           "`marks` are not those of its data")
   need_fit(is_standing(parts$standing), "`standing` is not what it stands on")
   need_fit(is.character(parts$status) && length(parts$status) == 1 && !is.na(parts$status),
            "`status` is not a word")
   need_fit(is.integer(parts$seed) && length(parts$seed) == 2 && !anyNA(parts$seed),
            "`seed` is not two integers")
+}
+
+# How the number of selected latents was found, what a selector of the user has learned, and the
+# call.
+check_fit_chosen <- function(parts) {
+  chosen <- parts$chosen
+  need_fit(is.null(chosen) || is.list(chosen) && !is.null(names(chosen)) &&
+             (is.null(chosen$line) || is_line(chosen$line)),
+           "`chosen` is not how its `n_selected` was found")
+  memory <- parts$memory
+  need_fit(is.null(memory) || inherits(parts$selector, "gps_selector_custom") &&
+             is.list(memory) && identical(names(memory), "learned"),
+           "`memory` is not what its selector has learned")
+  need_fit(is.null(parts$call) || is.call(parts$call), "`call` is not the call that made it")
+  need_fit(is.null(parts$begun) || is_line(parts$begun), "`begun` is not where it began")
+  need_fit(is.null(parts$start_params) || is.list(parts$start_params),
+           "`start_params` are not the parameters of its starts")
+  need_fit(is.null(parts$ranks_once) || isTRUE(parts$ranks_once), "`ranks_once` is not TRUE")
+}
+
+# What a fit knows of its data beside their numbers; most fits have no missing cells.
+check_fit_facts <- function(parts) {
+  marks <- parts$marks
+  need_fit(is.null(marks) || is.double(marks) && length(marks) == 4 && !anyNA(marks),
+           "`marks` are not those of its data")
+  omitted <- parts$omitted
+  need_fit(is.null(omitted) || is.integer(omitted) && length(omitted) > 0 && !anyNA(omitted) &&
+             omitted[1] > 0 && !is.unsorted(omitted, strictly = TRUE),
+           "`omitted` are not numbers of rows")
+  n_missing <- parts$n_missing
+  need_fit(is.null(n_missing) || is_number(n_missing) && n_missing >= 0 &&
+             n_missing == round(n_missing), "`n_missing` is not a number of cells")
+  means <- parts$cell_means
+  need_fit(is.null(means) || is.double(means) && length(means) == parts$model$n_dims &&
+             !anyNA(means), "`cell_means` are not means of its columns")
 }
 
 # Fits of 0.1.0 have none.

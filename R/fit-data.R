@@ -27,3 +27,13 @@ shape_rows <- function(x, fit, row_names) {
   if (!is.null(row_names) || !is.null(fit$col_names)) dimnames(x) <- list(row_names, fit$col_names)
   x
 }
+
+# The arguments of update(), with the data that the fit has kept and what belongs to them.
+with_own_data <- function(arguments, fit, changed) {
+  y <- need_data(fit, "update() without `y`")
+  arguments$y <- if (is_source(y)) y else shape_rows(t(y), fit, fit$row_names)
+  if (is_source(y) && !"labels" %in% changed) arguments$labels <- fit$row_names
+  if (!is.null(fit$pixels)) attr(arguments$y, "size") <- fit$pixels[1:2]
+  if (!"weights" %in% changed) arguments["weights"] <- list(fit$weights)
+  arguments
+}

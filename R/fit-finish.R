@@ -93,7 +93,8 @@ new_fit <- function(task, state, data, kept, chosen) {
     seed = task$seed, version = utils::packageVersion("gpselect")
   )
   n_missing <- if (is_source(data$y)) task$moments$n_missing else sum(is.na(data$y))
-  if (n_missing > 0) fit$n_missing <- as.integer(n_missing)
+  if (n_missing > .Machine$integer.max) fit$n_missing <- as.double(n_missing) else
+    if (n_missing > 0) fit$n_missing <- as.integer(n_missing)
   if (n_missing > 0 && is_source(data$y)) fit$cell_means <- task$moments$centre
   fit$pixels <- data$pixels
   fit$marks <- data_marks(task$moments)

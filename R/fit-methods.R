@@ -337,14 +337,11 @@ update.gps_fit <- function(object, ...) {
     gps_abort(paste("`weights` is missing: the fit has weights of its own data points. Give those",
                     "of `y`, or NULL for none."))
   }
-  if (is.null(arguments$y)) {
-    y <- need_data(object, "update() without `y`")
-    arguments$y <- if (is_source(y)) y else shape_rows(t(y), object, object$row_names)
-    if (is_source(y) && !"labels" %in% names(changes)) arguments$labels <- object$row_names
-    if (!is.null(object$pixels)) attr(arguments$y, "size") <- object$pixels[1:2]
-    if (!"weights" %in% names(changes)) arguments["weights"] <- list(object$weights)
-  }
+  is_own <- is.null(arguments$y)
+  if (is_own) arguments <- with_own_data(arguments, object, names(changes))
   fit <- do.call(gps_fit, arguments, quote = TRUE)
+  # Rows that were left out of the data are not in them again.
+  if (is_own) fit$omitted <- object$omitted
   written <- stats::setNames(as.list(match.call(expand.dots = FALSE)$...), written_as)
   # A formula as a call, in which a dot has become columns.
   if (inherits(formula, "formula")) written$y <- as.call(as.list(formula))

@@ -21,7 +21,7 @@
 #' @param recipe a recipe, as made by `recipes::recipe()`.
 #' @param ... which columns: one or more selector functions, such as
 #'   `recipes::all_numeric_predictors()`. They must be numeric.
-#' @param role the role of the new columns, a word.
+#' @param role the role of the new columns, a word, or NA for none.
 #' @param trained,res,columns set by `prep()`: whether it has run, the fit (NULL before, and where
 #'   nothing is fitted) and the names of its columns.
 #' @param num_comp number of latents or clusters, a whole number of at least 0, or `tune()`.
@@ -72,6 +72,10 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
   if (!is.language(num_comp)) num_comp <- check_count(num_comp, "num_comp", 0)
   check_sizable(model)
   type <- check_choice(type, "type", c("latent", "prob"))
+  # NA is what recipes calls a column without a role.
+  if (!is_line(role) && !(is.atomic(role) && length(role) == 1 && is.na(role))) {
+    abort_value(role, "role", "a word, or NA for none")
+  }
   check_step_options(options)
   if (!is.null(seed)) seed <- check_count(seed, "seed", -.Machine$integer.max)
   if (!is_line(prefix)) abort_value(prefix, "prefix", "a word")
@@ -128,10 +132,14 @@ prep.step_gpselect <- function(x, training, info = NULL, ...) {
 
 fit_columns <- function(step, data, weights) {
   if (nrow(data) == 0) gps_abort("The training data have no rows.")
-  arguments <- list(y = step_data(data, "training"),
-                    model = resize_model(step$model, step$num_comp), weights = weights)
-  arguments$control <- gps_control(progress = FALSE)
+  model <- resize_model(step$model, step$num_comp)
+  if (model$rule$min_active == 1 && step$num_comp > nrow(data)) {
+    gps_abort(sprintf("`num_comp` must be at most the number of training rows, %d, not %d.",
+                      nrow(data), step$num_comp))
+  }
+  arguments <- list(model = model, weights = weights, control = gps_control(progress = FALSE))
   arguments[names(step$options)] <- step$options
+  arguments$y <- step_data(data, "training", check_control(arguments$control))
   do.call(gps_fit, arguments)
 }
 
@@ -154,17 +162,19 @@ bake.step_gpselect <- function(object, new_data, ...) {
   new_data
 }
 
-# Columns as a matrix; what is wrong in them is said of the frame as recipes calls it.
-step_data <- function(data, arg) {
+# Columns as a matrix, with NA for infinite values where `control` says so; what is wrong in them is
+# said of the frame as recipes calls it.
+step_data <- function(data, arg, control) {
   tell_logical(data, arg)
-  check_matrix(data, arg, may_miss = TRUE)
+  check_matrix(blank_infinite(data, control$infinite, arg), arg, may_miss = TRUE)
 }
 
 # What latents are in each row, a column for each.
 step_codes <- function(step, data) {
   names <- recipes::names0(step$num_comp, step$prefix)
   if (nrow(data) == 0) return(matrix(0, 0, step$num_comp, dimnames = list(NULL, names)))
-  codes <- stats::predict(step$res, step_data(data, "new_data"), type = step$type, progress = FALSE)
+  data <- step_data(data, "new_data", step$res$control)
+  codes <- stats::predict(step$res, data, type = step$type, progress = FALSE)
   dimnames(codes) <- list(NULL, names)
   codes
 }

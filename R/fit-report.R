@@ -29,10 +29,10 @@ gps_report <- function(fit, digits = 6, ...) {
   about <- describe_fit(fit)
   parts <- c(
     model = sprintf("We fitted a latent variable model (%s) to %s%s.", about[["Model"]],
-                    about[["Data"]], report_missing(about)),
+                    about[["Data"]], report_missing(about, fit)),
     algorithm = report_algorithm(fit, about),
     settings = report_settings(fit),
-    end = sprintf("The fit %s, with a %s of %s (df = %d, BIC = %s).", about[["Status"]],
+    end = sprintf("The fit %s, with a %s of %s (df = %d, BIC = %s).", report_status(about),
                   report_bound(fit), plain_number(fit$bound, digits),
                   as.integer(attr(stats::logLik(fit), "df")),
                   plain_number(stats::BIC(fit), digits)),
@@ -42,9 +42,18 @@ gps_report <- function(fit, digits = 6, ...) {
   structure(list(text = paste(parts, collapse = " "), parts = parts), class = "gps_report")
 }
 
-report_missing <- function(about) {
-  if (!"Missing" %in% names(about)) return("")
-  sprintf("; %s, were missing and integrated out", about[["Missing"]])
+report_missing <- function(about, fit) {
+  n_omitted <- length(fit$omitted)
+  paste(c(if ("Missing" %in% names(about)) {
+    sprintf("; %s, were missing and integrated out", about[["Missing"]])
+  }, if (n_omitted > 0) {
+    sprintf("; %s %s left out", about[["Left out"]], if (n_omitted == 1) "was" else "were")
+  }), collapse = "")
+}
+
+# Status words that have no verb of their own get one.
+report_status <- function(about) {
+  sub("^interrupted", "was interrupted", sub("^out of time", "ran out of time", about[["Status"]]))
 }
 
 report_algorithm <- function(fit, about) {

@@ -100,7 +100,7 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
   }
   shown <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else {
     y <- need_matrix(x, "augment() without `data`")
-    as.data.frame(matrix(t(y), ncol(y), dimnames = list(x$row_names, x$col_names)))
+    as.data.frame(matrix(t(y), ncol(y), dimnames = list(numbered_rows(x), x$col_names)))
   }
   shown <- as.data.frame(shown)
   ask <- function(type) unname(stats::predict(x, newdata, type = type))
@@ -112,6 +112,12 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
     shown$.active <- rowSums(ask("prob"))
   }
   shown
+}
+
+# Names of the fit's rows; where rows without names were left out, the others keep their numbers.
+numbered_rows <- function(fit) {
+  if (!is.null(fit$row_names) || is.null(fit$omitted)) return(fit$row_names)
+  as.character(seq_len(fit$n_points + length(fit$omitted))[-fit$omitted])
 }
 
 # `data` that are not those of the fit, as far as it knows these.

@@ -165,3 +165,24 @@ test_that("an option tells of names that R makes up, or that are not there", {
   expect_true(gpselect:::are_default_names(c("V01", "V02")))
   expect_false(gpselect:::are_default_names(c("V01", "V03")))
 })
+
+test_that("rows that were left out are not forgotten", {
+  y <- unname(policy_data())
+  y[c(3, 40), 1] <- NA
+  fit <- suppressWarnings(fit_policy(y, missing = "omit"))
+  again <- update(fit, max_iter = 3)
+  expect_identical(again$omitted, c(3L, 40L))
+  expect_identical(again$n_points, 78L)
+  expect_null(update(fit, y = y[-c(3, 40), ])$omitted)
+  expect_match(gps_report(fit)$text, "2 data points with missing cells were left out")
+  expect_no_match(gps_report(fit_policy(y))$text, "left out")
+  skip_if_not_installed("generics")
+  expect_identical(rownames(generics::augment(fit)), as.character((1:80)[-c(3, 40)]))
+  expect_identical(rownames(generics::augment(fit_policy(y))), as.character(1:80))
+})
+
+test_that("labels without a name are refused by their place", {
+  labels <- c("a", NA, "b")
+  expect_gps_error(check_labels(labels, 3), "that of data point 2 is NA")
+  expect_gps_error(check_labels(factor(labels), 3), "that of data point 2 is NA")
+})

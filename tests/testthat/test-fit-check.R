@@ -92,6 +92,42 @@ test_that("a fit with anything tampered is refused", {
   }
 })
 
+test_that("whatever any part of a fit holds, methods answer or say what is wrong", {
+  optional <- c("omitted", "n_missing", "cell_means", "pixels", "marks", "begun", "weights", "gp",
+                "failed_starts", "start_params", "standing", "chosen", "memory", "ranks_once",
+                "call", "latent_names")
+  values <- list(NA, "a", quote(x), numeric(), list(), -1)
+  use <- function(fit) {
+    capture.output(print(fit), print(summary(fit)))
+    predict(fit, bars_data()$y[1:2, ])
+  }
+  for (kind in c("gp", "learner")) {
+    fit <- a_fit(kind)
+    for (name in union(names(fit), optional)) {
+      for (value in values) {
+        changed <- fit
+        changed[[name]] <- value
+        said <- tryCatch({
+          suppressWarnings(use(changed))
+          NULL
+        }, error = identity)
+        if (!is.null(said)) {
+          expect_s3_class(said, "gps_error")
+          if (!inherits(said, "gps_error")) fail(paste(kind, name, deparse(value)))
+        }
+      }
+    }
+    odd <- list(omitted = c(3L, 2L), omitted = 0L, omitted = 1.5, n_missing = 0.5,
+                marks = rep(NaN, 4), chosen = list(line = 3), memory = list(cross = 1),
+                call = "gps_fit", begun = 3)
+    for (i in seq_along(odd)) {
+      changed <- fit
+      changed[[names(odd)[i]]] <- odd[[i]]
+      expect_gps_error(check_fit(changed), sprintf("`%s`", names(odd)[i]))
+    }
+  }
+})
+
 test_that("a changed model never reaches the numerics", {
   change_model <- function(name, ...) {
     fit <- a_fit(name)

@@ -189,3 +189,32 @@ test_that("arguments are refused by name", {
   expect_gps_error(step_recipe(prefix = NA), "`prefix` must be")
   expect_gps_error(step_gpselect(recipes::recipe(~ ., data = faithful)), "`model` is missing")
 })
+
+test_that("infinite values are missing cells in a step whose control says so", {
+  data <- data.frame(a = c(1.1, 2.3, Inf, 0.4, 3.2, 1.7), b = c(2, 1, 3, 5, 4, 2.5))
+  as_na <- gps_control(infinite = "missing", max_iter = 2, n_starts = 1, progress = FALSE)
+  step <- list(model = model_gaussian_mixture(2), num_comp = 2, seed = 1, columns = names(data),
+               type = "latent", prefix = "GPS",
+               options = list(selector = selector_full(), control = as_na))
+  fit <- function(data) suppressWarnings(fit_columns(step, data, NULL), classes = "gps_warning")
+  set.seed(1)
+  expect_warning(step$res <- suppressWarnings(fit_columns(step, data, NULL),
+                                              classes = "gps_warning_degenerate"),
+                 "`training` has 1 infinite value", class = "gps_warning_infinite")
+  blanked <- replace(data, 1, list(replace(data$a, 3, NA)))
+  set.seed(1)
+  expect_identical(coef(fit(blanked)), coef(step$res))
+  expect_warning(codes <- step_codes(step, data), "`new_data` has 1 infinite value",
+                 class = "gps_warning_infinite")
+  expect_identical(codes, step_codes(step, blanked))
+  expect_gps_error(fit_columns(replace(step, "num_comp", 500L), data, NULL),
+                   "`num_comp` must be at most the number of training rows, 6, not 500")
+  step$options$control <- quick_control()
+  expect_gps_error(fit(data), "row 3, column 1 (\"a\") is Inf")
+})
+
+test_that("a role is a word", {
+  skip_without_recipes()
+  expect_gps_error(step_recipe(role = 3), "`role` must be a word")
+  expect_no_error(step_recipe(role = NA))
+})

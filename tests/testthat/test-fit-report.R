@@ -88,3 +88,14 @@ test_that("a report is grammatical, and of placed latents says how many are sele
   expect_match(text, "selection: .*; Shelton et al., 2017")
   expect_match(text, "with a truncated bound on the log-likelihood of")
 })
+
+test_that("every status makes a sentence", {
+  fit <- a_fit("spherical")
+  verbs <- c(time_limit = "The fit ran out of time after ",
+             interrupted = "The fit was interrupted ",
+             converged = "The fit converged after ", max_iter = "The fit stopped at the limit of ")
+  for (status in names(verbs)) {
+    fit$status <- status
+    expect_match(gps_report(fit)$parts[["end"]], verbs[[status]], fixed = TRUE, info = status)
+  }
+})
