@@ -99,9 +99,20 @@ test_that("rows with too many or too few cells are named, however the bytes are 
   writeBin(as.raw(c(97, 10, 49, 10, 50, 0, 10)), path)
   expect_gps_error(gps_source_csv(path), "has zero bytes in it", "data")
   quoted <- c("name,a,b", "5\" pipe,1,2", "6 in,3,4")
-  refused(quoted, "odd number of quotes", "an odd number being 2: one is not closed",
+  refused(quoted, "takes in the next line", "an odd number of them being 2: one is not closed",
           also = list(columns = 2:3))
-  refused(c(quoted, "7\",8,9,10,11"), "Row 1 of", "not 3", also = list(columns = 2:3))
+  refused(sub("5\" ", "\"5 ", quoted), "odd number of quotes", "of them being 2",
+          also = list(columns = 2:3))
+  # Two such quotes would make one row of two.
+  torn <- c("name,a,b", "5\" pipe,1,2", "6\" in,3,4", "x,5,6")
+  for (n in c(1, 2, 7, 100)) {
+    local_value("bytes_at_once", n)
+    refused(torn, "a quote (\") within a cell that takes in the next line", "being 2",
+            also = list(columns = 2:3))
+    same_numbers(gps_source_csv(text_file("name,a", "5 \"pipe\" in,1", "\"a\"\"b\nc\",2"), 2),
+                 rbind(1, 2))
+  }
+  refused(c(quoted, "7\",8,9,10,11"), "takes in the next line", also = list(columns = 2:3))
 })
 
 test_that("a word among numbers is answered with what it may be", {
