@@ -234,6 +234,8 @@ grow_memory.default <- function(selector, task, short, state) NULL
 #' @export
 grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory <- state$memory
+  # A start that a time limit has cut before it could rank.
+  if (is.null(memory)) return(NULL)
   if (is_by_sums(selector, task$model)) {
     # Sums of sampled rows rank for all points: no point is left out of them.
     memory$last_refit <- -Inf

@@ -137,6 +137,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   phase <- if (state$is_early) 1 else 2
   settings <- list(
     n_propose = screen$propose, n_explore = screen$explore[phase],
+    waits = as.integer(!is.null(kept) && waits_for_labels(task, state)),
     n_guided = screen$guided[phase], n_moves = screen$moves,
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"), n_sweeps = screen$sweeps,
@@ -159,6 +160,16 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
                   task$n_selected, settings, stream, task$n_threads)
   structure(result$selected, n_gains = result$n_gains, ranked = result$ranked)
 }
+
+# Labels of a few data points, from which clusters grow, go a ring of neighbours further in each
+# iteration. A point that none has reached belongs to no cluster yet: given some by chance it would
+# be taken by one that may be anywhere, and many such points carry away its mean. After so many
+# iterations what is still alone will not be reached.
+waits_for_labels <- function(task, state) {
+  task$model$rule$min_active == 1 && state$iteration <= spread_iterations
+}
+
+spread_iterations <- 8L
 
 # Iterations in one of which a data point is screened, each in its turn, once parameters change
 # little: so does what it would select.

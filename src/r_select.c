@@ -118,6 +118,7 @@ static void read_sought(SEXP list, int n_groups, gps_screen *screen) {
 static gps_screen read_screen(SEXP list) {
   const gps_screen screen = {.n_propose = read_count(list, "n_propose"),
                              .n_explore = read_count(list, "n_explore"),
+                             .waits = read_count(list, "waits"),
                              .n_guided = read_count(list, "n_guided"),
                              .n_moves = read_count(list, "n_moves"),
                              .n_beside = read_count(list, "n_beside"),
@@ -223,7 +224,7 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) 
 }
 
 /* native, list(shape, inputs, lengths), y, block, affinity [H x n] or candidates or NULL, kept
- * [n_slots x n] or NULL, n_slots, list(n_propose, n_explore, n_guided, n_moves, n_pool,
+ * [n_slots x n] or NULL, n_slots, list(n_propose, n_explore, waits, n_guided, n_moves, n_pool,
  * n_conditional, is_greedy, n_sweeps, n_inserts, n_beside, n_ranked, beside [n_beside x H] or
  * NULL, resting [n] or NULL, share, is_one_hot, max_active, prob_on [n_slots x n] or NULL, grid,
  * seek), stream, n_threads -> list(selected [n_slots x n] 1-based, n_gains, ranked [n_ranked x n]

@@ -75,7 +75,8 @@ static void add_draws(screen_work *work, const int *kept, int *table, int bits) 
   const gps_source *source = job->source;
   gps_rng rng =
       gps_rng_stream(source->seed, source->start, GPS_PURPOSE_SCREEN, source->iteration, work->row);
-  for (int i = 0; i < job->screen->n_explore; i++) {
+  const int n_explore = work->n == 0 && job->screen->waits ? 0 : job->screen->n_explore;
+  for (int i = 0; i < n_explore; i++) {
     const int latent = gps_rng_index(&rng, job->problem->shape.n_latents);
     if (candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
   }

@@ -10,6 +10,7 @@
 typedef struct {
   int n_propose; /* best-ranked latents among the candidates */
   int n_explore; /* uniform draws among them */
+  int waits;     /* 1: none for points with nothing else, which have no slots until they have */
   int n_guided;  /* candidates that the model proposes beside the kept ones, where it can */
   int n_moves;   /* random neighbours of each kept candidate among them */
   int n_pool;    /* candidates that are left for the greedy step, by their single-cause states */

@@ -17,6 +17,8 @@ mkdir -p "$logs" "$library"
 # tested with `n_threads`. Threads that wait do so without turning round.
 export LC_ALL=C.UTF-8 LANGUAGE=en OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 TESTTHAT_PARALLEL=FALSE
 export OMP_WAIT_POLICY=passive
+# Where no time zone is set, packages that ask the system for it fail on machines without systemd.
+export TZ=${TZ:-UTC}
 # A user's own start-up files and compiler settings have no say.
 export R_PROFILE_USER=/dev/null R_ENVIRON_USER=/dev/null R_MAKEVARS_USER=/dev/null
 unset MAKEFLAGS MAKELEVEL MFLAGS R_LIBS

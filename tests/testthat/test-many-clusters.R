@@ -35,6 +35,25 @@ dense_stats <- function(case, step) {
        second = second)
 }
 
+test_that("clusters grow from their seeds: points that no label has reached are taken by none", {
+  set.seed(1)
+  places <- 6 * as.matrix(expand.grid(1:7, 1:7))
+  cluster <- sample.int(49, 6000, TRUE)
+  y <- places[cluster, ] + rnorm(12000)
+  fit <- function() {
+    set.seed(2)
+    gps_fit(y, model_gaussian_mixture(49, "spherical"), selector_gp(method = "neighbours"),
+            n_selected = 4, control = gps_control(progress = FALSE, max_iter = 30))
+  }
+  grown <- fit()
+  expect_false(any(grepl("empty_cluster", grown$trace$events)))
+  # Every place has its mean and its points.
+  found <- apply(coef(grown)$mu, 2, function(mu) which.min(colSums((t(places) - mu)^2)))
+  expect_identical(sort(found), 1:49)
+  expect_gt(mean(found[predict(grown, type = "class")] == cluster), 0.99)
+  expect_true(all(grown$selected > 0))
+})
+
 test_that("a time limit cuts seeds and what comes before the first selection", {
   case <- many_case("spherical", n_points = 700)
   fit_within <- function(seconds, y = case$y, ...) {
@@ -49,6 +68,11 @@ test_that("a time limit cuts seeds and what comes before the first selection", {
   expect_identical(short$trace$events, "seeds_by_chance 49, unranked 1")
   said <- gsub("\\s+", " ", paste(capture.output(print(short)), collapse = " "))
   expect_match(said, "49 of the seeds left to chance, before selection had begun to learn")
+  # Also where a start on a sample was cut before it could rank for all.
+  many <- matrix(rnorm(4400), 2200)
+  cut <- gps_fit(many, model_binary_sparse(8), selector_gp(), 3,
+                 control = gps_control(progress = FALSE, time_limit = 1e-9))
+  expect_identical(cut$status, "time_limit")
   # Every point has the best of all seeds, which are data points, each its own.
   expect_identical(anyDuplicated(t(coef(short)$mu)), 0L)
   step <- gps_estep(short$model, short$params, case$y, matrix(1:50, 700, 50, byrow = TRUE))
