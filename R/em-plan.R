@@ -255,6 +255,8 @@ new_state <- function(params, start, explore, memory = NULL, is_early = explore 
     selected = NULL, prob_on = NULL,
     value = NULL,            # where states are sampled
     given = NULL,            # slots for the next pass in place of a selection, by step_given()
+    is_spreading = TRUE,     # labels still reach points, `unreached` had none in the last pass
+    unreached = Inf,
     may_rest = FALSE,        # points may keep their slots, by step_in_parts()
     sought = NULL,           # components that are looked for everywhere, by moves
 

@@ -54,6 +54,8 @@ infer <- function(task, state) {
   state[inferred] <- result[inferred]
   state["beside"] <- list(learn_beside(task, state$beside, result$ranked))
   state$may_rest <- FALSE
+  state$is_spreading <- isTRUE(state$is_spreading) && result$n_unreached < state$unreached
+  state$unreached <- result$n_unreached
   # Bounds of few points that others have yet to join are no sign of rest.
   if (result$n_unreached > 0) state$bounds <- numeric()
   state$stats <- result$stats
