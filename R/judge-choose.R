@@ -80,7 +80,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   warm <- check_flag(warm, "warm")
   split <- list(seen = y, weights = weights)
   if (criterion == "held-out") {
-    split <- split_data(y, check_number(share, "share", 0, 0.9, open = TRUE), weights)
+    share <- check_number(share, "share", 0, 0.9, open = TRUE)
+    split <- split_data(y, share, weights, control$missing)
   }
   search <- list(y = split$seen, unseen = split$unseen, weights = split$weights,
                  unseen_weights = split$unseen_weights, criterion = criterion, selector = selector,
@@ -147,18 +148,25 @@ check_search <- function(search, models, numbers) {
 }
 
 # list(seen, unseen, weights, unseen_weights) of the rows of data in memory. Of rows with weights
-# both parts have some that count.
-split_data <- function(y, share, weights = NULL) {
+# both parts have some that count, and neither has rows that `missing` leaves out: a warning
+# names these by their numbers among all.
+split_data <- function(y, share, weights = NULL, missing = "allow") {
   if (is_source(y)) gps_abort("`criterion` = \"held-out\" needs data in memory, not a source.")
   n <- if (is.list(y) && is.null(dim(y))) length(y) else nrow(y)
-  n_unseen <- max(1, round(share * n))
-  if (is.null(n) || n - n_unseen < 1) gps_abort("`y` has too few data points to hold some out.")
+  if (is.null(n)) gps_abort("`y` has too few data points to hold some out.")
   weights <- check_weights(weights, n)
-  rows <- sort(sample.int(n, n_unseen))
-  if (!is.null(weights) && min(sum(weights[rows]), sum(weights[-rows])) == 0) {
+  left <- seq_len(n)
+  if (missing != "allow") {
+    left <- setdiff(left, keep_complete(read_data(y, may_miss = TRUE), missing)$omitted)
+  }
+  n_unseen <- max(1, round(share * length(left)))
+  if (length(left) <= n_unseen) gps_abort("`y` has too few data points to hold some out.")
+  rows <- left[sort(sample.int(length(left), n_unseen))]
+  seen <- setdiff(left, rows)
+  if (!is.null(weights) && min(sum(weights[rows]), sum(weights[seen])) == 0) {
     gps_abort("`weights`: too few data points have a weight above 0 to hold some of them out.")
   }
-  list(seen = take_rows(y, -rows), unseen = take_rows(y, rows), weights = weights[-rows],
+  list(seen = take_rows(y, seen), unseen = take_rows(y, rows), weights = weights[seen],
        unseen_weights = weights[rows])
 }
 

@@ -64,14 +64,19 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
   if (!is.null(target)) target <- check_number(target, "target")
   audit_points <- check_count(audit_points, "audit_points", 0)
   control <- check_control(control, "control")
+  refuse_unscreened(selectors, control)
   # Data that are at fault are no matter of a selector.
-  refuse_missing(read_data(y, may_miss = TRUE)$y, model)
+  y <- blank_infinite(y, control$infinite)
+  data <- keep_complete(read_data(y, may_miss = TRUE), control$missing)
+  refuse_missing(data$y, model)
+  latents <- latents_left(latents, data$omitted, n_points(data$y))
   runs <- list()
   for (seed in seeds) {
     for (name in names(selectors)) {
       one <- run_selector(seed, function() {
         is_full <- inherits(selectors[[name]], "gps_selector_full")
-        gps_fit(y, model, selectors[[name]], if (!is_full) n_selected, max_active, control)
+        suppressWarnings(gps_fit(y, model, selectors[[name]], if (!is_full) n_selected, max_active,
+                                 control), classes = "gps_warning_omitted")
       }, truth, latents, audit_points)
       one$row <- c(list(selector = name, seed = seed), one$row)
       if (!is.null(one$curve)) one$curve <- data.frame(selector = name, seed = seed, one$curve)
@@ -98,6 +103,21 @@ check_selectors <- function(selectors) {
     selectors[[name]] <- check_selector(selectors[[name]], paste0("selectors$", name))
   }
   selectors
+}
+
+# A budget is of screening, which selector_full() never does.
+refuse_unscreened <- function(selectors, control) {
+  is_full <- vapply(selectors, inherits, NA, "gps_selector_full")
+  if (is.null(control$budget) || !any(is_full)) return(invisible())
+  gps_abort(sprintf(paste("`budget` limits what screening evaluates, and `selectors$%s` does not",
+                          "screen: leave it out of the list, or `budget` NULL."),
+                    names(selectors)[is_full][1]))
+}
+
+# True latents of the `n` data points that are left, where those of all were given.
+latents_left <- function(latents, omitted, n) {
+  has_all <- length(omitted) > 0 && is.matrix(latents) && nrow(latents) == n + length(omitted)
+  if (has_all) latents[-omitted, , drop = FALSE] else latents
 }
 
 check_seeds <- function(seeds) {

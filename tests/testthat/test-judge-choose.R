@@ -188,3 +188,26 @@ test_that("too large a number of latents on at once counts as all", {
                           control = short_control(max_iter = 1)),
                "`max_active` must be 1", class = "gps_error")
 })
+
+test_that("rows that are left out are numbered in the user's data, held out or not", {
+  y <- unname(as.matrix(faithful[1:60, ]))
+  y[c(7, 55), 1] <- NA
+  expect_warning(split <- split_data(y, 0.25, 1:60, "omit"), "rows 7 and 55",
+                 class = "gps_warning_omitted")
+  expect_false(anyNA(split$seen) || anyNA(split$unseen))
+  expect_setequal(c(split$weights, split$unseen_weights), setdiff(1:60, c(7, 55)))
+  expect_identical(split$seen, y[split$weights, ])
+  expect_error(split_data(y, 0.25, NULL, "error"), "row 7, column 1", class = "gps_error_data")
+  said <- list()
+  set.seed(1)
+  choice <- withCallingHandlers(
+    gps_choose(y, model_gaussian_mixture, 1:2, criterion = "held-out", warm = FALSE,
+               control = quick_control(missing = "omit")),
+    gps_warning_omitted = function(condition) {
+      said <<- c(said, list(condition$rows))
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_identical(said, list(c(7L, 55L)))
+  expect_identical(choice$fit$omitted, c(7L, 55L))
+})

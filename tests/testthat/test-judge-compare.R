@@ -112,3 +112,29 @@ test_that("arguments of compare_selectors() are checked", {
   expect_gps_error(compare(list(a = selector_gp()), what = 1), "Unknown argument `what`")
   expect_gps_error(print(structure(list(), class = "gps_comparison")), "compare_selectors()")
 })
+
+test_that("the policy of missing cells is applied once, and a budget is of screening", {
+  set.seed(1)
+  bars <- simulate_bars(30, size = 3)
+  y <- unname(bars$y)
+  y[4, 2] <- Inf
+  compare <- function(..., selectors = list(hand = selector_handcrafted())) {
+    compare_selectors(y, model_binary_sparse(6), selectors, 1:2, n_selected = 3,
+                      latents = bars$latents, audit_points = 0,
+                      control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE, ...))
+  }
+  said <- character()
+  compared <- withCallingHandlers(compare(missing = "omit", infinite = "missing"),
+                                  gps_warning = function(condition) {
+    said <<- c(said, class(condition)[1])
+    invokeRestart("muffleWarning")
+  })
+  expect_identical(sum(said == "gps_warning_omitted"), 1L)
+  expect_identical(sum(said == "gps_warning_infinite"), 1L)
+  expect_identical(compared$runs$error, rep(NA_character_, 2))
+  expect_false(anyNA(compared$runs$recall))
+  expect_gps_error(compare(budget = 50, infinite = "missing",
+                           selectors = list(hand = selector_handcrafted(screen = gps_screen()),
+                                            all = selector_full())),
+                   "`selectors$all` does not screen")
+})
