@@ -163,9 +163,9 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
 
 # Labels of a few data points, from which clusters grow, go a ring of neighbours further in each
 # iteration. A point that none has reached belongs to no cluster yet: given some by chance it would
-# be taken by one that may be anywhere, and many such points carry away its mean. Those wait until an
-# iteration in which no more points are reached; of batches, in which labels spread one at a time,
-# for so many iterations.
+# be taken by one that may be anywhere, and many such points carry away its mean. They wait until an
+# iteration in which no more points are reached; those of batches, in which labels spread one batch
+# at a time, for so many iterations.
 waits_for_labels <- function(task, state) {
   if (task$model$rule$min_active != 1) return(FALSE)
   if (is.null(task$batches)) isTRUE(state$is_spreading) else state$iteration <= spread_iterations
