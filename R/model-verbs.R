@@ -159,10 +159,12 @@ temper_params.default <- function(model, params, temperature) params
 has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
-# moments of the data; others see means of columns in missing cells.
+# moments of the data. Others see means of columns in missing cells, but functions of R, which are
+# tried on the data as they are.
 bind_data <- function(model, y, moments = data_moments(y), weights = NULL) {
   if (is_built_in(model)) return(bind_model(model, survey_data(model, y, moments, weights)))
-  bind_model(model, t(fill_data(if (is_source(y)) rows_data(y, even_rows(y)) else y)))
+  if (is_source(y)) y <- rows_data(y, even_rows(y))
+  bind_model(model, t(if (inherits(model, "gps_custom_model")) y else fill_data(y)))
 }
 
 # Moments with what else a model of this package needs to know of all data, D x N or a source.

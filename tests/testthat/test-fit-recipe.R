@@ -191,6 +191,7 @@ test_that("arguments are refused by name", {
 })
 
 test_that("infinite values are missing cells in a step whose control says so", {
+  skip_without_recipes()
   data <- data.frame(a = c(1.1, 2.3, Inf, 0.4, 3.2, 1.7), b = c(2, 1, 3, 5, 4, 2.5))
   as_na <- gps_control(infinite = "missing", max_iter = 2, n_starts = 1, progress = FALSE)
   step <- list(model = model_gaussian_mixture(2), num_comp = 2, seed = 1, columns = names(data),
