@@ -16,13 +16,12 @@ shown_call <- function(call, made_by = "gps_fit") {
 # The call of a fit with changes as they were written; those of gps_control() go into its argument.
 changed_call <- function(call, changes, of_control, made_by = "gps_fit") {
   if (is.null(call)) return(NULL)
-  own <- setdiff(names(changes), of_control)
-  for (name in own) call[name] <- list(changes[[name]])
-  if (length(of_control) == 0) return(shown_call(call, made_by))
+  for (name in setdiff(names(changes), of_control)) call[name] <- list(changes[[name]])
   control <- if (is.null(call$control)) call("gps_control") else call$control
-  if (is.call(control) && identical(control[[1]], as.name("gps_control"))) {
+  is_written <- is.call(control) && identical(control[[1]], as.name("gps_control"))
+  if (is_written && length(of_control) > 0) {
     for (name in of_control) control[name] <- list(changes[[name]])
     call$control <- control
   }
-  shown_call(call)
+  shown_call(call, made_by)
 }

@@ -215,7 +215,7 @@ make_task <- function(parts) {
     may_compare = FALSE,     # the main run: engines are compared, see may_compare()
     has_fit = FALSE,         # a start before this one would do as the fit: set by run_starts()
     keeper = NULL,           # of the points of the main run, see em-checkpoint.R
-    teller = NULL,           # of what shows how far a fit is, see em-progress.R
+    teller = NULL,           # of what shows how far a fit is, see em-run.R
     pass_teller = NULL,      # of what shows how far a prediction is, see map_blocks()
 
     # What is known of all data: read by starts, warnings, prices of parameters and the selector.

@@ -44,10 +44,9 @@ end_step <- function(task, state, began) {
 # cuts the fit short, is `complete`.
 infer <- function(task, state) {
   state$iteration <- state$iteration + 1L
-  state <- set_schedule(task, state)
-  if (!is.null(task$control$budget)) state <- plan_turns(task, state)
+  state <- plan_turns(task, set_schedule(task, state))
   result <- pass(task, state)
-  if (!is.null(task$control$budget)) state <- count_turns(task, state, result)
+  state <- count_turns(task, state, result)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }

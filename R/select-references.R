@@ -1,7 +1,8 @@
 # Selection by neighbours of data that do not lie in memory as a whole, or come in minibatches.
 # Points whose neighbours are asked for pass block by block, and find them among the references: all
 # data points where these are in memory, else as many as may be held. `refs` of an engine are their
-# numbers, NULL where they are all points; `near` and `weights` are there of all points.
+# numbers, NULL where they are all points; `near` and `weights` are there of all points. In refits,
+# too, rows keep the neighbours that they have among all points.
 
 # References for each latent at least, where there are so many points.
 least_references <- 10L
@@ -93,4 +94,21 @@ rank_batch <- function(task, batches, engine, block) {
   own[near == 0L] <- 0L
   near_means(engine, own, columns_of(engine$weights, points), slot_targets(slots, task$model),
              seq_len(ncol(near)))
+}
+
+# A refit by what all points say of some rows. `given`: all targets, the rows, their data and the
+# targets in use there. What prepare() makes keeps the neighbours that are known.
+refit_among <- function(selector, task, memory, given) {
+  engine <- memory$prepared
+  if (is.null(engine)) engine <- prepare_near(selector, task, memory, given$all)
+  n_latents <- task$model$n_latents
+  box <- gp_bounds(selector$kernel, given$y, given$used, narrow_reach, n_latents)
+  engine$rows <- if (is.null(engine$refs)) given$rows else match(given$rows, engine$refs)
+  refit <- climb_engine(engine, memory$theta, held_targets(engine, given$all), selector$refit_evals,
+                        box = contain_theta(box, memory$theta), n_targets = n_latents)
+  engine["rows"] <- list(NULL)
+  c(refit, list(prepare = function() {
+    if (is.null(engine$refs)) return(engine_prepare(engine, refit$theta, many = TRUE))
+    survey_near(task, memory, engine_prepare(engine, refit$theta))
+  }))
 }
