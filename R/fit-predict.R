@@ -3,7 +3,8 @@
 
 # Those of all models come first, then those where components have places, then those of mixtures.
 prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik", "selected",
-                      "slots", "sparse", "objects", "segmentation", "class", "uncertainty")
+                      "slots", "sparse", "latent_slots", "latent_sparse", "objects", "segmentation",
+                      "class", "uncertainty")
 
 #' Predictions of a fit
 #'
@@ -59,7 +60,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the
-#' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`. Types `"prob"`,
+#' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`, and `"latent_slots"` and
+#' `"latent_sparse"`, which have those of `"latent"`: the codes of sparse coding. Types `"prob"`,
 #' `"latent"`, `"state"` and `"response"` are refused above 2^28 values (2 GB), or as many as the
 #' option `gpselect.max_cells` says; the error is of class `gps_error_memory`.
 #' @return for n data points, with their row names,
@@ -79,6 +81,10 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'   these latents, 0 in empty slots: all that `"prob"` says, in n x 2 H' numbers;
 #' * `"sparse"`: `"prob"` as a matrix of class `dgCMatrix` of package Matrix, n x H, with entries
 #'   for probabilities that are not 0;
+#' * `"latent_slots"`, not of mixtures: list of `selected`, as of `"slots"`, and `latent`, matrix
+#'   n x H' of the posterior means of these latents, 0 in empty slots;
+#' * `"latent_sparse"`, not of mixtures: `"latent"` as a matrix of class `dgCMatrix`, n x H, with
+#'   entries for means that are not 0;
 #' * `"class"`, mixtures only: n integers, the number of the most probable cluster, the first of
 #'   several; a factor where clusters have names, see "Starts of mixtures" in [gps_fit()];
 #' * `"uncertainty"`, mixtures only: n numbers in 0..1, 1 less the largest probability: the
@@ -88,7 +94,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' have any.
 #'
 #' Where components have places, as in [model_occlusive()], H columns of the first three types and
-#' of `"sparse"` are components wherever they are; `"selected"`, also in `"slots"`, is an array n x
+#' of the sparse ones are components wherever they are; `"selected"`, also in slots, is an array n x
 #' H' x 3 of component, row and column (of the window's top left corner, 0 in empty slots); and
 #' there are two types more, both of the most probable state:
 #' * `"objects"`: data frame with one row for each component that is on: `point`, `component`,
@@ -104,18 +110,20 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' round(predict(fit, bars$y[101:103, ]), 2)
 #' predict(fit, bars$y[101, ], type = "selected")
 #' str(predict(fit, bars$y[101:103, ], type = "slots"))
+#' if (requireNamespace("Matrix", quietly = TRUE)) predict(fit, type = "latent_sparse")[1:3, ]
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "imputed", "loglik",
-                                     "selected", "slots", "sparse", "objects", "segmentation",
-                                     "class", "uncertainty"),
+                                     "selected", "slots", "sparse", "latent_slots",
+                                     "latent_sparse", "objects", "segmentation", "class",
+                                     "uncertainty"),
                             n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
   refuse_unknown(list(...), c("newdata", "type", "n_threads", "progress"))
   check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
-  if (type == "sparse") require_package("Matrix", "`type` = \"sparse\"")
+  if (type %in% sparse_types) require_package("Matrix", sprintf("`type` = %s", quoted(type)))
   if (is.null(newdata)) {
     check_prediction_size(object, object$n_points, type)
     if (type %in% stored_types) return(predict_stored(object, type))
@@ -145,8 +153,8 @@ predict_task <- function(fit, task, state, type, row_names) {
     }
     return(scene_predictors[[type]](task, infer, row_names))
   }
-  if (type %in% c("slots", "sparse")) {
-    return(shape_slots(predict_slots(task, state), type, fit, row_names))
+  if (type %in% slot_types) {
+    return(shape_slots(predict_slots(task, state, type), type, fit, row_names))
   }
   result <- predict_blocks(task, state, predictors[[type]])
   if (type %in% c("response", "imputed")) return(shape_rows(result, fit, row_names))
@@ -168,7 +176,12 @@ check_type <- function(type, fit) {
     gps_abort(sprintf(paste("`type` = %s is for mixtures, in which one cluster is on: \"state\"",
                             "says which latents are."), quoted(type)))
   }
-  others <- c(if (!has_images(fit$model)) scene, if (!is_one_hot(fit)) of_clusters)
+  if (is_one_of(type, latent_types) && is_one_hot(fit)) {
+    gps_abort(sprintf(paste("`type` = %s is for models whose latents have values: the cluster of a",
+                            "mixture is on or off, and %s has its probabilities."), quoted(type),
+                      quoted(sub("latent_", "", type))))
+  }
+  others <- c(if (!has_images(fit$model)) scene, if (is_one_hot(fit)) latent_types else of_clusters)
   check_choice(type, "type", setdiff(prediction_types, others))
 }
 
@@ -220,15 +233,17 @@ predict_blocks <- function(task, state, predictor) {
   out
 }
 
-# list(selected, prob_on), slots x n, of all blocks of data.
-predict_slots <- function(task, state) {
+# list(selected, value), slots x n, of all blocks of data: the probabilities of the selected
+# latents, or their posterior means.
+predict_slots <- function(task, state, type) {
   n <- n_points(task$y)
-  slots <- list(selected = matrix(0L, task$n_selected, n), prob_on = matrix(0, task$n_selected, n))
+  part <- if (type %in% latent_types) "latent" else "prob_on"
+  slots <- list(selected = matrix(0L, task$n_selected, n), value = matrix(0, task$n_selected, n))
   for (block in task$blocks) {
     open <- open_block(task, block)
-    result <- infer_block(open$task, state, open$block, character())
+    result <- infer_block(open$task, state, open$block, if (part == "latent") part else character())
     slots$selected[, block_columns(block)] <- result$selected
-    slots$prob_on[, block_columns(block)] <- result$prob_on
+    slots$value[, block_columns(block)] <- result[[part]]
     tell_block(task, block)
   }
   slots

@@ -5,13 +5,18 @@
 # What a fit's own data have in their slots already; of mixtures the most probable cluster as well.
 stored_types <- c("prob", "class", "uncertainty", "selected", "slots", "sparse")
 
+# Types of slots, and those of them with the values of latents, which clusters do not have.
+latent_types <- c("latent_slots", "latent_sparse")
+sparse_types <- c("sparse", "latent_sparse")
+slot_types <- c("slots", "sparse", latent_types)
+
 predict_stored <- function(fit, type) {
   if (type == "prob") return(component_probs(fit))
   if (type == "class") return(shape_classes(most_probable_cluster(fit), fit, fit$row_names))
   slots <- need_slots(fit, "predict() without `newdata`")
   if (type == "uncertainty") return(stats::setNames(doubt_of(slots$prob_on), fit$row_names))
   if (type == "selected") return(shape_selected(t(slots$selected), fit$model, fit$row_names))
-  shape_slots(slots, type, fit, fit$row_names)
+  shape_slots(list(selected = slots$selected, value = slots$prob_on), type, fit, fit$row_names)
 }
 
 most_probable_cluster <- function(fit) {
@@ -40,23 +45,24 @@ shape_classes <- function(class, fit, row_names) {
   stats::setNames(class, row_names)
 }
 
-# Slots as types "slots" and "sparse" show them.
+# Slots with their probabilities or means as a list, or as a sparse matrix.
 shape_slots <- function(slots, type, fit, row_names) {
   model <- fit$model
-  if (type == "sparse") {
-    found <- sparse_choices(slots$selected, slots$prob_on, model, row_names)
+  if (type %in% sparse_types) {
+    found <- sparse_choices(slots$selected, slots$value, model, row_names)
     return(name_columns(found, fit$latent_names))
   }
-  list(selected = shape_selected(t(slots$selected), model, row_names),
-       prob = name_rows(t(slots$prob_on), row_names))
+  shown <- list(shape_selected(t(slots$selected), model, row_names),
+                name_rows(t(slots$value), row_names))
+  stats::setNames(shown, c("selected", if (type == "slots") "prob" else "latent"))
 }
 
 # The entries of scatter_choices() that are not 0, as a matrix of package Matrix, n x choices.
-sparse_choices <- function(selected, prob_on, model, row_names) {
+sparse_choices <- function(selected, value, model, row_names) {
   choice <- choice_of(model, selected)
-  held <- which(choice > 0 & prob_on != 0)
+  held <- which(choice > 0 & value != 0)
   entries <- list(row = (held - 1L) %/% nrow(choice) + 1L, column = choice[held],
-                  value = prob_on[held])
+                  value = value[held])
   if (!chooses_latents(model)) entries <- add_entries(entries)
   Matrix::sparseMatrix(i = entries$row, j = entries$column, x = entries$value,
                        dims = c(ncol(choice), count_choices(model)),
@@ -82,7 +88,7 @@ add_entries <- function(entries) {
 # Types whose results are dense, and what needs less.
 dense_types <- list(
   prob = "Types \"slots\" and \"sparse\" say the same in little memory.",
-  latent = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
+  latent = "Types \"latent_slots\" and \"latent_sparse\" say the same in little memory.",
   state = "Types \"slots\" and \"sparse\" have the probabilities in little memory.",
   response = "Data points can be predicted some at a time, as `newdata`.",
   imputed = "Data points can be predicted some at a time, as `newdata`."

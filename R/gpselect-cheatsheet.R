@@ -30,7 +30,7 @@
 #' | causes of zeros and ones | `model_noisy_or(10)` |
 #' | objects that hide each other | `model_occlusive(20, size = c(8, 8))` |
 #' | your own | `model_custom()`, then `check_gps_model()` |
-#' | how many latents | `gps_choose(y, model_gaussian_mixture, 2:8)` |
+#' | how many latents | `choice <- gps_choose(y, model_gaussian_mixture, 2:8)`, `plot(choice)` |
 #' | how many to select | `n_selected = "auto"` |
 #' | from a partition, centres, a fit | `start =` |
 #'
@@ -60,6 +60,7 @@
 #' | what it is, how it ended | `fit`, `summary(fit)`, `plot(fit)` |
 #' | parameters | `coef(fit)`; their errors `summary(gps_bootstrap(fit))` |
 #' | what is on in each point | `predict(fit, type = "prob")`, `"state"`, `"latent"` |
+#' | sparse codes: the latents' values | `predict(fit, type = "latent_sparse")`, `"latent_slots"` |
 #' | its cluster, and how sure | `predict(fit, type = "class")`, `"uncertainty"` |
 #' | its reconstruction; gaps filled | `predict(fit, type = "response")`, `"imputed"` |
 #' | the same of new data | `predict(fit, newdata, type = )` |

@@ -22,6 +22,11 @@
 #' A fit whose likelihood has no maximum (see [gps_fit()]) is not chosen unless all are such: its
 #' criterion is what floors make of it.
 #'
+#' A fit that `max_iter` or a time limit has cut short can be behind others only because it had
+#' less time: `status` says how each ended, a warning of class `gps_warning_unfinished` how many
+#' were cut, and `print()` and `plot()` mark them. A choice at the end of the numbers on offer may
+#' be one only because others were not offered: `print()` says so.
+#'
 #' Latents that mending has put out of the model are counted in no criterion; `used` says how many
 #' are left.
 #' @param y data, as in [gps_fit()], also a formula; for `"held-out"` in memory.
@@ -44,7 +49,8 @@
 #' @return a list of class `gps_choice` with `table`, a data frame with one row for each model and
 #'   number: `model`, `n_latents`, `used`, `bound`, `df`, `BIC`, `ICL` (NA but for mixtures),
 #'   `entropy` (sum over points of -sum_c p log p in nats, of mixtures), `held_out` (NA with other
-#'   criteria), `start` ("own", "smaller", "larger": where the best fit began), `degenerate`,
+#'   criteria), `start` ("own", "smaller", "larger": where the best fit began), `status`
+#'   ("converged", or what cut it short: "max_iter", "time_limit", "interrupted"), `degenerate`,
 #'   `chosen`, `seconds` and `error` (the message of a fit that stopped); `n_latents` and `model`,
 #'   the chosen ones; `fit`, the chosen fit; `criterion`. `print()` shows the table; `plot()` the
 #'   criterion, or with `which = "entropy"` the entropy of the assignments, against the number. The
@@ -99,8 +105,29 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                            given_active(search, fit$model), control, start = stats::coef(fit),
                            weights = weights))
   }
+  tell_unfinished(table)
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
+}
+
+# Which fits of a table were cut short, so that more iterations could change the choice. Choices of
+# earlier versions do not say it.
+is_unfinished <- function(table) {
+  if (is.null(table$status)) return(logical(nrow(table)))
+  !is.na(table$status) & table$status != "converged"
+}
+
+describe_unfinished <- function(table) {
+  at <- is_unfinished(table)
+  limits <- intersect(c("max_iter", "time_limit"), table$status[at])
+  sprintf("%d of %s %s cut short%s, so that a longer search may choose another number.", sum(at),
+          plural(nrow(table), "fit"), if (sum(at) == 1) "was" else "were",
+          if (length(limits) == 0) "" else
+            sprintf(": raise %s of gps_control()", list_arguments(limits)))
+}
+
+tell_unfinished <- function(table) {
+  if (any(is_unfinished(table))) gps_warn(describe_unfinished(table), class = "unfinished")
 }
 
 # Models by name; one without a name has that of its constructor.
@@ -256,15 +283,15 @@ describe_number <- function(search, one, name, number) {
   none <- NA_real_
   row <- list(model = name, n_latents = number, used = NA_integer_, bound = none, df = none,
               BIC = none, ICL = none, entropy = none, held_out = none, start = one$start,
-              degenerate = NA, seconds = one$seconds, error = NA_character_)
+              status = NA_character_, degenerate = NA, seconds = one$seconds, error = NA_character_)
   if (inherits(fit, "gps_error")) {
     row$error <- conditionMessage(fit)
     return(list(row = row, fit = NULL))
   }
   bound <- stats::logLik(fit)
   used <- if (chooses_latents(fit$model)) n_left(fit$model, fit$params) else number
-  row[c("used", "bound", "df", "BIC", "degenerate")] <-
-    list(as.integer(used), fit$bound, attr(bound, "df"), stats::BIC(bound),
+  row[c("used", "bound", "df", "BIC", "status", "degenerate")] <-
+    list(as.integer(used), fit$bound, attr(bound, "df"), stats::BIC(bound), fit$status,
          length(fit$standing$degenerate) > 0)
   if (is_one_hot(fit)) {
     row$ICL <- icl(fit)
@@ -295,36 +322,6 @@ choose_row <- function(rows, criterion) {
   margin <- if (criterion == "held-out") 0 else no_evidence
   near <- which(score <= min(score) + margin)
   near[order(value_of("df")[near])[1]]
-}
-
-#' @rdname gps_choose
-#' @param x a choice from `gps_choose()`.
-#' @param digits number of significant digits to print.
-#' @export
-print.gps_choice <- function(x, digits = 6, ...) {
-  refuse_shown(list(...), "digits")
-  need_made(is_choice_sound(x), "x", "gps_choose()")
-  table <- x$table
-  has_several <- length(unique(table$model)) > 1
-  say(sprintf("Chosen by %s: %d%s", x$criterion, as.integer(x$n_latents),
-              if (has_several) sprintf(" (%s)", x$model) else ""))
-  cat(if (x$criterion == "held-out") "held_out: nats a data point, larger is better\n" else
-    "BIC, ICL: smaller is better\n")
-  shown <- c(if (has_several) "model", "n_latents", if (any(table$used != table$n_latents,
-                                                            na.rm = TRUE)) "used",
-             "bound", "df", "BIC", "ICL", "entropy", "held_out", "start")
-  shown <- shown[!vapply(table[shown], function(column) all(is.na(column)), NA)]
-  marked <- table[shown]
-  numbers <- intersect(shown, c("bound", "BIC", "ICL", "held_out"))
-  marked[numbers] <- lapply(marked[numbers], function(v) formatC(v, digits = digits, format = "fg"))
-  if ("entropy" %in% shown) marked$entropy <- formatC(marked$entropy, digits = 3, format = "g")
-  marked$` ` <- ifelse(table$chosen, "<-", ifelse(table$degenerate %in% TRUE, "no maximum", ""))
-  print(marked, row.names = FALSE)
-  failed <- table[!is.na(table$error), ]
-  for (i in seq_len(nrow(failed))) {
-    say(sprintf("%d stopped: %s", failed$n_latents[i], printable(failed$error[i])))
-  }
-  invisible(x)
 }
 
 is_choice_sound <- function(x) {

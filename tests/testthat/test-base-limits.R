@@ -115,7 +115,9 @@ test_that("dense results above the limit are refused with size, limit and what n
       ))
       expect_s3_class(condition, "gps_error_argument")
       words <- c("options(gpselect.max_cells = ) sets the limit",
-                 if (n_columns == 25) "as `newdata`" else "Types \"slots\" and \"sparse\"")
+                 if (n_columns == 25) "as `newdata`" else
+                   if (type == "latent") "\"latent_slots\" and \"latent_sparse\"" else
+                     "Types \"slots\" and \"sparse\"")
       for (word in words) expect_match(conditionMessage(condition), word, fixed = TRUE)
     }
   }

@@ -104,8 +104,9 @@ test_that("a choice and a stopped run have the same ways", {
   y <- policy_data()
   y[7, 2] <- NA
   choose <- function(...) {
-    gps_choose(y, model_gaussian_mixture, 1:2, selector = selector_full(), warm = FALSE,
-               control = quick_control(...))
+    suppressWarnings(gps_choose(y, model_gaussian_mixture, 1:2, selector = selector_full(),
+                                warm = FALSE, control = quick_control(...)),
+                     classes = "gps_warning_unfinished")
   }
   expect_error(choose(missing = "error"), "row 7, column 2", class = "gps_error_data")
   expect_warning(choice <- choose(missing = "omit"), class = "gps_warning_omitted")

@@ -12,8 +12,8 @@ read_case <- function(name) {
 
 # Types of models without places whose results have rows; for lists and sparse matrices see
 # test-fit-slots.R.
-latent_types <- setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty",
-                                            "slots", "sparse"))
+row_types <- setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty",
+                                         slot_types))
 
 test_that("model A predicts what brute force over all states gives", {
   case <- read_case("A_case2")
@@ -53,7 +53,7 @@ test_that("a single row comes as matrix, data frame or bare vector", {
   for (name in c("handcrafted", "gp", "full", "custom", "mixture")) {
     fit <- a_fit(name)
     y <- shape_rows(t(fit$y), fit, fit$row_names)
-    for (type in latent_types) {
+    for (type in row_types) {
       from_matrix <- predict(fit, y[3, , drop = FALSE], type)
       expect_identical(predict(fit, as.data.frame(y[3, , drop = FALSE]), type), from_matrix)
       expect_identical(unname(predict(fit, y[3, ], type)), unname(from_matrix))
@@ -231,7 +231,7 @@ test_that("prediction draws nothing from the session and does not depend on thre
   y <- bars_data()$y
   set.seed(1)
   before <- .Random.seed
-  for (type in latent_types) {
+  for (type in row_types) {
     expect_identical(predict(fit, y, type, n_threads = 2), predict(fit, y, type, n_threads = 1))
   }
   expect_identical(.Random.seed, before)

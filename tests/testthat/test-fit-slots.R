@@ -1,4 +1,4 @@
-# Predictions in slots and as sparse matrices: the same numbers as type "prob".
+# Predictions in slots and as sparse matrices: the same numbers as types "prob" and "latent".
 
 slot_fit <- function(row, y, n_selected = 3, ...) {
   control <- gps_control(max_iter = 3, n_starts = 1, progress = FALSE, n_threads = 1, ...)
@@ -7,14 +7,14 @@ slot_fit <- function(row, y, n_selected = 3, ...) {
 }
 
 # What slots say, as a matrix n x choices.
-spread_prob <- function(fit, slots) {
+spread_slots <- function(fit, slots, value = slots$prob) {
   chosen <- if (is_placed(fit$model)) slots$selected[, , "component"] else slots$selected
-  out <- matrix(0, nrow(slots$prob), count_choices(fit$model),
-                dimnames = if (!is.null(rownames(slots$prob))) list(rownames(slots$prob), NULL))
+  out <- matrix(0, nrow(value), count_choices(fit$model),
+                dimnames = if (!is.null(rownames(value))) list(rownames(value), NULL))
   for (n in seq_len(nrow(out))) {
-    for (slot in which(slots$prob[n, ] > 0)) {
+    for (slot in which(value[n, ] != 0)) {
       at <- matrix(chosen, nrow(out))[n, slot]
-      out[n, at] <- out[n, at] + slots$prob[n, slot]
+      out[n, at] <- out[n, at] + value[n, slot]
     }
   }
   out
@@ -31,13 +31,39 @@ for_all_models("slots and sparse matrices have the numbers of type \"prob\"", fu
     expect_identical(slots$selected, predict(fit, newdata, "selected"))
     expect_identical(dim(slots$prob), c(nrow(prob), as.integer(fit$n_selected)))
     expect_identical(dimnames(slots$prob), dimnames(prob))
-    expect_identical(spread_prob(fit, slots), prob)
+    expect_identical(spread_slots(fit, slots), prob)
     skip_if_not_installed("Matrix")
     sparse <- predict(fit, newdata, "sparse")
     expect_s4_class(sparse, "dgCMatrix")
     expect_identical(as.matrix(sparse), prob)
     expect_identical(length(sparse@x), sum(prob != 0))
     expect_true(methods::validObject(sparse))
+  }
+})
+
+for_all_models("slots and sparse matrices have the means of type \"latent\"", function(row) {
+  y <- draw_case(row, 40)$y
+  rownames(y) <- paste0("p", seq_len(40))
+  fit <- slot_fit(row, y)
+  if (is_one_hot(fit)) {
+    expect_gps_error(predict(fit, type = "latent_slots"), "has its probabilities")
+    expect_gps_error(predict(fit, y, type = "latent_sparse"), "\"sparse\" has its probabilities")
+    return(invisible())
+  }
+  for (newdata in list(NULL, y[1:25, ], unname(y)[7, , drop = FALSE])) {
+    latent <- predict(fit, newdata, "latent")
+    slots <- predict(fit, newdata, "latent_slots")
+    expect_named(slots, c("selected", "latent"))
+    expect_identical(slots$selected, predict(fit, newdata, "selected"))
+    expect_identical(dim(slots$latent), c(nrow(latent), as.integer(fit$n_selected)))
+    expect_true(all(slots$latent[matrix(predict(fit, newdata, "slots")$prob == 0, nrow(latent))] ==
+                      0))
+    expect_identical(spread_slots(fit, slots, slots$latent), latent)
+    skip_if_not_installed("Matrix")
+    sparse <- predict(fit, newdata, "latent_sparse")
+    expect_s4_class(sparse, "dgCMatrix")
+    expect_identical(as.matrix(sparse), latent)
+    expect_identical(length(sparse@x), sum(latent != 0))
   }
 })
 
@@ -48,8 +74,10 @@ test_that("draws of a sampled fit and data of a source give slots, whatever the 
   for (newdata in list(NULL, y, gps_source(30, 25, function(from, to) y[from:to, , drop = FALSE]),
                        methods::as(y, "CsparseMatrix"))) {
     prob <- predict(fit, newdata)
-    expect_identical(spread_prob(fit, predict(fit, newdata, "slots", n_threads = 2)), prob)
+    expect_identical(spread_slots(fit, predict(fit, newdata, "slots", n_threads = 2)), prob)
     expect_identical(as.matrix(predict(fit, newdata, "sparse")), prob)
+    expect_identical(as.matrix(predict(fit, newdata, "latent_sparse", n_threads = 2)),
+                     predict(fit, newdata, "latent"))
   }
 })
 

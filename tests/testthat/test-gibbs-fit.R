@@ -242,7 +242,7 @@ test_that("sampled predictions are the same each time and leave the generator al
   first <- runif(1)
   set.seed(5)
   for (type in setdiff(prediction_types, c(names(scene_predictors), "class", "uncertainty",
-                                    "sparse"))) {
+                                           sparse_types))) {
     for (newdata in list(NULL, y)) {
       expect_identical(predict(fit, newdata, type, n_threads = 2), predict(fit, newdata, type))
     }

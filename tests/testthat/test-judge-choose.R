@@ -2,6 +2,11 @@
 
 quiet <- gps_control(n_starts = 2, progress = FALSE, n_threads = 1)
 
+# Where a test is not about how fits end.
+choose_cut <- function(...) {
+  suppressWarnings(gps_choose(...), classes = "gps_warning_unfinished")
+}
+
 clusters_choice <- local({
   kept <- list()
   function(criterion = "BIC") {
@@ -104,7 +109,46 @@ test_that("models side by side, printing and figures", {
   on.exit(grDevices::dev.off())
   shown <- plot(choice)
   expect_identical(nrow(shown), 6L)
-  expect_named(plot(choice, which = "entropy"), c("model", "n_latents", "value", "chosen"))
+  expect_named(plot(choice, which = "entropy"), c("model", "n_latents", "value", "chosen",
+                                                  "unfinished"))
+})
+
+test_that("fits that were cut short are marked, warned of and shown", {
+  y <- simulate_clusters(60)$y
+  control <- function(...) gps_control(n_starts = 1, progress = FALSE, n_threads = 1, ...)
+  set.seed(1)
+  said <- expect_warning(
+    choice <- gps_choose(y, model_gaussian_mixture, 2:3, control = control(max_iter = 2)),
+    "2 of 2 fits were cut short: raise `max_iter`", class = "gps_warning_unfinished"
+  )
+  expect_s3_class(said, "gps_warning")
+  expect_identical(choice$table$status, rep("max_iter", 2))
+  expect_printed(choice, "max_iter.*2 of 2 fits were cut short")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_identical(plot(choice)$unfinished, c(TRUE, TRUE))
+  expect_warning(gps_choose(y, model_gaussian_mixture, 3, control = control(time_limit = 1e-9)),
+                 "raise `time_limit`", class = "gps_warning_unfinished")
+  expect_true(all(clusters_choice()$choice$table$status == "converged"))
+  printed <- paste(utils::capture.output(clusters_choice()$choice), collapse = " ")
+  expect_false(grepl("cut short|on offer", printed))
+})
+
+test_that("a choice at the end of the numbers on offer says so", {
+  choice <- clusters_choice()$choice
+  offer <- function(numbers) {
+    table <- choice$table[choice$table$n_latents %in% numbers, ]
+    describe_edge(table, choice$fit)
+  }
+  expect_match(offer(2:4), "4 is the largest number on offer.*`n_latents` = 4:8")
+  expect_match(offer(4:6), "4 is the smallest number on offer.*`n_latents` = 2:4")
+  expect_null(offer(3:5))
+  expect_null(offer(4))
+  # There is no mixture of more clusters than points, nor one of less than one cluster.
+  few <- list(model = choice$fit$model, n_points = 4L)
+  expect_null(describe_edge(choice$table[choice$table$n_latents <= 4, ], few))
+  one <- transform(choice$table, n_latents = n_latents - 3L)[3:5, ]
+  expect_null(describe_edge(one, choice$fit))
 })
 
 test_that("what cannot be chosen is refused before a fit", {
@@ -125,7 +169,7 @@ test_that("a number that stops is in the table", {
   selector <- selector_custom(function(params, y) {
     if (ncol(params$mu) == 2) stop("no such file") else matrix(0, nrow(y), ncol(params$mu))
   })
-  choice <- gps_choose(y, model_gaussian_mixture, 1:3, selector = selector, n_selected = 1,
+  choice <- choose_cut(y, model_gaussian_mixture, 1:3, selector = selector, n_selected = 1,
                        control = quiet)
   expect_match(choice$table$error[2], "no such file")
   expect_identical(is.na(choice$table$error), c(TRUE, FALSE, TRUE))
@@ -145,7 +189,7 @@ test_that("the number of selected latents can be left to each fit", {
   set.seed(1)
   y <- simulate_bars(60, value = 5)$y
   control <- gps_control(n_starts = 1, max_iter = 3, progress = FALSE)
-  choice <- gps_choose(y, model_binary_sparse, c(4, 8), n_selected = "auto", control = control)
+  choice <- choose_cut(y, model_binary_sparse, c(4, 8), n_selected = "auto", control = control)
   expect_true(choice$n_latents %in% c(4, 8))
 })
 
@@ -153,7 +197,7 @@ test_that("a choice takes weights and a formula", {
   quick <- gps_control(max_iter = 15, n_starts = 1, progress = FALSE)
   choose <- function(...) {
     set.seed(3)
-    gps_choose(..., model = model_gaussian_mixture, n_latents = 1:3, control = quick)
+    choose_cut(..., model = model_gaussian_mixture, n_latents = 1:3, control = quick)
   }
   d <- data.frame(faithful[1:60, ], label = "a")
   by_formula <- choose(~ eruptions + waiting, data = d)
@@ -181,7 +225,7 @@ test_that("a choice takes weights and a formula", {
 
 test_that("too large a number of latents on at once counts as all", {
   set.seed(1)
-  choice <- gps_choose(simulate_bars(40, size = 2)$y, model_binary_sparse(3), 1:2, max_active = 2,
+  choice <- choose_cut(simulate_bars(40, size = 2)$y, model_binary_sparse(3), 1:2, max_active = 2,
                        warm = FALSE, control = short_control(max_iter = 2))
   expect_identical(choice$table$error, c(NA_character_, NA_character_))
   expect_error(gps_choose(faithful[1:30, ], model_gaussian_mixture, 1:2, max_active = 2,
@@ -201,7 +245,7 @@ test_that("rows that are left out are numbered in the user's data, held out or n
   said <- list()
   set.seed(1)
   choice <- withCallingHandlers(
-    gps_choose(y, model_gaussian_mixture, 1:2, criterion = "held-out", warm = FALSE,
+    choose_cut(y, model_gaussian_mixture, 1:2, criterion = "held-out", warm = FALSE,
                control = quick_control(missing = "omit")),
     gps_warning_omitted = function(condition) {
       said <<- c(said, list(condition$rows))

@@ -1,0 +1,58 @@
+# What a choice of the number of latents says of itself.
+
+#' @rdname gps_choose
+#' @param x a choice from `gps_choose()`.
+#' @param digits number of significant digits to print.
+#' @export
+print.gps_choice <- function(x, digits = 6, ...) {
+  refuse_shown(list(...), "digits")
+  need_made(is_choice_sound(x), "x", "gps_choose()")
+  table <- x$table
+  has_several <- length(unique(table$model)) > 1
+  say(sprintf("Chosen by %s: %d%s", x$criterion, as.integer(x$n_latents),
+              if (has_several) sprintf(" (%s)", x$model) else ""))
+  cat(if (x$criterion == "held-out") "held_out: nats a data point, larger is better\n" else
+    "BIC, ICL: smaller is better\n")
+  print(shown_choice(table, has_several, digits), row.names = FALSE)
+  failed <- table[!is.na(table$error), ]
+  for (i in seq_len(nrow(failed))) {
+    say(sprintf("%d stopped: %s", failed$n_latents[i], printable(failed$error[i])))
+  }
+  if (any(is_unfinished(table))) say(describe_unfinished(table))
+  edge <- describe_edge(table, x$fit)
+  if (!is.null(edge)) say(edge)
+  invisible(x)
+}
+
+# The columns that say something, in words and few digits, and a mark behind each row.
+shown_choice <- function(table, has_several, digits) {
+  has_emptied <- any(table$used != table$n_latents, na.rm = TRUE)
+  shown <- c(if (has_several) "model", "n_latents", if (has_emptied) "used", "bound", "df", "BIC",
+             "ICL", "entropy", "held_out", "start", if (any(is_unfinished(table))) "status")
+  shown <- shown[!vapply(table[shown], function(column) all(is.na(column)), NA)]
+  marked <- table[shown]
+  numbers <- intersect(shown, c("bound", "BIC", "ICL", "held_out"))
+  marked[numbers] <- lapply(marked[numbers], function(v) formatC(v, digits = digits, format = "fg"))
+  if ("entropy" %in% shown) marked$entropy <- formatC(marked$entropy, digits = 3, format = "g")
+  marked$` ` <- ifelse(table$chosen, "<-", ifelse(table$degenerate %in% TRUE, "no maximum", ""))
+  marked
+}
+
+# What to do where the chosen number is the first or the last of several, of the same model, beyond
+# which there are others; NULL where it is not. A model that has put latents out does not want more.
+describe_edge <- function(table, fit) {
+  chosen <- table[table$chosen, ]
+  numbers <- table$n_latents[table$model == chosen$model]
+  if (length(numbers) < 2) return(NULL)
+  is_one_hot <- fit$model$rule$min_active == 1
+  most <- if (is_one_hot) fit$n_points else Inf
+  at <- chosen$n_latents
+  if (at == max(numbers) && at < most && chosen$used %in% at) {
+    return(sprintf(paste("%d is the largest number on offer, and a larger one may be better: go on",
+                         "with `n_latents` = %d:%.0f."), at, at, min(most, 2 * at)))
+  }
+  if (at == min(numbers) && at > 1) {
+    sprintf(paste("%d is the smallest number on offer, and a smaller one may be better: go on with",
+                  "`n_latents` = %d:%d."), at, max(1, at %/% 2), at)
+  }
+}
