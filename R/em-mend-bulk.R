@@ -73,17 +73,18 @@ rank_leavers <- function(task, state, result, held) {
   lost <- numeric(n_latents)
   sums <- rowsum(-weigh(log1p(-pmin(held$prob, 1 - 1e-15)), held$weight), held$latent)
   lost[as.integer(rownames(sums))] <- sums
-  pairs <- find_partners(held, n_latents)
+  pairs <- as.matrix(find_partners(held, n_latents)[c("one", "other")])
+  pairs <- unique(rbind(unname(pairs), nearest_pairs(task, state$params$mu)))
   of <- split_held(held, n_latents)
   cost <- vapply(seq_len(nrow(pairs)), function(i) {
-    pair <- as.integer(c(pairs$one[i], pairs$other[i]))
+    pair <- as.integer(pairs[i, ])
     own <- unlist(of[pair], use.names = FALSE)
     both <- rowsum(held$prob[own], held$point[own])
     pair_cost(task, result, as.integer(rownames(both)), both[, 1],
               merged_cluster(state$params, pair))
   }, 1)
   found <- rbind(data.frame(from = seq_len(n_latents), taker = 0L, cost = lost),
-                 data.frame(from = as.integer(pairs$one), taker = as.integer(pairs$other),
+                 data.frame(from = as.integer(pairs[, 1]), taker = as.integer(pairs[, 2]),
                             cost = cost))
   found[order(found$cost), ]
 }

@@ -2,9 +2,9 @@
 # them.
 
 # Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
-# [D x 2], `size` [2], squares `between` them, and `along` and `total`, the squares along the
-# direction and of all. Latent 0: all points, of which a cause that is missing is on in few, so that
-# the direction is that of the largest skewness.
+# [D x 2], `size` [2], squares `between` them, `along` the direction, `each` dimension's [D], and
+# those of all, `total`. Latent 0: all points, of which a cause that is missing is on in few, so
+# that the direction is that of the largest skewness.
 split_residual <- function(residual, latent, weights = NULL) {
   if (ncol(residual) == 0 || total_weight(weights, ncol(residual)) < 4) return(NULL)
   centre <- row_means(residual, weights)
@@ -24,8 +24,9 @@ split_residual <- function(residual, latent, weights = NULL) {
   if (any(size == 0)) return(NULL)
   centres <- cbind(row_means(residual[, is_high, drop = FALSE], weights[is_high]),
                    row_means(residual[, !is_high, drop = FALSE], weights[!is_high]))
+  each <- rowSums(weigh_columns(deviation^2, weights))
   list(latent = latent, centres = centres, size = size, along = sum(weigh(score^2, weights)),
-       total = sum(weigh_columns(deviation^2, weights)),
+       each = each, total = sum(each),
        between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
 }
 
@@ -64,7 +65,7 @@ move_gain <- function(model, split, residual) UseMethod("move_gain")
 weighed_gain <- function(model, split, residual, weights) {
   if (is.null(weights)) return(move_gain(model, split, residual))
   unit <- mean(weights)
-  sums <- c("size", "along", "total", "between")
+  sums <- c("size", "along", "each", "total", "between")
   split[sums] <- lapply(split[sums], `/`, unit)
   unit * move_gain(model, split, weigh_columns(residual, sqrt(weights / unit)))
 }

@@ -116,7 +116,8 @@
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all
 #' but idle. Mending takes the component whose removal would cost the bound least, when others take
-#' its points over (in a mixture the one that shares most points with it, as wide as both), and
+#' its points over (in a mixture the one that shares most points with it, or whose mean is nearest,
+#' as wide as both), and
 #' proposes to put it where the residuals fall into two groups:
 #' beside another component, which is split ("split" among the events of the trace), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]

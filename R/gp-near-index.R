@@ -72,6 +72,11 @@ nearest_cell <- function(centres, scale, at, n_threads) {
   c(.Call(C_gp_near, centres, scale, at, NULL, 0L, 1L, n_threads))
 }
 
+# Of each column of y, at least two, the number of the nearest other one.
+nearest_others <- function(y, n_threads = 1L) {
+  c(.Call(C_gp_near, y, rep(1, nrow(y)), y, seq_len(ncol(y)), 0L, 1L, n_threads))
+}
+
 # Numbers of the nearest points of y, as find_near() gives them, of so many points at a time.
 asked_at_once <- 2^17
 

@@ -9,7 +9,7 @@ least_shared <- 0.5
 find_leaver.gps_gaussian_mixture <- function(task, state, result, on) {
   params <- state$params
   cost <- removal_cost(on, result$weights)
-  pairs <- sharing_pairs(on, result$weights)
+  pairs <- unique(rbind(sharing_pairs(on, result$weights), nearest_pairs(task, params$mu)))
   merged <- lapply(seq_len(nrow(pairs)), function(i) merged_cluster(params, pairs[i, ]))
   loss <- vapply(seq_along(merged), function(i) {
     merge_cost(task, result, on, pairs[i, ], merged[[i]])
@@ -31,6 +31,14 @@ sharing_pairs <- function(on, weights = NULL) {
   each <- seq_along(partner)
   each <- each[shared[cbind(each, partner)] > least_shared]
   unique(cbind(pmin(each, partner[each]), pmax(each, partner[each])))
+}
+
+# Each cluster with the one whose mean is nearest, each pair once: k x 2. Halves of one cluster that
+# are as narrow as their few points share none of these.
+nearest_pairs <- function(task, mu) {
+  each <- seq_len(ncol(mu))
+  partner <- nearest_others(mu / task$model$options$scale, task$n_threads)
+  unique(cbind(pmin(each, partner), pmax(each, partner)))
 }
 
 # list(mu, sigma, pi) with the moments of two clusters together.

@@ -331,16 +331,27 @@ whitened_log <- function(params, k, x, scale) {
 #' @export
 residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
-# Each point of the cluster has a narrower density along the split's direction, for the entropy of
-# which half it is in.
+# Each point of the cluster has a narrower density, for the entropy of which half it is in: along
+# the split's direction, or in each dimension where these are all that a covariance knows.
 #' @export
 move_gain.gps_gaussian_mixture <- function(model, split, residual) {
   n_points <- sum(split$size)
   share <- split$size / n_points
-  spherical <- model$settings$covariance == "spherical"
-  squares <- if (spherical) split$total else split$along
-  log_ratio <- log(squares / max(squares - split$between, 1e-6 * squares))
-  n_points * ((if (spherical) nrow(residual) else 1) * log_ratio / 2 + sum(share * log(share)))
+  narrowing <- switch(
+    model$settings$covariance,
+    spherical = nrow(residual) * log_narrowing(split$total, split$between),
+    diagonal = {
+      step <- split$centres[, 1] - split$centres[, 2]
+      sum(log_narrowing(split$each, n_points * prod(share) * step^2))
+    },
+    log_narrowing(split$along, split$between)
+  )
+  n_points * (narrowing / 2 + sum(share * log(share)))
+}
+
+# Logarithms of squares to what is left of them without those between halves.
+log_narrowing <- function(squares, between) {
+  ifelse(squares > 0, -log(pmax(1 - between / squares, 1e-6)), 0)
 }
 
 #' @export

@@ -74,3 +74,63 @@ test_that("mending goes on until clusters of unequal weights are found", {
   best <- fit(list(mu = case$mu, pi = case$pi), mend = FALSE)
   expect_gt(fit(NULL, mend = TRUE)$bound, best$bound - 15)
 })
+
+test_that("what a split promises is what halves of one covariance are worth to its points", {
+  set.seed(5)
+  residual <- matrix(rnorm(240), 6) + outer(1:6, rep(0:1, c(25, 15)))
+  residual <- residual - rowMeans(residual)
+  split <- split_residual(residual, 1L)
+  high <- drop(crossprod(residual, split$centres[, 1] - split$centres[, 2])) > 0
+  expect_identical(sort(split$size), c(15L, 25L))
+  within <- residual - t(rowsum(t(residual), high) / c(table(high)))[, high + 1]
+  log_density <- function(x, variance) sum(dnorm(x, 0, sqrt(variance), log = TRUE))
+  shares <- sum(split$size * log(split$size / 40))
+  worth <- function(spread) {
+    log_density(within, spread(within)) - log_density(residual, spread(residual)) + shares
+  }
+  gain <- function(covariance) move_gain(model_gaussian_mixture(2, covariance), split, residual)
+  expect_near(gain("diagonal"), worth(function(x) rowMeans(x^2)), 1e-12)
+  expect_near(gain("spherical"), worth(function(x) mean(x^2)), 1e-12)
+  # Dimensions without spread promise nothing.
+  flat <- split
+  flat$each <- c(split$each, 0)
+  flat$centres <- rbind(split$centres, 0)
+  expect_identical(move_gain(model_gaussian_mixture(2, "diagonal"), flat, rbind(residual, 0)),
+                   gain("diagonal"))
+})
+
+test_that("halves that share no point are merged where two clusters have one", {
+  set.seed(6)
+  n_dims <- 24
+  mu <- matrix(rnorm(42 * n_dims, 0, 3), n_dims)
+  cluster <- rep(1:42, each = 20)
+  y <- t(mu[, cluster]) + rnorm(length(cluster) * n_dims)
+  half <- list(which(cluster == 3)[1:10], which(cluster == 3)[11:20])
+  begun <- list(mu = mu, sigma = matrix(1, n_dims, 42))
+  begun$mu[, 1] <- (mu[, 1] + mu[, 2]) / 2
+  begun$sigma[, 1] <- 9
+  for (k in 1:2) {
+    begun$mu[, k + 1] <- colMeans(y[half[[k]], ])
+    begun$sigma[, k + 1] <- apply(y[half[[k]], ], 2, var)
+  }
+  # One unit of all columns is not theirs.
+  unit <- rep(c(1, 100), n_dims / 2)
+  fit <- function(covariance, start) {
+    gps_fit(t(t(y) * unit), model_gaussian_mixture(42, covariance), selector_full(), start = start,
+            control = gps_control(max_iter = 60, n_threads = 1, progress = FALSE))
+  }
+  mended <- fit("diagonal", list(mu = begun$mu * unit, sigma = begun$sigma * unit^2))
+  expect_match(paste(mended$trace$events, collapse = " "), "split")
+  expect_near(mended$bound, fit("diagonal", list(mu = mu * unit))$bound, 1e-8)
+})
+
+test_that("each cluster has a pair with that of the nearest mean, in the units of the columns", {
+  set.seed(7)
+  unit <- c(1, 100, 0.01)
+  y <- matrix(rnorm(600), 200) %*% diag(unit)
+  task <- list(model = gps_bind(model_gaussian_mixture(20), y), n_threads = 1L)
+  mu <- t(y[1:20, ])
+  far <- unname(as.matrix(dist(t(mu / task$model$options$scale)))) + diag(1e9, 20)
+  expected <- t(apply(cbind(1:20, apply(far, 1, which.min)), 1, sort))
+  expect_identical(nearest_pairs(task, mu), unique(expected))
+})
