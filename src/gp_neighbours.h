@@ -121,11 +121,26 @@ typedef struct {
   double *affinity;
 } gp_lists;
 
+/* Targets in slots, where latents and probabilities of a point follow those of the last one at
+ * these steps. */
+typedef struct {
+  size_t n_slots, n_latents;
+  const int *selected;
+  const double *prob;
+  size_t selected_step, prob_step;
+} gp_slot_rows;
+
+/* The same targets in rows, where they are, or copied so that all of a point lies together: for
+ * n_points as many bytes of room, which are aligned to 64. */
+gp_slot_rows gp_view_rows(const gp_slots *slots);
+size_t gp_rows_room(const gp_slots *slots, size_t n_points);
+gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room);
+
 /* Of targets in slots the latents that neighbours have on, and their means: those of largest mean
  * where there are more than a list can hold, of equal ones those that are met first. Returns 0
  * where a latent is none of the n_latents, or a neighbour none of the points. Each thread has
  * n_near n_slots ints and doubles of room, and `place` [n_latents] as above. */
-int gp_vote_slots(const gp_voters *voters, const gp_slots *slots, const gp_lists *lists, int *room,
-                  double *value, int *place);
+int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp_lists *lists,
+                  int *room, double *value, int *place);
 
 #endif

@@ -47,17 +47,49 @@ int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targe
   return n_failed == 0;
 }
 
+gp_slot_rows gp_view_rows(const gp_slots *slots) {
+  return (gp_slot_rows){slots->n_slots, slots->n_latents, slots->selected,
+                        slots->prob,    slots->n_slots,   slots->n_slots};
+}
+
+/* Bytes of memory that come together. */
+#define LINE_BYTES (GPS_LINE_DOUBLES * sizeof(double))
+
+/* Bytes of one point in a copy: whole lines, probabilities first. */
+static size_t row_bytes(size_t n_slots) {
+  const size_t used = n_slots * (sizeof(double) + sizeof(int));
+  return (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+size_t gp_rows_room(const gp_slots *slots, size_t n_points) {
+  return row_bytes(slots->n_slots) * n_points;
+}
+
+gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room) {
+  const size_t n_slots = slots->n_slots, size = row_bytes(n_slots);
+  double *prob = room;
+  int *selected = (int *)(prob + n_slots);
+  const gp_slot_rows rows = {n_slots, slots->n_latents,   selected,
+                             prob,    size / sizeof(int), size / sizeof(double)};
+  for (size_t j = 0; j < n_points; j++) {
+    memcpy(prob + j * rows.prob_step, slots->prob + j * n_slots, n_slots * sizeof *prob);
+    memcpy(selected + j * rows.selected_step, slots->selected + j * n_slots,
+           n_slots * sizeof *selected);
+  }
+  return rows;
+}
+
 /* One point's list; `place` says where a latent stands in it. SIZE_MAX: a latent is none. */
-static size_t vote_point(const gp_voters *voters, const gp_slots *targets, size_t i_point,
+static size_t vote_point(const gp_voters *voters, const gp_slot_rows *targets, size_t i_point,
                          int *latent, double *affinity, int *place) {
   const size_t n_slots = targets->n_slots;
   voter_list list;
   size_t n = 0;
   int is_sound = list_voters(voters, i_point, &list);
   for (size_t j = 0; j < list.n && is_sound; j++) {
-    const size_t first = (size_t)(list.near[j] - 1) * n_slots;
-    const int *slot = targets->selected + first;
-    const double *prob = targets->prob + first, weight = list.weight[j];
+    const size_t point = (size_t)(list.near[j] - 1);
+    const int *slot = targets->selected + point * targets->selected_step;
+    const double *prob = targets->prob + point * targets->prob_step, weight = list.weight[j];
     for (size_t i = 0; i < n_slots; i++) {
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
       is_sound = (size_t)slot[i] <= targets->n_latents;
@@ -77,16 +109,24 @@ static size_t vote_point(const gp_voters *voters, const gp_slots *targets, size_
 
 /* The next point from i on of which something is asked, `end` where there is none. Its neighbours'
  * targets lie anywhere, and are fetched while others are counted. */
-static size_t fetch_next(const gp_voters *voters, const gp_slots *targets, size_t i, size_t end) {
+static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, size_t i,
+                         size_t end) {
   const size_t n_slots = targets->n_slots;
+  const int is_copy = targets->prob_step > n_slots;
   voter_list list;
   while (i < end && voters->column[i] == 0) i++;
   if (i == end || !list_voters(voters, i, &list)) return i;
   for (size_t j = 0; j < list.n; j++) {
-    const size_t first = (size_t)(list.near[j] - 1) * n_slots;
-    GPS_PREFETCH(targets->selected + first);
-    GPS_PREFETCH(targets->selected + first + n_slots - 1);
-    prefetch_doubles(targets->prob + first, n_slots);
+    const size_t point = (size_t)(list.near[j] - 1);
+    const int *slot = targets->selected + point * targets->selected_step;
+    const double *prob = targets->prob + point * targets->prob_step;
+    if (is_copy) {
+      prefetch_lines(prob, targets->prob_step);
+      continue;
+    }
+    GPS_PREFETCH(slot);
+    GPS_PREFETCH(slot + n_slots - 1);
+    prefetch_doubles(prob, n_slots);
   }
   return i;
 }
@@ -117,7 +157,7 @@ static void keep_best(size_t length, size_t n, const int *latent, const double *
   memset(value + n_held, 0, (length - n_held) * sizeof *value);
 }
 
-int gp_vote_slots(const gp_voters *voters, const gp_slots *targets, const gp_lists *lists,
+int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp_lists *lists,
                   int *room, double *value, int *place) {
   const int n_threads = voters->n_threads;
   const size_t most = targets->n_slots * voters->n_near, length = lists->length;

@@ -38,7 +38,7 @@ void infer_sort_shares(const double *prob_on, const int *latent, const double *p
 }
 
 /* The data of a share's point lie anywhere: they are fetched so many shares ahead. */
-#define SHARES_AHEAD 6
+#define SHARES_AHEAD 12
 
 static void fetch_share(const gps_latent_sums *sums, const gps_shares *shares, size_t i) {
   const size_t n_dims = (size_t)sums->problem->shape.n_dims;
@@ -46,11 +46,11 @@ static void fetch_share(const gps_latent_sums *sums, const gps_shares *shares, s
   prefetch_doubles(sums->y + (size_t)shares->point[i] * n_dims, n_dims);
 }
 
-/* Levels of a tree in which the blocks a and b first meet: bits of what they differ in. */
-static int meeting_level(size_t a, size_t b) {
-  int level = 0;
-  for (size_t differ = a ^ b; differ; differ >>= 1) level++;
-  return level;
+/* Whether the blocks a and b meet in the tree before b and c do: the highest bit in which a and b
+ * differ is a lower one. */
+static int meet_before(size_t a, size_t b, size_t c) {
+  const size_t near = a ^ b, far = b ^ c;
+  return near < far && near < (near ^ far);
 }
 
 /* Partial sums of a latent, leftmost first: each with the last of its blocks. */
@@ -70,8 +70,7 @@ static void join_top(sum_stack *stack, double *storage, size_t length) {
 /* A sum of zeros on top for the block that comes next, after those that meet before it have been
  * joined. */
 static void push_block(sum_stack *stack, double *storage, size_t length, size_t block) {
-  while (stack->n > 1 && meeting_level(stack->last[stack->n - 2], stack->last[stack->n - 1]) <
-                             meeting_level(stack->last[stack->n - 1], block))
+  while (stack->n > 1 && meet_before(stack->last[stack->n - 2], stack->last[stack->n - 1], block))
     join_top(stack, storage, length);
   memset(storage + (size_t)stack->n * length, 0, length * sizeof *storage);
   stack->last[stack->n++] = block;

@@ -66,30 +66,39 @@ GPS_INLINE double whitened_square(const double *factor, const double *x, size_t 
          ((total[2] + total[6]) + (total[3] + total[7]));
 }
 
-/* Squared Mahalanobis distance of y to cluster c; difference [D] is scratch. */
-GPS_INLINE double distance_square(const gps_problem *problem, const double *y, size_t c,
+/* Squared distance of y from mu [D]. */
+GPS_INLINE double plain_square(const double *y, const double *mu, size_t n_dims) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n_dims; d++) {
+    const double z = y[d] - mu[d];
+    sum += z * z;
+  }
+  return sum;
+}
+
+/* The same in columns that are multiplied by factor [D]. */
+GPS_INLINE double scaled_square(const double *y, const double *mu, const double *factor,
+                                size_t n_dims) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t d = 0; d < n_dims; d++) {
+    const double z = (y[d] - mu[d]) * factor[d];
+    sum += z * z;
+  }
+  return sum;
+}
+
+/* Squared Mahalanobis distance of y to cluster c of this kind; difference [D] is scratch. */
+GPS_INLINE double distance_square(const gps_problem *problem, int kind, const double *y, size_t c,
                                   double *difference) {
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *mu = problem->input[MU] + c * n_dims, *whitener = problem->input[WHITENER];
-  const int kind = kind_of(problem);
+  if (kind == SPHERICAL) return plain_square(y, mu, n_dims) * whitener[c] * whitener[c];
+  if (kind == DIAGONAL) return scaled_square(y, mu, whitener + c * n_dims, n_dims);
 #pragma omp simd
   for (size_t d = 0; d < n_dims; d++) difference[d] = y[d] - mu[d];
-  if (kind == FULL) {
-    const size_t stride = stride_of(n_dims);
-    return whitened_square(whitener_of(problem, c), difference, n_dims, stride);
-  }
-  double sum = 0;
-  if (kind == DIAGONAL) {
-#pragma omp simd reduction(+ : sum)
-    for (size_t d = 0; d < n_dims; d++) {
-      const double z = difference[d] * whitener[c * n_dims + d];
-      sum += z * z;
-    }
-    return sum;
-  }
-#pragma omp simd reduction(+ : sum)
-  for (size_t d = 0; d < n_dims; d++) sum += difference[d] * difference[d];
-  return sum * whitener[c] * whitener[c];
+  return whitened_square(whitener_of(problem, c), difference, n_dims, stride_of(n_dims));
 }
 
 /* scratch: a difference, y about the centre with zeros up to the stride, and what missing cells
@@ -135,14 +144,21 @@ GPS_CLONES static void tied_log_joint(const gps_problem *problem, const double *
   }
 }
 
-/* value [n] for latents [n]; a latent of -1 gets -Inf. */
+/* value [n] for latents [n]; a latent of -1 gets -Inf. Means of many clusters lie far away, and are
+ * asked for together. */
 GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const double *y, int n,
                                          const int *latent, double *value, double *difference) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
+  const double *mu = problem->input[MU], *log_scale = problem->input[LOG_SCALE];
+  const int kind = kind_of(problem);
+  for (int i = 0; i < n; i++) {
+    if (latent[i] >= 0) prefetch_doubles(mu + (size_t)latent[i] * n_dims, n_dims);
+  }
   for (int i = 0; i < n; i++) {
     const int c = latent[i];
-    value[i] = c < 0 ? -HUGE_VAL
-                     : problem->input[LOG_SCALE][c] -
-                           0.5 * distance_square(problem, y, (size_t)c, difference);
+    value[i] = c < 0
+                   ? -HUGE_VAL
+                   : log_scale[c] - 0.5 * distance_square(problem, kind, y, (size_t)c, difference);
   }
 }
 

@@ -223,6 +223,16 @@ SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_t
   return mean;
 }
 
+/* Targets in rows: copied where more of them are read than there are. */
+static gp_slot_rows read_rows(const gp_slots *slots, const gp_voters *voters) {
+  size_t n_asked = 0;
+  for (size_t i = 0; i < voters->n; i++) n_asked += voters->column[i] > 0;
+  if (n_asked * voters->n_near < 2 * voters->n_points) return gp_view_rows(slots);
+  char *room = R_alloc(gp_rows_room(slots, voters->n_points) + 64, 1);
+  room += (64 - (uintptr_t)room % 64) % 64;
+  return gp_copy_rows(slots, voters->n_points, room);
+}
+
 /* The same for targets in slots -> list(latent, affinity), both [length x columns], of the best
  * candidates. */
 SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP length,
@@ -237,7 +247,8 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP len
   const SEXP result = PROTECT(new_named_list(2, names));
   const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
                           hang_matrix(result, 1, n_best, (int)voters.n)};
-  if (!gp_vote_slots(&voters, &slots, &lists, alloc_ints(most * threads),
+  const gp_slot_rows rows = read_rows(&slots, &voters);
+  if (!gp_vote_slots(&voters, &rows, &lists, alloc_ints(most * threads),
                      alloc_doubles(most, threads), alloc_places(slots.n_latents, 0, threads)))
     raise_error("model", "`selected` names a latent beyond %d, or `near` a point beyond %.0f.",
                 n_latents, (double)n_points);

@@ -3,6 +3,10 @@
 #include <string.h>
 
 #include "screen.h"
+#include "vector_math.h"
+
+/* What is told of points of one latent lies anywhere, and is asked for so many points ahead. */
+#define POINTS_AHEAD 8
 
 size_t screen_beside_ints(int n_latents, size_t n_points) {
   return 2 * (size_t)n_latents + 1 + n_points;
@@ -64,6 +68,11 @@ void screen_learn_beside(int n_latents, int n_kept, double kept, const int *rank
       if (scratch[latent[k] - 1] > 0.0) met[n++] = latent[k] - 1;
     }
     for (int i = first[h]; i < first[h + 1]; i++) {
+      if (i + POINTS_AHEAD < first[n_latents]) {
+        const int *ahead = ranked + (size_t)point[i + POINTS_AHEAD] * (size_t)n_ranked;
+        GPS_PREFETCH(ahead);
+        GPS_PREFETCH(ahead + n_ranked - 1);
+      }
       const int *other = ranked + (size_t)point[i] * (size_t)n_ranked;
       for (int r = 1; r < n_ranked && other[r] >= 0; r++) {
         if (scratch[other[r]] == 0.0) met[n++] = other[r];

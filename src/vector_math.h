@@ -27,9 +27,16 @@
 #endif
 
 /* Asks for the memory at an address before it is read: what lies anywhere in a large array takes
- * longer to come than a point takes to compute. Nothing is read, and no result depends on it. */
+ * longer to come than a point takes to compute. Nothing is read, and no result depends on it. The
+ * empty instruction stays where it is: without it GCC leaves out calls of a function that does
+ * nothing but ask, as it would those of one that does nothing. */
 #if defined(__GNUC__)
-#define GPS_PREFETCH(address) __builtin_prefetch(address)
+#define GPS_PREFETCH(address) \
+  do { \
+    const void *const asked = (address); \
+    __builtin_prefetch(asked); \
+    __asm__ __volatile__("" : : "r"(asked)); \
+  } while (0)
 #else
 #define GPS_PREFETCH(address) ((void)(address))
 #endif
@@ -37,9 +44,12 @@
 /* Doubles of memory that come together. */
 #define GPS_LINE_DOUBLES 8
 
-/* The same for x [n]. */
-GPS_INLINE void prefetch_doubles(const double *x, size_t n) {
+/* The same for x [n], from the beginning of a line, and from anywhere. */
+GPS_INLINE void prefetch_lines(const double *x, size_t n) {
   for (size_t i = 0; i < n; i += GPS_LINE_DOUBLES) GPS_PREFETCH(x + i);
+}
+GPS_INLINE void prefetch_doubles(const double *x, size_t n) {
+  prefetch_lines(x, n);
   if (n > 0) GPS_PREFETCH(x + n - 1);
 }
 

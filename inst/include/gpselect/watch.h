@@ -17,9 +17,11 @@ static inline int gps_must_stop(const gps_watch *watch) {
   return watch != NULL && watch->must_stop(watch->data);
 }
 
-/* The same, asked once for `every` calls. */
+/* The same, asked once for `every` calls, of which *n_calls counts those since it was asked. */
 static inline int gps_must_stop_each(const gps_watch *watch, size_t every, size_t *n_calls) {
-  return ++*n_calls % every == 0 && gps_must_stop(watch);
+  if (++*n_calls < every) return 0;
+  *n_calls = 0;
+  return gps_must_stop(watch);
 }
 
 #endif
