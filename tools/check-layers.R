@@ -217,15 +217,32 @@ check_r_readable <- function(tree) {
   sprintf("%s:1: R cannot read it", bad)
 }
 
-# The last definition of a name would win without a word.
-check_r_twice <- function(tree) {
-  files <- tree$package_r[!vapply(tree$tokens[tree$package_r], is.null, NA)]
-  found <- do.call(rbind, lapply(files, function(file) {
+# Where each of these files defines what, in their order: file, name, line.
+definitions_in <- function(tree, files) {
+  files <- files[!vapply(tree$tokens[files], is.null, NA)]
+  found <- lapply(files, function(file) {
     assigned <- r_assigned(tree$text[[file]])
     data.frame(file = rep(file, nrow(assigned)), assigned)
-  }))
+  })
+  do.call(rbind, c(list(data.frame(file = "", name = "", from = 0L)[0, ]), found))
+}
+
+# The last definition of a name would win without a word: in the package, among what all tests
+# share, and in a test file that takes a name of the latter.
+check_r_twice <- function(tree) {
+  tests <- grep("^tests/testthat/[^/]*$", tree$r, value = TRUE)
+  is_shared <- grepl("/(helper|setup)[^/]*$", tests)
+  shared <- definitions_in(tree, tests[is_shared])
+  own <- definitions_in(tree, tests[!is_shared])
+  c(tell_twice(definitions_in(tree, tree$package_r)), tell_twice(shared),
+    tell_twice(rbind(shared, own[own$name %in% shared$name, ]), nrow(shared)))
+}
+
+# "file:line: message" for each name of these definitions that an earlier one has, behind the first
+# `n_told` of them.
+tell_twice <- function(found, n_told = 0) {
   first <- match(found$name, found$name)
-  twice <- first != seq_along(first)
+  twice <- which(first != seq_along(first) & seq_along(first) > n_told)
   sprintf("%s:%d: defines %s(), which %s:%d does too", found$file[twice], found$from[twice],
           found$name[twice], found$file[first[twice]], found$from[first[twice]])
 }

@@ -82,16 +82,24 @@ r_tokens <- function(text) {
   if (is.null(tokens)) data.frame() else tokens
 }
 
-# Names that R text assigns at its top level, with their lines.
+# Names that R text assigns outside functions, with the lines of the pieces that do: by arrows of
+# either direction, several at once, by assign(), and where a condition or braces stand about it.
 r_assigned <- function(text) {
   parsed <- parse(text = text, keep.source = TRUE)
-  calls <- as.list(parsed)
-  is_assigned <- vapply(calls, function(call) {
-    is.call(call) && as.character(call[[1]])[1] %in% c("<-", "=") && is.name(call[[2]])
-  }, NA)
   from <- vapply(utils::getSrcref(parsed), `[`, 0L, 1)
-  data.frame(name = vapply(calls[is_assigned], function(call) as.character(call[[2]]), ""),
-             from = from[is_assigned])
+  names <- lapply(as.list(parsed), names_assigned)
+  data.frame(name = as.character(unlist(names)), from = rep(from, lengths(names)))
+}
+
+names_assigned <- function(call) {
+  if (!is.call(call) || !is.name(call[[1]])) return(NULL)
+  is_text <- function(x) is.name(x) || is.character(x)
+  switch(as.character(call[[1]]),
+    "<-" = , "=" = , "<<-" = c(if (is_text(call[[2]])) as.character(call[[2]]),
+                               names_assigned(call[[3]])),
+    "if" = , "{" = , "(" = , "local" = unlist(lapply(as.list(call)[-1], names_assigned)),
+    "assign" = , "delayedAssign" = if (is.character(call[[2]])) call[[2]]
+  )
 }
 
 # Functions of an R file, inner ones too: name (where it is assigned), first and last line.

@@ -47,7 +47,9 @@ sound <- list(
     "toy_cost <- function(x) UseMethod(\"toy_cost\")\n",
     "dear <- function(x) {\n  model_toy <- x\n  model_toy > toy_cost(x)\n}\n"
   ),
-  "tests/testthat/test-model-toy.R" = "library(testthat)\n",
+  "tests/testthat/helper-toy.R" = "toy_case <- function(dear) dear\n",
+  "tests/testthat/test-model-toy.R" = "library(testthat)\nown_case <- function() 1\n",
+  "tests/testthat/test-model-two.R" = "own_case <- function(x) {\n  toy_case <- x\n}\n",
   "bench/toy.R" = "# engine$gone\nengine$dear(x$engine$gone, \"engine$gone\")\n",
   "vignettes/toy.Rmd" = "engine$gone\n```{r}\ngpselect:::dear\n```\n```\na b\n```\n",
   "README.md" = "# A package\n"
@@ -95,6 +97,12 @@ faults <- list(
   fault("r-readable", "R/model-toy.R", 1, "f <- function( {\n"),
   fault("r-twice", "R/model-toy.R", 3, "f <- 1\n\nf <- function() {\n  f <- 2\n}\n"),
   fault("r-twice", "R/model-zoo.R", 1, "model_toy <- 1\n"),
+  fault("r-twice", "R/model-zoo.R", 1, "(function(x) x) -> model_toy\n"),
+  fault("r-twice", "R/model-zoo.R", 2, "\nanimal <- \"model_toy\" <- function(x) x\n"),
+  fault("r-twice", "R/model-zoo.R", 1, "if (TRUE) {\n  model_toy <- 1\n} else zoo <- 1\n"),
+  fault("r-twice", "R/model-zoo.R", 2, "zoo <- 1\nassign(\"model_toy\", function(x) x)\n"),
+  fault("r-twice", "tests/testthat/helper-zoo.R", 1, "toy_case <- function() 1\n"),
+  fault("r-twice", "tests/testthat/test-model-toy.R", 2, "\ntoy_case <- function(x) x\n"),
   fault("r-library", "R/model-toy.R", 2, "1\nlibrary(stats)\n"),
   fault("r-library", "R/model-toy.R", 1, "if (require(stats)) 1\n"),
   fault("r-true", "R/model-toy.R", 2, "x <- 1\ny <- T\n"),

@@ -15,14 +15,17 @@ expect_same <- function(object, expected, label = "the fit") {
   expect(all(is_same), sprintf("%s differs in %s.", label, toString(names(found)[!is_same])))
 }
 
-# From the first point, some in the starts and in the main run, and the last.
-expect_same_bits <- function(y, model, ..., control) {
+# From some points in the starts and in the main run, and the last; with `first`, from the first
+# as well.
+expect_same_bits <- function(y, model, ..., control, first = is_full()) {
   run <- fit_with_copies(y, model, ..., control = control)
   n <- length(run$copies)
-  for (number in unique(round(seq(1, n, length.out = 5)))) {
+  at <- if (first) c(0, 0.25, 0.5, 0.75, 1) else c(0.3, 0.75, 1)
+  for (number in unique(1 + round((n - 1) * at))) {
     resumed <- gps_resume(run$copies[number], y)
     expect_same(resumed, run$fit, paste("point", number, "of", n))
   }
+  invisible(run$fit)
 }
 
 test_that("each model goes on to the bits of an undisturbed run", {
@@ -30,8 +33,8 @@ test_that("each model goes on to the bits of an undisturbed run", {
   set.seed(42)
   clusters <- simulate_clusters(150)$y
   scenes <- scene_data()$y[1:30, , , ]
-  few <- lean_control(max_iter = 12, n_starts = 3)
-  expect_same_bits(y, model_binary_sparse(6), n_selected = 3, control = few)
+  few <- lean_control(max_iter = 12, n_starts = 2)
+  expect_same_bits(y, model_binary_sparse(6), n_selected = 3, control = few, first = TRUE)
   expect_same_bits(y, model_spike_slab(6, "full"), n_selected = 3, control = few)
   expect_same_bits(y, model_max_spike_slab(6), n_selected = 3, max_active = 2,
                    control = lean_control(max_iter = 8, n_starts = 2))
@@ -51,12 +54,9 @@ test_that("so do sampling, annealing, mending and minibatches", {
                    control = lean_control(max_iter = 6, n_starts = 2, batch_size = 40))
   expect_same_bits(y, model, selector_gp(method = "ichol", rank = 20), n_selected = 3,
                    control = lean_control(max_iter = 5, n_starts = 2, batch_size = 40))
-  mended <- lean_control(max_iter = 40, n_starts = 1)
-  run <- fit_with_copies(y, model_binary_sparse(8), selector_handcrafted(), n_selected = 3,
-                         control = mended)
-  expect_true(any(grepl("emptied|split|renewed", run$fit$trace$events)))
-  expect_same_bits(y, model_binary_sparse(8), selector_handcrafted(), n_selected = 3,
-                   control = mended)
+  mended <- expect_same_bits(y, model_binary_sparse(8), selector_handcrafted(), n_selected = 3,
+                             control = lean_control(max_iter = 40, n_starts = 1), first = TRUE)
+  expect_true(any(grepl("emptied|split|renewed", mended$trace$events)))
 })
 
 test_that("so do fits of sources, growing fits, those from a start and models of R functions", {

@@ -11,7 +11,7 @@ counts <- function(n = 600, d = 40) {
 
 sparse <- function(y) methods::as(y, "CsparseMatrix")
 
-sparse_fit <- function(y, model, ...) {
+seeded_fit <- function(y, model, ...) {
   set.seed(82)
   quiet_degenerate(gps_fit(y, model, ..., control = short_control(max_iter = 5)))
 }
@@ -24,8 +24,8 @@ test_that("a sparse matrix gives the fit of the dense one", {
     list(model_max_spike_slab(4), selector_handcrafted(), 2),
     list(model_binary_sparse(5), selector_gp(kernel_linear()), 3)
   )) {
-    fit <- do.call(sparse_fit, c(list(sparse(y)), row))
-    plain <- do.call(sparse_fit, c(list(y), row))
+    fit <- do.call(seeded_fit, c(list(sparse(y)), row))
+    plain <- do.call(seeded_fit, c(list(y), row))
     # Sums over the entries and over all numbers round differently.
     expect_near(fit$bound, plain$bound, 1e-9)
     for (name in names(fit$params)) expect_near(fit$params[[name]], plain$params[[name]], 1e-8)
@@ -33,8 +33,8 @@ test_that("a sparse matrix gives the fit of the dense one", {
     expect_identical(fit[c("row_names", "col_names")], plain[c("row_names", "col_names")])
   }
   mixture <- list(model_gaussian_mixture(3, "diagonal"), selector_handcrafted(), 2)
-  expect_identical(without_data(do.call(sparse_fit, c(list(sparse(y)), mixture))),
-                   without_data(do.call(sparse_fit, c(list(y), mixture))))
+  expect_identical(without_data(do.call(seeded_fit, c(list(sparse(y)), mixture))),
+                   without_data(do.call(seeded_fit, c(list(y), mixture))))
 })
 
 test_that("W'y comes from the entries, in whatever part of a block", {
@@ -115,7 +115,7 @@ test_that("what a sparse matrix may not have is named", {
 
 test_that("a fit of a sparse matrix predicts, also of sparse new data", {
   y <- counts(300)
-  fit <- sparse_fit(sparse(y), model_binary_sparse(5), selector_gp(kernel_linear()), 3)
+  fit <- seeded_fit(sparse(y), model_binary_sparse(5), selector_gp(kernel_linear()), 3)
   expect_printed(fit, sprintf("from a sparse matrix (%.3g %% of its numbers are stored)",
                                     100 * mean(y != 0)), fixed = TRUE)
   for (type in c("prob", "response", "loglik")) {

@@ -25,17 +25,17 @@ mass_by_hand <- function(fit, y, selected) {
 test_that("few latents are selected where few are on, more where many are, and they suffice", {
   set.seed(1)
   draws <- lapply(c(few = 0.1, many = 0.45), function(prob) {
-    simulate_bars(500, size = 4, prob = prob)
+    simulate_bars(300, size = 4, prob = prob)
   })
   fits <- lapply(draws, function(bars) {
-    auto_fit(bars$y[1:400, ], model_binary_sparse(8), control = auto_control())
+    auto_fit(bars$y[1:240, ], model_binary_sparse(8), control = auto_control())
   })
   expect_lt(fits$few$n_selected, fits$many$n_selected)
   for (name in names(fits)) {
     fit <- fits[[name]]
-    new <- draws[[name]]$y[401:500, ]
+    new <- draws[[name]]$y[241:300, ]
     expect_gte(mass_by_hand(fit, new, predict(fit, new, "selected")), 0.95)
-    own <- seq(2, 400, by = 4)
+    own <- seq(2, 240, by = 4)
     expect_gte(mass_by_hand(fit, draws[[name]]$y[own, ], t(fit$selected[, own])), 0.95)
     expect_identical(fit$chosen$n_selected, fit$n_selected)
     expect_gte(fit$chosen$mass, 0.95)
@@ -46,7 +46,7 @@ test_that("few latents are selected where few are on, more where many are, and t
   }
   # The number itself gives the same fit.
   set.seed(1)
-  given <- gps_fit(draws$few$y[1:400, ], model_binary_sparse(8), n_selected = fits$few$n_selected,
+  given <- gps_fit(draws$few$y[1:240, ], model_binary_sparse(8), n_selected = fits$few$n_selected,
                    control = auto_control())
   expect_identical(fits$few$params, given$params)
 })
@@ -93,7 +93,7 @@ test_that("a mixture of many clusters and components with places have a number c
   centre <- matrix(stats::rnorm(160, sd = 8), 80)
   y <- centre[rep(1:80, each = 10), ] + stats::rnorm(1600)
   mixture <- quiet_degenerate(auto_fit(y, model_gaussian_mixture(80, "spherical"), seed = 2,
-                                       control = auto_control(max_iter = 8)))
+                                       control = auto_control(max_iter = 5)))
   expect_lt(mixture$n_selected, 40)
   expect_gte(mixture$chosen$mass, 0.95)
   case <- occlusive_case(7, image = c(3, 3), size = c(2, 2), n_components = 3, n = 40)

@@ -22,7 +22,8 @@ fit_equivariant <- function(y, name, selector, n_iter = 20, start = NULL, seed =
   set.seed(seed)
   suppressWarnings(gps_fit(
     y, equivariant_model(name), selector, if (is.null(selector$kernel)) NULL else 2,
-    start = start, control = gps_control(max_iter = n_iter, n_starts = 3, progress = FALSE, ...)
+    start = start, control = gps_control(max_iter = n_iter, n_starts = if (is_full()) 3 else 2,
+                                         progress = FALSE, ...)
   ), classes = "gps_warning")
 }
 
@@ -60,7 +61,7 @@ test_that("powers of two change no bit but by themselves, whatever the selector 
     y <- equivariant_data(name)
     by <- powers_of(name)
     for (selector in list(selector_full(), selector_handcrafted())) {
-      n_iter <- if (name == "max_spike_slab") 4 else if (is_full()) 20 else 8
+      n_iter <- if (name == "max_spike_slab") 4 else if (is_full()) 20 else 6
       before <- fit_equivariant(y, name, selector, n_iter)
       after <- fit_equivariant(y * rep(by, each = nrow(y)), name, selector, n_iter)
       expect_identical(after$selected, before$selected)

@@ -25,18 +25,18 @@ test_that("a plan counts, and takes nothing from the session's random numbers", 
 
 test_that("what grows is planned to grow", {
   set.seed(1)
-  y <- simulate_bars(1200, value = 5)$y
+  y <- simulate_bars(400, size = 3, value = 5)$y
   plan <- function(rows, ...) {
-    gps_plan(y[seq_len(rows), ], model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
+    gps_plan(y[seq_len(rows), ], model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
              control = plan_control(...))
   }
-  small <- plan(500)
-  large <- plan(1200)
+  small <- plan(100)
+  large <- plan(400)
   expect_gt(large$memory[["points"]], small$memory[["points"]])
   expect_identical(large$seconds[["mending"]] > 0, TRUE)
-  expect_identical(plan(500, mend = FALSE)$seconds[["mending"]], 0)
-  batched <- plan(1200, batch_size = 200)
-  expect_lte(max(batched$samples$n), 200)
+  expect_identical(plan(100, mend = FALSE)$seconds[["mending"]], 0)
+  batched <- plan(400, batch_size = 100)
+  expect_lte(max(batched$samples$n), 100)
 })
 
 test_that("a fit that does not fit in memory says so with the number", {

@@ -13,7 +13,7 @@ skip_without_recipes <- function() {
 }
 
 # What print() says, on the console or as a message: recipes of 2024 and later do the latter.
-printed <- function(x) {
+say_printed <- function(x) {
   lines <- NULL
   said <- capture_messages(lines <- capture_output(print(x)))
   paste(c(lines, said), collapse = " ")
@@ -111,7 +111,7 @@ test_that("what is kept, how columns are called, and steps that do nothing", {
                         model = model_gaussian_mixture)
   none <- recipes::prep(none)
   expect_identical(names(recipes::bake(none, new_data = iris)), names(iris))
-  expect_match(printed(none$steps[[1]]), "No latents")
+  expect_match(say_printed(none$steps[[1]]), "No latents")
 })
 
 test_that("codes of sparse coding, of a model by a function, with weights", {
@@ -151,7 +151,7 @@ test_that("weights that are frequencies count rows, others are left out", {
   set.seed(1)
   fit <- gps_fit(faithful, model_gaussian_mixture(2), control = control, weights = rep(1:2, 136))
   expect_identical(coef(counted$res), coef(fit))
-  expect_match(printed(counted), "weighted")
+  expect_match(say_printed(counted), "weighted")
   left <- weigh(of_hardhat("importance_weights")(rep(1:2, 136)))
   expect_null(left$res$weights)
   expect_false(left$case_weights)
@@ -160,7 +160,7 @@ test_that("weights that are frequencies count rows, others are left out", {
 test_that("tidy(), tunable(), required packages and print() of a step", {
   skip_without_recipes()
   recipe <- step_recipe(id = "latents")
-  expect_match(printed(recipe$steps[[1]]), "Latents of gpselect from")
+  expect_match(say_printed(recipe$steps[[1]]), "Latents of gpselect from")
   table <- generics::tidy(recipe, number = 1)
   expect_match(table$terms, "all_numeric_predictors()", fixed = TRUE)
   expect_identical(as.list(table[-1]), list(value = NA_real_, component = NA_character_,

@@ -89,8 +89,10 @@ small_fit <- function(bars, ..., control = list()) {
 
 test_that("bars are found with every kind of selection, and the truth's parameters", {
   bars <- small_bars()
-  for (selector in list(selector_full(), selector_handcrafted(),
-                        selector_gp(kernel_linear() + kernel_bias()))) {
+  selectors <- list(selector_gp(kernel_linear() + kernel_bias()), selector_full(),
+                    selector_handcrafted())
+  # The hand-crafted selection finds all bars in tests below, too.
+  for (selector in selectors[seq_len(if (is_full()) 3 else 1)]) {
     fit <- small_fit(bars, selector, if (!inherits(selector, "gps_selector_full")) 5,
                      control = list(max_iter = 40))
     expect_identical(fit$method, "gibbs")

@@ -215,7 +215,7 @@ test_that("threads do not change a bit", {
 test_that("draws have the model's means, and clutter where it may be", {
   case <- occlusive_case(11, image = c(4, 3), size = c(2, 2), n_components = 2)
   set.seed(1)
-  n <- if (is_full()) 8000 else 3000
+  n <- if (is_full()) 8000 else 1500
   drawn <- gps_draw(case$model, case$params, n)
   expect_named(drawn$latents, c("point", "component", "row", "column"))
   expect_frequency(tabulate(drawn$latents$component, 2), n, case$params$pi)
