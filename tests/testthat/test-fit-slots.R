@@ -7,7 +7,7 @@ slot_fit <- function(row, y, n_selected = 3, ...) {
 }
 
 # What slots say, as a matrix n x choices.
-spread_slots <- function(fit, slots, value = slots$prob) {
+dense_slots <- function(fit, slots, value = slots$prob) {
   chosen <- if (is_placed(fit$model)) slots$selected[, , "component"] else slots$selected
   out <- matrix(0, nrow(value), count_choices(fit$model),
                 dimnames = if (!is.null(rownames(value))) list(rownames(value), NULL))
@@ -31,7 +31,7 @@ for_all_models("slots and sparse matrices have the numbers of type \"prob\"", fu
     expect_identical(slots$selected, predict(fit, newdata, "selected"))
     expect_identical(dim(slots$prob), c(nrow(prob), as.integer(fit$n_selected)))
     expect_identical(dimnames(slots$prob), dimnames(prob))
-    expect_identical(spread_slots(fit, slots), prob)
+    expect_identical(dense_slots(fit, slots), prob)
     skip_if_not_installed("Matrix")
     sparse <- predict(fit, newdata, "sparse")
     expect_s4_class(sparse, "dgCMatrix")
@@ -58,7 +58,7 @@ for_all_models("slots and sparse matrices have the means of type \"latent\"", fu
     expect_identical(dim(slots$latent), c(nrow(latent), as.integer(fit$n_selected)))
     expect_true(all(slots$latent[matrix(predict(fit, newdata, "slots")$prob == 0, nrow(latent))] ==
                       0))
-    expect_identical(spread_slots(fit, slots, slots$latent), latent)
+    expect_identical(dense_slots(fit, slots, slots$latent), latent)
     skip_if_not_installed("Matrix")
     sparse <- predict(fit, newdata, "latent_sparse")
     expect_s4_class(sparse, "dgCMatrix")
@@ -74,7 +74,7 @@ test_that("draws of a sampled fit and data of a source give slots, whatever the 
   for (newdata in list(NULL, y, gps_source(30, 25, function(from, to) y[from:to, , drop = FALSE]),
                        methods::as(y, "CsparseMatrix"))) {
     prob <- predict(fit, newdata)
-    expect_identical(spread_slots(fit, predict(fit, newdata, "slots", n_threads = 2)), prob)
+    expect_identical(dense_slots(fit, predict(fit, newdata, "slots", n_threads = 2)), prob)
     expect_identical(as.matrix(predict(fit, newdata, "sparse")), prob)
     expect_identical(as.matrix(predict(fit, newdata, "latent_sparse", n_threads = 2)),
                      predict(fit, newdata, "latent"))
