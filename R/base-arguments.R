@@ -75,8 +75,8 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
     abort_value(x, arg, "a numeric matrix with at least one row and one column")
   }
   if (!is.null(n_cols) && ncol(x) != n_cols) {
-    hint <- if (nrow(x) == n_cols) " Is it transposed? Data points are rows." else ""
-    gps_abort(sprintf("`%s` must have %d columns, not %d.%s", arg, n_cols, ncol(x), hint))
+    gps_abort(sprintf("`%s` must have %d columns, not %d.%s", arg, n_cols, ncol(x),
+                      advise_transposed(dim(x), n_cols)))
   }
   x <- plain_double_matrix(x)
   check_names(rownames(x), "row", arg)
@@ -85,35 +85,11 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
   x
 }
 
-# What reads files by their endings.
-file_readers <- c(png = "png::readPNG()", jpg = "jpeg::readJPEG()", jpeg = "jpeg::readJPEG()",
-                  tif = "tiff::readTIFF()", tiff = "tiff::readTIFF()", rds = "readRDS()",
-                  csv = "read.csv()", tsv = "read.delim()")
-
-# The name of a file in the place of its numbers; `otherwise`: for endings that say nothing.
-advise_file <- function(path, otherwise) {
-  ending <- tolower(sub("^.*[.]", "", printable(path[1])))
-  reader <- if (ending %in% names(file_readers)) file_readers[[ending]] else otherwise
-  sprintf(" A file is read first: %s.", reader)
-}
-
 # What is no table of numbers, with the way to make one of it.
 abort_table <- function(x, arg) {
-  hint <- if (inherits(x, "formula")) {
-    " Give the columns themselves: data[c(\"a\", \"b\")], or model.matrix() for terms."
-  } else if (is.character(x) && is.null(dim(x)) && length(x) == 1) {
-    advise_file(x, "read.csv(), or gps_source_binary() for large ones")
-  } else if (is.factor(x) || is.character(x) && is.null(dim(x))) {
-    " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
-  } else if (inherits(x, c("Date", "POSIXt", "difftime"))) {
-    " Times: as.numeric() gives their number of days or seconds."
-  } else if (is.numeric(x) && is.null(dim(x))) {
-    paste(" One data point is a row, x[1, , drop = FALSE] or rbind(x);",
-          "points of one dimension are a column, cbind(x).")
-  }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
                     "a numeric matrix or data frame with data points in rows", describe_value(x),
-                    if (is.null(hint)) "" else hint))
+                    paste(advise_table(x), collapse = "")))
 }
 
 # Same numbers, plain double matrix: no class, only dim and dimnames.
@@ -126,37 +102,21 @@ plain_double_matrix <- function(x) {
 # A data frame of numbers as a matrix; TRUE and FALSE are 1 and 0.
 check_data_frame <- function(x, arg) {
   columns <- unclass(x)
-  is_fit <- vapply(columns, function(column) {
-    (is.numeric(column) || is.logical(column)) && !is.factor(column) && is.null(dim(column))
-  }, NA)
+  is_fit <- vapply(columns, is_number_column, NA)
   if (!all(is_fit)) {
     bad <- which(!is_fit)[1]
+    rest <- if (sum(!is_fit) > 1) sprintf("%s[sapply(%s, is.numeric)]", arg, arg) else
+      sprintf("%s[-%d]", arg, bad)
     gps_abort(sprintf("Column %d (%s) of `%s` must be numeric, not %s.%s", bad,
                       quoted(names(x)[bad]), arg, printable(class(columns[[bad]])[1]),
-                      column_hint(columns[[bad]], names(x)[bad])))
+                      column_hint(columns[[bad]], names(x)[bad], if (any(is_fit)) rest)))
   }
   has_row_names <- .row_names_info(x) > 0
   matrix(as.double(unlist(columns, use.names = FALSE)), nrow(x), ncol(x),
          dimnames = list(if (has_row_names) row.names(x), names(x)))
 }
 
-# How a column of another type can be given.
-column_hint <- function(column, name = "f") {
-  if (is.factor(column)) {
-    if (make.names(name) != name) name <- "f"
-    return(sprintf(paste(" Leave it out, or give a column of 0 and 1 for each level:",
-                         "model.matrix(~ 0 + %s, data)."), name))
-  }
-  if (is.character(column)) {
-    return(" Leave it out; numbers that are stored as text: as.numeric().")
-  }
-  if (inherits(column, c("Date", "POSIXt", "difftime"))) {
-    return(" Leave it out, or give its number of days or seconds: as.numeric().")
-  }
-  if (length(dim(column)) == 2) return(" A matrix in a column: give its columns with cbind().")
-  if (is.list(column)) return(" Give one number a cell: unlist(), or cbind() of its parts.")
-  ""
-}
+is_number_column <- function(x) (is.numeric(x) || is.logical(x)) && is.null(dim(x))
 
 # A data frame may have columns of TRUE and FALSE that are labels: whoever gives it is told.
 tell_logical <- function(x, arg) {
@@ -204,7 +164,9 @@ check_class <- function(x, arg, class, allowed) {
 abort_class <- function(x, arg, class, allowed) {
   makers <- grep(paste0("^", sub("^gps_", "", class[1]), "_"), getNamespaceExports("gpselect"),
                  value = TRUE)
-  hint <- if (is.function(x)) {
+  hint <- if (class[1] == "gps_model" && !is.null(advise_model(x))) {
+    advise_model(x)
+  } else if (is.function(x)) {
     " A function has to be called, with parentheses after its name."
   } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {
     sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
@@ -213,9 +175,12 @@ abort_class <- function(x, arg, class, allowed) {
     found <- makers[makers == x | short == x]
     # The end of several names means either of them.
     if (length(found) == 0 && is_text(x) && nzchar(x)) found <- makers[endsWith(makers, x)]
-    if (length(found) == 0) found <- nearest_name(x, makers)
+    if (length(found) == 0) found <- nearest_name(x, c(makers, short))
+    if (length(found) == 1 && found %in% short) found <- makers[short == found]
     if (length(found) > 0) {
       sprintf(" Did you mean %s?", paste0(sort(unique(found)), "()", collapse = " or "))
+    } else {
+      sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
     }
   } else if (inherits(x, "gps_kernel") && class[1] == "gps_selector") {
     " A selector with this kernel is selector_gp(kernel)."

@@ -15,15 +15,56 @@ synonyms <- list(
                 "components", "factors"),
   covariance = c("modelNames", "covariance_type", "cov", "cov_type"),
   newdata = c("newx", "newy", "new_data", "data", "x", "y", "X"),
+  y = c("x", "X", "Y", "df", "dat", "mat", "matrix", "train", "observations", "samples"),
+  control = c("ctrl", "ctl", "opts", "params.control"),
+  weights = c("w", "weight", "sample_weight", "wt"), labels = c("names", "row_names", "rownames"),
+  image = c("img", "x", "y", "picture", "noisy"), sd = c("noise", "sigma", "noise_sd", "stddev"),
+  size = c("patch_size", "patch", "width"), step = c("stride", "by"),
   type = c("what", "kind"), which = c("type", "what"), truth = c("true", "latents"),
   n_selected = c("selected", "h_prime", "H_prime"), selector = c("select", "selection"),
   start = c("init", "initial", "params", "inits"), nsim = c("n_sim", "times"),
   targets = c("y", "target", "response"), x = c("X", "inputs", "data"),
   kernel = c("kern", "covfun"), optimise = c("optimize", "optimizer", "learn"),
-  max_evals = c("max_iter", "maxit", "iter", "max_eval"),
+  max_evals = c("max_iter", "maxit", "iter", "max_eval"), period = c("p", "periodicity", "freq"),
   lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
-  variance = c("sigma2", "sigma", "var", "noise", "amplitude"), ard = "ARD", nu = "smoothness"
+  variance = c("sigma2", "var", "sigmaf2", "constant_value", "signal_variance", "noise_level"),
+  ard = "ARD", nu = "smoothness"
 )
+
+# Arguments of other software that are ours by a formula: name, ours, how.
+conversions <- list(
+  c("sigma", "variance", "its square: variance = sigma^2, if `sigma` is a standard deviation"),
+  c("sigma", "lengthscale", "sqrt(1 / (2 * sigma)), if `sigma` is kernlab's"),
+  c("sd", "variance", "its square: variance = sd^2"),
+  c("amplitude", "variance", "its square: variance = amplitude^2"),
+  c("sigmaf", "variance", "its square: variance = sigmaf^2"),
+  c("noise", "variance", "its square if it is a standard deviation: variance = noise^2"),
+  c("gamma", "lengthscale", "sqrt(1 / (2 * gamma))"),
+  c("precision", "variance", "its inverse: variance = 1 / precision"),
+  c("tau", "variance", "its inverse, if it is a precision: variance = 1 / tau"),
+  c("bandwidth", "lengthscale", "the same for kernel_rbf(): lengthscale = bandwidth"),
+  c("frequency", "period", "its inverse: period = 1 / frequency"),
+  c("sigma2", "sd", "its root: sd = sqrt(sigma2)"),
+  c("variance", "sd", "its root: sd = sqrt(variance)"),
+  c("var", "sd", "its root: sd = sqrt(var)"),
+  c("sd", "sigma2", "its square: sigma2 = sd^2"),
+  c("sigma", "sigma2", "its square: sigma2 = sigma^2"),
+  c("noise", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
+  c("nugget", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
+  c("sigma2", "kernel", "its term kernel_white(variance), for noise"),
+  c("alpha", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
+  c("noise", "start", "list(sigma2 = noise^2), where the noise variance of most models begins"),
+  c("sigma2", "start", "list(sigma2 = ), where the noise variance of most models begins"),
+  c("lengthscale", "kernel", "an argument of it: kernel_rbf(lengthscale = ) + kernel_white()"),
+  c("length_scale", "kernel", "an argument of it: kernel_rbf(lengthscale = ) + kernel_white()")
+)
+
+# Sentences for a name that is an argument of ours by a formula, or NULL.
+advise_conversion <- function(name, valid) {
+  fit <- Filter(function(row) row[1] == name && row[2] %in% valid, conversions)
+  if (length(fit) == 0) return(NULL)
+  paste(vapply(fit, function(row) sprintf("`%s` is %s.", row[2], row[3]), ""), collapse = " ")
+}
 
 # What is no argument of any function here.
 no_argument <- c(
@@ -33,6 +74,16 @@ no_argument <- c(
                   "data[c(\"a\", \"b\")]."),
   data = paste("Data are the first argument, a numeric matrix or data frame with data points in",
                "rows."),
+  binary = "A file of raw numbers takes the place of the data: gps_source_binary(path, d).",
+  header = "A file of text takes the place of the data: gps_source_csv(path).",
+  scale = "Columns are taken in their units: scale(y) makes them alike.",
+  scaled = "Columns are taken in their units: scale(y) makes them alike.",
+  standardize = "Columns are taken in their units: scale(y) makes them alike.",
+  center = "Columns are taken as they are: scale(y, scale = FALSE) centres them.",
+  family = "The model says how data are made, see the model_*() functions.",
+  lambda = "There is no penalty; compare numbers of latents by gps_choose().",
+  nfolds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
+  prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
   na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
 )
@@ -71,6 +122,8 @@ advise_argument <- function(name, valid, makers) {
   meant <- names(synonyms)[vapply(synonyms, function(words) name %in% words, NA)]
   own <- intersect(meant, valid)
   if (length(own) > 0) return(sprintf("Did you mean `%s`?", own[1]))
+  converted <- advise_conversion(name, valid)
+  if (!is.null(converted)) return(converted)
   if (name %in% names(no_argument)) return(no_argument[[name]])
   for (wanted in list(name, meant)) {
     exact <- advise_maker(makers, function(names) intersect(wanted, names))

@@ -26,8 +26,28 @@ formula_columns <- function(formula, data, left = "") {
   if (length(wanted) == 0) {
     gps_abort(sprintf("The formula names no column: %s~ a + b, or %s~ . for all.", left, left))
   }
-  as_frame(unclass(data)[wanted], data, wanted)
+  columns <- unclass(data)[wanted]
+  refuse_odd_columns(columns, formula, left)
+  as_frame(columns, data, wanted)
 }
+
+# The columns of a formula that hold no numbers, with the formula without them.
+refuse_odd_columns <- function(columns, formula, left) {
+  is_odd <- !vapply(columns, is_number_column, NA)
+  if (!any(is_odd)) return(invisible())
+  odd <- names(columns)[is_odd]
+  rest <- if ("." %in% all.vars(formula)) {
+    Reduce(function(sum, name) call("-", sum, as.name(name)), odd, formula[[2]])
+  } else if (!all(is_odd)) {
+    sum_columns(names(columns)[!is_odd])[[2]]
+  }
+  rest <- if (!is.null(rest)) sprintf("%s~ %s", left, deparse_line(rest))
+  gps_abort(sprintf("Column %s of `data` must be numeric, not %s.%s", quoted(odd[1]),
+                    printable(class(columns[is_odd][[1]])[1]),
+                    column_hint(columns[is_odd][[1]], odd[1], rest)))
+}
+
+deparse_line <- function(code) paste(deparse(code), collapse = " ")
 
 # An offset is no column of its own, and no fit here has a part with a coefficient of 1.
 refuse_offset <- function(terms, left) {

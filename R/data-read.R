@@ -57,7 +57,7 @@ value_range <- function(y) {
 
 # A list of equal images -> array n x height x width (x channels).
 images_to_array <- function(images, arg) {
-  if (length(images) == 0) abort_value(images, arg, "at least one data point")
+  if (length(images) == 0) gps_abort(sprintf("`%s` is an empty list: give a data point.", arg))
   dims <- lapply(images, dim)
   is_odd <- !vapply(images, function(image) {
     (is.numeric(image) || is.logical(image)) && length(dim(image)) %in% 2:3
@@ -65,23 +65,25 @@ images_to_array <- function(images, arg) {
   if (!any(is_odd)) is_odd <- !vapply(dims, identical, NA, dims[[1]])
   if (any(is_odd)) {
     odd <- which(is_odd)[1]
-    is_column <- vapply(images, is.atomic, NA) & vapply(dims, is.null, NA)
-    gps_abort(sprintf("`%s` must be a list of equal numeric images, but element %d is %s.%s", arg,
-                      odd, describe_value(images[[odd]]), if (all(is_column)) {
-                        " A list of columns: as.data.frame()."
-                      } else {
-                        ""
-                      }))
+    gps_abort(sprintf("`%s` is a list, which must hold numeric images of one size, but %s.%s", arg,
+                      sprintf("element %d is %s", odd, describe_value(images[[odd]])),
+                      advise_list(images, arg)))
   }
   stacked <- vapply(images, function(image) as.double(image), numeric(prod(dims[[1]])))
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
 }
 
 # Other programs have the images along the last dimension: read as ours they would be few and far
-# from square, which they are not.
+# from square, which they are not. A picture in colour would be narrow images of its rows.
 tell_images_last <- function(y, arg) {
   dim <- dim(y)
   if (!length(dim) %in% 3:4 || any(dim == 0)) return(invisible())
+  if (length(dim) == 3 && dim[3] %in% 3:4 && min(dim[1:2]) >= 8 * dim[3]) {
+    gps_warn(sprintf(paste(
+      "`%s` is read as %d images of %s. If it is one picture in colour, its patches are the data",
+      "points: extract_patches(%s%s, 8). gps_denoise() takes noise out of a picture."
+    ), arg, dim[1], shown_dim(dim[-1]), arg, if (dim[3] == 4) "[, , 1:3]" else ""))
+  }
   n <- dim[length(dim)]
   sides <- dim[1:2]
   if (n <= 3 * max(sides) || max(sides) > 3 * min(sides)) return(invisible())

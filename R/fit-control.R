@@ -290,7 +290,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
          checkpoint = check_checkpoint(checkpoint),
          checkpoint_every = check_every(checkpoint_every, checkpoint),
          keep_starts = check_flag(keep_starts, "keep_starts"),
-         budget = if (!is.null(budget)) check_number(budget, "budget", 0),
+         budget = if (!is.null(budget)) check_number(budget, "budget", 0, open = TRUE),
          missing = check_choice(missing, "missing", missing_policies),
          infinite = check_choice(infinite, "infinite", infinite_policies)),
     class = "gps_control"
@@ -299,6 +299,7 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
 
 check_time_limit <- function(time_limit) {
   if (identical(time_limit, Inf)) return(Inf)
+  if (inherits(time_limit, "difftime")) time_limit <- as.double(time_limit, units = "secs")
   time_limit <- plain_numbers(time_limit)
   if (!is_number(time_limit) || time_limit <= 0) {
     abort_value(time_limit, "time_limit", "a number of seconds above 0 (Inf: none)")

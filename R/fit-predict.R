@@ -348,6 +348,7 @@ train_selector <- function(fit, task) {
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
 read_newdata <- function(fit, newdata, arg = "newdata") {
+  is_vector <- is.numeric(newdata) && is.null(dim(newdata))
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
   data <- read_data(newdata, arg, may_miss = TRUE)
@@ -359,10 +360,12 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
                       shown_dim(data$image_dim)))
   }
   if (n_dims(data$y) != n_dims) {
-    gps_abort(sprintf(
-      "`%s` must have %d column%s, not %d. Data points are rows: is it transposed?", arg, n_dims,
-      if (n_dims == 1) "" else "s", n_dims(data$y)
-    ))
+    gps_abort(sprintf("`%s` must have %s, not %d.%s", arg, plural(n_dims, "column"),
+                      n_dims(data$y), if (is_vector) {
+                        " A vector is one data point; several are the rows of a matrix."
+                      } else {
+                        advise_transposed(c(n_points(data$y), n_dims(data$y)), n_dims)
+                      }))
   }
   check_values(fit$model, data$y, arg, names = data$col_names)
   data

@@ -65,7 +65,7 @@ find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
   kind <- model$settings$covariance
   if (has_matrices(model) && found$n_points <= model$n_dims) {
     return(c(few_rows = sprintf(
-      "%s of %s: a %s covariance needs more rows than columns (is the table transposed?)",
+      "%s of %s: a %s covariance needs more rows than columns",
       plural(found$n_points, "row"), plural(model$n_dims, "column"), kind
     )))
   }
@@ -241,20 +241,22 @@ warn_degenerate <- function(fit, is_said = FALSE) {
   gps_warn(sprintf(
     paste("The likelihood has no maximum here, so that the bound, AIC and BIC are what floors make",
           "of it: %s. %s"),
-    paste(reasons, collapse = "; "), paste(cures_of(names(reasons)), collapse = " ")
+    paste(reasons, collapse = "; "), paste(cures_of(fit, names(reasons)), collapse = " ")
   ), class = "degenerate", reasons = reasons)
 }
 
-# What helps against the cause is enough.
-cures_of <- function(kinds) {
+# What helps against the cause is enough. Of a table that may be transposed that comes first.
+cures_of <- function(fit, kinds) {
   if ("far" %in% kinds) kinds <- setdiff(kinds, c("few_points", "collapsed"))
   if ("collapsed" %in% kinds) kinds <- setdiff(kinds, "few_points")
-  unique(degenerate_cures[kinds])
+  wide <- advise_wide(fit$n_points, fit$model$n_dims, c(fit$image_dim, fit$pixels))
+  is_few <- any(c("few_rows", "few_points", "collapsed") %in% kinds)
+  c(if (is_few && nzchar(wide)) trimws(wide), unique(degenerate_cures[kinds]))
 }
 
 degenerate_cures <- c(
   noise = "Compare no such fits by their bounds; use fewer latents, or data with noise.",
-  few_rows = "Rows are data points: use t(y), or covariance = \"diagonal\".",
+  few_rows = "Give more data points, or use covariance = \"diagonal\".",
   no_spread = "Drop what is constant: it tells nothing of clusters.",
   collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",
   few_points = "Use fewer clusters, fewer columns or a simpler covariance.",

@@ -332,35 +332,6 @@ data_of_call <- function(y, model, selector, extra) {
   y
 }
 
-# Images of components with locations are constant where all their pixels are; one image is not.
-is_constant <- function(task) {
-  if (has_images(task$model)) diff(task$moments$range) == 0 else task$moments$variance <= 0
-}
-
-warn_data <- function(task) {
-  is_learned <- inherits(task$selector, "gps_selector_gp")
-  if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
-    gps_warn(paste("One data point cannot teach a selector, whose affinities are the prior mean,",
-                   "0: give more, or take selector_handcrafted() or selector_full()."))
-  }
-  if (is_constant(task)) {
-    gps_warn(if (is.null(data_rule(task$model))) {
-      "`y` is constant: the noise variance will be at its floor."
-    } else {
-      "`y` is constant: there is nothing in it that latents could explain."
-    }, class = "degenerate")
-  }
-  n_choices <- count_choices(task$model)
-  if (n_choices > n_points(task$y)) {
-    gps_warn(sprintf(paste("There are more %ss (%d) than data points (%d), so that some can be of",
-                           "no use. Are data points in rows?"), latent_word(task$model), n_choices,
-                     n_points(task$y)))
-  }
-  warn_baseline(task)
-  if (!is.null(task$batches)) warn_batches(task)
-  doubt_data(task$model, task)
-}
-
 # What the user begins with, read: a partition, parameters in the order of the data's columns, or a
 # fit; of the model's shapes.
 check_start <- function(start, model, data) {

@@ -231,6 +231,9 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
     gps_abort("`data` goes with a formula: gp_fit(y ~ a + b, data = d).")
   }
   refuse_unknown(extra, names(formals(gp_fit)))
+  if (!missing(targets) && inherits(targets, "formula")) {
+    gps_abort(sprintf("The formula comes first: gp_fit(%s, data = d).", shown_formula(targets)))
+  }
   need_given()
   trend <- check_choice(trend, "trend", trend_forms)
   given <- list(kernel = kernel, method = method, optimise = optimise, max_evals = max_evals,

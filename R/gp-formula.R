@@ -41,8 +41,6 @@ read_gp_formula <- function(formula, targets, data) {
   list(x = x, targets = targets, formula = formula)
 }
 
-deparse_line <- function(code) paste(deparse(code), collapse = " ")
-
 # Whether there is a level is said by other arguments than the formula.
 refuse_no_level <- function(right, data, instead) {
   if (attr(stats::terms(right, data = data), "intercept") == 1) return(invisible())

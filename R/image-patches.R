@@ -150,9 +150,11 @@ check_image <- function(image, arg = "image") {
   }
   if (!is_numeric || length(dim(image)) != 2) {
     hint <- if (is.character(image)) {
-      advise_file(image, "png::readPNG()")
+      advise_picture(image)
     } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {
       sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
+    } else if (is.list(image)) {
+      sprintf(" One picture of a list is %s[[1]].", arg)
     } else if (length(dim(image)) == 3) {
       sprintf(" One channel of it is a matrix: %s[, , 1].", arg)
     }

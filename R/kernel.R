@@ -210,8 +210,8 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
 #' @export
 `+.gps_kernel` <- function(e1, e2) {
   if (missing(e2)) return(e1)
-  check_class(e1, "e1", "gps_kernel", "a kernel")
-  check_class(e2, "e2", "gps_kernel", "a kernel")
+  check_summand(e1)
+  check_summand(e2)
   new_kernel(check_kernel(e1, "e1")$terms, check_kernel(e2, "e2")$terms)
 }
 
@@ -220,16 +220,35 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
 `*.gps_kernel` <- function(e1, e2) {
   sides <- list(e1 = e1, e2 = e2)
   sides <- Map(function(side, arg) {
-    if (!inherits(side, "gps_kernel") && is.numeric(side)) {
-      return(kernel_bias(check_number(plain_numbers(side), arg, lower = 0, open = TRUE)))
-    }
-    check_class(side, arg, "gps_kernel", "a kernel or a positive number")
-    check_kernel(side, arg)
+    if (inherits(side, "gps_kernel")) check_kernel(side, arg) else kernel_bias(check_scale(side))
   }, sides, names(sides))
   new_kernel(unlist(lapply(sides$e1$terms, function(one) {
     lapply(sides$e2$terms, multiply_terms, one = one)
   }), recursive = FALSE))
 }
+
+# What is added to a kernel.
+check_summand <- function(x) {
+  if (is.numeric(x)) {
+    gps_abort(sprintf(paste("A kernel cannot be added to %s. A constant is kernel_bias(%s), noise",
+                            "is kernel_white(%s)."), describe_value(x), shown_scale(x),
+                      shown_scale(x)))
+  }
+  check_class(x, "+", "gps_kernel", "between two kernels")
+}
+
+# The number that a kernel is multiplied by.
+check_scale <- function(x) {
+  x <- plain_numbers(x)
+  if (!is.numeric(x)) check_class(x, "*", "gps_kernel", "between a kernel and a kernel or number")
+  if (!is_number(x) || !is.finite(x) || x <= 0) {
+    gps_abort(sprintf(paste("A kernel can be multiplied by one finite number above 0, which scales",
+                            "its variance, or by another kernel, not by %s."), describe_value(x)))
+  }
+  as.double(x)
+}
+
+shown_scale <- function(x) if (is_number(x) && x > 0) describe_value(x) else "variance"
 
 # The product of two terms, whose variances go into one: that of its first factor.
 multiply_terms <- function(one, other) {
@@ -276,7 +295,9 @@ refuse_scaled <- function(term, what = "A kernel_custom() cannot be multiplied b
 # The rest of arithmetic: not what a list makes of it.
 #' @export
 Ops.gps_kernel <- function(e1, e2) {
-  cure <- if (.Generic %in% c("==", "!=")) " To compare two, use identical()." else ""
+  cure <- switch(.Generic, "==" = , "!=" = " To compare two, use identical().",
+                 "/" = " To divide by 2, multiply by 0.5: 0.5 * kernel.",
+                 "^" = " A square is a product: kernel * kernel.", "")
   gps_abort(sprintf(
     "`%s` is not defined for kernels: they can be added and multiplied, as in %s.%s", .Generic,
     "kernel_rbf() * kernel_periodic() + kernel_white()", cure

@@ -113,7 +113,7 @@ points_needed <- function(model) {
 #' @export
 gps_bind.gps_gaussian_mixture <- function(model, y) {
   moments <- as_moments(y)
-  refuse_few_points(model, moments$n_points)
+  refuse_few_points(model, moments$n_points, moments$n_dims)
   kind <- match(model$settings$covariance, covariance_forms) - 1
   bind_native(model, moments$n_dims, sizes = c(stride = 8 * ceiling(moments$n_dims / 8)),
               options = list(centre = moments$centre, scale = cluster_scale(model, moments),

@@ -216,8 +216,9 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
   if (length(low) == 0 && !is_negative(t(colSums(sums)), 1)) return(facts)
   where <- if (length(low) > 0) column_words(low, NULL, c("has", "have")) else "the data have"
   cells <- if (length(low) > 0) sums[low, , drop = FALSE] else sums
-  warn_negative(sprintf("%s %.0f %% of their values below 0, too many or too low for noise", where,
-                        100 * sum(cells[, "below"]) / sum(cells[, "cells"])))
+  warn_negative(sprintf("%s %.0f %% of %s values below 0, too many or too low for noise", where,
+                        100 * sum(cells[, "below"]) / sum(cells[, "cells"]),
+                        if (length(low) == 1) "its" else "their"))
   NULL
 }
 

@@ -82,7 +82,7 @@ least_rate <- 1e-6
 #' @export
 gps_bind.gps_poisson_mixture <- function(model, y) {
   moments <- as_moments(y)
-  refuse_few_points(model, moments$n_points)
+  refuse_few_points(model, moments$n_points, moments$n_dims)
   centre <- ifelse(moments$centre > 0, moments$centre, 1)
   bind_native(model, moments$n_dims,
               options = list(centre = centre, floor_rate = least_rate * centre,

@@ -180,10 +180,12 @@ init_weighed <- function(model, y, weights) {
 # A matrix of finite numbers with the model's columns.
 check_rows <- function(y, model = NULL) {
   if (!is.numeric(y) || length(dim(y)) != 2 || nrow(y) == 0 || ncol(y) == 0) {
-    abort_value(y, "y", "a numeric matrix with data points in rows")
+    gps_abort(sprintf("`y` must be a numeric matrix with data points in rows, not %s.%s",
+                      describe_value(y), paste(advise_matrix(y), collapse = "")))
   }
   if (!is.null(model) && ncol(y) != model$n_dims) {
-    gps_abort(sprintf("`y` must have %d columns, not %d.", model$n_dims, ncol(y)))
+    gps_abort(sprintf("`y` must have %d columns, not %d.%s", model$n_dims, ncol(y),
+                      advise_transposed(dim(y), model$n_dims)))
   }
   check_finite(y, "y")
   if (!is.null(model)) check_values(model, y, points_in_rows = TRUE, names = colnames(y))

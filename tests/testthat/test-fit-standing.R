@@ -29,7 +29,7 @@ degenerate_rows <- function() {
                     diagonal = "no width in column 1 (\"a\")", spherical = ""),
     transposed = list(unname(t(flowers[1:60, ])), 1, full = "4 rows of 60 columns",
                       diagonal = "", spherical = ""),
-    wide = list(wide, 1, full = "(is the table transposed?)", diagonal = "", spherical = ""),
+    wide = list(wide, 1, full = "a full covariance needs more rows than columns", diagonal = "", spherical = ""),
     few = list(wide[, 1:8] + 30 * 0:4, 5, full = "and a full 8 x 8 covariance needs 9",
                diagonal = "", spherical = ""),
     lonely = list(rbind(flowers, 100), 4, full = "has 1 point, and a full 4 x 4 covariance needs 5",

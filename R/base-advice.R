@@ -1,0 +1,175 @@
+# What is meant by a value of another kind, where data are wanted: the way to give it.
+
+# Calls that read a file by its ending, where %s is its quoted name.
+file_readers <- c(
+  csv = "read.csv(%1$s), or gps_source_csv(%1$s) if it is too large for memory",
+  tsv = paste("read.delim(%1$s), or gps_source_csv(%1$s, sep = \"\\t\") if it is too large for",
+              "memory"),
+  txt = "read.table(%s)", tab = "read.table(%s)", rds = "readRDS(%s)",
+  rda = "load(%s), which makes the objects that were saved", h5 = "gps_source_hdf5(%s, dataset = \"name\")",
+  parquet = "gps_source_parquet(%s)",
+  bin = "gps_source_binary(%s, d), where d is the number of columns",
+  feather = "arrow::read_feather(%s)", xlsx = "readxl::read_excel(%s)", mtx = "Matrix::readMM(%s)",
+  mat = "R.matlab::readMat(%s)", npy = "RcppCNPy::npyLoad(%s)"
+)
+
+picture_readers <- c(png = "png::readPNG(%s)", jpg = "jpeg::readJPEG(%s)",
+                     tif = "tiff::readTIFF(%s)")
+
+# Other endings of the same files.
+same_endings <- c(jpeg = "jpg", tiff = "tif", rdata = "rda", hdf5 = "h5", hdf = "h5", raw = "bin",
+                  f64 = "bin", f32 = "bin", double = "bin", arrow = "feather", xls = "xlsx",
+                  pq = "parquet")
+
+file_ending <- function(path) {
+  ending <- tolower(sub("^.*[.]", "", sub("[.]gz$", "", printable(path), ignore.case = TRUE)))
+  if (ending %in% names(same_endings)) same_endings[[ending]] else ending
+}
+
+# The call that reads a picture.
+picture_reader <- function(path) {
+  ending <- file_ending(path)
+  if (!ending %in% names(picture_readers)) ending <- "png"
+  sprintf(picture_readers[[ending]], quoted(path))
+}
+
+# The names of files in the place of a picture.
+advise_picture <- function(paths) {
+  sprintf(" A file is read first: %s%s.", picture_reader(paths[1]),
+          if (length(paths) > 1) ", one picture at a time" else "")
+}
+
+# The names of files, or of an object, in the place of a table.
+advise_file <- function(paths) {
+  path <- paths[1]
+  ending <- file_ending(path)
+  if (ending %in% names(picture_readers)) {
+    if (length(paths) > 1) {
+      reader <- sub("[(].*$", "", picture_reader(path))
+      return(sprintf(" Pictures of one size are read into a list: lapply(files, %s).", reader))
+    }
+    return(sprintf(paste(" One picture is many data points, its patches: extract_patches(%s, 8).",
+                         "gps_denoise() takes noise out of a picture."), picture_reader(path)))
+  }
+  if (ending %in% names(file_readers)) {
+    return(sprintf(" A file is read first: %s.", sprintf(file_readers[[ending]], quoted(path))))
+  }
+  paste(" A file is read first: read.csv() for a table of text, gps_source_binary() for raw",
+        "numbers; the name of an object stands without quotes.")
+}
+
+# Whether texts are names of files.
+are_paths <- function(x) {
+  known <- c(names(file_readers), names(picture_readers), names(same_endings))
+  all(is_text(x)) && all(grepl("[.]", x)) && all(vapply(x, file_ending, "") %in% known)
+}
+
+# Whether all texts that are there are numbers.
+are_numbers <- function(x) {
+  x <- as.character(x[!is.na(x)])
+  if (length(x) == 0 || !all(is_text(x))) return(FALSE)
+  !anyNA(suppressWarnings(as.double(x)))
+}
+
+# What is no table of numbers: the way to make one of it, or NULL.
+advise_table <- function(x) {
+  if (is.null(x)) return(" NULL is what $ gives of a column or element that is not there.")
+  if (inherits(x, "formula")) {
+    return(" Give the columns themselves: data[c(\"a\", \"b\")], or model.matrix() for terms.")
+  }
+  if (is.function(x)) return(" It is the name of a function: is the object called otherwise?")
+  if (inherits(x, c("Date", "POSIXt", "difftime"))) {
+    return(" Times: as.numeric() gives their number of days or seconds.")
+  }
+  if (is.character(x) || is.factor(x)) return(advise_text(x))
+  if (is.numeric(x) && is.null(dim(x))) {
+    paste(" One data point is a row, x[1, , drop = FALSE] or rbind(x);",
+          "points of one dimension are a column, cbind(x).")
+  }
+}
+
+advise_text <- function(x) {
+  if (is.character(x) && length(x) > 0 && is.null(dim(x)) && (length(x) == 1 || are_paths(x))) {
+    return(advise_file(x))
+  }
+  if (is.character(x) && are_numbers(x)) {
+    return(paste(" Numbers that are stored as text become numbers by",
+                 if (is.null(dim(x))) "as.numeric()." else "storage.mode(x) <- \"double\"."))
+  }
+  if (length(dim(x)) == 2) {
+    return(paste(" as.matrix() makes text of all columns where one is text or a factor: leave that",
+                 "one out before."))
+  }
+  " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
+}
+
+# A list that holds no images: the way to make a table of it, or "".
+advise_list <- function(x, arg) {
+  is_vector <- vapply(x, function(part) is.atomic(part) && is.null(dim(part)), NA)
+  if (!all(is_vector)) return("")
+  n <- unique(lengths(x))
+  if (length(n) > 1) {
+    return(sprintf(" Its vectors have %d to %d values: a table needs vectors of one length.",
+                   min(n), max(n)))
+  }
+  sprintf(" If its vectors are columns: as.data.frame(%s); if they are data points: %s.", arg,
+          sprintf("do.call(rbind, %s)", arg))
+}
+
+# Where only a matrix is taken.
+advise_matrix <- function(x) {
+  if (is.data.frame(x)) return(" as.matrix() makes one of it.")
+  if (is.list(x) && !is.object(x)) return(advise_list(x, "y"))
+  advise_table(x)
+}
+
+# A matrix that has as many rows as it should have columns.
+advise_transposed <- function(dim, n_cols) {
+  if (dim[1] == n_cols) " Is it transposed? Data points are rows." else ""
+}
+
+# A table that is wider than long may have its data points in columns.
+advise_wide <- function(n_points, n_dims, image_dim = NULL, arg = "y") {
+  if (n_points >= n_dims || !is.null(image_dim)) return("")
+  sprintf(" Rows are data points: if yours are the columns, give t(%s).", arg)
+}
+
+# How a column of another type can be given; `rest` is what is left without it.
+column_hint <- function(column, name, rest = NULL) {
+  if (make.names(name) != name) name <- "f"
+  left_out <- paste0(" Leave it out", if (!is.null(rest)) paste(":", rest))
+  if (is.factor(column)) {
+    return(sprintf(paste0("%s; or give a column of 0 and 1 for each level: ",
+                          "model.matrix(~ 0 + %s, data)."), left_out, name))
+  }
+  if (is.character(column)) {
+    if (are_numbers(column)) return(" Numbers that are stored as text become such by as.numeric().")
+    return(paste0(left_out, "; or give a column of 0 and 1 for each value that it has."))
+  }
+  if (inherits(column, c("Date", "POSIXt", "difftime"))) {
+    return(paste0(left_out, "; or give its number of days or seconds: as.numeric()."))
+  }
+  if (length(dim(column)) == 2) return(" A matrix in a column: give its columns with cbind().")
+  if (is.list(column)) return(" Give one number a cell: unlist(), or cbind() of its parts.")
+  paste0(left_out, ".")
+}
+
+# What stands in the place of a model.
+advise_model <- function(x) {
+  form <- if (is_one_of(x, names(value_synonyms))) value_synonyms[[x]]
+  if (is_one_of(form, c("full", "diagonal", "spherical", "tied"))) {
+    return(sprintf(" A mixture is model_gaussian_mixture(3, covariance = %s).", quoted(form)))
+  }
+  if (is_number(x) && x >= 1 && x == round(x)) {
+    return(sprintf(" A mixture of %s clusters is model_gaussian_mixture(%s).", format(x),
+                   format(x)))
+  }
+  if (inherits(x, "formula")) {
+    return(" The formula comes first: gps_fit(~ a + b, model, data = d).")
+  }
+  if (inherits(x, "gps_selector")) return(" The selector comes third: gps_fit(y, model, selector).")
+  if (inherits(x, "gps_control")) {
+    return(" The control has a name: gps_fit(y, model, control = control).")
+  }
+  if (inherits(x, "gps_fit")) return(" Its model is fit$model; gps_fit(y, fit$model, start = fit).")
+}
