@@ -6,7 +6,8 @@ file_readers <- c(
   tsv = paste("read.delim(%1$s), or gps_source_csv(%1$s, sep = \"\\t\") if it is too large for",
               "memory"),
   txt = "read.table(%s)", tab = "read.table(%s)", rds = "readRDS(%s)",
-  rda = "load(%s), which makes the objects that were saved", h5 = "gps_source_hdf5(%s, dataset = \"name\")",
+  rda = "load(%s), which makes the objects that were saved",
+  h5 = "gps_source_hdf5(%s, dataset = \"name\")",
   parquet = "gps_source_parquet(%s)",
   bin = "gps_source_binary(%s, d), where d is the number of columns",
   feather = "arrow::read_feather(%s)", xlsx = "readxl::read_excel(%s)", mtx = "Matrix::readMM(%s)",
@@ -152,24 +153,4 @@ column_hint <- function(column, name, rest = NULL) {
   if (length(dim(column)) == 2) return(" A matrix in a column: give its columns with cbind().")
   if (is.list(column)) return(" Give one number a cell: unlist(), or cbind() of its parts.")
   paste0(left_out, ".")
-}
-
-# What stands in the place of a model.
-advise_model <- function(x) {
-  form <- if (is_one_of(x, names(value_synonyms))) value_synonyms[[x]]
-  if (is_one_of(form, c("full", "diagonal", "spherical", "tied"))) {
-    return(sprintf(" A mixture is model_gaussian_mixture(3, covariance = %s).", quoted(form)))
-  }
-  if (is_number(x) && x >= 1 && x == round(x)) {
-    return(sprintf(" A mixture of %s clusters is model_gaussian_mixture(%s).", format(x),
-                   format(x)))
-  }
-  if (inherits(x, "formula")) {
-    return(" The formula comes first: gps_fit(~ a + b, model, data = d).")
-  }
-  if (inherits(x, "gps_selector")) return(" The selector comes third: gps_fit(y, model, selector).")
-  if (inherits(x, "gps_control")) {
-    return(" The control has a name: gps_fit(y, model, control = control).")
-  }
-  if (inherits(x, "gps_fit")) return(" Its model is fit$model; gps_fit(y, fit$model, start = fit).")
 }

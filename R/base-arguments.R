@@ -189,6 +189,26 @@ abort_class <- function(x, arg, class, allowed) {
                     if (is.null(hint)) "" else hint))
 }
 
+# What stands in the place of a model.
+advise_model <- function(x) {
+  form <- if (is_one_of(x, names(value_synonyms))) value_synonyms[[x]]
+  if (is_one_of(form, c("full", "diagonal", "spherical", "tied"))) {
+    return(sprintf(" A mixture is model_gaussian_mixture(3, covariance = %s).", quoted(form)))
+  }
+  if (is_number(x) && x >= 1 && x == round(x)) {
+    return(sprintf(" A mixture of %s clusters is model_gaussian_mixture(%s).", format(x),
+                   format(x)))
+  }
+  if (inherits(x, "formula")) {
+    return(" The formula comes first: gps_fit(~ a + b, model, data = d).")
+  }
+  if (inherits(x, "gps_selector")) return(" The selector comes third: gps_fit(y, model, selector).")
+  if (inherits(x, "gps_control")) {
+    return(" The control has a name: gps_fit(y, model, control = control).")
+  }
+  if (inherits(x, "gps_fit")) return(" Its model is fit$model; gps_fit(y, fit$model, start = fit).")
+}
+
 # Names of rows or columns of data: text, or missing.
 check_names <- function(names, what, arg) {
   if (is.null(names)) return(NULL)

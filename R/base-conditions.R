@@ -130,6 +130,7 @@ format_lines <- function(lines) {
 
 # Prints a sentence, or each of several.
 say <- function(texts) {
+  if (length(texts) == 0) return(invisible())
   cat(paste0(unlist(lapply(texts, wrap_text, indent = 2)), "\n"), sep = "")
 }
 

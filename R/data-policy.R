@@ -90,23 +90,33 @@ check_labels <- function(labels, n) {
 }
 
 # Tells, where the option gpselect.tell_names asks for it, that results will have no names, or such
-# as R makes up.
+# as R makes up. Many fits of the same data, as of gps_choose(), are told of once.
 tell_names <- function(data) {
-  if (!isTRUE(getOption("gpselect.tell_names"))) return(invisible())
+  if (!isTRUE(getOption("gpselect.tell_names"))) {
+    told_names$last <- NULL
+    return(invisible())
+  }
   n <- c(row = n_points(data$y), column = n_dims(data$y))
   names <- list(row = data$row_names, column = data$col_names)
-  for (what in names(n)) {
+  said <- unlist(lapply(names(n), function(what) {
     if (is.null(names[[what]])) {
-      message(sprintf("The %ss of `y` have no names: results number them.", what))
+      sprintf("The %ss of `y` have no names: results number them.", what)
     } else if (are_default_names(names[[what]])) {
-      message(sprintf("The %ss of `y` have the names that R makes up, such as %s.", what,
-                      quoted(names[[what]][1])))
+      sprintf("The %ss of `y` have the names that R makes up, such as %s.", what,
+              quoted(names[[what]][1]))
     }
-  }
+  }))
+  if (identical(said, told_names$last)) return(invisible())
+  told_names$last <- said
+  for (line in said) message(line)
 }
 
-# 1, 2, 3, or a letter with these numbers, as V1, V2 and X01, X02.
+# What was told last.
+told_names <- new.env(parent = emptyenv())
+
+# 1, 2, 3, or V1, V2 and X1, X2, also with zeros, X01, X02: those of as.data.frame(), read.table()
+# and data.frame().
 are_default_names <- function(names) {
   number <- as.character(seq_along(names))
-  isTRUE(all(names == number)) || isTRUE(all(sub("^[[:alpha:]]0*", "", names) == number))
+  isTRUE(all(names == number)) || isTRUE(all(sub("^[VX]0*", "", names) == number))
 }

@@ -6,7 +6,8 @@
 #' * `x`: integer matrix, 1797 x 64, one image a row, 0 (paper) to 16 (ink). Pixels are ordered as
 #'   in `as.vector(image)`, column by column, and named `r1c1`, `r2c1`, ..., `r8c8` (row, column):
 #'   `matrix(digits8$x[n, ], 8)` is image n with its top row first. The attribute `size`, as of
-#'   [extract_patches()], lets `plot()` of a fit draw pictures.
+#'   [extract_patches()], lets `plot()` of a fit draw pictures; rows cut from `x` lose it:
+#'   `plot(fit, size = 8)`.
 #' * `label`: integer vector of length 1797, the digits 0 to 9.
 #' @source E. Alpaydin and C. Kaynak, *Optical Recognition of Handwritten Digits*, UCI Machine
 #'   Learning Repository (1998), \doi{10.24432/C50P49}, licence CC BY 4.0. The grey levels are

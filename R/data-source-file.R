@@ -6,7 +6,9 @@
 #' A raw file of numbers without any structure, one data point after the other: the `d` numbers of
 #' the first point, those of the second, and so on, as [writeBin()] writes them.
 #'
-#' The number of points follows from the size of the file. The file is opened for each block that is
+#' The number of points follows from the size of the file. Where a sample of its bytes looks like
+#' text, like a file of another kind or like numbers of another `type`, a warning of class
+#' `gps_warning_bytes` says so. The file is opened for each block that is
 #' read; one that has changed in size or time since the source was made is refused.
 #'
 #' @param path the file.
@@ -45,53 +47,13 @@ gps_source_binary <- function(path, d,
   if (offset != round(offset) || n < 1 || n != round(n)) {
     gps_abort(sprintf(paste(
       "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
-      "data points of %d %ss, %.0f bytes each."
+      "data points of %d %ss, %.0f bytes each. Is `d` or `type` another one?"
     ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes))
   }
-  if (type == "float") tell_doubles(state$path, endian, offset)
+  tell_bytes(state$path, type, endian, offset)
   new_source("binary", as.integer(n), d, names, type = type, endian = endian, offset = offset,
              path = state$path, size = state$size, time = state$time)
 }
-
-# The halves of doubles that hold their last digits are floats of any size, or all 0 where the
-# numbers are whole: a sample of the file tells. Numbers of different columns differ in size by
-# less.
-tell_doubles <- function(path, endian, offset) {
-  connection <- file(path, "rb")
-  on.exit(close(connection))
-  seek(connection, offset)
-  values <- matrix(head_pairs(readBin(connection, "double", 2000, 4, endian = endian)), 2)
-  if (endian == "big") values <- values[2:1, , drop = FALSE]
-  # Decimals repeat a pattern, which as a float is tiny or huge by the last digit.
-  decades <- vapply(1:2, function(half) {
-    size <- abs(values[half, is.finite(values[half, ]) & values[half, ] != 0])
-    if (length(size) > 5) diff(log10(range(size))) else 0
-  }, 1)
-  is_wild <- decades[1] > 12 && decades[2] < 6
-  # NaN may be missing cells, of which a column can have many, and says nothing.
-  is_odd <- !is.na(values) & values != 0 & (abs(values) > 1e25 | abs(values) < 1e-25)
-  last <- mean(is_odd[1, ])
-  is_whole <- all(values[1, ] %in% 0) && mean(values[2, ] != 0, na.rm = TRUE) > 0.5
-  if (ncol(values) < 10 || any(is_odd[2, ]) || !(last > 0.2 || is_whole || is_wild)) {
-    return(invisible())
-  }
-  gps_warn(sprintf(paste("The numbers of %s look like doubles that are read as two floats each:",
-                         "`type` = \"double\"?"), quoted(path)))
-}
-
-# As many as are pairs.
-head_pairs <- function(x) x[seq_len(2 * (length(x) %/% 2))]
-
-# What readBin() needs for each type.
-binary_types <- list(
-  double = list(what = "double", size = 8L, signed = TRUE),
-  float = list(what = "double", size = 4L, signed = TRUE),
-  int8 = list(what = "integer", size = 1L, signed = TRUE),
-  uint8 = list(what = "integer", size = 1L, signed = FALSE),
-  int16 = list(what = "integer", size = 2L, signed = TRUE),
-  uint16 = list(what = "integer", size = 2L, signed = FALSE),
-  int32 = list(what = "integer", size = 4L, signed = TRUE)
-)
 
 # list(path, size, time) of a file that is there.
 file_state <- function(path) {

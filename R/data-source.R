@@ -70,6 +70,10 @@ gps_source <- function(n, d, read, names = NULL, ...) {
     gps_abort(sprintf("Data in memory need no source: gps_fit(y, model) takes a %s as it is.",
                       if (is.data.frame(n)) "data frame" else "matrix"))
   }
+  if (!missing(n) && is.character(n)) {
+    gps_abort(sprintf("`n` must be a number of data points, not %s.%s", describe_value(n),
+                      advise_file(n)))
+  }
   need_given()
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
   arguments <- names(formals(args(read)))

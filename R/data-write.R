@@ -59,8 +59,8 @@ check_new_file <- function(path, arg, overwrite = FALSE) {
   }
   if (dir.exists(path)) gps_abort(sprintf("`%s` is a folder: %s.", arg, quoted(path)))
   if (file.exists(path) && !overwrite) {
-    gps_abort(sprintf("`%s`: there is a file %s. Remove it, or give another name.", arg,
-                      quoted(path)))
+    gps_abort(sprintf(paste("`%s`: there is a file %s. Remove it, or give another name. One that",
+                            "was made before is read by gps_source_binary()."), arg, quoted(path)))
   }
   path
 }

@@ -42,8 +42,9 @@
 #'   least 1. NULL: the option `gpselect.threads`, else all processors; 2 where R's checks limit
 #'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
 #'   Threads of the BLAS are set outside R.
-#' @param time_limit seconds, above 0, after which the fit ends with its last complete E-step, in
-#'   the middle of an iteration; Inf: none. The first E-step of all data points is always completed.
+#' @param time_limit seconds, above 0, or a difftime, after which the fit ends with its last
+#'   complete E-step, in the middle of an iteration; Inf: none. The first E-step of all data points
+#'   is always completed.
 #'   Where the time is over before it, the seeds of clusters that are still wanting are data points
 #'   drawn at random, and a search for neighbours or a first factorisation is left out: the model's
 #'   own ranking selects, if that is quick. `print()` says so, and the trace has it as

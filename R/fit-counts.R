@@ -29,7 +29,9 @@ describe_weights <- function(fit) {
   if (is.null(fit$weights)) return("")
   n_out <- fit$n_points - count_counted(fit)
   paste0(", weights with the sum ", plain_number(fit_weight(fit), 6),
-         if (n_out > 0) sprintf(", %s of weight 0", plural(n_out, "row")))
+         if (n_out > 0) sprintf(", %s of weight 0", plural(n_out, "row")),
+         # AIC() and BIC() take weights for numbers of observations.
+         if (fit_weight(fit) < count_counted(fit)) " (as shares AIC and BIC say nothing)")
 }
 
 are_weights <- function(weights, n_points) {

@@ -49,7 +49,7 @@ refused_classes <- list(
 # Why a fit has no method; it has all others, or R's own is right for it.
 no_method <- c(
   deviance = "logLik(), AIC() and BIC() judge it.",
-  weights = "All data points weigh the same.",
+  weights = "fit$weights are those it was given, NULL where all data points weigh the same.",
   model.frame = "The data are what it was fitted to.",
   model.matrix = "The data are what it was fitted to.",
   formula = "It was fitted to a matrix.", terms = "It was fitted to a matrix.",
@@ -84,6 +84,7 @@ no_gp_method <- c(
   terms = "colnames(fit$x) are its inputs.", variable.names = "colnames(fit$x) are its inputs.",
   case.names = "rownames(fit$x) are its data points.",
   family = "The noise is normal; print() says with which kernel.",
+  weights = "All data points weigh the same.",
   quantile = "predict(fit, interval = \"prediction\") has intervals of data points.",
   t = "fit$x and fit$targets are its matrices.",
   Ops = "coef(fit) has its parameters, and AIC() and BIC() compare fits."

@@ -171,48 +171,6 @@ describe_status <- function(fit) {
           describe_late(fit))
 }
 
-# Fits of versions before 0.4.0 do not say how they began.
-describe_starts <- function(fit) {
-  starts <- fit$starts
-  if (is.null(starts)) return(if (is_line(fit$begun)) fit$begun else "one, or as given")
-  bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
-  shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
-  sprintf("best of %d, bounds a point %s%s%s", nrow(starts), shown,
-          describe_start_rows(starts, count_counted(fit)),
-          describe_reached(starts, fit$model$n_dims))
-}
-
-# Starts whose bound is that of the best one, to within so many nats a number of the data: fewer
-# than the gain that moves a component, more than what is left to gain after a short start.
-equal_starts <- 1e-3
-
-reach_best <- function(starts, n_dims) {
-  starts$bound_per_point >= max(starts$bound_per_point) - equal_starts * n_dims
-}
-
-describe_reached <- function(starts, n_dims) {
-  if (nrow(starts) == 1) return("")
-  sprintf("; %d reached the best", sum(reach_best(starts, n_dims)))
-}
-
-# Starts that ended in an error: how many, and what the first one said.
-describe_failures <- function(fit) {
-  failed <- fit$failed_starts
-  if (is.null(failed)) return(NULL)
-  said <- strsplit(failed$message[1], "\n")[[1]][1]
-  c(Failed = sprintf("%s of %d: %s", plural(nrow(failed), "start"),
-                     nrow(failed) + nrow(fit$starts), said))
-}
-
-# Which rows the bounds of the starts are of, where not of all. Fits of 0.1.0 do not say it.
-describe_start_rows <- function(starts, n_points) {
-  if (is.null(starts$rows)) return(if (n_points > start_rows) " on a sample of the rows" else "")
-  if (starts$unseen[1] > 0) {
-    return(sprintf(" on %d rows that they had not seen", starts$unseen[1]))
-  }
-  if (starts$rows[1] < n_points) sprintf(" on a sample of %d rows", starts$rows[1]) else ""
-}
-
 # Signatures of the functions a user supplied, which predict() will call.
 user_functions <- function(selector) {
   given <- Filter(is.function, unclass(selector))

@@ -277,7 +277,11 @@ describe_standing <- function(fit) {
     Annealing = if (length(held) > 0) {
       sprintf("was not over, and held the noise variance at %s", plain_number(held, 3))
     },
-    Floors = if (length(floors) > 0) paste(paste(floors, collapse = ", "), "in the last M-step"),
+    Floors = if (length(floors) > 0) {
+      why <- explain_events(sub(" .*$", "", floors))
+      paste0(paste(floors, collapse = ", "), " in the last M-step",
+             if (length(why) > 0) sprintf(" (%s)", paste(sub("^.*: ", "", why), collapse = "; ")))
+    },
     Emptied = if (length(emptied) > 0) {
       sprintf("%s, out of the model (see the section on mending in ?gps_control)",
               listed(emptied, "latent"))

@@ -273,6 +273,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   if (nrow(x$events) > 0) {
     cat("\nFloors, rescues and moves in the main run\n")
     print(x$events, row.names = FALSE)
+    say(explain_events(x$events$event))
   }
   if (!is.null(x$kernel)) {
     cat("\nKernel of the selector\n")

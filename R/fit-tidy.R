@@ -8,8 +8,9 @@
 #' not need them.
 #'
 #' @param x,object a fit, as made by [gps_fit()].
-#' @param data the data of the fit, as a data frame or matrix, maybe with further columns; NULL:
-#'   those that it kept. Where it has kept none, or no slots, points are looked at as new data.
+#' @param data the data of the fit, as a data frame or matrix, maybe with further columns, with or
+#'   without the rows that `missing = "omit"` left out; NULL: those that it kept. Where it has kept
+#'   none, or no slots, points are looked at as new data.
 #' @param newdata NULL, or new data, as in [predict.gps_fit()].
 #' @param which for `autoplot()`: "bound", "selection", or of mixtures "clusters"; see
 #'   [plot.gps_fit()].
@@ -94,7 +95,7 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
   refuse_unknown(list(...), c("data", "newdata"))
   x <- check_fit(x)
   if (is.null(newdata) && !is.null(data)) {
-    refuse_others(x, data)
+    data <- refuse_others(x, data)
     # The posterior of points that the fit no longer has is that of new data.
     if (is.null(x$y) || is.null(x$selected)) newdata <- data
   }
@@ -120,21 +121,30 @@ numbered_rows <- function(fit) {
   as.character(seq_len(fit$n_points + length(fit$omitted))[-fit$omitted])
 }
 
-# `data` that are not those of the fit, as far as it knows these.
+# `data` as the fit has them, without the rows that it left out; an error for those that are others,
+# as far as it knows its own.
 refuse_others <- function(fit, data) {
   n <- nrow(as.data.frame(data))
+  n_omitted <- length(fit$omitted)
+  if (n_omitted > 0 && n == fit$n_points + n_omitted && length(dim(data)) == 2) {
+    data <- data[-fit$omitted, , drop = FALSE]
+    n <- fit$n_points
+  }
   if (n != fit$n_points) {
-    gps_abort(sprintf("`data` must have the fit's %.0f rows, not %.0f; other data are `newdata`.",
-                      fit$n_points, n))
+    gps_abort(sprintf("`data` must have the fit's %.0f rows%s, not %.0f; other data are `newdata`.",
+                      fit$n_points, if (n_omitted > 0) {
+                        sprintf(", or all %.0f with those left out", fit$n_points + n_omitted)
+                      } else "", n))
   }
   # Without names nobody knows which of more columns are the fit's.
   can_tell <- !is.null(fit$col_names) || ncol(data) == fit$model$n_dims
-  if (!is.matrix(fit$y) || !can_tell) return(invisible())
+  if (!is.matrix(fit$y) || !can_tell) return(data)
   found <- read_newdata(fit, data, "data")$y
-  if (is_source(found)) return(invisible())
+  if (is_source(found)) return(data)
   if (!identical(unname(found), unname(fit$y))) {
     gps_abort("`data` are not those of the fit: they have other numbers. Give them as `newdata`.")
   }
+  data
 }
 
 #' @rdname fit-tidy

@@ -42,7 +42,7 @@
 #' * `gpselect.check_memory`: FALSE lets a fit begin that surely needs more memory than there is,
 #'   see [gps_plan()].
 #' * `gpselect.tell_names`: TRUE lets [gps_fit()] tell, in a message, where rows or columns have no
-#'   names, or such as R makes up, since results are labelled by them.
+#'   names, or such as R makes up, since results are labelled by them. The same is told once.
 #'
 #' All commands are on one page, [gpselect_cheatsheet]. What makes a fit fast or slow is in
 #' [gpselect_performance].

@@ -48,7 +48,8 @@
 #'   height x width x 3: levels in any units, with Gaussian noise that is independent and of equal
 #'   variance in all pixels.
 #' @param sd standard deviation of the noise in the units of the image, in \[1e-150, 1e150\]; NULL:
-#'   estimated from the image.
+#'   estimated from the image. One that is hardly in these units has a warning of class
+#'   `gps_warning_sd`.
 #' @param model a model whose noise variance is `sigma2`; NULL: [model_spike_slab()] with four
 #'   latents for each pixel of a patch, but with at least 20 patches to learn from for each.
 #' @param selector a selector, see [selector_gp()]. Screening adds nothing to the result here.
@@ -65,7 +66,8 @@
 #' @param start see [gps_fit()]: for instance a fit of patches of the same size from other images.
 #' @param x,object a denoised image.
 #' @param clean NULL, or the image without noise.
-#' @param peak largest value that a pixel can have, above 0.
+#' @param peak largest value that a pixel can have, above 0; NULL: 1 where `clean` lies within 0 and
+#'   1, else 255. One that does not fit the levels of `clean` has a warning.
 #' @param main for `plot()`: one title over the pictures, or three; NULL: what they are, "": none.
 #' @param col for `plot()`: colours from the least value to the largest; NULL: black to white.
 #' @param key for `plot()`: FALSE leaves out the scales of grey levels.
@@ -105,6 +107,7 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
   noisy <- check_image(image)
   estimated <- is.null(sd)
   sd <- if (estimated) noise_level(noisy) else check_number(sd, "sd", 1e-150, 1e150)
+  if (!estimated) doubt_sd(sd, noisy)
   size <- check_patch_size(size, dim(noisy)[1:2])
   step <- check_pair(step, "step", upper = size)
   check_flag(remainder, "remainder")
@@ -145,13 +148,36 @@ noise_level <- function(image) {
   if (any(dim(image)[1:2] < 2)) {
     gps_abort("`sd` must be given: an image of one row or column does not tell its noise.")
   }
-  values <- array(image, c(dim(image)[1:2], count_channels(dim(image))))
-  down <- values[-1, , , drop = FALSE] - values[-nrow(values), , , drop = FALSE]
-  differences <- down[, -1, , drop = FALSE] - down[, -ncol(down), , drop = FALSE]
-  level <- stats::median(abs(differences)) / 2 / stats::qnorm(0.75)
+  level <- stats::median(abs(diff_twice(image))) / 2 / stats::qnorm(0.75)
   if (level >= 1e-150 && level <= 1e150) return(level)
   gps_abort(paste("`sd` must be given: no noise is found in `image`, half of whose pixels are as",
                   "their neighbours tell."))
+}
+
+# Noise spreads an image by its own standard deviation at least. Levels up to 255 with noise below 1
+# that an estimate does not find are of another unit than it.
+doubt_sd <- function(sd, image) {
+  spread <- stats::sd(image)
+  levels <- sprintf("levels from %s to %s", plain_number(min(image), 3),
+                    plain_number(max(image), 3))
+  if (spread > 0 && sd > 1.5 * spread) {
+    gps_warn(sprintf(paste("`sd` = %s is more than all the spread of `image`, %s (%s): is it in",
+                           "its units?"), plain_number(sd, 3), plain_number(spread, 3), levels),
+             class = "sd")
+  } else if (sd < 1 && max(image) > 50 && min(dim(image)[1:2]) > 1) {
+    found <- stats::median(abs(diff_twice(image))) / 2 / stats::qnorm(0.75)
+    if (found < 50 * sd || sd < 1e-3) return(invisible())
+    gps_warn(sprintf(paste("`sd` = %s is far below the noise that `image` seems to have, %s",
+                           "(%s): is it in its units?"), plain_number(sd, 3),
+                     plain_number(found, 3), levels), class = "sd")
+  }
+}
+
+# Differences of differences between neighbouring pixels, of all channels.
+diff_twice <- function(image) {
+  values <- array(image, c(dim(image)[1:2], count_channels(dim(image))))
+  down <- values[-1, , , drop = FALSE] - values[-nrow(values), , , drop = FALSE]
+  down[, -1, , drop = FALSE] - down[, -ncol(down), , drop = FALSE]
 }
 
 default_slots <- function(selector, model) {
@@ -258,11 +284,11 @@ print.gps_denoised <- function(x, ...) {
 
 #' @rdname gps_denoise
 #' @export
-plot.gps_denoised <- function(x, clean = NULL, peak = 255, main = NULL, col = NULL, key = TRUE,
+plot.gps_denoised <- function(x, clean = NULL, peak = NULL, main = NULL, col = NULL, key = TRUE,
                               ...) {
   refuse_unknown(list(...), c("clean", "peak", "main", "col", "key"))
   x <- check_denoised(x)
-  peak <- check_number(peak, "peak", 0, open = TRUE)
+  if (!is.null(peak)) peak <- check_number(peak, "peak", 0, open = TRUE)
   look <- new_look(main, col, key, n_titles = 3)
   limits <- widen(range(x$image))
   titles <- c("noisy", "denoised", "clean")
@@ -275,6 +301,7 @@ plot.gps_denoised <- function(x, clean = NULL, peak = 255, main = NULL, col = NU
     if (!identical(dim(clean), dim(x$image))) {
       abort_value(clean, "clean", sprintf("an image of %s", shown_dim(dim(x$image))))
     }
+    peak <- peak_of(clean, peak)
     ratios <- c(peak_ratio(x$noisy, clean, peak), peak_ratio(x$image, clean, peak))
     titles[1:2] <- sprintf("%s, %.1f dB", titles[1:2], ratios)
   }
@@ -297,6 +324,17 @@ check_denoised <- function(x) {
   if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
   x$fit <- check_fit(x$fit)
   x
+}
+
+# The largest value that a pixel can have.
+peak_of <- function(clean, peak) {
+  largest <- max(abs(clean))
+  if (is.null(peak)) return(if (min(clean) >= 0 && largest <= 1) 1 else 255)
+  if (largest > 0 && (largest > peak || peak > 50 * largest)) {
+    gps_warn(sprintf("`peak` = %s, but the levels of `clean` go up to %s: is it in their units?",
+                     plain_number(peak), plain_number(largest, 3)), class = "peak")
+  }
+  peak
 }
 
 # Peak signal-to-noise ratio in dB.

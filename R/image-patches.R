@@ -38,7 +38,8 @@
 #' @param ... nothing.
 #' @return `extract_patches()`: a numeric matrix n x pixels (in colour 3 times as many columns: the
 #'   pixels of the first channel, the second, the third) or an array n x height x width (x 3), with
-#'   the attributes "size", height and width, and "positions". `assemble_patches()`: a numeric
+#'   the attributes "size", height and width, and "positions", which rows cut from the matrix lose:
+#'   `plot(fit, size = size)` draws components of these as pictures. `assemble_patches()`: a numeric
 #'   matrix of `dim`, or an array in colour; NA where no patch covers a pixel.
 #' @seealso [gps_denoise()]
 #' @concept image patches

@@ -114,8 +114,16 @@ refuse_unscreened <- function(selectors, control) {
                     names(selectors)[is_full][1]))
 }
 
-# True latents of the `n` data points that are left, where those of all were given.
+# True latents of the `n` data points that are left, where those of all were given. Those with
+# places, in a table, name their data points by numbers.
 latents_left <- function(latents, omitted, n) {
+  if (length(omitted) > 0 && is.data.frame(latents) && is.numeric(latents$point)) {
+    kept <- seq_len(n + length(omitted))[-omitted]
+    latents <- latents[!latents$point %in% omitted, , drop = FALSE]
+    # What is no data point stays one that is not there.
+    latents$point <- match(latents$point, kept, nomatch = n + 1L)
+    return(latents)
+  }
   has_all <- length(omitted) > 0 && is.matrix(latents) && nrow(latents) == n + length(omitted)
   if (has_all) latents[-omitted, , drop = FALSE] else latents
 }

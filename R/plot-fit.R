@@ -35,7 +35,8 @@
 #' * `"components"`: the columns of `W` (or the cluster means) as images with a scale of their
 #'   colours (white is 0, red above and blue below it), where the data came as images: an array or
 #'   list of images, or a matrix of [extract_patches()] or [simulate_bars()], whose attribute `size`
-#'   says so; else, unless `size` is given, as a heat map of dimensions x components. Pictures in
+#'   says so (rows cut from it, `y[rows, ]`, have lost it: give `size`); else, unless `size` is
+#'   given, as a heat map of dimensions x components. Pictures in
 #'   colour are drawn as the means of their channels. The most used come first, with the share of
 #'   data points in which each is on, or "out" where it has been emptied, see [gps_control()].
 #'

@@ -38,7 +38,8 @@
 #'
 #' @return A list with
 #' * `y`: data, n x D, with the attribute `size` of [extract_patches()]: `plot()` of a fit draws
-#'   pictures. Pixels are ordered as in `as.vector(image)`, column by column.
+#'   pictures. Pixels are ordered as in `as.vector(image)`, column by column. Rows cut from `y` lose
+#'   the attribute: `plot(fit, size = size)`.
 #' * `W`: the bars, D x H: first the rows of the image from top to bottom, then its columns from
 #'   left to right.
 #' * `latents`: which bars are on, n x H of 0 and 1.

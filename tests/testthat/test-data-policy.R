@@ -159,12 +159,15 @@ test_that("an option tells of names that R makes up, or that are not there", {
   said <- capture_messages(fit_policy(unname(y)))
   expect_match(said, "rows of `y` have no names", fixed = TRUE, all = FALSE)
   expect_match(said, "columns of `y` have no names", fixed = TRUE, all = FALSE)
+  # The same data are not told of again, as in fits of several sizes.
+  expect_silent(fit_policy(unname(y)))
   dimnames(y) <- list(1:80, c("X1", "X2"))
   said <- capture_messages(fit_policy(y))
   expect_identical(said, c("The rows of `y` have the names that R makes up, such as \"1\".\n",
                            "The columns of `y` have the names that R makes up, such as \"X1\".\n"))
   expect_true(gpselect:::are_default_names(c("V01", "V02")))
   expect_false(gpselect:::are_default_names(c("V01", "V03")))
+  expect_false(gpselect:::are_default_names(c("a1", "a2")))
 })
 
 test_that("rows that were left out are not forgotten", {

@@ -1,0 +1,174 @@
+# What stands in the place of something else: the way out that messages name.
+
+a_mixture <- function(y, model = model_gaussian_mixture(3), ...) {
+  gps_fit(y, model, selector_full(), control = gps_control(max_iter = 1, n_starts = 1), ...)
+}
+
+flowers <- as.matrix(iris[1:4])
+
+test_that("names of files are answered with what reads them", {
+  said <- c("d.h5" = "gps_source_hdf5(\"d.h5\", dataset = \"name\")",
+            "d.parquet" = "gps_source_parquet(\"d.parquet\")",
+            "d.f32" = "gps_source_binary(\"d.f32\", d)",
+            "d.csv.gz" = "read.csv(\"d.csv.gz\"), or gps_source_csv(\"d.csv.gz\")",
+            "p.JPEG" = "extract_patches(jpeg::readJPEG(\"p.JPEG\"), 8)",
+            "flowers" = "the name of an object stands without quotes")
+  for (path in names(said)) expect_gps_error(a_mixture(path), said[[path]])
+  expect_gps_error(a_mixture(c("a.png", "b.png")), "lapply(files, png::readPNG)")
+  expect_gps_error(gps_denoise(c("a.png", "b.png")), "one picture at a time")
+  expect_gps_error(gps_source("d.csv"), "gps_source_csv(\"d.csv\")")
+  # All that is named is there.
+  for (call in grep("^gps_", c(file_readers, picture_readers), value = TRUE)) {
+    expect_true(is_exported(sub("[(].*$", "", call)))
+  }
+  expect_identical(dim(extract_patches(matrix(0, 9, 9), 8)), c(4L, 64L))
+})
+
+test_that("tables of text, lists and columns that are no numbers", {
+  expect_gps_error(gp_fit(c("1", "2.5"), 1:2), "become numbers by as.numeric()")
+  expect_gps_error(gp_fit(matrix(c("1", "2")), 1:2), "storage.mode(x) <- \"double\"")
+  expect_gps_error(a_mixture(as.matrix(iris)), "makes text of all columns")
+  expect_gps_error(a_mixture(c("a", "b")), "model.matrix(~ 0 + f)")
+  expect_gps_error(a_mixture(NULL), "NULL is what $ gives")
+  expect_gps_error(a_mixture(list(1:3, 4:6)), "If its vectors are columns: as.data.frame(y); if")
+  expect_gps_error(a_mixture(list(1:3, 4:5)), "Its vectors have 2 to 3 values")
+  expect_gps_error(a_mixture(iris), "Leave it out: y[-5]; or give a column of 0 and 1")
+  two <- cbind(iris, text = "1")
+  expect_gps_error(a_mixture(two), "Leave it out: y[sapply(y, is.numeric)]")
+  expect_gps_error(a_mixture(two[c(1, 6)]), "stored as text become such by as.numeric()")
+  expect_gps_error(a_mixture(~ ., data = two), "Leave it out: ~ . - Species - text")
+  expect_gps_error(a_mixture(~ Sepal.Width + Species, data = two), "Leave it out: ~ Sepal.Width;")
+  expect_gps_error(gp_fit(Sepal.Width ~ ., iris), "Leave it out: Sepal.Width ~ . - Species")
+  expect_gps_error(gps_bind(model_gaussian_mixture(2), 1:3), "x[1, , drop = FALSE]")
+  expect_gps_error(gps_bind(model_gaussian_mixture(2), iris[1:4]), "as.matrix() makes one of it")
+})
+
+test_that("what may be transposed, a picture or constant is said to be so, and nothing else is", {
+  wide <- t(flowers[1:60, ])
+  hint <- "if yours are the columns, give t(y)"
+  expect_gps_error(a_mixture(wide, model_gaussian_mixture(5)), hint)
+  expect_gps_error(a_mixture(flowers[1:4, ], model_gaussian_mixture(5)), "data points, 4, not 5.")
+  for (form in c("full", "diagonal")) {
+    expect_warning(a_mixture(wide, model_gaussian_mixture(4, form)), hint, fixed = TRUE)
+  }
+  said <- tryCatch(a_mixture(flowers[1:4, ]), warning = conditionMessage)
+  expect_no_match(said, "t(y)", fixed = TRUE)
+  set.seed(1)
+  images <- array(rnorm(180), c(3, 6, 10))
+  said <- tryCatch(a_mixture(images, model_gaussian_mixture(1)), warning = conditionMessage)
+  expect_match(said, "3 rows of 60 columns")
+  expect_no_match(said, "t(y)", fixed = TRUE)
+  expect_warning(tell_images_last(array(0, c(30, 40, 3)), "y"), "extract_patches(y, 8)",
+                 fixed = TRUE)
+  expect_no_warning(tell_images_last(array(0, c(200, 8, 3)), "y"))
+  expect_warning(a_mixture(flowers * 0), "nothing in it for clusters to find", fixed = TRUE)
+  expect_warning(a_mixture(flowers * 0, model_binary_sparse(2)), "noise variance will be at")
+})
+
+test_that("new data of another shape", {
+  fit <- suppressWarnings(a_mixture(unname(flowers)))
+  expect_gps_error(predict(fit, 1:3), "must have 4 columns, not 3. A vector is one data point")
+  expect_gps_error(predict(fit, flowers[, 1:3]), "must have 4 columns, not 3.")
+  expect_gps_error(predict(fit, unname(t(flowers[1:3, ]))), "Is it transposed?")
+})
+
+test_that("kernels and numbers", {
+  k <- kernel_rbf()
+  expect_gps_error(k + 2, "A constant is kernel_bias(2), noise is kernel_white(2).")
+  for (bad in list(-2, 0, NaN, c(1, 2))) {
+    expect_gps_error(bad * k, "one finite number above 0")
+    expect_gps_error(k * bad, "one finite number above 0")
+  }
+  expect_gps_error(k / 2, "multiply by 0.5")
+  expect_gps_error(k^2, "kernel * kernel")
+  expect_gps_error(k + kernel_white, "A function has to be called")
+  expect_gps_error(k * "a", "between a kernel and a kernel or number")
+  expect_identical(2L * k, kernel_rbf(2))
+})
+
+test_that("arguments of other packages lead to ours, by a formula where they mean something else", {
+  expect_gps_error(kernel_rbf(sigma = 2), "`variance` is its square: variance = sigma^2")
+  expect_gps_error(kernel_rbf(gamma = 2), "`lengthscale` is sqrt(1 / (2 * gamma))")
+  expect_gps_error(gp_fit(1:3, 1:3, noise = 1), "kernel_rbf() + kernel_white(variance)")
+  expect_gps_error(gps_denoise(matrix(0, 9, 9), noise = 1), "Did you mean `sd`?")
+  expect_gps_error(gps_denoise(matrix(0, 9, 9), var = 1), "its root: sd = sqrt(var)")
+  expect_gps_error(gps_fit(x = flowers), "Did you mean `y`?")
+  expect_gps_error(gps_fit(flowers, binary = "f"), "gps_source_binary(path, d)")
+  expect_gps_error(gps_fit(flowers, 3), "model_gaussian_mixture(3)")
+  expect_gps_error(gps_fit(flowers, "VVI"), "model_gaussian_mixture(3, covariance = \"diagonal\")")
+  expect_gps_error(gps_fit(flowers, "gauss_mix"), "model_gaussian_mixture()")
+  expect_gps_error(gps_fit(iris, ~ . - Species), "The formula comes first: gps_fit(")
+  expect_gps_error(gp_fit(iris, Sepal.Width ~ .), "The formula comes first: gp_fit(Sepal.Width ~ .")
+  # Every argument that a formula leads to is one.
+  arguments <- unlist(lapply(getNamespaceExports("gpselect"), function(name) {
+    names(formals(getExportedValue("gpselect", name)))
+  }))
+  expect_identical(setdiff(vapply(conversions, `[[`, "", 2), c(arguments, "sigma2")), character())
+})
+
+test_that("files that hold other numbers than their source says", {
+  path <- withr::local_tempfile()
+  wrong <- function(words, ...) {
+    expect_warning(gps_source_binary(path, 2, ...), words, fixed = TRUE,
+                   class = "gps_warning_bytes")
+  }
+  set.seed(1)
+  for (y in list(rnorm(400), round(rnorm(400), 1), rpois(400, 3), 10^rnorm(400, 0, 3))) {
+    writeBin(as.double(y), path)
+    for (type in c("float", "int16", "int32")) wrong("`type` = \"double\"?", type = type)
+    wrong("`endian`", endian = if (.Platform$endian == "little") "big" else "little")
+    expect_silent(gps_source_binary(path, 2, endian = .Platform$endian))
+    writeBin(as.double(y), path, size = 4)
+    for (type in c("double", "int16")) wrong("`type` = \"float\"?", type = type)
+    expect_silent(gps_source_binary(path, 2, "float", endian = .Platform$endian))
+  }
+  for (y in list(0:255, rpois(400, 2), 16100:16499)) {
+    writeBin(as.integer(y), path, size = 2)
+    expect_silent(gps_source_binary(path, 2, "int16", endian = .Platform$endian))
+  }
+  write.csv(flowers, path, eol = if (file.size(path) %% 2) "\n" else "\r\n")
+  wrong("looks like text: gps_source_csv()?", type = "uint8", offset = file.size(path) %% 2)
+  writeBin(c(as.raw(c(0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, 118, 0)), raw(118), raw(160)), path)
+  wrong("`offset` = 128")
+  expect_silent(gps_source_binary(path, 2, offset = 128))
+  writeBin(c(charToRaw("PAR1"), raw(28)), path)
+  wrong("gps_source_parquet()")
+})
+
+test_that("levels in another unit than the noise, or than their peak", {
+  set.seed(2)
+  image <- 200 * outer(sin(1:12 / 4), cos(1:12 / 5)) + rnorm(144, sd = 10)
+  control <- gps_control(max_iter = 1, n_starts = 1)
+  denoise <- function(image, sd) {
+    gps_denoise(image, sd, model_spike_slab(2, intercept = TRUE), control = control)
+  }
+  expect_warning(denoise(image, 1000), "is it in its units?", class = "gps_warning_sd")
+  expect_warning(denoise(image, 0.1), "is it in its units?", class = "gps_warning_sd")
+  expect_no_warning(denoised <- denoise(image, 10), class = "gps_warning_sd")
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_warning(plot(denoised, image / 255, peak = 255), "levels of `clean` go up to",
+                 class = "gps_warning_peak")
+  expect_warning(plot(denoised, image, peak = 1), "levels of `clean` go up to")
+  expect_identical(peak_of(matrix(0:1, 2, 2), NULL), 1)
+  expect_identical(peak_of(matrix(0:2, 3, 3), NULL), 255)
+  expect_no_warning(plot(denoised, image))
+})
+
+test_that("events and starts are told in words", {
+  said <- function(fit) paste(printed(fit), collapse = " ")
+  set.seed(3)
+  few <- suppressWarnings(a_mixture(flowers[c(1:20, 51:53), ], model_gaussian_mixture(2)))
+  expect_match(said(few), "from random first values", fixed = TRUE)
+  expect_match(said(few), "sigma_kept .* in the last M-step .clusters of too few points keep")
+  expect_match(said(summary(few)), "sigma_kept: clusters of too few points", fixed = TRUE)
+  expect_match(said(a_mixture(flowers, start = as.integer(iris$Species))), "from given labels")
+  several <- gps_fit(flowers, model_gaussian_mixture(2), selector_full(),
+                     control = gps_control(max_iter = 1, n_starts = 2))
+  expect_match(said(several), "best of 2; bounds .*; (no other|1 other) ends near the best")
+  models <- list(model_binary_sparse(2), model_gaussian_mixture(2), model_max_spike_slab(2),
+                 model_noisy_or(2), model_poisson_mixture(2), model_spike_slab(2),
+                 model_occlusive(2, c(6, 6)))
+  events <- unlist(lapply(models, `[[`, "events"))
+  expect_identical(setdiff(events, names(event_words)), character())
+})
