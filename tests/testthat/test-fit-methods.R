@@ -15,7 +15,7 @@ test_that("print says what was fitted, how, and whose functions it will call", {
   expect_match(printed(a_fit("custom")), "of the user: affinity\\(params, y\\)$",
                all = FALSE)
   expect_printed(a_fit("images"), "(images 5 x 5)", fixed = TRUE)
-  expect_printed(a_fit("mixture"), "best of 4, bounds a point", fixed = TRUE)
+  expect_printed(a_fit("mixture"), "best of 4; bounds a point", fixed = TRUE)
 })
 
 test_that("print counts one as one", {

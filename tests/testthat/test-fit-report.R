@@ -57,7 +57,7 @@ test_that("a report says what was missing, where the fit began and who chose, an
   expect_false(grepl("checkpoint", text))
   expect_output(print(fit_from(coef(by_labels))), "Starts +given values of `mu`, `sigma`, `pi`")
   expect_output(print(fit_from(y[1:2, ])), "Starts +given centres")
-  expect_output(print(fit_from(by_labels)), "Starts +the end of another fit")
+  expect_output(print(fit_from(by_labels)), "Starts +from the end of another fit")
   expect_output(print(fit_from(NULL, n_starts = 1)), "Starts +one$")
   by_labels["begun"] <- list(NULL)
   expect_output(print(by_labels), "Starts +one, or as given")
