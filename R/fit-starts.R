@@ -5,7 +5,7 @@ describe_starts <- function(fit) {
   starts <- fit$starts
   if (is.null(starts)) {
     if (!is_line(fit$begun)) return("one, or as given")
-    return(if (fit$begun == "one") "one, from random first values" else paste("from", fit$begun))
+    return(if (fit$begun == "one") "one, from random first values" else fit$begun)
   }
   bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")

@@ -162,7 +162,7 @@ test_that("events and starts are told in words", {
   expect_match(said(few), "from random first values", fixed = TRUE)
   expect_match(said(few), "sigma_kept .* in the last M-step .clusters of too few points keep")
   expect_match(said(summary(few)), "sigma_kept: clusters of too few points", fixed = TRUE)
-  expect_match(said(a_mixture(flowers, start = as.integer(iris$Species))), "from given labels")
+  expect_match(said(a_mixture(flowers, start = as.integer(iris$Species))), "Starts +given labels")
   several <- gps_fit(flowers, model_gaussian_mixture(2), selector_full(),
                      control = gps_control(max_iter = 1, n_starts = 2))
   expect_match(said(several), "best of 2; bounds .*; (no other|1 other) ends near the best")
