@@ -193,8 +193,10 @@
 #' hyper-parameters begin the sums anew. Batches are random rows of a matrix, and runs of
 #' neighbouring rows of a source that is read block by block, whose order should not matter
 #' therefore; they are visited in random order. Short starts are as always. Mending is off, so that
-#' no surplus latent is emptied, latents of a model with an intercept are not turned round, and
-#' `monotone` is refused.
+#' clusters that have merged stay so, no surplus latent is emptied, latents of a model with an
+#' intercept are not turned round, and `monotone` is refused. `print()` says so.
+#' `update(fit, start = fit, control = gps_control())`, or [gps_fit()] with `start = fit` and
+#' without `batch_size`, goes on from there on all data points in each iteration, and mends.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on

@@ -101,7 +101,7 @@ describe_fit <- function(fit) {
                            if (is.null(fit$weights)) "a point" else "for a weight of 1"),
                    describe_error(fit)),
     Status = describe_status(fit), Starts = describe_starts(fit), describe_failures(fit),
-    describe_standing(fit)
+    describe_unmended(fit), describe_standing(fit), describe_doubles(fit)
   )
   chosen <- fit$chosen$line
   if (is_line(chosen)) {

@@ -25,7 +25,8 @@
 #' * `duplicates`: matrix of two columns, pairs of components that are nearly the same (|cosine| of
 #'   at least 0.99, or clusters that overlap by a Bhattacharyya coefficient of at
 #'   least 0.99; components with locations: cosine at the best shift above 0.9), none beyond 2000
-#'   components;
+#'   components, and of clusters with covariance matrices among the first 2000 pairs whose columns
+#'   overlap;
 #' * `degenerate`: why the likelihood has no maximum, see [gps_fit()]; `character()` where it has;
 #' * `events`: data frame of floors, rescues, jitter and moves of components (see [gps_control()])
 #'   in the trace: `event`, `iterations` (how many), `last` (iteration of the main run);
@@ -116,81 +117,6 @@ summarise_params <- function(params) {
              max = part(max))
 }
 
-duplicate_level <- 0.99
-most_compared <- 2000L
-
-# Pairs of components that are nearly the same, as rows of a matrix. Beyond most_compared none are
-# looked for.
-find_duplicates <- function(params, model = NULL) {
-  n_components <- max(0L, ncol(params$W), ncol(params$mu), ncol(params$rate), model$n_components)
-  overlap <- if (n_components > most_compared) {
-    matrix(0)
-  } else if (has_images(model)) {
-    picture_overlap(params, model)
-  } else if (is.matrix(params$W)) {
-    abs(crossprod(unit_columns(params$W)))
-  } else if (!is.null(params$mu) && !is.null(params$sigma)) {
-    cluster_overlap(params)
-  } else if (inherits(model, "gps_poisson_mixture")) {
-    count_overlap(params)
-  } else {
-    matrix(0)
-  }
-  pairs <- which(overlap >= duplicate_level & upper.tri(overlap), arr.ind = TRUE)
-  matrix(as.integer(pairs), ncol = 2)
-}
-
-# 1 for pairs of components that repairs take for doubles, K x K.
-picture_overlap <- function(params, model) {
-  spectra <- lapply(seq_len(model$n_components), function(h) masked_spectrum(model, params, h))
-  overlap <- diag(model$n_components)
-  for (pair in utils::combn(model$n_components, min(2, model$n_components), simplify = FALSE)) {
-    alike <- best_correlation(spectra[[pair[1]]], spectra[[pair[length(pair)]]])
-    overlap[pair[1], pair[length(pair)]] <- alike$correlation > duplicate_correlation
-  }
-  overlap
-}
-
-# Bhattacharyya coefficients of clusters, C x C; the marginals' product is an upper bound that
-# spares most of the work.
-cluster_overlap <- function(params) {
-  n <- ncol(params$mu)
-  variances <- vapply(seq_len(n), function(k) diag(cluster_covariance(params, k)),
-                      numeric(nrow(params$mu)))
-  variances <- matrix(variances, nrow(params$mu))
-  mu <- params$mu
-  overlap <- diag(n)
-  for (i in seq_len(n - 1)) {
-    for (j in (i + 1):n) {
-      overlap[i, j] <- min(bhattacharyya(mu[, i] - mu[, j], variances[, i], variances[, j]))
-      if (overlap[i, j] < duplicate_level || length(dim(params$sigma)) < 3) next
-      overlap[i, j] <- full_bhattacharyya(params, i, j)
-    }
-  }
-  overlap
-}
-
-# The same of clusters of counts.
-count_overlap <- function(params) {
-  exp(-0.5 * square_distances(sqrt(params$rate), colSums(params$rate), seq_len(ncol(params$rate))))
-}
-
-# One coefficient for each dimension.
-bhattacharyya <- function(shift, first, second) {
-  mean <- (first + second) / 2
-  exp(-shift^2 / (8 * mean) - 0.5 * log(mean) + 0.25 * (log(first) + log(second)))
-}
-
-full_bhattacharyya <- function(params, i, j) {
-  first <- cluster_covariance(params, i)
-  second <- cluster_covariance(params, j)
-  root <- chol((first + second) / 2)
-  half_log_det <- function(x) sum(log(diag(x)))
-  distance <- sum(backsolve(root, params$mu[, i] - params$mu[, j], transpose = TRUE)^2) / 8 +
-    half_log_det(root) - 0.5 * (half_log_det(chol(first)) + half_log_det(chol(second)))
-  exp(-distance)
-}
-
 # Floors, rescues and moves of the main run: in how many iterations, and when last.
 summarise_events <- function(fit) {
   trace <- fit$trace[fit$trace$start == 0, ]
@@ -209,10 +135,12 @@ exp_theta <- function(theta) {
   if (!is.null(theta)) stats::setNames(exp(theta), sub("^log_", "", names(theta)))
 }
 
-# The first lines of a table of intervals.
-show_intervals <- function(table, digits) {
+# The first lines of a table of intervals, and where all of it is.
+show_intervals <- function(table, digits, where = "summary()$intervals") {
   print(utils::head(table, 12), digits = digits, row.names = FALSE)
-  if (nrow(table) > 12) cat(sprintf("... and %d more, see summary()\n", nrow(table) - 12))
+  if (nrow(table) > 12) {
+    cat(sprintf("... and %d more: %s has all\n", nrow(table) - 12, where))
+  }
 }
 
 is_summary_sound <- function(x) {
@@ -253,7 +181,10 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   }
   cat("\n")
   say(title)
-  if (length(shown) < length(x$usage)) cat("The 20 most used:\n")
+  if (length(shown) < length(x$usage)) {
+    say(sprintf("The 20 most used of %d; summary()$%s has all:", length(x$usage),
+                if (is.null(x$classes)) "usage" else "classes"))
+  }
   if (is.null(x$classes)) {
     print(stats::setNames(round(x$usage[shown], 1), shown))
   } else {
@@ -267,8 +198,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
     say(paste("Dead (less than one point):", paste(shown_numbers(x$dead), collapse = ", ")))
   }
   if (nrow(x$duplicates) > 0) {
-    say(paste("Nearly the same:", paste(x$duplicates[, 1], "and", x$duplicates[, 2],
-                                        collapse = ", ")))
+    say(paste("Nearly the same:", pair_words(x$duplicates, x$classes$cluster)))
   }
   if (nrow(x$events) > 0) {
     cat("\nFloors, rescues and moves in the main run\n")

@@ -17,10 +17,17 @@
 #' An image in colour is an array height x width x 3, as `png::readPNG()` reads it. A patch has all
 #' three channels of its pixels, so that what is learned from patches has colours, too.
 #'
+#' @section From a picture to codes and back:
+#' Components of natural pictures are learned best from patches less their means. The chain is: cut
+#' the patches, subtract the mean of each, fit, predict, add the means, assemble; the last part of
+#' the examples has it. `fitted()` and [predict.gps_fit()] with `type = "response"` give a row for
+#' each patch, but not where it was cut: `like = patches` says that. [gps_denoise()] does all this
+#' at once, for a picture with noise.
+#'
 #' @param image numeric matrix of finite values, height x width, or array height x width x 3.
 #' @param size height and width of a patch in pixels: one whole number, or two, at most those of the
-#'   image. For `assemble_patches()` NULL: the attribute "size" of `patches`; of an array, its own;
-#'   else square.
+#'   image. For `assemble_patches()` NULL: the attribute "size" of `patches`, or of `like`; of an
+#'   array, its own; else square.
 #' @param step pixels from one patch to the next: one whole number of at least 1, or two (down,
 #'   across). 1: all overlapping patches.
 #' @param n number of patches to sample without replacement, a whole number between 1 and the number
@@ -34,7 +41,10 @@
 #' @param dim height and width of the image: two whole numbers, or one where it is square. In colour
 #'   the channels besides, c(height, width, 3), which an array of patches tells by itself.
 #' @param positions matrix n x 2, row and column of each patch's top left pixel, no two alike; NULL:
-#'   the attribute "positions" of `patches`, and where they have none all overlapping patches.
+#'   the attribute "positions" of `patches`, or of `like`, and where they have none all overlapping
+#'   patches.
+#' @param like NULL, or the patches from `extract_patches()` that `patches` were computed from, row
+#'   by row, which know where they were cut.
 #' @param ... nothing.
 #' @return `extract_patches()`: a numeric matrix n x pixels (in colour 3 times as many columns: the
 #'   pixels of the first channel, the second, the third) or an array n x height x width (x 3), with
@@ -57,6 +67,17 @@
 #' fade <- outer(1:16, 1:16) / 256
 #' picture <- array(c(fade, 1 - fade, fade / 2), c(16, 16, 3))
 #' dim(extract_patches(picture, 4, as = "array"))
+#'
+#' # Codes of a picture, and the picture that they stand for.
+#' corner <- ascent[1:64, 1:64]
+#' patches <- extract_patches(corner, 8, step = 4)
+#' means <- rowMeans(patches)
+#' set.seed(1)
+#' fit <- gps_fit(patches - means, model_spike_slab(16), selector_handcrafted(), n_selected = 4,
+#'                control = gps_control(max_iter = 10, n_starts = 1))
+#' codes <- predict(fit, type = "latent_slots") # 225 x 4 latents, and their values
+#' back <- assemble_patches(fitted(fit) + means, dim(corner), like = patches)
+#' sd(back - corner) / sd(corner)
 #' @export
 extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array"), ...) {
   refuse_unknown(list(...), names(formals(extract_patches)))
@@ -83,13 +104,14 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 
 #' @rdname extract_patches
 #' @export
-assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
+assemble_patches <- function(patches, dim, size = NULL, positions = NULL, like = NULL, ...) {
   refuse_unknown(list(...), names(formals(assemble_patches)))
   need_given()
   dim <- check_canvas(dim, dim(patches))
   check_cells(dim[1], prod(dim[-1]), "The numbers of `dim`")
-  if (is.null(positions)) positions <- attr(patches, "positions")
-  if (is.null(size) && length(dim(patches)) == 2) size <- attr(patches, "size")
+  place <- patch_places(patches, like)
+  if (is.null(positions)) positions <- place$positions
+  if (is.null(size) && length(dim(patches)) == 2) size <- place$size
   patches <- plain_numbers(patches)
   size <- patch_size(patches, size, dim)
   values <- matrix(as.double(patches), nrow(patches))
@@ -106,6 +128,24 @@ assemble_patches <- function(patches, dim, size = NULL, positions = NULL, ...) {
   }
   image
 }
+
+# What patches say of where they were cut and of their size, or what those say that they were
+# computed from.
+patch_places <- function(patches, like) {
+  if (is.null(like)) return(attributes(patches)[c("positions", "size")])
+  if (is.null(attr(like, "positions"))) {
+    gps_abort(paste("`like` must be patches as extract_patches() gives them, with the attribute",
+                    "\"positions\", or NULL. Operators keep it, such as `patches - means`; other",
+                    "functions, and rows picked from patches, lose it."))
+  }
+  if (!identical(nrow(like), nrow(patches))) {
+    gps_abort(sprintf("`like` has %s and `patches` have %s: one must be computed from the other.",
+                      plural(nrow(like), "row"), describe_rows(patches)))
+  }
+  attributes(like)[c("positions", "size")]
+}
+
+describe_rows <- function(x) if (is.null(nrow(x))) "none" else format(nrow(x))
 
 # Unlike a sum that is divided at the end, equal values give exactly that value, and large ones do
 # not overflow.
@@ -218,7 +258,7 @@ check_positions <- function(positions, n, size, image_dim) {
     if (nrow(positions) != n) {
       gps_abort(sprintf(paste(
         "`positions` must be given: an image of %s has %d overlapping patches of %s, and `patches`",
-        "are %d."
+        "are %d. If they were computed from others: `like` = those from extract_patches()."
       ), shown_dim(image_dim), nrow(positions), shown_dim(size), n))
     }
     return(positions)

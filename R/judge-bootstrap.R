@@ -224,6 +224,6 @@ print.gps_bootstrap <- function(x, digits = 3, ...) {
                          plain_number(min(x$similarity, na.rm = TRUE), digits))
   )
   cat("Bootstrap of a fit\n", format_lines(lines), sep = "")
-  show_intervals(summary.gps_bootstrap(x), digits)
+  show_intervals(summary.gps_bootstrap(x), digits, "summary()")
   invisible(x)
 }

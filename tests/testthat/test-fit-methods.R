@@ -218,9 +218,62 @@ test_that("clusters that lie across each other are not double, equal ones are", 
   spherical <- list(mu = cbind(0, 0, 5), sigma = c(1, 1.05, 1), pi = rep(1 / 3, 3))
   expect_identical(find_duplicates(spherical), cbind(1L, 2L))
   # The closed form for one dimension: N(0, 1) and N(1, 4).
-  apart <- cluster_overlap(list(mu = cbind(0, 1), sigma = c(1, 4), pi = c(0.5, 0.5)))
+  apart <- column_overlap(cbind(0, 1), cbind(1, 4), cbind(1, 2))
   integral <- integrate(function(x) sqrt(dnorm(x) * dnorm(x, 1, 2)), -30, 30, rel.tol = 1e-10)
-  expect_equal(apart[1, 2], integral$value, tolerance = 1e-8)
+  expect_equal(exp(apart[1, 1]), integral$value, tolerance = 1e-8)
+  expect_equal(full_overlap(list(mu = cbind(0, 1), sigma = array(c(1, 4), c(1, 1, 2))), 1, 2),
+               integral$value, tolerance = 1e-8)
+  # Independent columns that each differ a little differ much together.
+  many <- list(mu = cbind(rep(0, 20), rep(0.1, 20)), sigma = matrix(1, 20, 2), pi = c(0.5, 0.5))
+  expect_identical(nrow(find_duplicates(many)), 0L)
+  many$mu[2:20, 2] <- 0
+  expect_identical(find_duplicates(many), cbind(1L, 2L))
+})
+
+test_that("pairs of clusters are those of all pairs compared one by one", {
+  set.seed(3)
+  n <- 30
+  mu <- matrix(round(rnorm(2 * n)) + rnorm(2 * n, sd = 0.05) + 1e4, 2)
+  scale <- sample(c(1, 1.1, 3), n, TRUE)
+  tall <- matrix(c(2, 0.9, 0.9, 0.5), 2)
+  kinds <- list(array(rep(tall, n) * rep(scale, each = 4), c(2, 2, n)), array(tall, c(2, 2, 1)),
+                rbind(scale, 0.4 * scale), scale)
+  for (sigma in kinds) {
+    params <- list(mu = mu, sigma = sigma, pi = rep(1 / n, n))
+    as_matrices <- params
+    as_matrices$sigma <- vapply(seq_len(n), cluster_covariance, diag(2), params = params)
+    all <- utils::combn(n, 2)
+    is_double <- apply(all, 2, function(pair) full_overlap(as_matrices, pair[1], pair[2]) >= 0.99)
+    expect_gt(sum(is_double), 2)
+    found <- find_duplicates(params)
+    expect_setequal(paste(found[, 1], found[, 2]),
+                    paste(all[1, is_double], all[2, is_double]))
+  }
+})
+
+test_that("print() names double clusters, and says what minibatches leave out", {
+  set.seed(1)
+  y <- simulate_clusters(60)$y
+  start <- list(mu = matrix(colMeans(y), 2, 3), sigma = matrix(1, 2, 3), pi = rep(1 / 3, 3))
+  fit <- gps_fit(y, model_gaussian_mixture(3, "diagonal"), selector_full(), start = start,
+                 control = short_control(max_iter = 0))
+  expect_printed(fit, "\n  Double +clusters 1 and 2, 1 and 3, 2 and 3, nearly")
+  start$mu <- cbind(c(0, 0), c(9, 9), c(0, 0)) * 9
+  colnames(start$mu) <- c("a", "b", "c")
+  named <- gps_fit(y, model_gaussian_mixture(3, "diagonal"), selector_full(), start = start,
+                   control = short_control(max_iter = 0))
+  expect_printed(named, "Double +clusters a and c, nearly")
+  expect_printed(summary(named), "Nearly the same: a and c", fixed = TRUE)
+  expect_identical(pair_words(cbind(1:3, 4:6), NULL, 2), "1 and 4, 2 and 5, and 1 pair more")
+  expect_false("Mending" %in% names(describe_fit(fit)))
+  batches <- short_control(max_iter = 1, batch_size = 20)
+  online <- gps_fit(y, model_gaussian_mixture(3), selector_full(), control = batches)
+  expect_match(describe_fit(online)[["Mending"]],
+               "^off in minibatches; update\\(fit, start = fit, control = gps_control\\(\\)\\)")
+  expect_false("Double" %in% names(describe_fit(online)))
+  on <- update(online, start = online, control = gps_control(progress = FALSE, n_threads = 1))
+  expect_null(on$control$batch_size)
+  expect_gte(on$bound, online$bound)
 })
 
 test_that("floors that acted are in the summary", {

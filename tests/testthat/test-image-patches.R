@@ -96,6 +96,30 @@ test_that("a sample is drawn by R's generator, keeps its places and leaves gaps"
   expect_identical(extract_patches(image, 4, n = 17 * 12), extract_patches(image, 4))
 })
 
+test_that("what was computed from patches is put together where these were cut", {
+  image <- matrix(stats::rnorm(20 * 15), 20)
+  for (as in c("matrix", "array")) {
+    patches <- extract_patches(image, c(4, 3), step = 3, as = as)
+    plain <- array(as.double(patches), dim(patches))
+    expect_gps_error(assemble_patches(plain, dim(image), c(4, 3)), "`like` = those from")
+    expect_identical(assemble_patches(plain, dim(image), like = patches), image)
+    expect_identical(assemble_patches(plain, dim(image), like = patches - 1), image)
+    expect_gps_error(assemble_patches(plain, dim(image), like = plain), "Operators keep it")
+    fewer <- if (as == "matrix") plain[-1, ] else plain[-1, , ]
+    expect_gps_error(assemble_patches(fewer, dim(image), like = patches),
+                     sprintf("`like` has %d rows and `patches` have %d", nrow(plain),
+                             nrow(plain) - 1L))
+  }
+  # As a fit returns them, of its own patches and of others.
+  patches <- extract_patches(image, 4, step = 2)
+  fit <- gps_fit(patches, model_binary_sparse(3), selector_handcrafted(), n_selected = 2,
+                 control = short_control(max_iter = 2))
+  back <- assemble_patches(fitted(fit), dim(image), like = patches)
+  expect_identical(back, assemble_patches(fitted(fit), dim(image), 4, attr(patches, "positions")))
+  other <- extract_patches(image, 4, step = 4)
+  expect_false(anyNA(assemble_patches(predict(fit, other, "response"), dim(image), like = other)))
+})
+
 test_that("patches as an array are images to gps_fit()", {
   image <- matrix(stats::rnorm(300), 20)
   patches <- extract_patches(image, c(3, 2), as = "array")
