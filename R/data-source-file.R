@@ -73,13 +73,25 @@ file_state <- function(path) {
 check_unchanged <- function(source) {
   about <- file.info(source$path, extra_cols = FALSE)
   if (is.na(about$size)) {
-    gps_abort(sprintf("The data file %s is not there any more: put it back, or make a new source.",
-                      quoted(source$path)), "data")
+    gps_abort(sprintf("The data file %s is not there any more%s", quoted(source$path),
+                      lost_advice(source)), "data")
   }
   if (about$size != source$size || as.double(about$mtime) != source$time) {
     gps_abort(sprintf("The data file %s has changed since its source was made: make it anew.",
                       quoted(source$path)), "data")
   }
+}
+
+# How to have data again whose file is gone.
+lost_advice <- function(source) {
+  of_fit <- paste("A fit takes the same data again by `fit$y <- y`, and any as `newdata` of",
+                  "predict().")
+  if (!isTRUE(source$is_temporary)) {
+    return(paste(": put it back, or make a new source, y.", of_fit))
+  }
+  sprintf(paste(": it was temporary, of the session that unpacked the table %s. Read that again,",
+                "y <- gps_source_csv(), where `binary` = the name of a file keeps it. %s"),
+          quoted(source$table), of_fit)
 }
 
 is_file_sound <- function(source) {
@@ -91,7 +103,9 @@ is_file_sound <- function(source) {
 is_kind_sound.gps_source_binary <- function(source) {
   is_file_sound(source) && is_one_of(source$type, names(binary_types)) &&
     is_one_of(source$endian, c("little", "big")) && is_number(source$offset) &&
-    source$offset >= 0 && (is.null(source$table) || is_one_of(source$table, source$table))
+    source$offset >= 0 && (is.null(source$table) || is_one_of(source$table, source$table)) &&
+    (is.null(source$is_temporary) || isTRUE(source$is_temporary) ||
+       isFALSE(source$is_temporary))
 }
 
 #' @export
@@ -100,6 +114,7 @@ describe_source.gps_source_binary <- function(source) {
                    if (source$offset > 0) sprintf(", from byte %.0f", source$offset + 1) else "")
   # A table was unpacked.
   if (is.null(source$table)) return(words)
+  if (isTRUE(source$is_temporary)) words <- sub("^the ", "the temporary ", words)
   sprintf("the table %s, unpacked into %s", source$table, words)
 }
 

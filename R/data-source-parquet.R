@@ -56,7 +56,7 @@ parquet_columns <- function(path) {
 
 abort_column <- function(schema, k, what) {
   gps_abort(sprintf(paste("Column %d (%s) of the Parquet file must be numeric or logical, not %s.",
-                          "Name those to read: `columns`."), k, quoted(schema$name[k]), what),
+                          "Leave it out: `columns = -%d`."), k, quoted(schema$name[k]), what, k),
             "data")
 }
 

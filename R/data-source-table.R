@@ -12,6 +12,13 @@
 #' missing, as [write.table()] does, holds row names and is left out. Truth values are read as 0 and
 #' 1 from Parquet files. Numbers have the very bits that [read.csv()] gives.
 #'
+#' Rows of a source have no names. A column of names is left out, as by `columns = -1`, and given to
+#' the fit: `gps_fit(source, model, labels = read.csv(path)$id)`; results have them then.
+#'
+#' The binary file is a temporary one unless `binary` says where it stays. A fit that is saved holds
+#' the path, not the numbers: in a later session it predicts, but what needs its own data says that
+#' they are gone. `fit$y <- gps_source_csv(path, columns)` gives it the same data again.
+#'
 #' Cells that hold one of `na`, or nothing, are missing. A source with missing cells is made all
 #' the same; what may be done with it, see [missing_cells]. Infinite values are refused. Empty lines
 #' are left out, but in a file of one column each is a row whose cell is missing.
@@ -22,7 +29,7 @@
 #'
 #' @param path the file.
 #' @param columns NULL, or the columns to read in the order wanted: names, or whole numbers between
-#'   1 and the number of columns.
+#'   1 and the number of columns; or negative numbers: all columns but these.
 #' @param header TRUE: the first line has the names of the columns.
 #' @param sep the character between columns: `","`, `";"`, `"\t"` and so on.
 #' @param dec the character before decimals: `"."` or `","`.
@@ -184,8 +191,10 @@ table_columns <- function(columns, names, given = seq_along(names)) {
     }
     return(given)
   }
-  allowed <- sprintf("NULL, or distinct names or numbers of the %s",
-                     plural(length(names), "column"))
+  allowed <- sprintf(paste("NULL, or distinct names or numbers of the %s to read, or negative ones",
+                           "to leave out"), plural(length(names), "column"))
+  left_out <- is.numeric(columns) && length(columns) > 0 && all(columns %in% -seq_along(names))
+  if (left_out && length(setdiff(given, -columns)) > 0) return(setdiff(given, -columns))
   if (length(columns) == 0 || !is.null(dim(columns)) || anyDuplicated(columns) > 0 ||
         !(is.character(columns) || is.numeric(columns) && all(columns %in% seq_along(names)))) {
     abort_value(columns, "columns", allowed)
@@ -233,16 +242,21 @@ cell_numbers <- function(cells, k, csv, before) {
   if (length(at) == 0) return(numbers)
   gps_abort(sprintf("Column %d (%s) of %s must be numeric, but row %.0f has %s.%s", k,
                     quoted(csv$names[k]), quoted(csv$path), before + at[1],
-                    quoted(words[at[1]]), word_hint(words[at[1]], numbers, words, csv)), "data")
+                    quoted(words[at[1]]), word_hint(k, words[at[1]], numbers, words, csv)), "data")
 }
 
 # What to do about a word that stands where a number should.
-word_hint <- function(word, numbers, words, csv) {
+word_hint <- function(k, word, numbers, words, csv) {
   if (grepl("^[-+]?[0-9]+,[0-9]+$", word)) {
     return(" If the comma stands before decimals: `dec = \",\"`, with `sep = \";\"`.")
   }
   if (toupper(word) %in% c("TRUE", "FALSE", "T", "F")) return(" Write truth values as 0 and 1.")
   if (length(csv$names) == 1 && grepl("[0-9] +[0-9]", word)) return(" `sep` = \" \"?")
+  # Names of rows, and what else is no number anywhere.
+  has_numbers <- any(!is.na(numbers))
+  if (!has_numbers && !grepl("^[-+.]?[0-9]", word) && length(csv$names) > 1) {
+    return(sprintf(" Leave the column out: `columns = -%d`.", k))
+  }
   if (grepl("[0-9]", word)) return(" Numbers are such as 1234.5 or 1.2e3, with nothing beside.")
   # Among numbers one word may say that there is none.
   if (sum(!is.na(numbers)) >= 0.5 * sum(!is.na(words))) {
@@ -288,7 +302,8 @@ read_quoted <- function(csv, emit) {
 
 # A source from the table `path`, of which `produce(emit)` emits the numbers in pieces D x points.
 unpack_table <- function(path, binary, names, picked, produce) {
-  if (is.null(binary)) binary <- tempfile("gpselect-", fileext = ".bin")
+  is_temporary <- is.null(binary)
+  if (is_temporary) binary <- tempfile("gpselect-", fileext = ".bin")
   binary <- check_new_file(binary, "binary")
   write_points(binary, function(emit) {
     before <- 0
@@ -304,6 +319,7 @@ unpack_table <- function(path, binary, names, picked, produce) {
   })
   source <- gps_source_binary(binary, length(picked), names = names)
   source$table <- path
+  source$is_temporary <- is_temporary
   source
 }
 

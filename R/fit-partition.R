@@ -5,8 +5,7 @@
 # A `start` as gps_fit() takes it: a fit and a list of parameters as they are; labels or centres as
 # an object of class gps_partition, list(label [n], names, centres).
 read_start <- function(start, model, data, arg = "start") {
-  if (inherits(start, "kmeans")) start <- start$cluster
-  if (inherits(start, "Mclust")) start <- start$classification
+  start <- unpack_partition(start, n_points(data$y))
   is_table <- is.data.frame(start) || length(dim(start)) == 2
   is_labels <- is.atomic(start) && is.null(dim(start))
   if (!is_table && !is_labels) return(start)
@@ -17,6 +16,17 @@ read_start <- function(start, model, data, arg = "start") {
   parts <- if (is_table) read_centres(start, model, data, arg) else
     read_labels(start, model, n_points(data$y), arg)
   structure(parts, class = "gps_partition")
+}
+
+# The labels of what other packages return; where these were made without some of the data points,
+# such as those with missing cells, its centres, one a row.
+unpack_partition <- function(start, n_points) {
+  if (inherits(start, "kmeans")) {
+    return(if (length(start$cluster) == n_points) start$cluster else start$centers)
+  }
+  if (!inherits(start, "Mclust")) return(start)
+  label <- start$classification
+  if (length(label) == n_points) label else t(rbind(start$parameters$mean))
 }
 
 # list(label, names): the number of each point's cluster from a factor, from words or from numbers.
@@ -30,8 +40,9 @@ read_labels <- function(labels, model, n_points, arg) {
                         ""))
   }
   if (anyNA(labels)) {
-    gps_abort(sprintf("`%s` must have a label for each data point, but that of point %d is NA.",
-                      arg, which(is.na(labels))[1]))
+    gps_abort(sprintf(paste("`%s` must have a label for each data point, but that of point %d is",
+                            "NA. Without labels of some points give centres, one a row, as",
+                            "`start`."), arg, which(is.na(labels))[1]))
   }
   names <- NULL
   if (is.factor(labels) || is.character(labels)) {
@@ -80,7 +91,10 @@ read_centres <- function(centres, model, data, arg) {
                       plural(model$n_latents, "cluster"), plural(n_dims, "column"),
                       shown_dim(dim(centres))))
   }
-  list(names = rownames(centres), centres = unname(t(centres)))
+  # Numbers are what rows have where nobody has named them.
+  names <- rownames(centres)
+  if (identical(names, as.character(seq_along(names)))) names <- NULL
+  list(names = names, centres = unname(t(centres)))
 }
 
 # The model's parameters of a partition: those that its M-step makes of labels, each point surely in

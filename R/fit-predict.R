@@ -74,7 +74,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'   n x D, or images as the fit's data were;
 #' * `"imputed"`: the data, with the reconstruction in their missing cells, shaped as `"response"`;
 #' * `"loglik"`: n logarithms of the sum of p(s, y) over the states, whose sum is the bound (by
-#'   sampling estimates, too small on average as the bound is, and not the same draws);
+#'   sampling estimates, too small on average as the bound is, and not the same draws): the points
+#'   with the lowest are outliers, which the model thinks least likely;
 #' * `"selected"`: integer matrix n x H', the selected latents in ascending order, 0 in slots that
 #'   are empty;
 #' * `"slots"`: list of `selected`, the same, and `prob`, matrix n x H' of the probabilities of

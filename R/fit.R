@@ -88,7 +88,9 @@
 #' `mclust::Mclust()`
 #' return. The first parameters are the M-step of these labels. Or with centres: a matrix or data
 #' frame C x D, a centre in each row; spreads and proportions are then those of the points nearest
-#' to each centre, in standardised columns unless clusters are spherical.
+#' to each centre, in standardised columns unless clusters are spherical. Where cells are missing,
+#' [stats::kmeans()] can look at complete rows only: `start = kmeans(na.omit(y), 5)` then begins
+#' with its centres, as any partition of other rows by it or by mclust does.
 #'
 #' Clusters have names where the start has some: levels of a factor, words, row names of centres,
 #' names of clusters in a list of parameters, or those of a fit. `coef()`, [predict.gps_fit()],

@@ -10,13 +10,14 @@
 #' |---|---|
 #' | a matrix, data frame, array of images | `y` itself, or `gps_fit(~ a + b, model, data = d)` |
 #' | a table in a file, columns by name | `y <- gps_source_csv("f.csv", c("a", "b"))` |
+#' | the same but for a column of names | `y <- gps_source_csv("f.csv", -1)`, `gps_fit(labels =)` |
 #' | the same of a Parquet file | `y <- gps_source_parquet("f.parquet", c("a", "b"))` |
 #' | numbers in a file | `gps_source_binary("f.bin", d)`, `gps_source_hdf5("f.h5", "set")` |
 #' | a fast copy in a file | `gps_write_binary(y, "f.bin")` |
 #' | anything that reads rows | `y <- gps_source(n, d, function(from, to) ...)` |
 #' | a look at a source | `head(y)`, `y[1:5, ]`, `dim(y)` |
 #' | patches of a picture | `p <- extract_patches(picture, 8)` |
-#' | the picture of patches | `assemble_patches(p, dim(picture))` |
+#' | the picture of patches | `assemble_patches(p, dim(picture))`, of a fit's with `like = p` |
 #' | data to try | `simulate_bars(1000)`, `simulate_clusters(150)`, `digits8`, `ascent` |
 #' | missing cells; weights | NA in `y`; `weights =` |
 #'
@@ -32,7 +33,7 @@
 #' | your own | `model_custom()`, then `check_gps_model()` |
 #' | how many latents | `choice <- gps_choose(y, model_gaussian_mixture, 2:8)`, `plot(choice)` |
 #' | how many to select | `n_selected = "auto"` |
-#' | from a partition, centres, a fit | `start =` |
+#' | from a partition, centres, a fit | `start = kmeans(y, 5)`, `start = fit` |
 #'
 #' @section Who ranks:
 #' | to rank by | type |
@@ -49,10 +50,12 @@
 #' | stop sooner or later | `control = gps_control(max_iter = 50, tol = 1e-4, time_limit = 60)` |
 #' | begin from more starts | `gps_control(n_starts = 20)` |
 #' | go through many rows in batches | `gps_control(batch_size = 5000)` |
+#' | go on without batches, and mend | `update(fit, start = fit, control = gps_control())` |
 #' | use more cores | `gps_control(n_threads = 4)` |
 #' | know time and memory first | `gps_plan(y, model)` |
 #' | be able to go on after a stop | `gps_control(checkpoint = "f.rds")`, `gps_resume("f.rds", y)` |
 #' | have the same result again | `set.seed(1)` before |
+#' | save a small fit | `gps_control(keep_data = FALSE, keep_slots = FALSE)`, `saveRDS()` |
 #'
 #' @section Ask a fit:
 #' | to see | type |
@@ -64,6 +67,7 @@
 #' | its cluster, and how sure | `predict(fit, type = "class")`, `"uncertainty"` |
 #' | its reconstruction; gaps filled | `predict(fit, type = "response")`, `"imputed"` |
 #' | the same of new data | `predict(fit, newdata, type = )` |
+#' | rows that it explains worst, outliers | `head(order(predict(fit, type = "loglik")))` |
 #' | states and draws of one point | `posterior_states(fit, 1)`, `posterior_sample(fit)` |
 #' | how well it fits | `logLik(fit)`, `AIC(fit)`, `BIC(fit)`, `icl(fit)` |
 #' | whether the selection missed anything | `gps_audit(fit)` |

@@ -14,7 +14,7 @@ test_that("a table of text is read as read.csv() reads it, by name, number and i
   write.csv(iris, path)
   source <- gps_source_csv(path, columns = 2:5)
   expect_identical(source[, ], as.matrix(read.csv(path)[2:5]))
-  expect_output(print(source), "from the table\\s.*unpacked\\s+into\\s+the\\s+binary\\s+file")
+  expect_output(print(source), "from the table\\s.*unpacked\\s+into\\s+the\\s+temporary\\s+binary")
   expect_identical(gps_source_csv(path, c("Petal.Width", "Sepal.Length"))[7:9, ],
                    as.matrix(iris[c(4, 1)])[7:9, ])
   # The row names of write.csv() and of write.table() are no data.
@@ -47,7 +47,7 @@ test_that("what is wrong in a table of text is named with its row and column", {
     expect_gps_error(gps_source_csv(text_file(lines), ...), message, class)
   }
   refused(c("a,b", "1,x"), "Column 2 (\"b\") of")
-  refused(c("a,b", "1,x"), "row 1 has \"x\". Name those to read: `columns`.")
+  refused(c("a,b", "1,x"), "row 1 has \"x\". Leave the column out: `columns = -2`.")
   refused(c("a,b", rep("1,2", 150), "1,?"), "must be numeric, but row 151 has \"?\".")
   refused(c("a,b", rep("1,2", 150), "1,2,3"), "Row 151 of")
   refused(c("a,b", rep("1,2", 150), "1,2,3"), "has 3 columns, not 2.")
@@ -58,7 +58,7 @@ test_that("what is wrong in a table of text is named with its row and column", {
                  class = "gps_warning")
   path <- text_file("length,width", "1,2")
   expect_gps_error(gps_source_csv(path, "lenght"), "Did you mean \"length\"?")
-  expect_gps_error(gps_source_csv(path, 3), "names or numbers of the 2 columns, not 3")
+  expect_gps_error(gps_source_csv(path, 3), "numbers of the 2 columns to read, or negative ones")
   expect_gps_error(gps_source_csv(path, c(1, 1)), "`columns` must be NULL, or distinct")
   expect_gps_error(gps_source_csv(path, sep = "ab"), "`sep` must be one character")
   expect_gps_error(gps_source_csv(path, dec = ","), "`sep` and `dec` must differ")
@@ -126,6 +126,44 @@ test_that("a word among numbers is answered with what it may be", {
   hint("4 # of 5", ending = "with nothing beside")
   expect_gps_error(gps_source_csv(text_file("a b", "1 2")), "`sep` = \" \"?", "data")
   expect_gps_error(gps_source_csv(text_file("a,a,b", "1,2,3"), "a"), "columns 1 and 2")
+})
+
+test_that("columns are left out by negative numbers", {
+  path <- text_file("id,a,b", "x,1,2", "y,3,4")
+  expect_gps_error(gps_source_csv(path), "row 1 has \"x\". Leave the column out: `columns = -1`.",
+                   "data")
+  same_numbers(gps_source_csv(path, -1), rbind(c(1, 2), c(3, 4)))
+  expect_identical(colnames(gps_source_csv(path, -1)), c("a", "b"))
+  same_numbers(gps_source_csv(path, c(-3, -1)), cbind(c(1, 3)))
+  # The first column of write.csv() is out already.
+  named <- tempfile()
+  write.csv(data.frame(a = 1:2, b = 3:4, row.names = c("x", "y")), named)
+  same_numbers(gps_source_csv(named, -3), cbind(c(1, 2)))
+  for (bad in list(-4, c(-1, 2), -(1:3), 0, -1.5, -NA_real_)) {
+    expect_gps_error(gps_source_csv(path, bad), "or negative ones to leave out")
+  }
+})
+
+test_that("a fit whose source was temporary says what is gone, and takes it again", {
+  y <- simulate_clusters(60)$y
+  path <- tempfile(fileext = ".csv")
+  write.csv(y, path)
+  source <- gps_source_csv(path)
+  expect_match(paste(printed(source), collapse = " "), "unpacked +into the +temporary +binary file")
+  fit <- gps_fit(source, model_gaussian_mixture(2), control = short_control(max_iter = 2))
+  before <- fitted(fit)
+  unlink(source$path)
+  expect_identical(dim(predict(fit, y[1:3, ])), c(3L, 2L))
+  error <- expect_gps_error(fitted(fit), "it was temporary, of the session that unpacked", "data")
+  for (words in c(basename(path), "gps_source_csv()", "`binary`", "`fit$y <- y`", "`newdata`")) {
+    expect_match(conditionMessage(error), words, fixed = TRUE)
+  }
+  fit$y <- gps_source_csv(path)
+  expect_identical(fitted(fit), before)
+  kept <- gps_source_csv(path, binary = tempfile())
+  expect_no_match(paste(printed(kept), collapse = " "), "temporary binary file")
+  unlink(kept$path)
+  expect_gps_error(kept[1, ], "put it back, or make a new source", "data")
 })
 
 test_that("missing cells pass through; files that are unpacked to a name stay", {

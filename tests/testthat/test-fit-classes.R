@@ -95,8 +95,35 @@ test_that("words, kmeans() and centres start a mixture", {
   by_parts <- clusters_fit(parts, "spherical", max_iter = 0, mend = FALSE)
   expect_equal(unname(t(coef(by_parts)$mu)), unname(parts$centers), tolerance = 1e-10)
   by_centres <- clusters_fit(parts$centers[, 4:1], "spherical", max_iter = 0, mend = FALSE)
-  expect_equal(t(coef(by_centres)$mu), parts$centers, tolerance = 1e-10)
+  # Numbers of rows are no names of clusters.
+  expect_equal(t(coef(by_centres)$mu), `rownames<-`(parts$centers, NULL), tolerance = 1e-10)
+  expect_type(predict(by_centres, type = "class"), "integer")
+  named <- `rownames<-`(parts$centers, c("a", "b", "c"))
+  by_name <- clusters_fit(named, "spherical", max_iter = 0, mend = FALSE)
+  expect_equal(t(coef(by_name)$mu), named, tolerance = 1e-10)
   expect_equal(unname(coef(by_centres)$pi), tabulate(parts$cluster) / 150, tolerance = 1e-10)
+})
+
+test_that("a partition of complete rows starts with its centres where others have missing cells", {
+  y <- as.matrix(iris[1:4])
+  y[cbind(1:9, c(1, 2, 4))] <- NA
+  set.seed(2)
+  parts <- kmeans(na.omit(y), 3)
+  control <- short_control(max_iter = 2)
+  start_with <- function(start) {
+    set.seed(3)
+    gps_fit(y, model_gaussian_mixture(3), selector_full(), start = start, control = control)
+  }
+  fit <- start_with(parts)
+  expect_identical(coef(fit), coef(start_with(parts$centers)))
+  expect_identical(describe_fit(fit)[["Starts"]], "given centres")
+  of_mclust <- structure(list(classification = parts$cluster,
+                              parameters = list(mean = t(parts$centers))), class = "Mclust")
+  expect_identical(coef(start_with(of_mclust)), coef(fit))
+  one <- structure(list(classification = 1:2, parameters = list(mean = c(4, 7))), class = "Mclust")
+  expect_identical(unpack_partition(one, 3), rbind(4, 7))
+  expect_identical(unpack_partition(one, 2), 1:2)
+  expect_gps_error(start_with(c(NA, rep(1:3, length.out = 149))), "give centres, one a row")
 })
 
 test_that("labels and centres that are none are refused in words", {
