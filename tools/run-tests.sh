@@ -107,7 +107,7 @@ check_package() {
 # it installs is the package of all parts after it, which build the vignettes, too.
 check_as_cran() {
   local status=0
-  echo 'CFLAGS += -Wall -Wextra' >"$build/Makevars.check"
+  echo 'CFLAGS += -Wall -Wextra -g0' >"$build/Makevars.check"
   R_MAKEVARS_USER=$build/Makevars.check NOT_CRAN=true GPSELECT_RESULTS=$build/check-results.rds \
     _R_CHECK_DEPENDS_ONLY_EXAMPLES_=true _R_CHECK_DEPENDS_ONLY_TESTS_=true \
     _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false _R_CHECK_ORPHANED_=false \

@@ -103,7 +103,7 @@ test_that("a model with any part changed is refused by name or makes no differen
   set.seed(1)
   for (case in model_cases()) {
     name <- class(case$model)[1]
-    share <- if (is_full()) 1 else 0.03
+    share <- if (is_full()) 1 else 0.015
     sweep_parts(paste("bound", name), case$bound, bound_uses(case), share)
     uses <- bound_uses(case)[c("bind", "print", "fit")]
     sweep_parts(name, case$model, uses, share)

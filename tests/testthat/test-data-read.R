@@ -356,8 +356,9 @@ test_that("values too large to square are refused by row and column, wherever th
 
 test_that("data near the limits come to the end of a fit, whatever model and selector", {
   shapes <- list(c(5, 25), c(20, 6))
-  for (scale in c(1e-145, 9e139 / 4.5)) {
-    for (shape in shapes) {
+  scales <- c(1e-145, 9e139 / 4.5)
+  for (scale in scales) {
+    for (shape in if (is_full()) shapes else shapes[match(scale, scales)]) {
       for (model in list(model_binary_sparse(8), model_spike_slab(8), model_spike_slab(8, "full"),
                          model_max_spike_slab(8), model_gaussian_mixture(2, "diagonal"))) {
         for (selector in list(selector_random(), selector_gp(method = "ichol", rank = 4))) {

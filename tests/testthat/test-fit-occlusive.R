@@ -67,7 +67,7 @@ test_that("the same seed gives the same bits for any number of threads", {
 
 test_that("a monotone fit neither anneals nor repairs, and its bound never falls", {
   scenes <- small_scenes(6, n = 100)
-  for (seed in seq_len(if (is_full()) 5 else 2)) {
+  for (seed in seq_len(if (is_full()) 5 else 1)) {
     fit <- fit_scenes(scenes, seed, monotone = TRUE, max_iter = 25, tol = 0)
     expect_identical(fit$trace$temperature, rep(1, 25))
     expect_true(all(diff(fit$trace$bound) >= -1e-9 * abs(fit$bound)))
@@ -76,11 +76,11 @@ test_that("a monotone fit neither anneals nor repairs, and its bound never falls
 })
 
 test_that("a fit can grow from a few images, and wait for its selection", {
-  scenes <- small_scenes(7, if (is_full()) 250 else 150)
+  scenes <- small_scenes(7, if (is_full()) 250 else 120)
   grown <- fit_scenes(scenes, grow = 80)
   expect_gte(sum(match_components(grown, scenes)$matched), 3)
   expect_identical(sum(grown$trace$start == 1), 20L)
-  few <- if (is_full()) scenes else small_scenes(7, 100)
+  few <- if (is_full()) scenes else small_scenes(7, 40)
   waiting <- fit_scenes(few, hold = "auto", max_iter = 45, tol = 0)
   held <- sum(waiting$trace$temperature == 5)
   expect_gt(held, 1)

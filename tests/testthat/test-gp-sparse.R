@@ -351,7 +351,7 @@ ring_model <- function(envir = parent.frame()) {
 
 test_that("a whole fit regresses in slots, and predicts from them", {
   set.seed(41)
-  bars <- simulate_bars(2100, value = 5)
+  bars <- simulate_bars(300, value = 5)
   fit_bars <- function(model, smooth = 0) {
     set.seed(42)
     gps_fit(bars$y, model, selector_gp(kernel_linear(), refit_every = 4, smooth = smooth),

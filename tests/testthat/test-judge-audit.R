@@ -60,10 +60,10 @@ test_that("they are for twelve latents, and where fewer may be on", {
 })
 
 test_that("they are for components with places, and for models of R functions", {
-  case <- occlusive_case(7, image = c(2, 3), size = c(2, 2), n_components = 2, n = 3)
-  fit <- audit_fit(case$y, model_occlusive(2, c(2, 2), c(2, 3)), 1L)
+  case <- occlusive_case(7, image = c(1, 4), size = c(1, 2), n_components = 2, n = 3)
+  fit <- audit_fit(case$y, model_occlusive(2, c(1, 2), c(1, 4)), 1L)
   joint <- function(y, state) joint_occlusive(fit$model, fit$params, y, which(state == 1))
-  expect_audit(gps_audit(fit), fit, audit_by_hand(case$y, t(fit$selected), 12, 1, joint))
+  expect_audit(gps_audit(fit), fit, audit_by_hand(case$y, t(fit$selected), 8, 1, joint))
   y <- simulate_bars(20, size = 3)$y
   model <- custom_sparse(5, TRUE)
   fit <- audit_fit(y, model, 2L, selector_random())

@@ -6,7 +6,8 @@ skip_on_cran()
 
 mask_scenes <- function(...) {
   set.seed(1)
-  simulate_scenes(scene_objects(3, size = c(6, 6)), 150, size = c(13, 13), prob = 0.35, ...)
+  n <- if (is_full()) 150 else 110
+  simulate_scenes(scene_objects(3, size = c(6, 6)), n, size = c(13, 13), prob = 0.35, ...)
 }
 
 fit_masks <- function(y, ...) {
@@ -35,7 +36,8 @@ test_that("masks are those of the objects, and clutter is what there is of it", 
   # A true share of clutter, on objects as elsewhere.
   spoilt <- scenes
   set.seed(3)
-  is_clutter <- array(runif(150 * 169) < 0.05, c(150, 13, 13))
+  n <- nrow(spoilt$y)
+  is_clutter <- array(runif(n * 169) < 0.05, c(n, 13, 13))
   spoilt$y[rep(is_clutter, 3)] <- runif(3 * sum(is_clutter))
   fit <- fit_masks(spoilt$y)
   expect_masks(fit, scenes)

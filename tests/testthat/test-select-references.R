@@ -22,10 +22,13 @@ near_task <- function(y, ..., selector = selector_gp(method = "neighbours", rank
 
 test_that("sources that are held as a whole give the bits of the matrix", {
   y <- near_clusters(2100)
+  sources <- all_sources(y)
   for (selector in list(selector_gp(method = "neighbours"), selector_gp())) {
     whole <- near_fit(y, selector = selector, max_iter = 4)
     expect_identical(whole$gp$method, "neighbours")
-    for (source in all_sources(y)) {
+    # The second is the first by another name.
+    is_chosen <- is.null(selector$method) || selector$method != "neighbours"
+    for (source in if (is_chosen && !is_full()) sources[1] else sources) {
       if (is.null(source)) next
       fit <- near_fit(source, selector = selector, max_iter = 4)
       expect_identical(without_data(fit), without_data(whole))
@@ -79,10 +82,10 @@ test_that("a batch is ranked by what its neighbours had when they were last visi
 })
 
 test_that("minibatches fit as well, whatever the blocks and threads", {
-  y <- near_clusters(3000)
+  y <- near_clusters(2000)
   whole <- near_fit(y, max_iter = 15)
   batched <- near_fit(y, batch_size = 400, max_iter = 15)
-  expect_lt((whole$bound - batched$bound) / 3000, 0.1)
+  expect_lt((whole$bound - batched$bound) / 2000, 0.1)
   expect_gt(sum(batched$trace$refit), 0)
   expect_identical(without_data(near_fit(y, batch_size = 400, max_iter = 15, n_threads = 2))$params,
                    batched$params)
@@ -145,15 +148,15 @@ test_that("with all points as references blocks of a source are known as the who
 })
 
 test_that("a source that is too large is selected for by references", {
-  y <- near_clusters(4000)
+  y <- near_clusters(3000)
   whole <- near_fit(y, max_iter = 15)
   local_value("most_whole", 4 * 1500)
   source <- binary_source(y)
   fit <- near_fit(source, max_iter = 15)
   expect_identical(length(fit$gp$refs), 1500L)
-  expect_lt((whole$bound - fit$bound) / 4000, 0.1)
+  expect_lt((whole$bound - fit$bound) / 3000, 0.1)
   expect_identical(near_fit(source, max_iter = 15, n_threads = 2)$params, fit$params)
-  expect_lt((whole$bound - near_fit(source, max_iter = 15, batch_size = 500)$bound) / 4000, 0.1)
+  expect_lt((whole$bound - near_fit(source, max_iter = 15, batch_size = 500)$bound) / 3000, 0.1)
   # No point is its own neighbour, and seeds are among the references.
   task <- near_task(source)
   state <- begin_state(task, 1)
