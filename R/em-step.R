@@ -103,7 +103,7 @@ is_thinned <- function(task, state) {
     as.double(task$n_selected) * n_points(task$y) > max_whole_slots
 }
 
-max_whole_slots <- 2^18
+max_whole_slots <- 2^20
 thin_slots_kept <- 10L
 
 # list(selected, prob_on) [kept x n] of the most probable of all latents, from prob_on [H x n].

@@ -92,9 +92,9 @@ engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, le
 engine_prepare.gps_engine_exact <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   engine$theta <- theta
   found <- .Call(C_gp_factor, dense_code(engine$kernel, theta, engine$y), theta, engine$y, jitter,
-                 engine$n_threads)
-  engine[c("factor", "jitter")] <- found
-  if (many) engine[c("factor", "inverse")] <- list(NULL, .Call(C_gp_inverse, found$factor))
+                 many, engine$n_threads)
+  engine$factor <- engine$inverse <- NULL
+  engine[names(found)] <- found
   engine
 }
 

@@ -51,7 +51,13 @@ start_work <- function(engine, y, model, selector, n_selected, max_active = NULL
   block <- task$blocks[[1]]
   inputs <- engine$block_inputs(task$model, state$params, task$y, block)
   if (!is.null(state$memory$basis)) {
-    state$view <- engine$block_view(task, state$memory, block)
+    # Before 0.4.0 it is a generic, whose first argument is the selector.
+    is_generic <- "selector" %in% names(formals(engine$block_view))
+    state$view <- if (is_generic) {
+      engine$block_view(task$selector, task, state, block)
+    } else {
+      engine$block_view(task, state$memory, block)
+    }
   }
   selected <- engine$select_latents(task, state, block, inputs)
   list(task = task, state = state, block = block, inputs = inputs, selected = selected,

@@ -207,17 +207,25 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
   return result;
 }
 
-/* list(factor, jitter), with as much jitter as it takes. Only its lower triangle is the factor. */
-SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
-  static const char *const names[] = {"factor", "jitter"};
+/* list(factor or inverse, jitter), with as much jitter as it takes. Of the factor only the lower
+ * triangle is one; the inverse K^-1 is made in its place. */
+SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, SEXP n_threads) {
+  static const char *const names[2][2] = {{"factor", "jitter"}, {"inverse", "jitter"}};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
   gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
-  const SEXP result = PROTECT(new_named_list(2, names));
+  const int inverts = Rf_asLogical(is_inverted) == TRUE;
+  const SEXP result = PROTECT(new_named_list(2, names[inverts]));
   need_given(&kernel, gp.given != NULL);
-  double log_det, *factor = hang_matrix(result, 0, (int)gp.all.n, (int)gp.all.n);
-  const gps_status status = gp_dense_factor(&gp, 1, factor, &log_det);
+  const size_t n = gp.all.n;
+  double log_det, *matrix = hang_matrix(result, 0, (int)n, (int)n);
+  const gps_status status = gp_dense_factor(&gp, 1, matrix, &log_det);
   if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
+  if (inverts) {
+    linalg_lower_gram(n, matrix, n, begin_watch());
+    end_watch();
+    linalg_mirror(n, matrix, n);
+  }
   hang_doubles(result, 1, 1)[0] = gp.jitter;
   UNPROTECT(1);
   return result;
@@ -225,19 +233,6 @@ SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP n_threads) {
 
 static const double *view_square(SEXP matrix, const char *name) {
   return view_matrix(matrix, n_rows_of(matrix), n_rows_of(matrix), name);
-}
-
-/* K^-1. */
-SEXP r_gp_inverse(SEXP factor) {
-  const size_t n = (size_t)n_rows_of(factor);
-  const double *l = view_square(factor, "factor");
-  const SEXP inverse = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)n));
-  memcpy(REAL(inverse), l, n * n * sizeof *l);
-  linalg_lower_gram(n, REAL(inverse), n, begin_watch());
-  end_watch();
-  linalg_mirror(n, REAL(inverse), n);
-  UNPROTECT(1);
-  return inverse;
 }
 
 /* targets K^-1. */
