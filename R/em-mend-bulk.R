@@ -13,7 +13,7 @@ bulk_moves <- function(task, state) {
   held <- held_slots(result)
   held$weight <- result$weights[held$point]
   leavers <- rank_leavers(task, state, result, held)
-  splits <- rank_splits(task, result, held)
+  splits <- rank_splits(task, state, result, held)
   pairs <- pair_moves(leavers, splits, task$model$n_latents)
   sizes <- unique(ceiling(length(pairs) * c(1, 0.25, 1e-9)))
   lapply(sizes[sizes > 0], function(size) {
@@ -90,7 +90,7 @@ rank_leavers <- function(task, state, result, held) {
 }
 
 # What splitting each cluster promises, best first: list of splits with `gain`.
-rank_splits <- function(task, result, held) {
+rank_splits <- function(task, state, result, held) {
   model <- task$model
   unit <- residual_unit(model)
   is_on <- held$prob > 0.5
@@ -101,7 +101,7 @@ rank_splits <- function(task, result, held) {
     weights <- result$weights[points]
     split <- split_residual(residual, as.integer(name), weights)
     if (is.null(split)) return(NULL)
-    split$gain <- weighed_gain(model, split, residual, weights)
+    split$gain <- weighed_gain(model, split, residual, weights, state$params)
     split$centres <- split$centres * unit
     split
   })

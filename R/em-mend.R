@@ -241,7 +241,9 @@ split_moves <- function(task, result, on, leaver) {
   })
   if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L, weights)))
   splits <- splits[!vapply(splits, is.null, NA)]
-  gain <- vapply(splits, function(split) weighed_gain(model, split, residual, weights), 1)
+  gain <- vapply(splits, function(split) {
+    weighed_gain(model, split, residual, weights, leaver$params)
+  }, 1)
   ranked <- order(-gain)
   ranked <- ranked[gain[ranked] > least_promise * leaver$cost]
   lapply(splits[ranked], function(split) {

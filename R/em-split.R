@@ -2,9 +2,10 @@
 # them.
 
 # Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
-# [D x 2], `size` [2], squares `between` them, `along` the direction, `each` dimension's [D], and
-# those of all, `total`. Latent 0: all points, of which a cause that is missing is on in few, so
-# that the direction is that of the largest skewness.
+# [D x 2], `size` [2], and squares: `between` them, `along` the direction, `within` the halves in
+# each dimension [D x 2], and `within_along` the direction [2]. A point is `unit` observations.
+# Latent 0: all points, of which a cause that is missing is on in few, so that the direction is that
+# of the largest skewness.
 split_residual <- function(residual, latent, weights = NULL) {
   if (ncol(residual) == 0 || total_weight(weights, ncol(residual)) < 4) return(NULL)
   centre <- row_means(residual, weights)
@@ -20,14 +21,24 @@ split_residual <- function(residual, latent, weights = NULL) {
                           mean_of(score[!is_high], weights[!is_high])) / 2
     if (identical(is_high, before)) break
   }
-  size <- c(sum(weigh(is_high, weights)), sum(weigh(!is_high, weights)))
+  halves <- lapply(list(is_high, !is_high), function(is_in) {
+    sum_half(residual[, is_in, drop = FALSE], score[is_in], weights[is_in])
+  })
+  size <- vapply(halves, `[[`, 1, "size")
   if (any(size == 0)) return(NULL)
-  centres <- cbind(row_means(residual[, is_high, drop = FALSE], weights[is_high]),
-                   row_means(residual[, !is_high, drop = FALSE], weights[!is_high]))
-  each <- rowSums(weigh_columns(deviation^2, weights))
+  centres <- cbind(halves[[1]]$centre, halves[[2]]$centre)
   list(latent = latent, centres = centres, size = size, along = sum(weigh(score^2, weights)),
-       each = each, total = sum(each),
+       within = cbind(halves[[1]]$within, halves[[2]]$within),
+       within_along = vapply(halves, `[[`, 1, "along"), unit = 1,
        between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
+}
+
+# What a split says of one half: its residuals [D x n] and their places along the direction.
+sum_half <- function(residual, score, weights) {
+  centre <- row_means(residual, weights)
+  list(size = total_weight(weights, ncol(residual)), centre = centre,
+       within = rowSums(weigh_columns((residual - centre)^2, weights)),
+       along = sum(weigh((score - mean_of(score, weights))^2, weights)))
 }
 
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
@@ -58,16 +69,17 @@ residual_unit.default <- function(model) 1
 
 # Roughly what the bound gains if a component is there for each half of a split. Sums of points and
 # of squares in it are in proportion to the number of points.
-move_gain <- function(model, split, residual) UseMethod("move_gain")
+move_gain <- function(model, split, residual, params = NULL) UseMethod("move_gain")
 
 # The same where points have weights: of as many points as there are with the same mean squares,
 # times the observations that a point stands for.
-weighed_gain <- function(model, split, residual, weights) {
-  if (is.null(weights)) return(move_gain(model, split, residual))
+weighed_gain <- function(model, split, residual, weights, params = NULL) {
+  if (is.null(weights)) return(move_gain(model, split, residual, params))
   unit <- mean(weights)
-  sums <- c("size", "along", "each", "total", "between")
+  sums <- c("size", "along", "within", "within_along", "between")
   split[sums] <- lapply(split[sums], `/`, unit)
-  unit * move_gain(model, split, weigh_columns(residual, sqrt(weights / unit)))
+  split$unit <- unit
+  unit * move_gain(model, split, weigh_columns(residual, sqrt(weights / unit)), params)
 }
 
 # Parameters with the component `from` moved to one half of a split, and the split latent to the

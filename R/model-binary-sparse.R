@@ -165,7 +165,7 @@ observed_squares <- function(w, block) {
 }
 
 #' @export
-move_gain.gps_binary_sparse <- function(model, split, residual) {
+move_gain.gps_binary_sparse <- function(model, split, residual, params = NULL) {
   noise <- 2 / pi * sum(split$size) * mean(residual^2)
   gain_of_squares(split$between - noise, residual)
 }

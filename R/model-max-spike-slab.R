@@ -178,8 +178,8 @@ block_handcrafted.gps_max_spike_slab <- function(model, inputs, y, block, n_thre
 
 # What a component that is on explains is a part of the residual here, too.
 #' @export
-move_gain.gps_max_spike_slab <- function(model, split, residual) {
-  move_gain.gps_binary_sparse(model, split, residual)
+move_gain.gps_max_spike_slab <- function(model, split, residual, params = NULL) {
+  move_gain.gps_binary_sparse(model, split, residual, params)
 }
 
 # As for binary sparse coding, with positive weights. The moved component has the slab of the one

@@ -153,7 +153,7 @@ component_values.gps_noisy_or <- function(model, params) 1 - exp(-params$W)
 # Half of the squares that a split explains, in units of the residuals' variance, beyond the share
 # 2 / pi of one direction's squares that the halves of mere noise explain.
 #' @export
-move_gain.gps_noisy_or <- function(model, split, residual) {
+move_gain.gps_noisy_or <- function(model, split, residual, params = NULL) {
   variance <- mean(residual^2)
   if (variance == 0) return(0)
   max(0, split$between / variance - 2 / pi * sum(split$size)) / 2

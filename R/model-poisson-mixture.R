@@ -165,7 +165,7 @@ residual_unit.gps_poisson_mixture <- function(model) sqrt(model$options$centre)
 # share 2 / pi of one direction's squares that the halves of mere noise explain, for the entropy of
 # which half a point is in.
 #' @export
-move_gain.gps_poisson_mixture <- function(model, split, residual) {
+move_gain.gps_poisson_mixture <- function(model, split, residual, params = NULL) {
   n_points <- sum(split$size)
   share <- split$size / n_points
   (split$between - 2 / pi * n_points) / 2 + n_points * sum(share * log(share))

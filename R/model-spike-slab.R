@@ -231,7 +231,7 @@ singleton_likelihood <- function(params, proj, square) {
 # As in model A, but the split latent's values follow each point, so that all squares along the
 # split's direction are explained, beyond the share of one direction of noise.
 #' @export
-move_gain.gps_spike_slab <- function(model, split, residual) {
+move_gain.gps_spike_slab <- function(model, split, residual, params = NULL) {
   explained <- split$along - sum(split$size) * mean(residual^2)
   gain_of_squares(explained, residual)
 }
