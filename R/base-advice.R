@@ -73,7 +73,7 @@ are_numbers <- function(x) {
 }
 
 # What is no table of numbers: the way to make one of it, or NULL.
-advise_table <- function(x) {
+advise_table <- function(x, arg) {
   if (is.null(x)) return(" NULL is what $ gives of a column or element that is not there.")
   if (inherits(x, "formula")) {
     return(" Give the columns themselves: data[c(\"a\", \"b\")], or model.matrix() for terms.")
@@ -83,6 +83,7 @@ advise_table <- function(x) {
     return(" Times: as.numeric() gives their number of days or seconds.")
   }
   if (is.character(x) || is.factor(x)) return(advise_text(x))
+  if (is.list(x) && !is.object(x) && length(x) > 0) return(advise_list(x, arg))
   if (is.numeric(x) && is.null(dim(x))) {
     paste(" One data point is a row, x[1, , drop = FALSE] or rbind(x);",
           "points of one dimension are a column, cbind(x).")
@@ -121,7 +122,7 @@ advise_list <- function(x, arg) {
 advise_matrix <- function(x) {
   if (is.data.frame(x)) return(" as.matrix() makes one of it.")
   if (is.list(x) && !is.object(x)) return(advise_list(x, "y"))
-  advise_table(x)
+  advise_table(x, "y")
 }
 
 # A matrix that has as many rows as it should have columns.

@@ -18,7 +18,11 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
     } else {
       sprintf("between %s and %s", format(lower), format(upper))
     }
-    abort_value(x, arg, if (lower == upper) format(lower) else paste("a whole number", bounds))
+    is_table <- length(dim(x)) == 2 && arg %in% c("n_components", "n_latents")
+    gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
+                      if (lower == upper) format(lower) else paste("a whole number", bounds),
+                      describe_value(x), if (is_table) " gps_fit(y, model) takes the data." else
+                        ""))
   }
   as.integer(x)
 }
@@ -65,7 +69,8 @@ check_choice <- function(x, arg, choices) {
 
 # A matrix of finite numbers, or with NA where `may_miss`, from a matrix or data frame; rows are
 # data points. Storage is double.
-check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = FALSE) {
+check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = FALSE,
+                         cure = "") {
   x <- plain_numbers(x)
   if (is.data.frame(x)) x <- check_data_frame(x, arg)
   if (!(is.numeric(x) || is.logical(x)) || is.factor(x) || length(dim(x)) != 2) {
@@ -75,13 +80,13 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
     abort_value(x, arg, "a numeric matrix with at least one row and one column")
   }
   if (!is.null(n_cols) && ncol(x) != n_cols) {
-    gps_abort(sprintf("`%s` must have %d columns, not %d.%s", arg, n_cols, ncol(x),
+    gps_abort(sprintf("`%s` must have %s, not %d.%s", arg, plural(n_cols, "column"), ncol(x),
                       advise_transposed(dim(x), n_cols)))
   }
   x <- plain_double_matrix(x)
   check_names(rownames(x), "row", arg)
   check_names(colnames(x), "column", arg)
-  check_finite(x, arg, may_miss)
+  check_finite(x, arg, may_miss, cure)
   x
 }
 
@@ -89,7 +94,7 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
 abort_table <- function(x, arg) {
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
                     "a numeric matrix or data frame with data points in rows", describe_value(x),
-                    paste(advise_table(x), collapse = "")))
+                    paste(advise_table(x, arg), collapse = "")))
 }
 
 # Same numbers, plain double matrix: no class, only dim and dimnames.
@@ -129,8 +134,8 @@ tell_logical <- function(x, arg) {
 }
 
 # An error with row and column of the first value that is infinite or, unless it `may_miss`, NA or
-# NaN.
-check_finite <- function(x, arg, may_miss = FALSE) {
+# NaN; `cure` is what to do where it may not.
+check_finite <- function(x, arg, may_miss = FALSE, cure = "") {
   is_bad <- if (may_miss && anyNA(x)) is.infinite(x) else !is.finite(x)
   if (!any(is_bad)) return(invisible(x))
   bad <- which(is_bad)[1]
@@ -140,7 +145,7 @@ check_finite <- function(x, arg, may_miss = FALSE) {
     paste("column", column)
   gps_abort(sprintf("`%s` must have finite values, but row %d, %s is %s.%s", arg, row, named,
                     format(x[bad]),
-                    if (may_miss) " Leave the row out, or mark the cell as missing, NA." else ""))
+                    if (may_miss) " Leave the row out, or mark the cell as missing, NA." else cure))
 }
 
 # What other software calls the values of our arguments.
@@ -162,10 +167,14 @@ check_class <- function(x, arg, class, allowed) {
 
 # The same with what is mostly meant: the function instead of what it makes, or its name.
 abort_class <- function(x, arg, class, allowed) {
-  makers <- grep(paste0("^", sub("^gps_", "", class[1]), "_"), getNamespaceExports("gpselect"),
-                 value = TRUE)
+  makers <- if (class[1] %in% c("gps_model", "gps_selector", "gps_kernel")) {
+    grep(paste0("^", sub("^gps_", "", class[1]), "_"), getNamespaceExports("gpselect"),
+         value = TRUE)
+  }
   hint <- if (class[1] == "gps_model" && !is.null(advise_model(x))) {
     advise_model(x)
+  } else if (class[1] == "gp_fit") {
+    " gp_fit(x, targets) makes one."
   } else if (is.function(x)) {
     " A function has to be called, with parentheses after its name."
   } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {

@@ -18,7 +18,8 @@ synonyms <- list(
   y = c("x", "X", "Y", "df", "dat", "mat", "matrix", "train", "observations", "samples"),
   control = c("ctrl", "ctl", "opts", "params.control"),
   weights = c("w", "weight", "sample_weight", "wt"), labels = c("names", "row_names", "rownames"),
-  d = c("ncol", "n_cols", "ncols", "dims", "n_dims", "D", "columns"), n = c("nrow", "n_rows"),
+  d = c("ncol", "n_cols", "ncols", "dims", "n_dims", "D", "columns"),
+  n = c("nrow", "n_rows", "R", "B", "nboot", "n_boot"),
   path = c("file", "filename", "con", "name"), dataset = c("name", "key", "path"),
   image = c("img", "x", "y", "picture", "noisy"), sd = c("noise", "sigma", "noise_sd", "stddev"),
   size = c("patch_size", "patch", "width"), step = c("stride", "by"),
@@ -34,39 +35,38 @@ synonyms <- list(
   ard = "ARD", nu = "smoothness"
 )
 
-# Arguments of other software that are ours by a formula: name, ours, how.
+# Arguments of other software that are ours by a formula: their name, ours, and how in a sentence.
 conversions <- list(
-  c("sigma", "variance", "its square: variance = sigma^2, if `sigma` is a standard deviation"),
-  c("sigma", "lengthscale", "sqrt(1 / (2 * sigma)), if `sigma` is kernlab's"),
-  c("sd", "variance", "its square: variance = sd^2"),
-  c("amplitude", "variance", "its square: variance = amplitude^2"),
-  c("sigmaf", "variance", "its square: variance = sigmaf^2"),
-  c("noise", "variance", "its square if it is a standard deviation: variance = noise^2"),
-  c("gamma", "lengthscale", "sqrt(1 / (2 * gamma))"),
-  c("precision", "variance", "its inverse: variance = 1 / precision"),
-  c("tau", "variance", "its inverse, if it is a precision: variance = 1 / tau"),
-  c("bandwidth", "lengthscale", "the same for kernel_rbf(): lengthscale = bandwidth"),
-  c("frequency", "period", "its inverse: period = 1 / frequency"),
-  c("sigma2", "sd", "its root: sd = sqrt(sigma2)"),
-  c("variance", "sd", "its root: sd = sqrt(variance)"),
-  c("var", "sd", "its root: sd = sqrt(var)"),
-  c("sd", "sigma2", "its square: sigma2 = sd^2"),
-  c("sigma", "sigma2", "its square: sigma2 = sigma^2"),
-  c("noise", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
-  c("nugget", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
-  c("sigma2", "kernel", "its term kernel_white(variance), for noise"),
-  c("alpha", "kernel", "a term of it: kernel_rbf() + kernel_white(variance)"),
-  c("noise", "start", "list(sigma2 = noise^2), where the noise variance of most models begins"),
-  c("sigma2", "start", "list(sigma2 = ), where the noise variance of most models begins"),
-  c("lengthscale", "kernel", "an argument of it: kernel_rbf(lengthscale = ) + kernel_white()"),
-  c("length_scale", "kernel", "an argument of it: kernel_rbf(lengthscale = ) + kernel_white()")
+  c("sigma", "variance", "`variance` is its square if it is a standard deviation: sigma^2."),
+  c("sigma", "lengthscale", "If it is kernlab's, `lengthscale` is sqrt(1 / (2 * sigma))."),
+  c("sd", "variance", "`variance` is its square: sd^2."),
+  c("amplitude", "variance", "`variance` is its square: amplitude^2."),
+  c("sigmaf", "variance", "`variance` is its square: sigmaf^2."),
+  c("noise", "variance", "Noise is a term by itself: kernel_rbf() + kernel_white(variance)."),
+  c("nugget", "variance", "Noise is a term by itself: kernel_rbf() + kernel_white(variance)."),
+  c("gamma", "lengthscale", "`lengthscale` is sqrt(1 / (2 * gamma))."),
+  c("precision", "variance", "`variance` is its inverse: 1 / precision."),
+  c("bandwidth", "lengthscale", "In kernel_rbf() it is the `lengthscale`."),
+  c("frequency", "period", "`period` is its inverse: 1 / frequency."),
+  c("sigma2", "sd", "`sd` is its root: sqrt(sigma2)."),
+  c("variance", "sd", "`sd` is its root: sqrt(variance)."),
+  c("var", "sd", "`sd` is its root: sqrt(var)."),
+  c("sd", "sigma2", "`sigma2` is its square: sd^2."),
+  c("sigma", "sigma2", "`sigma2` is its square: sigma^2."),
+  c("noise", "kernel", "Noise is a term of `kernel`: kernel_rbf() + kernel_white(variance)."),
+  c("nugget", "kernel", "It is a term of `kernel`: kernel_rbf() + kernel_white(variance)."),
+  c("sigma2", "kernel", "Noise is a term of `kernel`: kernel_rbf() + kernel_white(variance)."),
+  c("alpha", "kernel", "Noise is a term of `kernel`: kernel_rbf() + kernel_white(variance)."),
+  c("noise", "start", "The noise is learned; `start` = list(sigma2 = ) says where it begins."),
+  c("sigma2", "start", "The noise is learned; `start` = list(sigma2 = ) says where it begins."),
+  c("lengthscale", "kernel", "It is an argument of `kernel`: kernel_rbf(lengthscale = )."),
+  c("length_scale", "kernel", "It is an argument of `kernel`: kernel_rbf(lengthscale = ).")
 )
 
 # Sentences for a name that is an argument of ours by a formula, or NULL.
 advise_conversion <- function(name, valid) {
   fit <- Filter(function(row) row[1] == name && row[2] %in% valid, conversions)
-  if (length(fit) == 0) return(NULL)
-  paste(vapply(fit, function(row) sprintf("`%s` is %s.", row[2], row[3]), ""), collapse = " ")
+  if (length(fit) > 0) paste(vapply(fit, `[[`, "", 3), collapse = " ")
 }
 
 # What is no argument of any function here.
@@ -85,6 +85,7 @@ no_argument <- c(
   center = "Columns are taken as they are: scale(y, scale = FALSE) centres them.",
   family = "The model says how data are made, see the model_*() functions.",
   lambda = "There is no penalty; compare numbers of latents by gps_choose().",
+  digits = "It is an argument of print(): print(x, digits = ).",
   nfolds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",

@@ -16,7 +16,15 @@ check_fit <- function(fit) {
       gps_abort(paste("`fit` must be a fit of gps_fit(), not a Gaussian process of gp_fit(), of",
                       "which print(), summary(), plot() and predict() tell."))
     }
-    abort_value(fit, "fit", "a fit, as made by gps_fit()")
+    hint <- if (is.character(fit)) {
+      " One in a file is read by readRDS()."
+    } else if (length(dim(fit)) == 2 || inherits(fit, "gps_model") || is.numeric(fit)) {
+      " gps_fit(y, model) makes one."
+    } else if (is.list(fit) && length(fit) > 0 && inherits(fit[[1]], "gps_fit")) {
+      " One of a list is fits[[1]]."
+    }
+    gps_abort(sprintf("`fit` must be a fit, as made by gps_fit(), not %s.%s", describe_value(fit),
+                      paste(hint, collapse = "")))
   }
   fit <- upgrade_fit(fit)
   parts <- tryCatch(check_parts(unclass(fit)), gps_error = function(condition) {

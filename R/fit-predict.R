@@ -349,6 +349,10 @@ train_selector <- function(fit, task) {
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
 read_newdata <- function(fit, newdata, arg = "newdata") {
+  if (is_one_of(newdata, prediction_types)) {
+    gps_abort(sprintf("`%s` must be data, not %s, which is a `type`: predict(fit, type = %s).", arg,
+                      quoted(newdata), quoted(newdata)))
+  }
   is_vector <- is.numeric(newdata) && is.null(dim(newdata))
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")

@@ -254,9 +254,10 @@ fit_given <- function(x, targets, given, n_threads, progress) {
     gps_abort("`targets` is a kernel, which comes third: gp_fit(x, targets, kernel).")
   }
   tell_logical(targets, "targets")
-  x <- check_points(x, "x")
+  cure <- " Leave the row out of `x` and `targets`."
+  x <- check_points(x, "x", cure)
   is_logical <- is.logical(targets)
-  targets <- check_points(targets, "targets")
+  targets <- check_points(targets, "targets", cure)
   if (nrow(targets) != nrow(x)) {
     gps_abort(sprintf(
       "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)

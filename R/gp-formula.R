@@ -11,8 +11,10 @@ read_gp_formula <- function(formula, targets, data) {
       "left of ~: gp_fit(%s, data = d)."), shown_formula(formula)))
   }
   if (!is.data.frame(data)) {
-    gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).",
-                      shown_formula(formula)))
+    gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).%s",
+                      shown_formula(formula), if (is.null(data)) "" else {
+                        sprintf(" It is %s: as.data.frame()?", describe_value(data))
+                      }))
   }
   if (length(formula) < 3) {
     gps_abort(sprintf("The formula must have the targets left of ~: y ~ %s.",

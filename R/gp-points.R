@@ -1,7 +1,7 @@
 # What goes into a Gaussian process: rows are data points.
 
 # A matrix with points in rows; a bare vector is one column. Logical values count as 0 and 1.
-check_points <- function(x, arg) {
+check_points <- function(x, arg, cure = "") {
   refuse_class(x, arg)
   x <- plain_numbers(x)
   is_bare <- (is.numeric(x) || is.logical(x)) && is.null(dim(x)) && length(x) > 0
@@ -9,7 +9,7 @@ check_points <- function(x, arg) {
     names <- names(x)
     x <- matrix(as.double(x), ncol = 1, dimnames = if (!is.null(names)) list(names, NULL))
   }
-  check_matrix(x, arg)
+  check_matrix(x, arg, cure = cure)
 }
 
 # Ways to numbers, by class.

@@ -194,8 +194,12 @@ check_image <- function(image, arg = "image") {
       advise_picture(image)
     } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {
       sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
-    } else if (is.list(image)) {
+    } else if (is.list(image) && !is.object(image)) {
       sprintf(" One picture of a list is %s[[1]].", arg)
+    } else if (is.data.frame(image)) {
+      sprintf(" A table of levels is made one by as.matrix(%s).", arg)
+    } else if (is_numeric && is.null(dim(image))) {
+      sprintf(" Levels column by column are made one by matrix(%s, height, width).", arg)
     } else if (length(dim(image)) == 3) {
       sprintf(" One channel of it is a matrix: %s[, , 1].", arg)
     }

@@ -88,6 +88,10 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
   refuse_unknown(list(...), names(formals(gps_audit)))
   need_given()
   fit <- check_fit(fit)
+  if (is_number(y) && fit$model$n_dims > 1) {
+    gps_abort(sprintf("`y` must be data, not %s. How many points to look at is `n`: n = %s.",
+                      describe_value(y), format(y)))
+  }
   n <- check_count(n, "n")
   probable <- check_number(probable, "probable", 0, 1, open = TRUE)
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")

@@ -42,11 +42,14 @@ match_components <- function(found, truth, threshold = if (has_places) 0.9 else 
   has_places <- has_pictures(found) || has_pictures(truth)
   threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)
   if (has_places) return(match_pictures(found, truth, threshold))
+  is_fit <- inherits(found, "gps_fit")
   found <- get_components(found, "found")
   truth <- get_components(truth, "truth")
   if (nrow(found) != nrow(truth)) {
-    gps_abort(sprintf("`found` must have %d rows like `truth`, not %d. Components are columns.",
-                      nrow(truth), nrow(found)))
+    hint <- if (ncol(truth) == nrow(found)) " Is `truth` transposed?" else
+      if (ncol(found) == nrow(truth)) " Is `found` transposed?" else ""
+    gps_abort(sprintf("Components are columns of the same length: %s has %d rows, `truth` %d.%s",
+                      if (is_fit) "the fit" else "`found`", nrow(found), nrow(truth), hint))
   }
   place <- match_columns(rownames(found), rownames(truth), "found", "`truth`", "row")
   if (!is.null(place)) found <- found[place, , drop = FALSE]

@@ -36,6 +36,9 @@ selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects
   all_objects <- check_flag(all_objects, "all_objects")
   need_slots(fit, "selection_recall()")
   if (has_images(fit$model)) return(scene_recall(fit, latents, within, truth, all_objects))
+  if (is.list(latents) && !is.data.frame(latents) && !is.null(latents$latents)) {
+    gps_abort("`latents` must be a matrix, not the list that has one: give its `latents`.")
+  }
   if (within > 0) gps_abort("`within` must be 0: the latents of this model have no locations.")
   latents <- align_latents(check_matrix(latents, "latents"), fit, truth)
   if (!all(latents %in% 0:1)) gps_abort("`latents` must have only 0 and 1.")

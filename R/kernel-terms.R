@@ -57,17 +57,25 @@ new_term <- function(type, ard, values, is_open = FALSE) {
   for (part in names(values)) {
     value <- values[[part]]
     is_waiting <- is.null(value) && identical(part, row$length)
-    if (!is_waiting) value <- check_scales(value, part, several = ard && part %in% row$each)
+    if (!is_waiting) value <- check_scales(value, part, part %in% row$each, ard)
     term[part] <- list(value)
   }
   if (check_flag(is_open, "is_open") && type == "linear") term$is_open <- TRUE
   list(term)
 }
 
-# One positive number, or several where a term has a scale per dimension.
-check_scales <- function(x, arg, several) {
+# One positive number, or several where a term has a scale per dimension, as it can with `ard`.
+check_scales <- function(x, arg, can_vary, ard) {
   x <- plain_numbers(x)
-  if (!several) return(check_number(x, arg, lower = 0, open = TRUE))
+  if (length(dim(x)) == 2) {
+    gps_abort(sprintf("`%s` must be a number, not %s. Data come with gp_fit(x, targets, kernel).",
+                      arg, describe_value(x)))
+  }
+  if (can_vary && !ard && is.numeric(x) && length(x) > 1) {
+    gps_abort(sprintf("`%s` must be one number, not %d, unless `ard` = TRUE allows one per column.",
+                      arg, length(x)))
+  }
+  if (!can_vary || !ard) return(check_number(x, arg, lower = 0, open = TRUE))
   if (!is.numeric(x) || length(x) == 0 || !all(is.finite(x)) || any(x <= 0)) {
     abort_value(x, arg, "one positive number, or one per dimension")
   }

@@ -125,6 +125,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (!is.null(x$selected)) need_slots(x, "plot()")
   is_compared <- !is.null(truth) || !is.null(beside)
   if (is.null(which)) which <- default_figure(x, is_compared)
+  if (!is.character(which)) check_choice(which, "which", names(figures))
   which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
   kinds <- lapply(which, figure_kind, fit = x, is_compared = is_compared)
   names(kinds) <- which

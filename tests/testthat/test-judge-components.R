@@ -83,7 +83,7 @@ test_that("bad arguments of match_components() are refused by name", {
     expect_refused(match_components(diag(3), bad), "`truth`")
   }
   expect_refused(match_components(list(a = 1), diag(3)), "not a list of length 1")
-  expect_refused(match_components(diag(2), diag(3)), "`found` must have 3 rows like `truth`, not 2")
+  expect_refused(match_components(diag(2), diag(3)), "`found` has 2 rows, `truth` 3.")
   for (bad in list(-0.1, 1.1, NA, "a", NULL, c(0.1, 0.2))) {
     expect_refused(match_components(diag(3), diag(3), threshold = bad), "`threshold`")
   }
@@ -167,5 +167,5 @@ test_that("latents that do not fit are refused", {
   expect_refused(selection_recall(fit, latents[, -1]), "must be a matrix of 120 x 10")
   expect_refused(selection_recall(fit, latents * 2), "only 0 and 1")
   expect_refused(selection_recall(fit, latents, within = 1), "no locations")
-  expect_refused(selection_recall(fit, latents, truth = diag(3)), "rows like")
+  expect_refused(selection_recall(fit, latents, truth = diag(3)), "the fit has")
 })

@@ -70,6 +70,15 @@ test_that("new data of another shape", {
   expect_gps_error(predict(fit, 1:3), "must have 4 columns, not 3. A vector is one data point")
   expect_gps_error(predict(fit, flowers[, 1:3]), "must have 4 columns, not 3.")
   expect_gps_error(predict(fit, unname(t(flowers[1:3, ]))), "Is it transposed?")
+  expect_gps_error(predict(fit, "class"), "predict(fit, type = \"class\")")
+  expect_gps_error(predict(fit, list(1:4, 5:8)), "do.call(rbind, newdata)")
+  expect_gps_error(gps_audit(fit, 10), "n = 10")
+  expect_gps_error(plot(fit, flowers), "not an array of double (150 x 4)")
+  expect_gps_error(match_components(fit, flowers[1:5, ]), "Is `truth` transposed?")
+  expect_gps_error(posterior_mean("abc"), "must be what `mstep` gets, not \"abc\".")
+  expect_gps_error(gps_audit(list(fit)), "fits[[1]]")
+  expect_gps_error(gps_audit("fit.rds"), "readRDS()")
+  expect_gps_error(summary(fit, digits = 3), "It is an argument of print()")
 })
 
 test_that("kernels and numbers", {
@@ -84,14 +93,17 @@ test_that("kernels and numbers", {
   expect_gps_error(k + kernel_white, "A function has to be called")
   expect_gps_error(k * "a", "between a kernel and a kernel or number")
   expect_identical(2L * k, kernel_rbf(2))
+  expect_gps_error(kernel_rbf(lengthscale = 1:2), "unless `ard` = TRUE")
+  expect_gps_error(kernel_rbf(flowers), "Data come with gp_fit(")
+  expect_gps_error(gp_fit(c(1, NA), 1:2), "Leave the row out of `x` and `targets`.")
 })
 
 test_that("arguments of other packages lead to ours, by a formula where they mean something else", {
-  expect_gps_error(kernel_rbf(sigma = 2), "`variance` is its square: variance = sigma^2")
+  expect_gps_error(kernel_rbf(sigma = 2), "`variance` is its square if it is a standard deviation")
   expect_gps_error(kernel_rbf(gamma = 2), "`lengthscale` is sqrt(1 / (2 * gamma))")
   expect_gps_error(gp_fit(1:3, 1:3, noise = 1), "kernel_rbf() + kernel_white(variance)")
   expect_gps_error(gps_denoise(matrix(0, 9, 9), noise = 1), "Did you mean `sd`?")
-  expect_gps_error(gps_denoise(matrix(0, 9, 9), var = 1), "its root: sd = sqrt(var)")
+  expect_gps_error(gps_denoise(matrix(0, 9, 9), var = 1), "`sd` is its root: sqrt(var).")
   expect_gps_error(gps_fit(x = flowers), "Did you mean `y`?")
   expect_gps_error(gps_fit(flowers, binary = "f"), "gps_source_binary(path, d)")
   expect_gps_error(gps_fit(flowers, 3), "model_gaussian_mixture(3)")
@@ -103,7 +115,8 @@ test_that("arguments of other packages lead to ours, by a formula where they mea
   arguments <- unlist(lapply(getNamespaceExports("gpselect"), function(name) {
     names(formals(getExportedValue("gpselect", name)))
   }))
-  expect_identical(setdiff(vapply(conversions, `[[`, "", 2), c(arguments, "sigma2")), character())
+  ours <- vapply(conversions, `[[`, "", 2)
+  expect_identical(setdiff(ours, c(arguments, "sigma2")), character())
 })
 
 test_that("files that hold other numbers than their source says", {

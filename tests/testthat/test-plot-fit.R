@@ -184,7 +184,7 @@ test_that("fits, components and the truth are drawn side by side", {
   expect_error(draw(plot(hand, "bound", truth = truth)),
                "`truth` and `beside` are for the figure \"components\"",
                class = "gps_error_argument", fixed = TRUE)
-  expect_error(draw(plot(hand, truth = truth$W[1:5, ])), "must have 5 rows like `truth`, not 25",
+  expect_error(draw(plot(hand, truth = truth$W[1:5, ])), "the fit has 25 rows, `truth` 5.",
                class = "gps_error_argument", fixed = TRUE)
   expect_error(draw(plot(hand, truth = truth, beside = "hand")), "`beside` must be",
                class = "gps_error_argument", fixed = TRUE)
