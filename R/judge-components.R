@@ -45,12 +45,7 @@ match_components <- function(found, truth, threshold = if (has_places) 0.9 else 
   is_fit <- inherits(found, "gps_fit")
   found <- get_components(found, "found")
   truth <- get_components(truth, "truth")
-  if (nrow(found) != nrow(truth)) {
-    hint <- if (ncol(truth) == nrow(found)) " Is `truth` transposed?" else
-      if (ncol(found) == nrow(truth)) " Is `found` transposed?" else ""
-    gps_abort(sprintf("Components are columns of the same length: %s has %d rows, `truth` %d.%s",
-                      if (is_fit) "the fit" else "`found`", nrow(found), nrow(truth), hint))
-  }
+  refuse_unequal(found, truth, if (is_fit) "the fit" else "`found`")
   place <- match_columns(rownames(found), rownames(truth), "found", "`truth`", "row")
   if (!is.null(place)) found <- found[place, , drop = FALSE]
   with_memory({
@@ -88,4 +83,13 @@ adjusted_rand <- function(a, b) {
   expected <- pairs_a * pairs_b / max(n_pairs(sum(both)), 1)
   largest <- (pairs_a + pairs_b) / 2
   if (largest == expected) 1 else (n_pairs(both) - expected) / (largest - expected)
+}
+
+# Components of other lengths, by their names.
+refuse_unequal <- function(found, truth, name, other = "`truth`") {
+  if (nrow(found) == nrow(truth)) return(invisible())
+  hint <- if (ncol(truth) == nrow(found)) sprintf(" Is %s transposed?", other) else
+    if (ncol(found) == nrow(truth)) sprintf(" Is %s transposed?", name) else ""
+  gps_abort(sprintf("Components are columns of the same length: %s has %d rows, %s %d.%s", name,
+                    nrow(found), other, nrow(truth), hint))
 }

@@ -91,6 +91,8 @@ selection_label <- function(selector) {
 # left over at the end, but emptied ones.
 align_components <- function(x, reference, arg, has_spare = TRUE) {
   components <- get_components(x, arg)
+  name <- if (inherits(x, "gps_fit")) "the fit" else sprintf("`%s`", arg)
+  refuse_unequal(components, reference, name, if (name == "the fit") "`truth`" else "the others")
   match <- match_components(components, reference)
   place <- match_columns(rownames(components), rownames(reference), arg, "the components", "row")
   components <- unname(if (is.null(place)) components else components[place, , drop = FALSE])
