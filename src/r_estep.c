@@ -6,7 +6,7 @@
 #include "blocks.h"
 #include "infer.h"
 #include "r_latents.h"
-#include "r_model.h"
+#include "r_states.h"
 #include "threads.h"
 
 /* Doubles that the statistics of a wave may take. */
@@ -16,6 +16,8 @@
 /* Work of one block in its first slice, in numbers that a point's states or sweeps touch: far below
  * a tenth of a second for all blocks of a wave. Later slices are as long as the clock says. */
 #define SLICE_WORK ((size_t)1 << 18)
+/* Sweeps of one kind that a chain may have. */
+#define MOST_SWEEPS 1000000
 
 /* A wave: several blocks in flight, each with statistics of its own, slice by slice. */
 typedef struct {
@@ -167,9 +169,9 @@ static void run_blocks(wave_job *job, double *total) {
  * they are gathered latent by latent, blocks have none. */
 static void infer_blocks(wave_job *job, const double *weight, const size_t *offset,
                          double *const *stat, SEXP stats) {
-  const int by_latent = job->wants_stats && !job->chain &&
-                        sums_by_latent(job->model, job->problem, job->states, stats,
-                                       job->stats_length);
+  const int by_latent =
+      job->wants_stats && !job->chain &&
+      sums_by_latent(job->model, job->problem, job->states, stats, job->stats_length);
   if (by_latent || !job->wants_stats) job->wants_stats = job->n_stats = 0;
   if (job->n_stats == 0) job->stats_length = 1;
   double *total = (double *)R_alloc(job->stats_length, sizeof *total);
@@ -188,6 +190,7 @@ static const char *const result_names[] = {
     "prob_on", "log_evidence", "stats", "latent", "response", "prob", "value", "variance", "draws"};
 
 static int wants(SEXP want, const char *name) {
+  if (TYPEOF(want) != STRSXP) raise_error("model", "`want` must be words.");
   for (R_xlen_t i = 0; i < Rf_xlength(want); i++) {
     if (strcmp(CHAR(STRING_ELT(want, i)), name) == 0) return 1;
   }
@@ -206,10 +209,13 @@ static const gps_chain *read_chain(SEXP list, int n_slots, int n_points) {
   for (int i = 0; i < 2; i++) chain->seed[i] = (uint32_t)seed[i];
   chain->start = (uint32_t)view_int(list_need(list, "start"), "start");
   chain->value = view_matrix(list_need(list, "value"), n_slots, n_points, "value");
-  chain->n_hot = view_int(list_need(list, "n_hot"), "n_hot");
-  chain->n_new = view_int(list_need(list, "n_new"), "n_new");
-  chain->period = view_int(list_need(list, "period"), "period");
+  chain->n_hot = view_count(list_need(list, "n_hot"), 0, "n_hot");
+  chain->n_new = view_count(list_need(list, "n_new"), 0, "n_new");
+  chain->period = view_count(list_need(list, "period"), 1, "period");
   if (chain->n_burn < 0 || chain->n_keep < 1) raise_error("model", "No sweep is to be kept.");
+  if (chain->n_burn > MOST_SWEEPS || chain->n_keep > MOST_SWEEPS || chain->n_hot > MOST_SWEEPS ||
+      chain->n_new > MOST_SWEEPS)
+    raise_error("model", "A chain has 1e6 sweeps of a kind at most.");
   return chain;
 }
 
@@ -276,21 +282,23 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   const SEXP result = PROTECT(new_named_list(N_RESULTS, result_names));
   const gps_chain *chain =
       read_chain(list_get(settings, "chain"), states.n_slots, problem.n_points);
+  if (!chain && states.n_states < 1) raise_error("model", "The template has no state.");
   need_describe(model, want, chain != NULL);
   const gps_posterior posterior = new_posterior(result, want, &problem, &states, chain);
   double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
-  SET_VECTOR_ELT(result, STATS, new_arrays(model->stats, stats_dims, 0, stat));
+  SET_VECTOR_ELT(result, STATS, new_arrays(&problem, model->stats, stats_dims, 0, stat));
   const size_t *offset = flat_offsets(VECTOR_ELT(result, STATS), n_stats);
   wave_job job = {.model = model,
                   .problem = &problem,
                   .states = &states,
                   .y = block.y,
-                  .latent = read_slots(selected, states.n_slots, block.n_points),
+                  .latent = read_slots(selected, states.n_slots, block.n_points,
+                                       problem.shape.n_latents, "selected"),
                   .chain = chain,
                   .posterior = &posterior,
                   .weight = weighs_points(model) ? NULL : block.weight,
                   .n_stats = n_stats,
-                  .n_threads = view_int(list_need(settings, "n_threads"), "n_threads"),
+                  .n_threads = view_threads(list_need(settings, "n_threads")),
                   .wants_stats = wants(want, "stats"),
                   .stats_length = offset[n_stats],
                   .stat_offset = offset};
@@ -315,7 +323,7 @@ SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
   const int n = count_arrays(model->prepared);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
-  const SEXP result = PROTECT(new_arrays(model->prepared, prepared_dims, 1, data));
+  const SEXP result = PROTECT(new_arrays(&problem, model->prepared, prepared_dims, 1, data));
   if (n > 0 && model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
   const gps_status status = n > 0 ? model->prepare(&problem, block.y, data) : GPS_OK;
   if (status != GPS_OK) raise_status(status, "Preparing the E-step", (size_t)-1);
@@ -368,7 +376,9 @@ SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP params, SE
   const int n_stats = count_arrays(model->stats), n_params = count_arrays(model->params);
   const double **stat = (const double **)R_alloc((size_t)n_stats, sizeof *stat);
   for (int s = 0; s < n_stats; s++) {
-    stat[s] = view_doubles(list_need(stats, model->stats[s].name), -1, model->stats[s].name);
+    const SEXP x = list_need(stats, model->stats[s].name);
+    stat[s] = view_doubles(x, -1, model->stats[s].name);
+    check_shape(&problem, model->stats + s, (double)Rf_xlength(x));
   }
   const char *const names[] = {"params", "events"};
   const SEXP result = PROTECT(new_named_list(2, names));

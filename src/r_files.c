@@ -13,6 +13,8 @@ SEXP r_sync_file(SEXP path) {
   (void)path;
   return Rf_ScalarLogical(1);
 #else
+  if (TYPEOF(path) != STRSXP || Rf_xlength(path) != 1)
+    raise_error("argument", "A file must be one path.");
   const int file = open(R_ExpandFileName(Rf_translateChar(STRING_ELT(path, 0))), O_RDONLY);
   if (file < 0) return Rf_ScalarLogical(0);
   const int failed = fsync(file);

@@ -54,11 +54,6 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel) {
   return view_doubles(theta, (R_xlen_t)kernel->n_hyper, "theta");
 }
 
-int view_threads(SEXP n_threads) {
-  const int asked = view_int(n_threads, "n_threads");
-  return asked < 1 ? 1 : asked;
-}
-
 gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
                     const double *x) {
   const size_t n_dims = kernel->n_dims;
@@ -83,7 +78,7 @@ gp_points view_points(const gp_cross *cross, size_t n, const double *x) {
 static void view_given(SEXP given, gp_dense *gp) {
   const R_xlen_t n = (R_xlen_t)gp->all.n;
   if (Rf_isNull(given)) return;
-  const SEXP slopes = list_need(given, "slopes");
+  const SEXP slopes = view_list(list_need(given, "slopes"), -1, "slopes");
   const R_xlen_t n_slopes = Rf_xlength(slopes);
   gp->given = view_matrix(list_need(given, "values"), n, n, "values");
   gp->given_slopes =
@@ -106,7 +101,7 @@ static void need_given(const gps_kernel *kernel, int has_given) {
 /* The dense engine on y [n_dims x n_points], without its scratch. */
 static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y,
                            SEXP n_threads) {
-  const size_t n_points = (size_t)n_cols_of(y);
+  const size_t n_points = (size_t)n_cols_of(y, "y");
   const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
   gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_points, x)};
   gp.all = view_points(&gp.cross, n_points, x);
@@ -120,15 +115,22 @@ static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP 
   return gp;
 }
 
+size_t count_targets(SEXP targets, const char *what) {
+  const int n = n_rows_of(targets, what);
+  if (n < 1) raise_error("argument", "`%s` must have at least one row.", what);
+  return (size_t)n;
+}
+
 gp_targets view_goal(SEXP goal, size_t n_points) {
   const SEXP root = list_need(goal, "root");
-  return (gp_targets){(size_t)view_int(list_need(goal, "n_targets"), "n_targets"),
-                      (size_t)n_rows_of(root), view_matrix(root, -1, (R_xlen_t)n_points, "root")};
+  return (gp_targets){(size_t)view_count(list_need(goal, "n_targets"), 1, "n_targets"),
+                      (size_t)n_rows_of(root, "root"),
+                      view_matrix(root, -1, (R_xlen_t)n_points, "root")};
 }
 
 gp_slots view_slots(SEXP targets, size_t n_latents, size_t n_points) {
   const SEXP selected = list_need(targets, "selected"), prob_on = list_need(targets, "prob_on");
-  const int n_slots = n_rows_of(selected);
+  const int n_slots = n_rows_of(selected, "selected");
   return (gp_slots){(size_t)n_slots, n_latents,
                     view_ints(selected, (R_xlen_t)n_slots * (R_xlen_t)n_points, "selected"),
                     view_matrix(prob_on, n_slots, (R_xlen_t)n_points, "prob_on")};
@@ -146,8 +148,8 @@ gp_slots check_slots(SEXP targets, size_t n_latents, size_t n_points) {
 }
 
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const int n = n_cols_of(y);
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
+  const int n = n_cols_of(y, "y");
   const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
   need_given(&kernel, gp.given != NULL);
@@ -163,7 +165,7 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
  * fetched from the system. */
 SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   const size_t n = gp.all.n;
   const SEXP result = PROTECT(new_named_list(2, names));
@@ -178,7 +180,7 @@ SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
 SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP goal, SEXP least,
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   gp_dense gp = view_dense(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
   const R_xlen_t n = (R_xlen_t)gp.all.n;
@@ -211,7 +213,7 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
  * triangle is one; the inverse K^-1 is made in its place. */
 SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, SEXP n_threads) {
   static const char *const names[2][2] = {{"factor", "jitter"}, {"inverse", "jitter"}};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
   const int inverts = Rf_asLogical(is_inverted) == TRUE;
@@ -232,12 +234,13 @@ SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, S
 }
 
 static const double *view_square(SEXP matrix, const char *name) {
-  return view_matrix(matrix, n_rows_of(matrix), n_rows_of(matrix), name);
+  return view_matrix(matrix, n_rows_of(matrix, "matrix"), n_rows_of(matrix, "matrix"), name);
 }
 
 /* targets K^-1. */
 SEXP r_gp_weigh(SEXP factor, SEXP targets) {
-  const size_t n = (size_t)n_rows_of(factor), n_targets = (size_t)n_rows_of(targets);
+  const size_t n = (size_t)n_rows_of(factor, "factor"),
+               n_targets = count_targets(targets, "targets");
   const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
   const SEXP alpha = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
   memcpy(REAL(alpha), target, n_targets * n * sizeof *target);
@@ -249,20 +252,21 @@ SEXP r_gp_weigh(SEXP factor, SEXP targets) {
 /* Leave-one-out means and variances of the observations. */
 SEXP r_gp_loo(SEXP factor, SEXP targets, SEXP n_threads) {
   static const char *const names[] = {"mean", "variance"};
-  const size_t n = (size_t)n_rows_of(factor), n_targets = (size_t)n_rows_of(targets);
+  const size_t n = (size_t)n_rows_of(factor, "factor"),
+               n_targets = count_targets(targets, "targets");
   const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
   const SEXP result = PROTECT(new_named_list(2, names));
   SET_VECTOR_ELT(result, 0, r_gp_weigh(factor, targets));
   double *variance = hang_doubles(result, 1, (R_xlen_t)n);
-  gp_dense_loo_variance(n, view_square(factor, "factor"), view_int(n_threads, "n_threads"),
-                        variance);
+  gp_dense_loo_variance(n, view_square(factor, "factor"), view_threads(n_threads), variance);
   gp_loo_means(n_targets, n, target, variance, REAL(VECTOR_ELT(result, 0)));
   UNPROTECT(1);
   return result;
 }
 
 SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
-  const size_t n = (size_t)n_cols_of(targets), n_targets = (size_t)n_rows_of(targets);
+  const size_t n = (size_t)n_cols_of(targets, "targets"),
+               n_targets = count_targets(targets, "targets");
   const double *k_inverse = view_matrix(inverse, (R_xlen_t)n, (R_xlen_t)n, "inverse");
   const double *target = view_matrix(targets, -1, -1, "targets");
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
@@ -283,10 +287,10 @@ SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
 SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP newdata,
                   SEXP n_threads) {
   static const char *const names[] = {"mean", "variance"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
-  const size_t n = gp.all.n, n_targets = (size_t)n_rows_of(weights);
-  const int n_new = n_cols_of(newdata), has_factor = !Rf_isNull(factor);
+  const size_t n = gp.all.n, n_targets = count_targets(weights, "weights");
+  const int n_new = n_cols_of(newdata, "newdata"), has_factor = !Rf_isNull(factor);
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
   const SEXP given = list_get(code, "given_new");

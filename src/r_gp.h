@@ -12,14 +12,14 @@ gps_kernel view_kernel(SEXP code, size_t n_dims);
 /* theta with the length the kernel needs. */
 const double *view_theta(SEXP theta, const gps_kernel *kernel);
 
-/* At least 1. */
-int view_threads(SEXP n_threads);
-
 /* A kernel whose distances are measured from the middle of the points x [n_dims x n], and points
  * with room for their coordinates. */
 gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
                     const double *x);
 gp_points view_points(const gp_cross *cross, size_t n, const double *x);
+
+/* Rows of a matrix of targets, of which there must be one. */
+size_t count_targets(SEXP targets, const char *what);
 
 /* list(root [any x n_points], n_targets). */
 gp_targets view_goal(SEXP goal, size_t n_points);

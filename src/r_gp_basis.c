@@ -12,8 +12,8 @@
 SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_factor,
                  SEXP n_threads) {
   static const char *const names[] = {"pivots", "trace", "factor"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
-  const size_t n = (size_t)n_cols_of(y), n_dims = kernel.n_dims;
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
+  const size_t n = (size_t)n_cols_of(y, "y"), n_dims = kernel.n_dims;
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
   const gp_cross cross = view_cross(&kernel, theta, n_threads, n, x);
   const int asked = view_int(rank, "rank");
@@ -43,7 +43,7 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
 
 /* Inducing points z with their factor. `cross` must outlive it. */
 static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
-  const size_t n_dims = cross->kernel->n_dims, q = (size_t)n_cols_of(z);
+  const size_t n_dims = cross->kernel->n_dims, q = (size_t)n_cols_of(z, "z");
   const double *points = view_matrix(z, (R_xlen_t)n_dims, -1, "z");
   gp_inducing basis = {
       .cross = cross, .z = view_points(cross, q, points), .inverse = alloc_doubles(q, q)};
@@ -57,8 +57,8 @@ static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
 /* Features of y, unless `noise` is NULL divided by scale = sqrt(residual + noise). */
 SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, SEXP n_threads) {
   static const char *const names[] = {"features", "scale", "residual"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z));
-  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z, "z"));
+  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y, "y"), q = (size_t)n_cols_of(z, "z");
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
   const gp_cross cross =
       view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
@@ -86,7 +86,7 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
 
 /* features features'. */
 SEXP r_gp_gram(SEXP features) {
-  const int q = n_rows_of(features), n = n_cols_of(features);
+  const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
   const double *f = view_matrix(features, q, n, "features");
   const SEXP gram = PROTECT(Rf_allocMatrix(REALSXP, q, q));
   linalg_syrk('N', (size_t)q, (size_t)n, 1.0, f, (size_t)q, 0.0, REAL(gram), (size_t)q);
@@ -98,7 +98,7 @@ SEXP r_gp_gram(SEXP features) {
 /* T with T'T = (gram + noise)^-1, lower triangular, and the jitter that it took. */
 SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   static const char *const names[] = {"transform", "jitter"};
-  const int q = n_rows_of(gram);
+  const int q = n_rows_of(gram, "gram");
   const double *moments = view_matrix(gram, q, q, "gram");
   const double count = view_number(n_points, "n_points");
   const SEXP result = PROTECT(new_named_list(2, names));
@@ -120,8 +120,9 @@ static const double *view_scale(SEXP scale, size_t n_points) {
 
 /* Sum of f_n (y_n / scale_n)', [n_features x n_latents]. */
 SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP targets) {
-  const int q = n_rows_of(features), n = n_cols_of(features);
-  const int n_targets = view_int(list_need(list_need(targets, "layout"), "n_latents"), "n_latents");
+  const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
+  const int n_targets =
+      view_count(list_need(list_need(targets, "layout"), "n_latents"), 1, "n_latents");
   const double *f = view_matrix(features, q, n, "features");
   const gp_slots slots = check_slots(targets, (size_t)n_targets, (size_t)n);
   const SEXP cross = PROTECT(Rf_allocMatrix(REALSXP, q, n_targets));
@@ -137,8 +138,9 @@ SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP targets) {
 SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP targets,
                    SEXP weight) {
   static const char *const names[] = {"mean", "leverage"};
-  const size_t q = (size_t)n_rows_of(features), n = (size_t)n_cols_of(features);
-  const size_t n_targets = (size_t)n_cols_of(cross);
+  const size_t q = (size_t)n_rows_of(features, "features"),
+               n = (size_t)n_cols_of(features, "features");
+  const size_t n_targets = (size_t)n_cols_of(cross, "cross");
   const gp_affinity_job job = {
       .n_features = q,
       .n_points = n,
@@ -189,8 +191,8 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal
                             SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter", "inputs"};
   const SEXP z = list_need(basis, "z");
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z));
-  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y), q = (size_t)n_cols_of(z);
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z, "z"));
+  const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y, "y"), q = (size_t)n_cols_of(z, "z");
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
   const gp_cross cross =
       view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));

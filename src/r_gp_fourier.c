@@ -12,7 +12,7 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
   gp_fourier gp = {.kernel = kernel,
                    .theta = view_theta(theta, kernel),
                    .centre = view_doubles(list_need(basis, "centre"), n_dims, "centre"),
-                   .n_points = (size_t)n_cols_of(y),
+                   .n_points = (size_t)n_cols_of(y, "y"),
                    .x = view_matrix(y, n_dims, -1, "y"),
                    .n_threads = view_threads(n_threads),
                    .watch = begin_watch()};
@@ -24,16 +24,16 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
     }
     const SEXP matrix = VECTOR_ELT(frequencies, at++);
     gp.frequency[t] = view_matrix(matrix, n_dims, -1, "frequencies");
-    gp.count[t] = (size_t)n_cols_of(matrix);
+    gp.count[t] = (size_t)n_cols_of(matrix, "matrix");
   }
   return gp;
 }
 
 SEXP r_gp_fourier_features(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP n_threads) {
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const gp_fourier gp = new_fourier(&kernel, theta, basis, y, n_threads);
   const SEXP features =
-      PROTECT(Rf_allocMatrix(REALSXP, (int)gp_fourier_n_features(&gp), n_cols_of(y)));
+      PROTECT(Rf_allocMatrix(REALSXP, (int)gp_fourier_n_features(&gp), n_cols_of(y, "y")));
   gp_fourier_features(&gp, REAL(features), alloc_doubles(gp_fourier_features_scratch(&gp), 1));
   end_watch();
   UNPROTECT(1);
@@ -42,7 +42,7 @@ SEXP r_gp_fourier_features(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP n_thr
 
 SEXP r_gp_fourier_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal, SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const gp_fourier gp = new_fourier(&kernel, theta, basis, y, n_threads);
   const gp_targets targets = view_goal(goal, gp.n_points);
   const SEXP result = PROTECT(new_named_list(3, names));

@@ -20,28 +20,28 @@ static int *read_numbers(SEXP x, size_t n, size_t most, const char *what) {
   return number;
 }
 
-/* Cells from 1, of which none is missing, as they are in C. */
-static int *read_cells(SEXP x, size_t n, size_t n_cells, const char *what) {
-  int *cell = read_numbers(x, n, n_cells, what);
+/* The same where none may be 0. */
+static int *need_numbers(SEXP x, size_t n, size_t most, const char *what) {
+  int *number = read_numbers(x, n, most, what);
   for (size_t i = 0; i < n; i++) {
-    if (cell[i] < 0) raise_error("model", "`%s` names no cell.", what);
+    if (number[i] < 0) raise_error("model", "`%s` names 0 of %.0f.", what, (double)most);
   }
-  return cell;
+  return number;
 }
 
 static gp_search view_search(SEXP y, SEXP scale, SEXP n_near, SEXP n_threads) {
-  const size_t n_dims = (size_t)n_rows_of(y);
+  const size_t n_dims = (size_t)n_rows_of(y, "y");
   return (gp_search){.n_dims = n_dims,
-                     .n_points = (size_t)n_cols_of(y),
+                     .n_points = (size_t)n_cols_of(y, "y"),
                      .x = view_matrix(y, -1, -1, "y"),
                      .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
-                     .n_near = (size_t)view_int(n_near, "n_near"),
+                     .n_near = (size_t)view_count(n_near, 1, "n_near"),
                      .n_threads = view_threads(n_threads),
                      .watch = begin_watch()};
 }
 
 static gp_queries view_queries(const gp_search *search, SEXP at, SEXP own, int is_before) {
-  const int n = n_cols_of(at);
+  const int n = n_cols_of(at, "at");
   return (gp_queries){.n = (size_t)n,
                       .x = view_matrix(at, (R_xlen_t)search->n_dims, -1, "at"),
                       .own = Rf_isNull(own) ? NULL
@@ -62,7 +62,7 @@ SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_nea
   const gp_search search = view_search(y, scale, n_near, n_threads);
   const gp_queries queries =
       view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
-  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at)));
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at, "at")));
   end_search(gp_search_near(&search, &queries, INTEGER(result),
                             alloc_doubles(gp_search_scratch(&search), 1)),
              result);
@@ -72,9 +72,9 @@ SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_nea
 
 /* Which queries look at which cell, first of all or later, from probe [n_probes x n]. */
 static void sort_visits(SEXP probe, gp_cells *cells) {
-  const size_t n_probes = (size_t)n_rows_of(probe), n_cells = cells->n_cells;
-  const size_t n_visits = n_probes * (size_t)n_cols_of(probe);
-  int *visit = read_cells(probe, n_visits, n_cells, "probe");
+  const size_t n_probes = (size_t)n_rows_of(probe, "probe"), n_cells = cells->n_cells;
+  const size_t n_visits = n_probes * (size_t)n_cols_of(probe, "probe");
+  int *visit = need_numbers(probe, n_visits, n_cells, "probe");
   int *first = alloc_ints(2 * n_cells + 1), *ask = alloc_ints(n_visits);
   for (size_t i = 0; i < n_visits; i++) visit[i] += i % n_probes > 0 ? (int)n_cells : 0;
   gp_sort_cells(n_visits, visit, 2 * n_cells, first, ask);
@@ -89,13 +89,14 @@ SEXP r_gp_near_cells(SEXP y, SEXP scale, SEXP cell, SEXP n_cells, SEXP probe, SE
                      SEXP n_near, SEXP n_threads) {
   const gp_search search = view_search(y, scale, n_near, n_threads);
   const gp_queries queries = view_queries(&search, at, own, 0);
-  gp_cells cells = {.n_cells = (size_t)view_int(n_cells, "n_cells")};
+  gp_cells cells = {.n_cells = (size_t)view_count(n_cells, 1, "n_cells")};
   int *first = alloc_ints(cells.n_cells + 1), *order = alloc_ints(search.n_points);
-  gp_sort_cells(search.n_points, read_cells(cell, search.n_points, cells.n_cells, "cell"),
+  gp_sort_cells(search.n_points, need_numbers(cell, search.n_points, cells.n_cells, "cell"),
                 cells.n_cells, first, order);
   cells.first = first;
   cells.order = order;
-  if ((size_t)n_cols_of(probe) != queries.n) raise_error("model", "`probe` is of other points.");
+  if ((size_t)n_cols_of(probe, "probe") != queries.n)
+    raise_error("model", "`probe` is of other points.");
   sort_visits(probe, &cells);
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, (int)queries.n));
   end_search(gp_search_cells(&search, &queries, &cells, INTEGER(result), alloc_ints(queries.n),
@@ -112,12 +113,13 @@ static gp_local view_local(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP at
                     .theta = view_theta(theta, kernel),
                     .jitter = view_number(jitter, "jitter"),
                     .x = view_matrix(y, n_dims, -1, "y"),
-                    .n_near = (size_t)n_rows_of(near),
-                    .n_queries = (size_t)n_cols_of(at),
+                    .n_near = (size_t)n_rows_of(near, "near"),
+                    .n_queries = (size_t)n_cols_of(at, "at"),
                     .at = view_matrix(at, n_dims, -1, "at"),
                     .n_threads = view_threads(n_threads),
                     .watch = begin_watch()};
-  local.near = read_numbers(near, local.n_near * local.n_queries, (size_t)n_cols_of(y), "near");
+  local.near =
+      read_numbers(near, local.n_near * local.n_queries, (size_t)n_cols_of(y, "y"), "near");
   return local;
 }
 
@@ -125,7 +127,7 @@ static gp_local view_local(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP at
 SEXP r_gp_near_weights(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP near, SEXP jitter,
                        SEXP is_function, SEXP n_threads) {
   static const char *const names[] = {"weights", "variance", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   gp_local local = view_local(&kernel, theta, y, at, near, jitter, n_threads);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *weights = hang_matrix(result, 0, (int)local.n_near, (int)local.n_queries);
@@ -149,10 +151,10 @@ static int *alloc_places(size_t n_targets, size_t room, size_t n_threads) {
 /* list(root, n_targets), or list(selected, prob_on, n_targets). */
 static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
   gp_local_targets targets = {.n_targets =
-                                  (size_t)view_int(list_need(goal, "n_targets"), "n_targets")};
+                                  (size_t)view_count(list_need(goal, "n_targets"), 1, "n_targets")};
   const SEXP root = list_get(goal, "root");
   if (root != R_NilValue) {
-    targets.rank = (size_t)n_rows_of(root);
+    targets.rank = (size_t)n_rows_of(root, "root");
     targets.root = view_matrix(root, -1, (R_xlen_t)n_points, "root");
     return targets;
   }
@@ -165,10 +167,10 @@ static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
 SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP goal, SEXP jitter,
                         SEXP is_first, SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
-  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y));
+  const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const size_t n_dims = kernel.n_dims, n_rows = (size_t)Rf_xlength(row);
-  const size_t n_points = (size_t)n_cols_of(y);
-  const int *rows = read_numbers(row, n_rows, n_points, "row");
+  const size_t n_points = (size_t)n_cols_of(y, "y");
+  const int *rows = need_numbers(row, n_rows, n_points, "row");
   const SEXP at = PROTECT(Rf_allocMatrix(REALSXP, (int)n_dims, (int)n_rows));
   const double *x = view_matrix(y, -1, -1, "y");
   for (size_t q = 0; q < n_rows; q++) {
@@ -194,7 +196,7 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
 
 static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_points,
                              SEXP n_threads) {
-  const int n_near = n_rows_of(near), n_all = n_cols_of(near);
+  const int n_near = n_rows_of(near, "near"), n_all = n_cols_of(near, "near");
   const gp_voters voters = {.n = (size_t)Rf_xlength(column),
                             .n_near = (size_t)n_near,
                             .n_points = n_points,
@@ -212,13 +214,13 @@ static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_poin
 /* Neighbours and weights [n_near x any], the columns asked for (0: none), targets [n_targets x
  * n_points] -> mean [n_targets x columns]. */
 SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_threads) {
-  const int n_targets = n_rows_of(targets);
+  const int n_targets = (int)count_targets(targets, "targets");
   const gp_voters voters =
-      view_voters(near, weights, column, (size_t)n_cols_of(targets), n_threads);
+      view_voters(near, weights, column, (size_t)n_cols_of(targets, "targets"), n_threads);
   const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, n_targets, (int)voters.n));
   if (!gp_vote_dense(&voters, (size_t)n_targets, view_matrix(targets, -1, -1, "targets"),
                      REAL(mean)))
-    raise_error("model", "`near` names a point beyond %d.", n_cols_of(targets));
+    raise_error("model", "`near` names a point beyond %d.", n_cols_of(targets, "targets"));
   UNPROTECT(1);
   return mean;
 }
@@ -238,12 +240,13 @@ static gp_slot_rows read_rows(const gp_slots *slots, const gp_voters *voters) {
 SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP length,
                     SEXP n_threads) {
   static const char *const names[] = {"latent", "affinity"};
-  const size_t n_points = (size_t)n_cols_of(list_need(targets, "selected"));
-  const int n_latents = view_int(list_need(list_need(targets, "layout"), "n_latents"), "n_latents");
+  const size_t n_points = (size_t)n_cols_of(list_need(targets, "selected"), "selected");
+  const int n_latents =
+      view_count(list_need(list_need(targets, "layout"), "n_latents"), 1, "n_latents");
   const gp_slots slots = view_slots(targets, (size_t)n_latents, n_points);
   const gp_voters voters = view_voters(near, weights, column, n_points, n_threads);
   const size_t most = slots.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
-  const int n_best = view_int(length, "length");
+  const int n_best = view_count(length, 1, "length");
   const SEXP result = PROTECT(new_named_list(2, names));
   const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
                           hang_matrix(result, 1, n_best, (int)voters.n)};
@@ -266,6 +269,7 @@ typedef struct {
 } slot_batches;
 
 static slot_batches view_batches(SEXP list, int n_slots) {
+  view_list(list, -1, "batches");
   slot_batches batches = {.n_batches = (int)Rf_xlength(list), .n_slots = n_slots};
   const size_t n = (size_t)batches.n_batches + 1;
   batches.selected = (const int **)R_alloc(n, sizeof *batches.selected);
@@ -273,7 +277,7 @@ static slot_batches view_batches(SEXP list, int n_slots) {
   batches.n_points = alloc_ints(n);
   for (int b = 0; b < batches.n_batches; b++) {
     const SEXP batch = VECTOR_ELT(list, b), selected = list_get(batch, "selected");
-    batches.n_points[b] = selected == R_NilValue ? 0 : n_cols_of(selected);
+    batches.n_points[b] = selected == R_NilValue ? 0 : n_cols_of(selected, "selected");
     if (selected == R_NilValue) continue;
     const R_xlen_t n_all = (R_xlen_t)n_slots * batches.n_points[b];
     batches.selected[b] = view_ints(selected, n_all, "selected");
@@ -288,7 +292,7 @@ static slot_batches view_batches(SEXP list, int n_slots) {
  * there is none. */
 SEXP r_batch_slots(SEXP list, SEXP batch, SEXP column, SEXP point, SEXP n_slots) {
   static const char *const names[] = {"selected", "prob_on"};
-  const slot_batches batches = view_batches(list, view_int(n_slots, "n_slots"));
+  const slot_batches batches = view_batches(list, view_count(n_slots, 1, "n_slots"));
   const size_t size = (size_t)batches.n_slots, n = (size_t)Rf_xlength(point);
   const R_xlen_t n_points = Rf_xlength(batch);
   const int *of = view_ints(batch, n_points, "batch"), *at = view_ints(column, n_points, "column");
@@ -301,12 +305,14 @@ SEXP r_batch_slots(SEXP list, SEXP batch, SEXP column, SEXP point, SEXP n_slots)
   for (size_t i = 0; i < n; i++) {
     if (given[i] == 0) continue;
     if (given[i] < 0 || given[i] > n_points) raise_error("model", "No point %d.", given[i]);
-    const int b = of[given[i] - 1] - 1, c = at[given[i] - 1] - 1;
-    if (b < 0 || b >= batches.n_batches || c < 0) raise_error("model", "No batch %d.", b + 1);
-    if (batches.n_points[b] == 0) continue;
-    if (c >= batches.n_points[b]) raise_error("model", "Batch %d has no point %d.", b + 1, c + 1);
-    memcpy(selected + i * size, batches.selected[b] + (size_t)c * size, size * sizeof *selected);
-    memcpy(prob + i * size, batches.prob[b] + (size_t)c * size, size * sizeof *prob);
+    const int b = of[given[i] - 1], c = at[given[i] - 1];
+    if (b < 1 || b > batches.n_batches) raise_error("model", "No batch %d.", b);
+    if (batches.n_points[b - 1] == 0) continue;
+    if (c < 1 || c > batches.n_points[b - 1])
+      raise_error("model", "Batch %d has no point %d.", b, c);
+    memcpy(selected + i * size, batches.selected[b - 1] + (size_t)(c - 1) * size,
+           size * sizeof *selected);
+    memcpy(prob + i * size, batches.prob[b - 1] + (size_t)(c - 1) * size, size * sizeof *prob);
   }
   UNPROTECT(1);
   return result;

@@ -57,7 +57,8 @@ static int has_full_rank(const double *gram, size_t n_targets) {
 /* A matrix of fewest rows with root'root = targets'targets; the targets themselves where that is
  * they. */
 SEXP r_gp_root(SEXP targets) {
-  const size_t n = (size_t)n_cols_of(targets), n_targets = (size_t)n_rows_of(targets);
+  const size_t n = (size_t)n_cols_of(targets, "targets"),
+               n_targets = count_targets(targets, "targets");
   const double *target = view_matrix(targets, -1, -1, "targets");
   if (n_targets == 1) return targets;
   if (n_targets > n) return root_by_points(target, n_targets, n);

@@ -8,6 +8,9 @@
 /* Latents treated at a time where there is no grid. */
 #define CHUNK 1024
 
+/* Locations that predictions may be smoothed by: far more than any image has. */
+#define MOST_SMOOTH 1e6
+
 static size_t *alloc_sizes(size_t n) { return (size_t *)R_alloc(n + 1, sizeof(size_t)); }
 
 static gp_sparse_targets sort_targets(const gp_slots *slots, size_t n_points) {
@@ -22,6 +25,7 @@ static gp_sparse_targets sort_targets(const gp_slots *slots, size_t n_points) {
 static gp_grid read_grid(SEXP layout, size_t n_latents) {
   const int *size = view_ints(list_need(layout, "grid"), 2, "grid");
   const double sd = view_number(list_need(layout, "smooth"), "smooth");
+  if (!(sd >= 0 && sd <= MOST_SMOOTH)) raise_error("model", "`smooth` cannot be %g.", sd);
   if (size[0] == 0 && size[1] == 0) {
     return (gp_grid){.height = n_latents < CHUNK ? n_latents : CHUNK, .width = 1};
   }
@@ -44,9 +48,9 @@ static gp_grid read_grid(SEXP layout, size_t n_latents) {
  * list(n_latents, grid, smooth)) -> affinity [n_latents x n_points]. */
 SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP targets, SEXP n_threads) {
   const SEXP layout = list_need(targets, "layout");
-  const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
-  const int n_points = Rf_length(column), n_cols = n_cols_of(coef);
-  const int n_train = n_cols_of(list_need(targets, "selected"));
+  const size_t n_latents = (size_t)view_count(list_need(layout, "n_latents"), 1, "n_latents");
+  const int n_points = Rf_length(column), n_cols = n_cols_of(coef, "coef");
+  const int n_train = n_cols_of(list_need(targets, "selected"), "selected");
   const gp_slots slots = check_slots(targets, n_latents, (size_t)n_train);
   const gp_sparse_targets sorted = sort_targets(&slots, (size_t)n_train);
   const gp_grid grid = read_grid(layout, n_latents);
@@ -95,8 +99,8 @@ static size_t most_targets(const gp_slots *slots, size_t n_points) {
 SEXP r_gp_spread_slots(SEXP targets) {
   static const char *const names[] = {"selected", "prob_on"};
   const SEXP layout = list_need(targets, "layout");
-  const size_t n_latents = (size_t)view_int(list_need(layout, "n_latents"), "n_latents");
-  const int n_points = n_cols_of(list_need(targets, "selected"));
+  const size_t n_latents = (size_t)view_count(list_need(layout, "n_latents"), 1, "n_latents");
+  const int n_points = n_cols_of(list_need(targets, "selected"), "selected");
   const gp_slots slots = check_slots(targets, n_latents, (size_t)n_points);
   const gp_grid grid = read_grid(layout, n_latents);
   if (!grid.down) raise_error("model", "Targets without places cannot be smoothed.");

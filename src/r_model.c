@@ -125,7 +125,7 @@ const gps_sparse *read_sparse(SEXP entries, double offset, double n_points, int 
   if (entries == R_NilValue) return NULL;
   const SEXP starts = list_need(entries, "start");
   const int *start = view_ints(starts, -1, "start");
-  if (offset < 0 || n_points < 0 || offset + n_points + 1 > (double)Rf_xlength(starts))
+  if (!(offset >= 0 && n_points >= 0 && offset + n_points + 1 <= (double)Rf_xlength(starts)))
     raise_error("model", "Sparse data have too few points.");
   gps_sparse *sparse = (gps_sparse *)R_alloc(1, sizeof *sparse);
   sparse->start = start + (size_t)offset;
@@ -195,15 +195,15 @@ r_block read_block(SEXP y, SEXP block, int n_dims) {
   const double *data = view_matrix(y, n_dims, -1, "y");
   const double offset = view_number(list_need(block, "y_offset"), "y_offset");
   const double n_points = view_number(list_need(block, "n_points"), "n_points");
-  if (offset < 0 || n_points < 0 || offset + n_points > n_cols_of(y)) {
+  if (!(offset >= 0 && n_points >= 0 && offset + n_points <= n_cols_of(y, "y"))) {
     raise_error("model", "A block of %.0f points at %.0f does not fit %d points.", n_points, offset,
-                n_cols_of(y));
+                n_cols_of(y, "y"));
   }
   const double *from = data + (size_t)offset * (size_t)n_dims;
   const gps_missing *missing =
       read_missing(list_get(block, "missing"), offset, (int)n_points, n_dims);
   const r_block result = {missing ? clear_missing(from, missing, (int)n_points, n_dims) : from,
-                          (size_t)view_number(list_need(block, "first_row"), "first_row"),
+                          view_row(list_need(block, "first_row"), "first_row"),
                           (int)n_points,
                           read_sparse(list_get(block, "entries"), offset, n_points, n_dims),
                           read_streams(list_get(block, "streams"), (int)n_points),
@@ -224,8 +224,42 @@ static R_xlen_t length_of(SEXP lengths, const char *name) {
   return -1;
 }
 
+/* What a word of a shape, of so many letters, says of a problem; -1: it is the model's own. */
+static double size_of_word(const gps_problem *problem, const char *word, size_t n) {
+  const struct {
+    const char *word;
+    double size;
+  } known[] = {{"dims", problem->shape.n_dims},
+               {"latents", problem->shape.n_latents},
+               {"points", problem->n_points},
+               {"one", 1}};
+  for (int i = 0; i < 4; i++) {
+    if (strlen(known[i].word) == n && strncmp(known[i].word, word, n) == 0) return known[i].size;
+  }
+  return -1;
+}
+
+void check_shape(const gps_problem *problem, const gps_array *array, double length) {
+  double product = 1;
+  if (array->shape == NULL) return;
+  for (const char *at = array->shape; *at != '\0';) {
+    const size_t n = strcspn(at, " |");
+    const double size = n > 0 ? size_of_word(problem, at, n) : 1;
+    if (size < 0) return;
+    product *= size;
+    at += n;
+    if (*at != ' ' && product == length) return;
+    if (*at == '|') product = 1;
+    if (*at != '\0') at++;
+  }
+  raise_error("model", "`%s` must be %s and has %.0f values, with %d dims, %d latents, %d points.",
+              array->name, array->shape, length, problem->shape.n_dims, problem->shape.n_latents,
+              problem->n_points);
+}
+
 /* One list of the table's arrays, each with its declared length. */
-static void read_inputs(const gps_array *arrays, SEXP inputs, SEXP lengths, const double **input) {
+static void read_inputs(const gps_problem *problem, const gps_array *arrays, SEXP inputs,
+                        SEXP lengths, const double **input) {
   for (int i = 0; i < count_arrays(arrays); i++) {
     const char *name = arrays[i].name;
     const SEXP x =
@@ -235,6 +269,7 @@ static void read_inputs(const gps_array *arrays, SEXP inputs, SEXP lengths, cons
     const R_xlen_t length = length_of(lengths, name);
     if (length < 0) raise_error("model", "The model does not declare the shape of `%s`.", name);
     input[i] = view_doubles(x, length, name);
+    check_shape(problem, arrays + i, (double)length);
   }
 }
 
@@ -244,11 +279,6 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
             n_prepared = count_arrays(model->prepared);
   const size_t n_inputs = (size_t)(n_params + n_options + n_prepared);
   const double **input = (const double **)R_alloc(n_inputs, sizeof *input);
-  view_doubles(lengths, -1, "lengths");
-  read_inputs(model->params, inputs, lengths, input);
-  read_inputs(model->options, inputs, lengths, input + n_params);
-  for (int i = 0; i < n_prepared; i++) input[n_params + n_options + i] = NULL;
-  if (is_prepared) read_inputs(model->prepared, inputs, lengths, input + n_params + n_options);
   const int *sizes = view_ints(shape, 2, "shape");
   if (sizes[0] < 1 || sizes[1] < 1)
     raise_error("model", "A model of %d dimensions and %d latents is none.", sizes[0], sizes[1]);
@@ -262,37 +292,14 @@ gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP l
                                .streams = block.streams,
                                .missing = block.missing,
                                .weight = block.weight};
-  return problem;
-}
-
-static const int *zero_based(SEXP x, R_xlen_t length, const char *what) {
-  const int *from = view_ints(x, length, what);
-  int *to = (int *)R_alloc((size_t)length, sizeof *to);
-  for (R_xlen_t i = 0; i < length; i++) to[i] = from[i] - 1;
-  return to;
-}
-
-gps_states read_states(SEXP states) {
-  gps_states result;
-  result.n_slots = view_int(list_need(states, "n_slots"), "n_slots");
-  result.max_active = view_int(list_need(states, "max_active"), "max_active");
-  result.n_states = view_int(list_need(states, "n_states"), "n_states");
-  result.all_subsets = Rf_asLogical(list_need(states, "all_subsets")) == TRUE;
-  const R_xlen_t n_states = result.n_states;
-  result.n_active = view_ints(list_need(states, "n_active"), n_states, "n_active");
-  result.parent = zero_based(list_need(states, "parent"), n_states, "parent");
-  result.active = zero_based(list_need(states, "active"), n_states * result.max_active, "active");
-  for (R_xlen_t m = 0; m < n_states; m++) {
-    if (result.n_active[m] < 0 || result.n_active[m] > result.max_active || result.parent[m] >= m) {
-      raise_error("model", "State %.0f of the template is not valid.", (double)m + 1);
-    }
-    for (int i = 0; i < result.n_active[m]; i++) {
-      const int slot = result.active[m * result.max_active + i];
-      if (slot < 0 || slot >= result.n_slots)
-        raise_error("model", "State %.0f names no slot.", (double)m + 1);
-    }
+  view_doubles(lengths, -1, "lengths");
+  read_inputs(&problem, model->params, inputs, lengths, input);
+  read_inputs(&problem, model->options, inputs, lengths, input + n_params);
+  for (int i = 0; i < n_prepared; i++) input[n_params + n_options + i] = NULL;
+  if (is_prepared) {
+    read_inputs(&problem, model->prepared, inputs, lengths, input + n_params + n_options);
   }
-  return result;
+  return problem;
 }
 
 /* Whether R has an array, which it may lack where the table says so and `may_miss`. */
@@ -300,7 +307,8 @@ static int is_there(const gps_array *array, SEXP dims, int may_miss) {
   return !may_miss || array->presence != GPS_MAY_MISS || list_get(dims, array->name) != R_NilValue;
 }
 
-SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data) {
+SEXP new_arrays(const gps_problem *problem, const gps_array *arrays, SEXP dims, int may_miss,
+                double **data) {
   const int n_all = count_arrays(arrays);
   int n = 0;
   const char **names = (const char **)R_alloc((size_t)n_all, sizeof *names);
@@ -314,9 +322,12 @@ SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data)
     const SEXP dim = list_need(dims, arrays[i].name);
     const int *size = view_ints(dim, -1, arrays[i].name);
     if (Rf_length(dim) == 0) raise_error("model", "`%s` has no dimension.", arrays[i].name);
+    double length = 1;
     for (int k = 0; k < Rf_length(dim); k++) {
       if (size[k] < 0) raise_error("model", "`%s` has a dimension below 0.", arrays[i].name);
+      length *= size[k];
     }
+    check_shape(problem, arrays + i, length);
     SET_VECTOR_ELT(list, at,
                    Rf_length(dim) == 1 ? Rf_allocVector(REALSXP, INTEGER(dim)[0])
                                        : Rf_allocArray(REALSXP, dim));
@@ -326,12 +337,4 @@ SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data)
   }
   UNPROTECT(1);
   return list;
-}
-
-int *read_slots(SEXP selected, int n_slots, int n_points) {
-  const int *from = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
-  const size_t n = (size_t)n_slots * (size_t)n_points;
-  int *to = (int *)R_alloc(n, sizeof *to);
-  for (size_t i = 0; i < n; i++) to[i] = from[i] - 1;
-  return to;
 }

@@ -36,21 +36,21 @@ const int *read_streams(SEXP streams, int n_points);
 gps_problem read_problem(const gps_model *model, SEXP shape, SEXP inputs, SEXP lengths,
                          r_block block, int is_prepared);
 
-/* The template of states; slot numbers become 0-based. */
-gps_states read_states(SEXP states);
+/* New arrays of the given dims (a named list of integer vectors), in the table's order, for the
+ * block of a problem. Returns a protected-by-caller list; pointers to the storage go into data [n].
+ * With may_miss the list has none of those that the table allows to miss and that have no dims;
+ * their pointers are NULL. */
+SEXP new_arrays(const gps_problem *problem, const gps_array *arrays, SEXP dims, int may_miss,
+                double **data);
 
-/* New arrays of the given dims (a named list of integer vectors), in the table's order. Returns a
- * protected-by-caller list; pointers to the storage go into data [n]. With may_miss the list has
- * none of those that the table allows to miss and that have no dims; their pointers are NULL. */
-SEXP new_arrays(const gps_array *arrays, SEXP dims, int may_miss, double **data);
+/* An error where an array of so many numbers has none of the shapes that the table allows for it,
+ * as far as these are sizes of the problem: words of the model's own stand for any number. */
+void check_shape(const gps_problem *problem, const gps_array *array, double length);
 
 /* Whether a model's statistics come weighed. */
 int weighs_points(const gps_model *model);
 
 int count_arrays(const gps_array *arrays);
 int count_names(const char *const *names);
-
-/* 0-based latents from R's 1-based slots (0 = empty), in R_alloc memory. */
-int *read_slots(SEXP selected, int n_slots, int n_points);
 
 #endif

@@ -3,6 +3,8 @@
 #include "r_model.h"
 #include "threads.h"
 
+extern const gps_model model_occlusive;
+
 /* Images of each thread in the first slice. */
 #define FIRST_SLICE 4
 
@@ -46,12 +48,13 @@ static void scan_slices(const scan_job *job, int n_threads) {
 /* native, list(shape, inputs, lengths), y, block, n_threads -> affinity [n_latents x n]. */
 SEXP r_occlusive_scan(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP n_threads) {
   const gps_model *model = find_model(native);
+  if (model != &model_occlusive) raise_error("model", "The scan is for model_occlusive() alone.");
   const SEXP shape = list_need(problem_list, "shape");
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
                                            list_need(problem_list, "lengths"), block, 1);
   const occlusive it = occlusive_of(&problem);
-  const int threads = view_int(n_threads, "n_threads");
+  const int threads = view_threads(n_threads);
   const size_t n_doubles = occlusive_scan_scratch(&problem), n_ints = occlusive_scan_ints(&problem);
   occlusive_scan_plan *plan = (occlusive_scan_plan *)R_alloc((size_t)it.n_components, sizeof *plan);
   int *order = (int *)R_alloc((size_t)(it.n_rows * it.n_cols), sizeof *order);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "r_model.h"
+#include "r_states.h"
 #include "screen.h"
 #include "vector_math.h"
 
@@ -84,7 +84,9 @@ static probe read_probe(SEXP native, SEXP problem, SEXP y, SEXP block_list, SEXP
                             list_need(problem, "lengths"), block, 1);
   it.states = read_states(states);
   it.y = block.y;
-  if (selected != R_NilValue) it.latent = read_slots(selected, it.states.n_slots, block.n_points);
+  if (selected != R_NilValue)
+    it.latent = read_slots(selected, it.states.n_slots, block.n_points, it.problem.shape.n_latents,
+                           "selected");
   it.is_touched = hang_int_matrix(result, 0, N_MEMBERS, 1);
   it.is_over = hang_int_matrix(result, 1, N_MEMBERS, 1);
   memset(it.is_touched, 0, N_MEMBERS * sizeof(int));
@@ -160,7 +162,7 @@ SEXP r_probe_latents(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP bl
     raise_error("model", "The model has no `accumulate_latent`.");
   const double *share = view_matrix(weight, n_slots, n, "weight");
   double **part = (double **)R_alloc((size_t)n_stats + 1, sizeof *part);
-  SET_VECTOR_ELT(result, 2, new_arrays(it.model->stats, stats_dims, 0, part));
+  SET_VECTOR_ELT(result, 2, new_arrays(&it.problem, it.model->stats, stats_dims, 0, part));
   lent *arrays = (lent *)R_alloc((size_t)n_stats + 1, sizeof *arrays);
   double *const *stats = lend_stats(VECTOR_ELT(result, 2), arrays, 0);
   it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
@@ -196,7 +198,7 @@ SEXP r_probe_states(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP blo
   const int n_dims = it.problem.shape.n_dims, n_stats = count_arrays(it.model->stats);
   double **stat = (double **)R_alloc((size_t)n_stats + 1, sizeof *stat);
   double *log_joint = hang_matrix(result, 2, n_states, n), *shared = hang_doubles(result, 3, n);
-  SET_VECTOR_ELT(result, 4, new_arrays(it.model->stats, stats_dims, 0, stat));
+  SET_VECTOR_ELT(result, 4, new_arrays(&it.problem, it.model->stats, stats_dims, 0, stat));
   double *latent = hang_matrix(result, 5, n_slots, n);
   double *response = hang_matrix(result, 6, n_dims, n);
   it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
@@ -242,9 +244,12 @@ SEXP r_probe_gains(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP given, SE
   static const char *const names[] = {"touched", "over", "gain", "proposed"};
   const SEXP result = PROTECT(new_named_list(4, names));
   probe it = read_probe(native, problem, y, block, R_NilValue, states, result);
-  const int n = it.problem.n_points, n_given = n_rows_of(given), n_gains = n_rows_of(candidates);
-  const int *on = read_slots(given, n_given, n), *candidate = read_slots(candidates, n_gains, n);
-  const int n_drawn = it.model->propose ? view_int(n_proposed, "n_proposed") : 0;
+  const int n = it.problem.n_points, n_given = n_rows_of(given, "given"),
+            n_gains = n_rows_of(candidates, "candidates");
+  const int n_latents = it.problem.shape.n_latents;
+  const int *on = read_slots(given, n_given, n, n_latents, "given");
+  const int *candidate = read_latents(candidates, n_gains, n, n_latents, "candidates");
+  const int n_drawn = it.model->propose ? view_count(n_proposed, 0, "n_proposed") : 0;
   const gps_states largest = SCREEN_LARGEST_PROBE(it.states.n_slots);
   it.scratch = lend(it.model->scratch_size(&it.problem, &largest));
   const lent gain = lend((size_t)n_gains);
@@ -309,7 +314,7 @@ SEXP r_probe_slot(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP selected, 
   const SEXP result = PROTECT(new_named_list(7, names));
   probe it = read_probe(native, problem, y, block, selected, states, result);
   const int n = it.problem.n_points, n_slots = it.states.n_slots;
-  const int at = view_int(slot, "slot") - 1, n_drawn = view_int(n_draws, "n_draws");
+  const int at = view_int(slot, "slot") - 1, n_drawn = view_count(n_draws, 0, "n_draws");
   const double *values = view_matrix(value, n_slots, n, "value");
   if (it.model->conditional == NULL) raise_error("model", "The model has no `conditional`.");
   if (at < 0 || at >= n_slots) raise_error("model", "There is no slot %d.", at + 1);
@@ -343,7 +348,7 @@ SEXP r_probe_prepare(SEXP native, SEXP problem_list, SEXP dims, SEXP y, SEXP blo
                                            list_need(problem_list, "lengths"), block, 0);
   const int n = count_arrays(model->prepared);
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
-  SET_VECTOR_ELT(result, 2, new_arrays(model->prepared, dims, 1, data));
+  SET_VECTOR_ELT(result, 2, new_arrays(&problem, model->prepared, dims, 1, data));
   int *is_touched = hang_int_matrix(result, 0, N_MEMBERS, 1);
   int *is_over = hang_int_matrix(result, 1, N_MEMBERS, 1);
   memset(is_touched, 0, N_MEMBERS * sizeof(int));

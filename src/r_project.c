@@ -9,7 +9,7 @@
 /* w [D x H], an open block with entries -> W'y [H x n]. */
 SEXP r_project(SEXP w, SEXP block) {
   const double *columns = view_matrix(w, -1, -1, "W");
-  const int n_dims = n_rows_of(w), n_latents = n_cols_of(w);
+  const int n_dims = n_rows_of(w, "w"), n_latents = n_cols_of(w, "w");
   const double n_points = view_number(list_need(block, "n_points"), "n_points");
   const gps_sparse *sparse =
       read_sparse(list_need(block, "entries"),
@@ -45,7 +45,7 @@ static void take_longest(size_t n_dims, size_t n, const double *x, double *longe
 /* x [n_dims x n], weights [n] or NULL, number of iterations -> unit vector [n_dims] along which the
  * columns vary most, by power iteration from the longest. */
 SEXP r_leading_direction(SEXP x, SEXP weights, SEXP n_iterations) {
-  const size_t n_dims = (size_t)n_rows_of(x), n = (size_t)n_cols_of(x);
+  const size_t n_dims = (size_t)n_rows_of(x, "x"), n = (size_t)n_cols_of(x, "x");
   const double *value = view_matrix(x, -1, -1, "x");
   const double *weight =
       weights == R_NilValue ? NULL : view_doubles(weights, (R_xlen_t)n, "weights");
@@ -54,7 +54,7 @@ SEXP r_leading_direction(SEXP x, SEXP weights, SEXP n_iterations) {
   double *direction = REAL(result);
   memset(direction, 0, n_dims * sizeof *direction);
   take_longest(n_dims, n, value, direction);
-  for (int i = view_int(n_iterations, "n_iterations"); i > 0; i--) {
+  for (int i = view_count(n_iterations, 0, "n_iterations"); i > 0; i--) {
     make_unit(n_dims, direction);
     memset(next, 0, n_dims * sizeof *next);
     for (size_t j = 0; j < n; j++) {

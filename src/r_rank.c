@@ -17,7 +17,7 @@ SEXP r_rank_alone(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP 
                                            list_need(problem_list, "lengths"), block, 1);
   if (model->gain == NULL) raise_error("model", "The model has no `gain`, by which it would rank.");
   const size_t n_latents = (size_t)problem.shape.n_latents, n_points = (size_t)block.n_points;
-  const int threads = view_int(n_threads, "n_threads");
+  const int threads = view_threads(n_threads);
   const gps_states one = {.n_slots = 1, .max_active = 1, .n_states = 1};
   const size_t length = model->scratch_size(&problem, &one);
   double *scratch = (double *)R_alloc(length * (size_t)threads, sizeof *scratch);
@@ -42,7 +42,7 @@ SEXP r_rank_alone(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP 
 /* latent [n] 1-based (0 = none), value [n], n_latents -> sums [n_latents] of the values of each. */
 SEXP r_latent_sums(SEXP latent, SEXP value, SEXP n_latents) {
   const R_xlen_t n = Rf_xlength(latent);
-  const int n_sums = view_int(n_latents, "n_latents"), *at = view_ints(latent, n, "latent");
+  const int n_sums = view_count(n_latents, 1, "n_latents"), *at = view_ints(latent, n, "latent");
   const double *x = view_doubles(value, n, "value");
   const SEXP result = PROTECT(Rf_allocVector(REALSXP, n_sums));
   double *sum = REAL(result);
@@ -84,8 +84,8 @@ static void thin_point(const double *prob_on, int n_latents, int n_kept, int *se
 
 /* prob_on [n_latents x n], n_kept -> list(selected [n_kept x n] 1-based, prob_on [n_kept x n]). */
 SEXP r_thin_slots(SEXP prob_on, SEXP n_kept) {
-  const int n_latents = n_rows_of(prob_on), n_points = n_cols_of(prob_on);
-  const int n = view_int(n_kept, "n_kept");
+  const int n_latents = n_rows_of(prob_on, "prob_on"), n_points = n_cols_of(prob_on, "prob_on");
+  const int n = view_count(n_kept, 1, "n_kept");
   const double *prob = view_matrix(prob_on, n_latents, n_points, "prob_on");
   const char *const names[] = {"selected", "prob_on"};
   const SEXP result = PROTECT(new_named_list(2, names));
@@ -114,7 +114,7 @@ static double need_of(const int *last, const int *selected, const double *prob_o
 /* last or NULL, selected, prob_on, all [n_slots x n] -> [n], how much each point's posterior moves
  * or is undecided. */
 SEXP r_turn_need(SEXP last, SEXP selected, SEXP prob_on) {
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
+  const int n_slots = n_rows_of(selected, "selected"), n_points = n_cols_of(selected, "selected");
   const R_xlen_t n_all = (R_xlen_t)n_slots * n_points;
   const int *slot = view_ints(selected, n_all, "selected");
   const int *before = last == R_NilValue ? NULL : view_ints(last, n_all, "last");

@@ -7,13 +7,15 @@
  * (NULL: 1 each), trials [m] (1-based columns) -> list(best, distances, nearer): which trial leaves
  * least, distances with it, and the columns [any] to which it is nearer than the seeds so far. */
 SEXP r_seed_trials(SEXP x, SEXP square, SEXP nearest, SEXP weights, SEXP trials) {
-  const int n_dims = n_rows_of(x), n_points = n_cols_of(x), n_trials = (int)Rf_xlength(trials);
+  const int n_dims = n_rows_of(x, "x"), n_points = n_cols_of(x, "x"),
+            n_trials = (int)Rf_xlength(trials);
   const size_t d = (size_t)n_dims, n = (size_t)n_points, m = (size_t)n_trials;
   const double *data = view_matrix(x, n_dims, n_points, "x");
   const double *squares = view_doubles(square, n_points, "square");
   const double *old = view_doubles(nearest, n_points, "nearest");
   const double *times = weights == R_NilValue ? NULL : view_doubles(weights, n_points, "weights");
   const int *trial = view_ints(trials, n_trials, "trials");
+  if (n_trials < 1) raise_error("model", "There must be at least one trial.");
   double *chosen = (double *)R_alloc(d * m, sizeof *chosen);
   double *distance = (double *)R_alloc(n * m, sizeof *distance);
   for (size_t j = 0; j < m; j++) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "r_model.h"
+#include "r_states.h"
 
 /* list(seed = two integers, start, iteration), and for selection alone `streams` */
 static gps_source read_source(SEXP stream) {
@@ -35,20 +35,20 @@ static gps_grid read_grid(SEXP grid, int n_latents) {
 SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream, SEXP first_row,
               SEXP n_threads) {
   const double *value = view_matrix(affinity, -1, -1, "affinity");
-  const int n_latents = n_rows_of(affinity), n_points = n_cols_of(affinity);
-  const int n_slots = view_int(n_selected, "n_selected");
-  if (n_slots < 1 || n_slots > n_latents)
+  const int n_latents = n_rows_of(affinity, "affinity"), n_points = n_cols_of(affinity, "affinity");
+  const int n_slots = view_count(n_selected, 1, "n_selected");
+  if (n_slots > n_latents)
     raise_error("model", "Cannot select %d of %d latents.", n_slots, n_latents);
   const gps_grid locations = read_grid(grid, n_latents);
   const gps_source source = read_source(stream);
-  const size_t first = (size_t)view_number(first_row, "first_row");
+  const size_t first = view_row(first_row, "first_row");
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   size_t bad_point = 0;
   const gps_status status =
       select_latents(value, n_latents, locations.height * locations.width, (size_t)n_points,
                      n_slots, view_number(share, "explore"), &source, first,
-                     read_streams(list_get(stream, "streams"), n_points),
-                     view_int(n_threads, "n_threads"), INTEGER(result), &bad_point);
+                     read_streams(list_get(stream, "streams"), n_points), view_threads(n_threads),
+                     INTEGER(result), &bad_point);
   if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
   to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
   UNPROTECT(1);
@@ -58,7 +58,7 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
 /* list(latent, affinity), both [any x n]; latents from 1, 0 is none. */
 static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
   const SEXP latent = list_need(list, "latent");
-  const int n = n_rows_of(latent);
+  const int n = n_rows_of(latent, "latent");
   const R_xlen_t n_all = (R_xlen_t)n * n_points;
   const gps_candidates lists = {(size_t)n, view_ints(latent, n_all, "latent"),
                                 view_matrix(list_need(list, "affinity"), n, n_points, "affinity")};
@@ -73,15 +73,15 @@ static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
  * filled. */
 SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP share, SEXP fill,
                          SEXP grid, SEXP stream, SEXP first_row, SEXP n_threads) {
-  const int n_points = n_cols_of(list_need(lists_list, "latent"));
-  const int n = view_int(n_latents, "n_latents"), n_slots = view_int(n_selected, "n_selected");
-  const int given = view_int(n_threads, "n_threads"), threads = given < 1 ? 1 : given;
-  if (n_slots < 1 || n_slots > n)
-    raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
+  const int n_points = n_cols_of(list_need(lists_list, "latent"), "latent");
+  const int n = view_count(n_latents, 1, "n_latents");
+  const int n_slots = view_count(n_selected, 1, "n_selected");
+  const int threads = view_threads(n_threads);
+  if (n_slots > n) raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
   const gps_candidates lists = read_candidates(lists_list, n_points, n);
   const gps_grid locations = read_grid(grid, n);
   const gps_source source = read_source(stream);
-  const size_t first = (size_t)view_number(first_row, "first_row");
+  const size_t first = view_row(first_row, "first_row");
   double *scratch = (double *)R_alloc((size_t)n_slots * (size_t)threads, sizeof *scratch);
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   size_t bad_point = 0;
@@ -98,13 +98,18 @@ SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP 
 
 /* Most candidates of one kind for a data point. */
 #define MOST_CANDIDATES 1000000
+/* The same of all kinds. */
+#define MOST_CAPACITY 100000000
 
-static int read_count(SEXP list, const char *name) { return view_int(list_need(list, name), name); }
+static int read_count(SEXP list, const char *name) {
+  return view_count(list_need(list, name), 0, name);
+}
 
 /* Groups of which all latents are candidates, 1-based, or NULL. */
 static void read_sought(SEXP list, int n_groups, gps_screen *screen) {
   if (list == R_NilValue) return;
-  const int n = (int)Rf_xlength(list), *given = view_ints(list, n, "seek");
+  const int n = (int)Rf_xlength(list), *given = view_ints(list, Rf_xlength(list), "seek");
+  if (n > n_groups) raise_error("model", "A screen cannot seek %d of %d components.", n, n_groups);
   int *seek = (int *)R_alloc((size_t)n, sizeof *seek);
   for (int i = 0; i < n; i++) {
     if (given[i] < 1 || given[i] > n_groups)
@@ -120,18 +125,18 @@ static gps_screen read_screen(SEXP list) {
                              .n_explore = read_count(list, "n_explore"),
                              .waits = read_count(list, "waits"),
                              .n_guided = read_count(list, "n_guided"),
-                             .n_moves = read_count(list, "n_moves"),
+                             .n_moves = view_int(list_need(list, "n_moves"), "n_moves"),
                              .n_beside = read_count(list, "n_beside"),
                              .n_ranked = read_count(list, "n_ranked"),
-                             .n_pool = read_count(list, "n_pool"),
-                             .n_conditional = read_count(list, "n_conditional"),
+                             .n_pool = view_int(list_need(list, "n_pool"), "n_pool"),
+                             .n_conditional =
+                                 view_int(list_need(list, "n_conditional"), "n_conditional"),
                              .is_greedy = read_count(list, "is_greedy"),
                              .n_sweeps = read_count(list, "n_sweeps"),
                              .n_inserts = read_count(list, "n_inserts"),
                              .share = view_number(list_need(list, "share"), "share")};
-  if (screen.n_propose < 1 || screen.n_explore < 0 || screen.n_propose > MOST_CANDIDATES ||
-      screen.n_explore > MOST_CANDIDATES || screen.n_guided < 0 ||
-      screen.n_guided > MOST_CANDIDATES) {
+  if (screen.n_propose < 1 || screen.n_propose > MOST_CANDIDATES ||
+      screen.n_explore > MOST_CANDIDATES || screen.n_guided > MOST_CANDIDATES) {
     raise_error("argument",
                 "A screen may propose 1 to 1e6 latents, explore 0 to 1e6 and be guided to as many, "
                 "not %d, %d and %d.",
@@ -150,8 +155,18 @@ static gps_screen read_screen(SEXP list) {
  * Later slices are as long as the clock says. */
 #define SLICE_WORK ((size_t)1 << 22)
 
+/* A sum of counts, which may be too many for an int. */
+static void check_capacity(const screen_job *job) {
+  const gps_screen *it = job->screen;
+  const double n = (double)it->n_propose + it->n_explore + it->n_guided + it->n_beside +
+                   (double)job->n_slots * (1 + it->n_moves) +
+                   (double)it->n_seek * job->grid.height * job->grid.width;
+  if (n > MOST_CAPACITY) raise_error("argument", "A screen of %.0f candidates is too large.", n);
+}
+
 /* Screens slice by slice; the value is the number of gains. */
 static double run_slices(const screen_job *job, int n_threads, int *selected, int *ranked) {
+  check_capacity(job);
   const int capacity =
       screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
   const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
@@ -178,6 +193,25 @@ static double run_slices(const screen_job *job, int n_threads, int *selected, in
   return n_gains;
 }
 
+/* Latents that stand beside others [n_beside x n_latents], from 1, 0 = none; or NULL. */
+static const int *read_beside(SEXP beside, int n_beside, int n_latents) {
+  if (beside == R_NilValue) return NULL;
+  const R_xlen_t n = (R_xlen_t)n_beside * n_latents;
+  const int *latent = view_ints(beside, n, "beside");
+  for (R_xlen_t i = 0; i < n; i++) {
+    if (latent[i] < 0 || latent[i] > n_latents)
+      raise_error("model", "`beside` names latent %d of %d.", latent[i], n_latents);
+  }
+  return latent;
+}
+
+/* How many latents may be on at once, 0: all slots. */
+static int read_active(SEXP list, int n_slots) {
+  const int n = read_count(list, "max_active");
+  if (n > n_slots) raise_error("model", "`max_active` is %d for %d slots.", n, n_slots);
+  return n;
+}
+
 /* Affinities [n_latents x n], candidates, or NULL. */
 static void read_ranking(SEXP ranking, int n_latents, int n_points, screen_job *job) {
   if (ranking == R_NilValue) return;
@@ -193,8 +227,8 @@ static void read_ranking(SEXP ranking, int n_latents, int n_points, screen_job *
  * these, when the share `kept` is left of the weights before. */
 SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) {
   static const char *const names[] = {"latent", "affinity"};
-  const int n_ranked = n_rows_of(ranked), n_points = n_cols_of(ranked);
-  const int h = view_int(n_latents, "n_latents"), k = view_int(n_kept, "n_kept");
+  const int n_ranked = n_rows_of(ranked, "ranked"), n_points = n_cols_of(ranked, "ranked");
+  const int h = view_count(n_latents, 1, "n_latents"), k = view_count(n_kept, 1, "n_kept");
   const size_t n_all = (size_t)n_ranked * (size_t)n_points, n_entries = (size_t)h * (size_t)k;
   const int *given = view_ints(ranked, (R_xlen_t)n_all, "ranked");
   int *from_zero = (int *)R_alloc(n_all + 1, sizeof *from_zero);
@@ -236,13 +270,13 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
                                            list_need(problem_list, "lengths"), block, 1);
-  const int n_slots = view_int(n_selected, "n_selected"), n_latents = problem.shape.n_latents;
+  const int n_latents = problem.shape.n_latents;
+  const int n_slots = view_count(n_selected, 1, "n_selected");
   gps_screen screen = read_screen(screen_list);
   const gps_grid grid = read_grid(list_get(screen_list, "grid"), n_latents);
   read_sought(list_get(screen_list, "seek"), n_latents / (grid.height * grid.width), &screen);
   const gps_source source = read_source(stream);
   const SEXP prob_on = list_get(screen_list, "prob_on");
-  const SEXP beside = list_get(screen_list, "beside");
   const SEXP resting = list_get(screen_list, "resting");
   const gps_states largest = SCREEN_LARGEST_PROBE(n_slots);
   screen_job job = {
@@ -252,16 +286,15 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .source = &source,
       .grid = grid,
       .y = block.y,
-      .beside = beside == R_NilValue
-                    ? NULL
-                    : view_ints(beside, (R_xlen_t)screen.n_beside * n_latents, "beside"),
-      .kept = kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points),
+      .beside = read_beside(list_get(screen_list, "beside"), screen.n_beside, n_latents),
+      .kept =
+          kept == R_NilValue ? NULL : read_slots(kept, n_slots, block.n_points, n_latents, "kept"),
       .prob_on = kept == R_NilValue || prob_on == R_NilValue
                      ? NULL
                      : view_matrix(prob_on, n_slots, block.n_points, "prob_on"),
       .resting = resting == R_NilValue ? NULL : view_ints(resting, block.n_points, "resting"),
       .n_slots = n_slots,
-      .max_active = read_count(screen_list, "max_active"),
+      .max_active = read_active(screen_list, n_slots),
       .is_one_hot = read_count(screen_list, "is_one_hot"),
       .model_scratch = model->scratch_size(&problem, &largest)};
   read_ranking(affinity, n_latents, block.n_points, &job);
@@ -269,7 +302,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const SEXP result = PROTECT(new_named_list(3, names));
   int *selected = hang_int_matrix(result, 0, n_slots, block.n_points), *ranked = NULL;
   if (screen.n_ranked > 0) ranked = hang_int_matrix(result, 2, screen.n_ranked, block.n_points);
-  const double n_gains = run_slices(&job, view_int(n_threads, "n_threads"), selected, ranked);
+  const double n_gains = run_slices(&job, view_threads(n_threads), selected, ranked);
   *hang_doubles(result, 1, 1) = n_gains;
   to_one_based(selected, (size_t)n_slots * (size_t)block.n_points);
   if (ranked) to_one_based(ranked, (size_t)screen.n_ranked * (size_t)block.n_points);
@@ -280,8 +313,8 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
 /* selected [n_slots x n] 1-based (0 = empty), prob_on of the same shape, n_latents -> targets
  * [n_latents x n], 0 where a latent is not selected. */
 SEXP r_dense_targets(SEXP selected, SEXP prob_on, SEXP n_latents) {
-  const int n_slots = n_rows_of(selected), n_points = n_cols_of(selected);
-  const size_t n_rows = (size_t)view_int(n_latents, "n_latents");
+  const int n_slots = n_rows_of(selected, "selected"), n_points = n_cols_of(selected, "selected");
+  const size_t n_rows = (size_t)view_count(n_latents, 1, "n_latents");
   const double *prob = view_matrix(prob_on, n_slots, n_points, "prob_on");
   const int *slot = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n_rows, n_points));

@@ -1,12 +1,17 @@
 /* What all .Call entries share: checked views of R objects, named results, classed errors. */
 #include "r_shell.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "r_watch.h"
+
+/* More threads do not make anything faster, and a system that has no room for them ends R. */
+#define MOST_THREADS 256
 
 SEXP list_get(SEXP list, const char *name) {
   const SEXP names = Rf_getAttrib(list, R_NamesSymbol);
@@ -24,7 +29,7 @@ SEXP list_need(SEXP list, const char *name) {
 }
 
 static void check_type_and_length(SEXP x, SEXPTYPE type, R_xlen_t length, const char *what) {
-  if (TYPEOF(x) != type) {
+  if ((SEXPTYPE)TYPEOF(x) != type) {
     raise_error("model", "`%s` must be of type %s, not %s.", what, Rf_type2char(type),
                 Rf_type2char(TYPEOF(x)));
   }
@@ -63,14 +68,51 @@ double view_number(SEXP x, const char *what) {
   if (!(TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP) || Rf_xlength(x) != 1) {
     raise_error("model", "`%s` must be one number.", what);
   }
-  return Rf_asReal(x);
+  const double value = Rf_asReal(x);
+  if (ISNAN(value)) raise_error("model", "`%s` must be a number, not NA.", what);
+  return value;
 }
 
-int view_int(SEXP x, const char *what) { return (int)view_number(x, what); }
+int view_int(SEXP x, const char *what) {
+  const double value = view_number(x, what);
+  if (value < INT_MIN || value > INT_MAX || value != floor(value))
+    raise_error("model", "`%s` must be a whole number, not %g.", what, value);
+  return (int)value;
+}
 
-int n_rows_of(SEXP matrix) { return (int)dim_of(matrix, 0); }
+int view_count(SEXP x, int least, const char *what) {
+  const int value = view_int(x, what);
+  if (value < least)
+    raise_error("model", "`%s` must be a whole number of at least %d, not %d.", what, least, value);
+  return value;
+}
 
-int n_cols_of(SEXP matrix) { return (int)dim_of(matrix, 1); }
+size_t view_row(SEXP x, const char *what) {
+  const double value = view_number(x, what);
+  if (value < 0 || value > 4503599627370496.0)
+    raise_error("model", "`%s` must be the number of a data point, not %g.", what, value);
+  return (size_t)value;
+}
+
+int view_threads(SEXP n_threads) {
+  const int asked = view_count(n_threads, 1, "n_threads");
+  return asked < MOST_THREADS ? asked : MOST_THREADS;
+}
+
+static int extent_of(SEXP matrix, int which, const char *what) {
+  const R_xlen_t extent = dim_of(matrix, which);
+  if (extent < 0) raise_error("model", "`%s` must be a matrix.", what);
+  return (int)extent;
+}
+
+int n_rows_of(SEXP matrix, const char *what) { return extent_of(matrix, 0, what); }
+
+int n_cols_of(SEXP matrix, const char *what) { return extent_of(matrix, 1, what); }
+
+SEXP view_list(SEXP x, R_xlen_t length, const char *what) {
+  check_type_and_length(x, VECSXP, length, what);
+  return x;
+}
 
 SEXP new_named_list(int n, const char *const *names) {
   const SEXP list = PROTECT(Rf_allocVector(VECSXP, n));

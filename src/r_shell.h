@@ -21,11 +21,23 @@ SEXP list_need(SEXP list, const char *name);
 const double *view_doubles(SEXP x, R_xlen_t length, const char *what);
 const int *view_ints(SEXP x, R_xlen_t length, const char *what);
 const double *view_matrix(SEXP x, R_xlen_t n_rows, R_xlen_t n_cols, const char *what);
+
+/* One number, which is not NA; a whole one; one of at least `least`; the number of a data point,
+ * from 0. */
 double view_number(SEXP x, const char *what);
 int view_int(SEXP x, const char *what);
+int view_count(SEXP x, int least, const char *what);
+size_t view_row(SEXP x, const char *what);
 
-int n_rows_of(SEXP matrix);
-int n_cols_of(SEXP matrix);
+/* At least 1, and not more than any machine is faster by. */
+int view_threads(SEXP n_threads);
+
+/* Extents of a matrix of any type. */
+int n_rows_of(SEXP matrix, const char *what);
+int n_cols_of(SEXP matrix, const char *what);
+
+/* A list; a length of -1 is not checked. */
+SEXP view_list(SEXP x, R_xlen_t length, const char *what);
 
 /* A list of `n` NULLs with these names; the caller protects it and hangs children on it. */
 SEXP new_named_list(int n, const char *const *names);

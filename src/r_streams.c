@@ -24,7 +24,7 @@ static uint32_t stream_of(const double *y, size_t n_dims) {
 
 /* y [D x N], block -> integers [n], any of 2^32 but NA. */
 SEXP r_streams(SEXP y, SEXP block_list) {
-  const int n_dims = n_rows_of(y);
+  const int n_dims = n_rows_of(y, "y");
   const r_block block = read_block(y, block_list, n_dims);
   const SEXP result = PROTECT(Rf_allocVector(INTSXP, block.n_points));
   for (int n = 0; n < block.n_points; n++) {

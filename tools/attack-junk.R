@@ -59,9 +59,10 @@ attack_argument <- function(item) {
   if (!is.null(wrong)) sprintf("%s(%s = <%s>): %s", call$name, what$argument, what$value, wrong)
 }
 
-# What R itself says of arguments and methods that there are not.
+# What R itself says of arguments, methods and routines that there are not, and of memory.
 own_words <- paste("unused argument|is missing, with no default|no applicable method|matched by",
-                   "multiple|non-numeric argument to binary", sep = "|")
+                   "multiple|non-numeric argument to binary|cannot allocate",
+                   "not provided by package", sep = "|")
 
 # NULL, or what is wrong with how `code` ends.
 outcome_of <- function(code) {

@@ -1,18 +1,21 @@
 # Attacks the installed package with what no test author thinks of, each item from its own seed:
 #   Rscript --no-init-file tools/attack.R [PART [FIRST [LAST]]]
-# PART is fits (random fits), junk (odd arguments), objects (altered objects) or all. Items run in
-# child processes, so that one that ends R, or never returns, counts as a failure like others. What
-# fails is printed with the command that repeats it alone.
+# PART is fits (random fits), junk (odd arguments), objects (altered objects), routines (altered
+# arguments of routines in C) or all. Items run in child processes, so that one that ends R, or
+# never returns, counts as a failure like others. What fails is printed with the command that
+# repeats it alone.
 
 folder <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))))
-for (part in c("fits", "data", "junk", "calls", "objects")) {
+for (part in c("fits", "data", "junk", "calls", "objects", "routines")) {
   source(file.path(folder, sprintf("attack-%s.R", part)))
 }
+source(file.path(folder, "record-calls.R"))
 
 # list(count() of items, run(item), which gives NULL or what is wrong) of each part.
 parts <- list(fits = list(count = count_fits, run = attack_fit),
               junk = list(count = count_junk, run = attack_argument),
-              objects = list(count = count_objects, run = attack_object))
+              objects = list(count = count_objects, run = attack_object),
+              routines = list(count = count_routines, run = attack_routine))
 
 # Seconds after which an item has hung.
 item_limit <- 60
@@ -92,6 +95,7 @@ if (identical(arguments[1], "child")) {
     last <- if (length(arguments) > 2) as.integer(arguments[3]) else
       if (length(arguments) > 1) first else parts[[part]]$count()
     before <- c(n_passed, n_failed)
+    if (part == "routines") keep_calls()
     watch_child(part, first, last)
     cat(sprintf("%s: %d sound, %d not\n", part, n_passed - before[1], n_failed - before[2]))
   }

@@ -1,74 +1,15 @@
 # Calls every routine of src/entries.h while R collects garbage at every allocation: what is not
-# protected is gone then. The calls are not written by hand: the examples of the help pages, and the
-# test suite where they leave a routine out, are run once while all calls are recorded, and the
-# smallest of each routine are repeated. Each must give what it gave without torture.
+# protected is gone then. All calls of the examples of the help pages are recorded, and those of
+# work that comes to every routine; the smallest of each are repeated. Each must give what it gave
+# without torture.
 
 part <- "gctorture"
 n_kept <- 3
 max_bytes <- 2e5
-entry_pattern <- "^ENTRY\\((\\w+), *[0-9]+\\).*$"
-entry_lines <- grep(entry_pattern, readLines("src/entries.h"), value = TRUE)
-entries <- sub(entry_pattern, "\\1", entry_lines)
-
+source("tools/record-calls.R")
+for (file in c("calls", "objects", "routines")) source(sprintf("tools/attack-%s.R", file))
 namespace <- loadNamespace("gpselect")
-calls <- new.env()
-
-size_of <- function(arguments) as.double(utils::object.size(arguments))
-
-# Keeps the smallest calls of a routine. Inputs are copied: nobody may change them afterwards.
-remember <- function(name, arguments) {
-  if (size_of(arguments) > max_bytes) return(invisible())
-  known <- c(calls[[name]], list(unserialize(serialize(arguments, NULL))))
-  sizes <- vapply(known, size_of, 0)
-  known <- known[!duplicated(known)]
-  sizes <- vapply(known, size_of, 0)
-  assign(name, utils::head(known[order(sizes)], n_kept), envir = calls)
-}
-
-# Where the package's methods are registered: with the generic, be it ours or another package's.
-method_tables <- function() {
-  generics <- unique(getNamespaceInfo(namespace, "S3methods")[, 1])
-  unique(lapply(generics, function(generic) {
-    home <- environment(get(generic, envir = namespace, mode = "function"))
-    home <- if (is.null(home)) baseenv() else topenv(home)
-    home[[".__S3MethodsTable__."]]
-  }))
-}
-
-# Puts a .Call of our own before base's: all functions of the package, registered methods too, look
-# through an environment that holds it.
-start_recording <- function() {
-  between <- new.env(parent = namespace)
-  between$.Call <- function(.NAME, ...) {
-    if (is.list(.NAME) && .NAME$name %in% entries) remember(.NAME$name, list(...))
-    base::.Call(.NAME, ...)
-  }
-  scopes <- c(namespace, as.environment("package:gpselect"), method_tables())
-  for (scope in scopes) {
-    for (name in ls(scope, all.names = TRUE)) {
-      value <- get(name, envir = scope)
-      if (is.function(value) && identical(environment(value), namespace)) {
-        environment(value) <- between
-        if (bindingIsLocked(name, scope)) unlockBinding(name, scope)
-        assign(name, value, envir = scope)
-      }
-    }
-  }
-}
-
-run_examples <- function() {
-  for (page in list.files("man", "\\.Rd$", full.names = TRUE)) {
-    code <- utils::capture.output(tools::Rd2ex(page))
-    scope <- new.env(parent = globalenv())
-    tryCatch(utils::capture.output(eval(parse(text = code), scope)),
-             error = function(e) cat("example of", page, "failed:", conditionMessage(e), "\n"))
-  }
-}
-
-run_suite <- function() {
-  testthat::test_dir("tests/testthat", package = "gpselect", load_package = "installed",
-                     reporter = "silent", stop_on_failure = FALSE)
-}
+entries <- read_entries()
 
 call_entry <- function(name, arguments) {
   set.seed(1)
@@ -89,9 +30,10 @@ survives <- function(name, arguments) {
 
 grDevices::pdf(NULL)
 suppressPackageStartupMessages(library(gpselect))
-start_recording()
-run_examples()
-if (!all(entries %in% ls(calls))) run_suite()
+calls <- record_calls(entries, function(call) {
+  run_examples()
+  work_of_routines(call)
+}, n_kept, max_bytes)
 
 passed <- 0
 failed <- 0

@@ -1,0 +1,71 @@
+# Routines in C refuse what does not fit together, before anything is read by it: what R hands them
+# here no caller in the package would (tools/attack-routines.R tries much more).
+
+case <- local({
+  set.seed(3)
+  y <- matrix(rnorm(60), 3)
+  model <- gps_bind(model_binary_sparse(4), t(y))
+  block <- new_block(0, 20)
+  block$y_offset <- 0
+  inputs <- block_inputs(model, gps_init(model, t(y)), y, block)
+  list(y = y, model = model, block = block, inputs = inputs,
+       selected = matrix(1:2, 2, 20), states = enumerate_states(model$rule, 2L, 2L))
+})
+
+estep <- function(selected = case$selected, states = case$states, shape = case$model$shape,
+                  block = case$block, want = "stats", chain = NULL, n_threads = 1L) {
+  .Call(C_estep, case$model$native, shape, case$inputs, block_lengths(case$model, case$block),
+        case$model$stats_dims, case$y, block, selected, states,
+        list(beta = 1, iteration = 1L, n_threads = n_threads, want = want, chain = chain))
+}
+
+refuses <- function(code, words) expect_error(code, words, fixed = TRUE, class = "gps_error_model")
+
+with_one <- function(x, at, value) replace(x, at, value)
+
+test_that("an E-step refuses slots that name no latent, or one twice", {
+  expect_length(estep()$log_evidence, 20)
+  selected <- case$selected
+  refuses(estep(with_one(selected, 7, 5L)), "`selected` names latent 5 of 4 for data point 4")
+  refuses(estep(with_one(selected, 7, -1L)), "names latent -1 of 4")
+  refuses(estep(with_one(selected, 8, NA)), "of 4 for data point 4")
+  refuses(estep(with_one(selected, 8, 1L)), "names latent 1 twice for data point 4")
+  refuses(estep(selected[, -1]), "`selected` must have 40 values, not 38")
+  refuses(estep(selected + 0), "`selected` must be of type integer, not double")
+  expect_length(estep(with_one(selected, 1:40, 0L))$log_evidence, 20)
+})
+
+test_that("an E-step refuses templates, blocks, chains and sizes that do not fit", {
+  change <- function(...) utils::modifyList(case$states, list(...))
+  active <- with_one(case$states$active, length(case$states$active), 3L)
+  refuses(estep(states = change(active = active)), "names slot 3 of 2")
+  n_active <- with_one(case$states$n_active, 2, 9L)
+  refuses(estep(states = change(n_active = n_active)), "has 9 slots on")
+  refuses(estep(states = change(parent = with_one(case$states$parent, 4, 4L))), "has no parent 4")
+  refuses(estep(states = change(n_slots = 0L)), "`n_slots` must be a whole number of at least 1")
+  refuses(estep(states = change(max_active = NA)), "`max_active` must be one number")
+  block <- function(...) utils::modifyList(case$block, list(...))
+  refuses(estep(block = block(n_points = 21)), "does not fit 20 points")
+  refuses(estep(block = block(y_offset = NaN)), "`y_offset` must be a number, not NA")
+  refuses(estep(want = 1), "`want` must be words")
+  refuses(estep(n_threads = 0L), "`n_threads` must be a whole number of at least 1")
+  refuses(estep(shape = c(3L, 400L)), "`W` must be dims latents and has 12 values")
+  chain <- new_chain(c(1L, 2L), c(1L, 2L), 0L, NULL, case$selected)
+  expect_length(estep(chain = chain)$variance, 20)
+  refuses(estep(chain = with_one(chain, "period", list(0L))), "`period`")
+})
+
+test_that("statistics, rankings and selections refuse numbers that are none of theirs", {
+  stats <- estep()$stats
+  mstep <- function(stats, shape = case$model$shape) {
+    .Call(C_mstep, case$model$native, shape, case$inputs, case$model$lengths,
+          case$inputs[names(case$model$params)], stats)
+  }
+  expect_named(mstep(stats), c("params", "events"))
+  refuses(mstep(with_one(stats, "data_on", list(1))), "data_on")
+  refuses(.Call(C_thin_slots, matrix(0.5, 3, 2), 0L), "`n_kept`")
+  refuses(.Call(C_dense_targets, case$selected, case$selected / 3, 1L), "names latent 2 of 1")
+  refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L, 1L), "`n_near`")
+  refuses(.Call(C_gp_gram, 1:3 + 0), "`features` must be a matrix")
+  expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
+})
