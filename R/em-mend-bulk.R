@@ -32,9 +32,22 @@ held_slots <- function(result) {
        prob = result$prob_on[at])
 }
 
-# Points and probabilities of each cluster, a list of the indices into held slots.
-split_held <- function(held, n_latents) {
-  split(seq_along(held$latent), factor(held$latent, seq_len(n_latents)))
+# The points of each of some pairs of clusters, k x 2, by pair and point: list(pair, point, prob). A
+# point of both stands there once, its probabilities added up.
+join_held <- function(held, pairs, n_latents) {
+  count <- tabulate(held$latent, n_latents)
+  first <- cumsum(count) - count + 1L
+  at <- sequence(count[pairs], first[pairs])
+  pair <- rep(rep(seq_len(nrow(pairs)), 2), count[pairs])
+  point <- held$point[at]
+  ordered <- order(pair, point)
+  pair <- pair[ordered]
+  point <- point[ordered]
+  prob <- held$prob[at][ordered]
+  is_again <- c(FALSE, diff(pair) == 0 & diff(point) == 0)[seq_along(pair)]
+  again <- which(is_again)
+  prob[again - 1L] <- prob[again - 1L] + prob[again]
+  list(pair = pair[!is_again], point = point[!is_again], prob = prob[!is_again])
 }
 
 # Each cluster with the one that it shares most points with: data frame of latent, taker, shared.
@@ -75,14 +88,7 @@ rank_leavers <- function(task, state, result, held) {
   lost[as.integer(rownames(sums))] <- sums
   pairs <- as.matrix(find_partners(held, n_latents)[c("one", "other")])
   pairs <- unique(rbind(unname(pairs), nearest_pairs(task, state$params$mu)))
-  of <- split_held(held, n_latents)
-  cost <- vapply(seq_len(nrow(pairs)), function(i) {
-    pair <- as.integer(pairs[i, ])
-    own <- unlist(of[pair], use.names = FALSE)
-    both <- rowsum(held$prob[own], held$point[own])
-    pair_cost(task, result, as.integer(rownames(both)), both[, 1],
-              merged_cluster(state$params, pair))
-  }, 1)
+  cost <- merge_costs(task, result, join_held(held, pairs, n_latents), state$params, pairs)
   found <- rbind(data.frame(from = seq_len(n_latents), taker = 0L, cost = lost),
                  data.frame(from = as.integer(pairs[, 1]), taker = as.integer(pairs[, 2]),
                             cost = cost))

@@ -27,24 +27,24 @@ add_index <- function(engine, n_asked, scale) {
   wanted <- if (is.null(engine$use_index)) is_large else isTRUE(engine$use_index)
   if (!wanted || has_index(engine, scale)) return(engine)
   rank <- as.integer(min(engine$rank, ncol(engine$y) - 1L))
-  engine["index"] <- list(new_index(engine$y, scale, rank, engine$n_threads))
+  engine["index"] <- list(new_index(engine$y, scale, rank))
   engine
 }
 
 # list(scale, centres, cell, n_probes, recall) for points y in scaled columns, in which the `rank`
 # neighbours of a point are sought; NULL where too many cells would have to be looked at.
-new_index <- function(y, scale, rank, n_threads) {
+new_index <- function(y, scale, rank) {
   if (rank == 0) return(NULL)
-  centres <- cell_centres(y, scale, n_threads)
+  centres <- cell_centres(y, scale)
   index <- list(scale = scale, centres = centres,
-                cell = nearest_cell(centres, scale, y, n_threads))
+                cell = nearest_cell(centres, scale, y))
   own <- as.integer(spaced_points(ncol(y), index_sample))
   at <- columns_of(y, own)
-  true <- .Call(C_gp_near, y, scale, at, own, 0L, rank, n_threads)
+  true <- .Call(C_gp_near, y, scale, at, own, 0L, rank)
   n_probes <- min(first_probes, ncol(centres))
   while (n_probes <= max(first_probes, most_probed * ncol(centres))) {
     index$n_probes <- as.integer(n_probes)
-    found <- search_index(index, y, at, own, rank, n_threads)
+    found <- search_index(index, y, at, own, rank)
     shared <- vapply(seq_along(own), function(i) mean(true[, i] %in% found[, i]), 1)
     index$recall <- mean(shared)
     if (index$recall >= enough_recall) return(index)
@@ -55,12 +55,12 @@ new_index <- function(y, scale, rank, n_threads) {
 
 # Means of the points that are nearest to each, by Lloyd's iterations on some of all points. A cell
 # that has none stays where it is.
-cell_centres <- function(y, scale, n_threads) {
+cell_centres <- function(y, scale) {
   n_cells <- ceiling(cells_by_root * sqrt(ncol(y)))
   x <- columns_of(y, spaced_points(ncol(y), cell_points * n_cells))
   centres <- columns_of(x, spaced_points(ncol(x), n_cells))
   for (round in seq_len(cell_rounds)) {
-    cell <- nearest_cell(centres, scale, x, n_threads)
+    cell <- nearest_cell(centres, scale, x)
     sums <- rowsum(t(x), cell)
     held <- as.integer(rownames(sums))
     centres[, held] <- t(sums / tabulate(cell, ncol(centres))[held])
@@ -68,26 +68,26 @@ cell_centres <- function(y, scale, n_threads) {
   centres
 }
 
-nearest_cell <- function(centres, scale, at, n_threads) {
-  c(.Call(C_gp_near, centres, scale, at, NULL, 0L, 1L, n_threads))
+nearest_cell <- function(centres, scale, at) {
+  c(.Call(C_gp_near, centres, scale, at, NULL, 0L, 1L))
 }
 
 # Of each column of y, at least two, the number of the nearest other one.
-nearest_others <- function(y, n_threads = 1L) {
-  c(.Call(C_gp_near, y, rep(1, nrow(y)), y, seq_len(ncol(y)), 0L, 1L, n_threads))
+nearest_others <- function(y) {
+  c(.Call(C_gp_near, y, rep(1, nrow(y)), y, seq_len(ncol(y)), 0L, 1L))
 }
 
 # Numbers of the nearest points of y, as find_near() gives them, of so many points at a time.
 asked_at_once <- 2^17
 
-search_index <- function(index, y, at, own, rank, n_threads) {
+search_index <- function(index, y, at, own, rank) {
   n <- ncol(at)
   found <- lapply(seq(1, n, by = asked_at_once), function(from) {
     part <- from:min(n, from + asked_at_once - 1)
     x <- if (length(part) == n) at else columns_of(at, part)
-    probe <- .Call(C_gp_near, index$centres, index$scale, x, NULL, 0L, index$n_probes, n_threads)
+    probe <- .Call(C_gp_near, index$centres, index$scale, x, NULL, 0L, index$n_probes)
     .Call(C_gp_near_cells, y, index$scale, index$cell, ncol(index$centres), probe, x, own[part],
-          rank, n_threads)
+          rank)
   })
   if (length(found) == 1) found[[1]] else do.call(cbind, found)
 }

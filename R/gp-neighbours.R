@@ -70,9 +70,9 @@ find_near <- function(engine, at, own = NULL, is_before = FALSE, scale = engine_
   most <- ncol(engine$y) - if (is.null(own)) 0L else 1L
   rank <- as.integer(min(engine$rank, most))
   if (has_index(engine, scale) && !is_before) {
-    return(search_index(engine$index, engine$y, at, own, rank, engine$n_threads))
+    return(search_index(engine$index, engine$y, at, own, rank))
   }
-  .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before), rank, engine$n_threads)
+  .Call(C_gp_near, engine$y, scale, at, own, as.integer(is_before), rank)
 }
 
 # `refs` of an engine: numbers of its points among all those whose neighbours it knows; NULL: they

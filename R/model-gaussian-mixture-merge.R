@@ -37,7 +37,7 @@ sharing_pairs <- function(on, weights = NULL) {
 # are as narrow as their few points share none of these.
 nearest_pairs <- function(task, mu) {
   each <- seq_len(ncol(mu))
-  partner <- nearest_others(mu / task$model$options$scale, task$n_threads)
+  partner <- nearest_others(mu / task$model$options$scale)
   unique(cbind(pmin(each, partner), pmax(each, partner)))
 }
 
@@ -78,15 +78,56 @@ merge_cost <- function(task, result, on, pair, cluster) {
 
 # The same from the points of a pair and its probabilities `both` there.
 pair_cost <- function(task, result, points, both, cluster) {
+  sum(point_costs(result, points, both, affinity_at(task, cluster, points)))
+}
+
+# What each point loses that has `both` in a pair of clusters, of whose merger it has the affinity.
+point_costs <- function(result, points, both, affinity) {
+  ratio <- exp(affinity - result$log_evidence[points])
+  -weigh(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)), result$weights[points])
+}
+
+# The same as merge_cost() of many pairs [k x 2] at once, from their points as join_held() has them.
+merge_costs <- function(task, result, joint, params, pairs) {
+  cost <- numeric(nrow(pairs))
+  if (length(joint$point) == 0) return(cost)
+  merged <- lapply(seq_len(nrow(pairs)), function(i) merged_cluster(params, pairs[i, ]))
+  has_variances <- length(dim(params$sigma)) < 3 && is.null(task$missing)
+  affinity <- if (has_variances) {
+    affinities_at(task, merged, joint)
+  } else {
+    of <- split(joint$point, factor(joint$pair, seq_along(merged)))
+    unlist(Map(function(cluster, points) affinity_at(task, cluster, points), merged, of))
+  }
+  loss <- rowsum(point_costs(result, joint$point, joint$prob, affinity), joint$pair)
+  cost[as.integer(rownames(loss))] <- loss
+  cost
+}
+
+# The affinity of points for a cluster, from the cells that they have.
+affinity_at <- function(task, cluster, points) {
   alone <- list(mu = as.matrix(cluster$mu), pi = cluster$pi, sigma = as_only(cluster$sigma))
   y <- task$y[, points, drop = FALSE]
-  affinity <- if (is.null(task$missing)) {
-    drop(cluster_affinity(task$model, alone, y, 1L))
-  } else {
-    observed_affinity(task, alone, y, points)
-  }
-  ratio <- exp(affinity - result$log_evidence[points])
-  -sum(weigh(log(pmax(1 - both, 0) + pmax(ratio, 1e-300)), result$weights[points]))
+  if (!is.null(task$missing)) return(observed_affinity(task, alone, y, points))
+  drop(cluster_affinity(task$model, alone, y, 1L))
+}
+
+# The same of points, each for one of many clusters whose covariances are variances alone.
+affinities_at <- function(task, clusters, joint) {
+  n_dims <- nrow(task$y)
+  scale <- task$model$options$scale
+  mu <- matrix(unlist(lapply(clusters, `[[`, "mu")), n_dims)
+  sd <- sqrt(matrix(vapply(clusters, function(cluster) rep_len(cluster$sigma, n_dims),
+                           numeric(n_dims)), n_dims))
+  constant <- log(vapply(clusters, `[[`, 1, "pi")) - colSums(log(sd / scale)) -
+    sum(log(scale)) - n_dims / 2 * log(2 * pi)
+  each <- max(1, block_doubles %/% (8 * n_dims))
+  part <- (seq_along(joint$point) - 1) %/% each
+  distance <- lapply(split(seq_along(part), part), function(at) {
+    pair <- joint$pair[at]
+    colSums(((task$y[, joint$point[at], drop = FALSE] - mu[, pair]) / sd[, pair])^2)
+  })
+  constant[joint$pair] - 0.5 * unlist(distance, use.names = FALSE)
 }
 
 # What cluster_affinity() says of a mixture of one, from the cells that the points have.

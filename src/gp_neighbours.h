@@ -1,6 +1,7 @@
 /* Local Gaussian processes: each point sees its nearest others only. Lists of neighbours are
  * [n_near x n_queries] numbers of points, nearest first, -1 where there are no more. Called by
- * r_gp_neighbours.c on the main thread; loops over points run on n_threads threads, and a point's
+ * r_gp_neighbours.c on the main thread; loops over points other than the
+ * search run on n_threads threads, and a point's
  * numbers depend on no other point's, so results have the same bits for any number of threads. */
 #ifndef GPSELECT_GP_NEIGHBOURS_H
 #define GPSELECT_GP_NEIGHBOURS_H
@@ -13,10 +14,9 @@
 /* Points among which neighbours are sought, in columns that are multiplied by `scale`. */
 typedef struct {
   size_t n_dims, n_points;
-  const double *x;     /* [n_dims x n_points] */
-  const double *scale; /* [n_dims] */
-  size_t n_near;       /* how many are wanted */
-  int n_threads;
+  const double *x;        /* [n_dims x n_points] */
+  const double *scale;    /* [n_dims] */
+  size_t n_near;          /* how many are wanted */
   const gps_watch *watch; /* or NULL */
 } gp_search;
 

@@ -9,11 +9,11 @@
 #include "gp_neighbours.h"
 #include "vector_math.h"
 
-/* Inner products at a time stay in the second-level cache. Threads share so much work at a time
- * that what it takes to wait for each other does not count. */
+/* Inner products at a time stay in the second-level cache. There is one thread: of so little work
+ * at a time others would wait for each other longer than they help, and more at a time would be out
+ * of the cache, which costs twice the time. */
 #define PANEL_POINTS 1024
 #define PANEL_QUERIES 96
-#define SHARED_PANELS 32
 /* Products looked at together: most points are too far away. */
 #define SCAN 16
 
@@ -169,14 +169,12 @@ static gps_status search_points(const gp_search *search, const workspace *w,
     if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
     linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
                 0.0, w->gram, n);
-#pragma omp parallel for num_threads(search->n_threads) schedule(static)
-    for (int q = 0; q < (int)width; q++) {
-      const size_t query = ask ? (size_t)ask[q] : lists->first + (size_t)q;
+    for (size_t q = 0; q < width; q++) {
+      const size_t query = ask ? (size_t)ask[q] : lists->first + q;
       const size_t at = query - lists->first;
       near_list list = {lists->near + at * n_near, lists->distance + at * n_near,
                         (size_t)lists->n_held[at], n_near};
-      scan_points(search, w, queries, query, from, n, w->gram + (size_t)q * n, w->square_query[q],
-                  &list);
+      scan_points(search, w, queries, query, from, n, w->gram + q * n, w->square_query[q], &list);
       lists->n_held[at] = (int)list.n;
     }
   }
@@ -192,8 +190,7 @@ static void end_lists(size_t n_near, size_t n, const near_lists *lists) {
 
 /* Points of a panel. */
 static size_t panel_points(const gp_search *search) {
-  const size_t most = search->n_threads > 1 ? PANEL_POINTS * SHARED_PANELS : PANEL_POINTS;
-  return search->n_points < most ? search->n_points : most;
+  return search->n_points < PANEL_POINTS ? search->n_points : PANEL_POINTS;
 }
 
 size_t gp_search_scratch(const gp_search *search) {
@@ -227,18 +224,13 @@ void gp_sort_cells(size_t n, const int *cell, size_t n_cells, int *first, int *o
   first[0] = 0;
 }
 
-/* Queries at a time: a cell has few points. */
-static size_t cell_queries(const gp_search *search) {
-  return search->n_threads > 1 ? PANEL_QUERIES * SHARED_PANELS : PANEL_QUERIES;
-}
-
 size_t gp_cells_scratch(const gp_search *search, size_t n_queries) {
-  return room_for(search, PANEL_POINTS, cell_queries(search), n_queries);
+  return room_for(search, PANEL_POINTS, PANEL_QUERIES, n_queries);
 }
 
 gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
                            const gp_cells *cells, int *near, int *n_held, double *scratch) {
-  const size_t n_cells = cells->n_cells, most = cell_queries(search);
+  const size_t n_cells = cells->n_cells, most = PANEL_QUERIES;
   if (search->n_near == 0 || search->n_points == 0) return GPS_OK;
   const workspace w = place_points(search, cells->order, PANEL_POINTS, most, scratch);
   const near_lists lists = {0, near, n_held, w.distance};

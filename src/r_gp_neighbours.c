@@ -29,14 +29,13 @@ static int *need_numbers(SEXP x, size_t n, size_t most, const char *what) {
   return number;
 }
 
-static gp_search view_search(SEXP y, SEXP scale, SEXP n_near, SEXP n_threads) {
+static gp_search view_search(SEXP y, SEXP scale, SEXP n_near) {
   const size_t n_dims = (size_t)n_rows_of(y, "y");
   return (gp_search){.n_dims = n_dims,
                      .n_points = (size_t)n_cols_of(y, "y"),
                      .x = view_matrix(y, -1, -1, "y"),
                      .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
                      .n_near = (size_t)view_count(n_near, 1, "n_near"),
-                     .n_threads = view_threads(n_threads),
                      .watch = begin_watch()};
 }
 
@@ -58,8 +57,8 @@ static void end_search(gps_status status, SEXP near) {
 
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
  * those of smaller number count -> numbers of the nearest [n_near x n]. */
-SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near, SEXP n_threads) {
-  const gp_search search = view_search(y, scale, n_near, n_threads);
+SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near) {
+  const gp_search search = view_search(y, scale, n_near);
   const gp_queries queries =
       view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at, "at")));
@@ -86,8 +85,8 @@ static void sort_visits(SEXP probe, gp_cells *cells) {
 /* The same among the points of some cells: `cell` of each point of y, of n_cells, and of each of
  * `at` the cells to look at, probe [n_probes x n], the nearest first. */
 SEXP r_gp_near_cells(SEXP y, SEXP scale, SEXP cell, SEXP n_cells, SEXP probe, SEXP at, SEXP own,
-                     SEXP n_near, SEXP n_threads) {
-  const gp_search search = view_search(y, scale, n_near, n_threads);
+                     SEXP n_near) {
+  const gp_search search = view_search(y, scale, n_near);
   const gp_queries queries = view_queries(&search, at, own, 0);
   gp_cells cells = {.n_cells = (size_t)view_count(n_cells, 1, "n_cells")};
   int *first = alloc_ints(cells.n_cells + 1), *order = alloc_ints(search.n_points);

@@ -7,28 +7,28 @@ cluster_points <- function(n, n_clusters, n_dims, spread = 3, seed = 1) {
 }
 
 exact_near <- function(y, rank, at = y, own = seq_len(ncol(y)), scale = rep(1, nrow(y))) {
-  .Call(C_gp_near, y, scale, at, own, 0L, rank, 1L)
+  .Call(C_gp_near, y, scale, at, own, 0L, rank)
 }
 
 test_that("with all cells it finds what the search among all points does", {
   y <- cluster_points(700, 40, 5)
   y[, 100:140] <- y[, 1:41]
   scale <- c(1, 0.3, 2, 1, 1e-3)
-  index <- new_index(y, scale, 9L, 1L)
+  index <- new_index(y, scale, 9L)
   index$n_probes <- ncol(index$centres)
   own <- seq_len(700)
-  expect_identical(search_index(index, y, y, own, 9L, 1L), exact_near(y, 9L, scale = scale))
+  expect_identical(search_index(index, y, y, own, 9L), exact_near(y, 9L, scale = scale))
   new <- y[, 1:30] + 0.2
-  expect_identical(search_index(index, y, new, NULL, 9L, 1L),
+  expect_identical(search_index(index, y, new, NULL, 9L),
                    exact_near(y, 9L, new, NULL, scale))
 })
 
 test_that("it finds the share of true neighbours that it says, and enough", {
   y <- cluster_points(6000, 150, 8)
   true <- exact_near(y, 20L)
-  index <- new_index(y, rep(1, 8), 20L, 1L)
+  index <- new_index(y, rep(1, 8), 20L)
   expect_lt(index$n_probes, ncol(index$centres) / 4)
-  found <- search_index(index, y, y, seq_len(6000), 20L, 1L)
+  found <- search_index(index, y, y, seq_len(6000), 20L)
   recall <- mean(vapply(1:6000, function(n) mean(true[, n] %in% found[, n]), 1))
   expect_gte(index$recall, enough_recall)
   expect_equal(recall, index$recall, tolerance = 0.02)
@@ -41,35 +41,31 @@ test_that("it finds the share of true neighbours that it says, and enough", {
 
 test_that("points without clusters are found as well, or all cells are refused", {
   y <- cluster_points(4000, 1, 3)
-  index <- new_index(y, rep(1, 3), 10L, 1L)
+  index <- new_index(y, rep(1, 3), 10L)
   expect_gte(index$recall, enough_recall)
   local_value("most_probed", 0)
   local_value("enough_recall", 2)
-  expect_null(new_index(y, rep(1, 3), 10L, 1L))
+  expect_null(new_index(y, rep(1, 3), 10L))
   engine <- hold_data(new_engine("neighbours", 10L, use_index = TRUE), kernel_rbf(1, 1), c(0, 0), y,
                       1L)
   engine <- add_index(engine, 4000, rep(1, 3))
   expect_identical(find_near(engine, y, seq_len(4000), scale = rep(1, 3)), exact_near(y, 10L))
 })
 
-test_that("any number of threads and parts gives the same bits", {
+test_that("any number of parts gives the same bits", {
   y <- cluster_points(3000, 60, 4)
-  results <- lapply(c(1L, 2L, 5L), function(n_threads) {
-    index <- new_index(y, rep(1, 4), 8L, n_threads)
-    list(index, search_index(index, y, y, seq_len(3000), 8L, n_threads))
-  })
-  expect_identical(results[[2]], results[[1]])
-  expect_identical(results[[3]], results[[1]])
+  index <- new_index(y, rep(1, 4), 8L)
+  found <- search_index(index, y, y, seq_len(3000), 8L)
   local_value("asked_at_once", 700)
-  expect_identical(search_index(results[[1]][[1]], y, y, seq_len(3000), 8L, 1L), results[[1]][[2]])
+  expect_identical(search_index(index, y, y, seq_len(3000), 8L), found)
 })
 
 test_that("few and equal points have an index, too", {
   for (y in list(matrix(c(0, 1, 3), 1), matrix(2, 3, 50), matrix(c(0, 1), 2, 40))) {
     rank <- as.integer(min(5, ncol(y) - 1))
-    index <- new_index(y, rep(1, nrow(y)), rank, 1L)
+    index <- new_index(y, rep(1, nrow(y)), rank)
     if (is.null(index)) next
-    found <- search_index(index, y, y, seq_len(ncol(y)), rank, 1L)
+    found <- search_index(index, y, y, seq_len(ncol(y)), rank)
     expect_identical(found, exact_near(y, rank))
   }
   engine <- hold_data(new_engine("neighbours", 5L, use_index = TRUE), kernel_rbf(1, 1), c(0, 0),
@@ -79,10 +75,10 @@ test_that("few and equal points have an index, too", {
 
 test_that("cells that are none are refused", {
   y <- cluster_points(100, 4, 2)
-  index <- new_index(y, c(1, 1), 3L, 1L)
+  index <- new_index(y, c(1, 1), 3L)
   for (bad in c(0L, NA, ncol(index$centres) + 1L)) {
     index$cell[7] <- bad
-    expect_error(search_index(index, y, y, 1:100, 3L, 1L), class = "gps_error_model")
+    expect_error(search_index(index, y, y, 1:100, 3L), class = "gps_error_model")
   }
 })
 

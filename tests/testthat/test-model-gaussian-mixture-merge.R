@@ -51,6 +51,37 @@ test_that("what a merger costs is what the bound loses by it", {
   }
 })
 
+test_that("many mergers cost at once what each costs by itself", {
+  set.seed(5)
+  y <- matrix(rnorm(180), 60)
+  mu <- matrix(rnorm(15), 3)
+  covariances <- list(spherical = 1:5 / 4, diagonal = matrix(1:15 / 9, 3),
+                      full = array(diag(3), c(3, 3, 5)))
+  pairs <- t(utils::combn(5, 2))
+  # One of no point has nothing to lose.
+  mu[, 5] <- 1e3
+  for (covariance in names(covariances)) {
+    params <- list(mu = mu, sigma = covariances[[covariance]], pi = 1:5 / 15)
+    case <- mixture_at(y, params, covariance)
+    case$result$weights <- runif(60)
+    held <- held_slots(case$result)
+    joint <- join_held(held, pairs, 5)
+    local_value("block_doubles", 8 * 3 * 25)
+    each <- vapply(seq_len(nrow(pairs)), function(i) {
+      own <- held$latent %in% pairs[i, ]
+      both <- tapply(held$prob[own], held$point[own], sum)
+      points <- as.integer(names(both))
+      expect_identical(joint$point[joint$pair == i], points)
+      pair_cost(case$task, case$result, points, c(both), merged_cluster(params, pairs[i, ]))
+    }, 1)
+    expect_equal(merge_costs(case$task, case$result, joint, params, pairs), each,
+                 tolerance = 1e-12, info = covariance)
+  }
+  none <- pairs[0, , drop = FALSE]
+  expect_identical(merge_costs(case$task, case$result, join_held(held, none, 5), params, none),
+                   numeric())
+})
+
 test_that("the half of a cluster is given up, not a small cluster", {
   set.seed(4)
   y <- rbind(cbind(rnorm(400), rnorm(400)), cbind(rnorm(12, 9), rnorm(12, 9)))
