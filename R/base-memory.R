@@ -91,9 +91,12 @@ room_in <- function(limit, used, stat, given_up) {
   number <- function(lines) {
     if (length(lines) == 1) suppressWarnings(as.double(lines)) else NA_real_
   }
+  limit <- number(read_quietly(limit))
+  # Most groups have none, and what they use is long to read.
+  if (is.na(limit)) return(NA_real_)
   cached <- number(sub("^\\S+ ", "", grep(paste0("^", given_up, " "), read_quietly(stat),
                                           value = TRUE)))
-  number(read_quietly(limit)) - max(0, number(read_quietly(used)) - sum(cached, na.rm = TRUE))
+  limit - max(0, number(read_quietly(used)) - sum(cached, na.rm = TRUE))
 }
 
 # Refuses work that needs more bytes than there are, before it begins. `what` says what needs them;

@@ -81,12 +81,13 @@ in_own_parts <- function(model, y, selected, states, use) {
   n_rows <- if (takes_latents) nrow(selected) else model$n_latents
   size <- if (model$settings$vectorised) custom_doubles / (n_rows * states$n_states) else 1
   size <- max(1, floor(size))
+  spread <- if (takes_latents) function(latents) array(on, c(dim(on), ncol(latents))) else
+    state_spreader(on, model$n_latents)
   lapply(seq(1, ncol(y), by = size), function(from) {
     points <- from:min(ncol(y), from + size - 1)
     latents <- filled[, points, drop = FALSE]
     part <- list(points = points, y = y[, points, drop = FALSE], latents = latents,
-                 states = if (takes_latents) array(on, c(dim(on), length(points))) else
-                   spread_states(on, latents, model$n_latents))
+                 states = spread(latents))
     if (!model$settings$vectorised) {
       part[c("y", "latents", "states")] <- list(c(part$y), c(part$latents),
                                                 array(part$states, dim(part$states)[1:2]))
@@ -104,15 +105,21 @@ fill_slots <- function(selected, n_latents) {
   selected
 }
 
-# States H x S x n from those of slots, and the latents that these hold.
-spread_states <- function(on, latents, n_latents) {
-  states <- array(0, c(n_latents, ncol(on), ncol(latents)))
+# A function of the latents that slots hold, which gives the states H x S x n of these from those of
+# slots. Single points that hold the same latents, all of them as a rule, have the same states.
+state_spreader <- function(on, n_latents) {
   at <- which(on > 0, arr.ind = TRUE)
-  place <- outer(n_latents * (at[, 2] - 1), n_latents * ncol(on) * (seq_len(ncol(latents)) - 1),
-                 `+`)
-  # As a vector: an index of three columns, those of three points, would be one of rows.
-  states[c(place + latents[at[, 1], ])] <- 1
-  states
+  last <- list()
+  function(latents) {
+    if (identical(latents, last$latents)) return(last$states)
+    states <- array(0, c(n_latents, ncol(on), ncol(latents)))
+    place <- outer(n_latents * (at[, 2] - 1),
+                   n_latents * ncol(on) * (seq_len(ncol(latents)) - 1), `+`)
+    # As a vector: an index of three columns, those of three points, would be one of rows.
+    states[c(place + latents[at[, 1], ])] <- 1
+    if (ncol(latents) == 1) last <<- list(latents = latents, states = states)
+    states
+  }
 }
 
 # What `log_joint` returns, whatever it is.
