@@ -94,8 +94,8 @@ nearest_name <- function(x, choices) {
   begun <- choices[startsWith(tolower(choices), tolower(x))]
   if (length(begun) == 1 && nchar(x) > 1) return(begun)
   distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
-  # One or two letters are near everything that is short.
-  most <- if (nchar(x) < 4) max(0, nchar(x) - 2) else max(2, nchar(x) %/% 3)
+  # One or two letters are near everything that is short, and two changes make any word of five.
+  most <- if (nchar(x) < 6) min(1, max(0, nchar(x) - 2)) else max(2, nchar(x) %/% 3)
   if (min(distance) > most) NULL else choices[which.min(distance)]
 }
 

@@ -111,6 +111,15 @@ test_that("arguments of other packages lead to ours, by a formula where they mea
   expect_gps_error(gps_fit(flowers, "gauss_mix"), "model_gaussian_mixture()")
   expect_gps_error(gps_fit(iris, ~ . - Species), "The formula comes first: gps_fit(")
   expect_gps_error(gp_fit(iris, Sepal.Width ~ .), "The formula comes first: gp_fit(Sepal.Width ~ .")
+  # An argument of another function of ours is told to be so.
+  expect_gps_error(model_gaussian_mixture(3, max_iter = 5), "is an argument of gps_control().")
+  expect_gps_error(model_gaussian_mixture(data = iris), "Data are given to gps_fit(y, model).")
+  expect_gps_error(gps_control(n_selected = 3), "`n_selected` is an argument of gps_fit().")
+  expect_gps_error(gps_control(init = "kmeans"), "`start` is an argument of gps_fit().")
+  expect_gps_error(model_binary_sparse(3, W = 1), "gps_fit(start = list(W = )) begins with it.")
+  said <- tryCatch(gp_fit(1:3, 1:3, prior = 1), error = conditionMessage)
+  expect_match(said, "^Unknown argument `prior`. There are `x`")
+  expect_null(nearest_name("skip", c("sep", "header")))
   # Every argument that a formula leads to is one.
   arguments <- unlist(lapply(getNamespaceExports("gpselect"), function(name) {
     names(formals(getExportedValue("gpselect", name)))
