@@ -128,10 +128,11 @@ typedef struct {
   const int *selected;
   const double *prob;
   size_t selected_step, prob_step;
+  int is_packed; /* what counts of a point comes first, and what follows an empty slot is nothing */
 } gp_slot_rows;
 
-/* The same targets in rows, where they are, or copied so that all of a point lies together: for
- * n_points as many bytes of room, which are aligned to 64. */
+/* The same targets in rows, where they are, or copied so that all of a point lies together, without
+ * what is 0: for n_points as many bytes of room, which are aligned to 64. */
 gp_slot_rows gp_view_rows(const gp_slots *slots);
 size_t gp_rows_room(const gp_slots *slots, size_t n_points);
 gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room);

@@ -48,8 +48,12 @@ int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targe
 }
 
 gp_slot_rows gp_view_rows(const gp_slots *slots) {
-  return (gp_slot_rows){slots->n_slots, slots->n_latents, slots->selected,
-                        slots->prob,    slots->n_slots,   slots->n_slots};
+  return (gp_slot_rows){.n_slots = slots->n_slots,
+                        .n_latents = slots->n_latents,
+                        .selected = slots->selected,
+                        .prob = slots->prob,
+                        .selected_step = slots->n_slots,
+                        .prob_step = slots->n_slots};
 }
 
 /* Bytes of memory that come together. */
@@ -69,12 +73,25 @@ gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room) {
   const size_t n_slots = slots->n_slots, size = row_bytes(n_slots);
   double *prob = room;
   int *selected = (int *)(prob + n_slots);
-  const gp_slot_rows rows = {n_slots, slots->n_latents,   selected,
-                             prob,    size / sizeof(int), size / sizeof(double)};
+  const gp_slot_rows rows = {.n_slots = n_slots,
+                             .n_latents = slots->n_latents,
+                             .selected = selected,
+                             .prob = prob,
+                             .selected_step = size / sizeof *selected,
+                             .prob_step = size / sizeof *prob,
+                             .is_packed = 1};
   for (size_t j = 0; j < n_points; j++) {
-    memcpy(prob + j * rows.prob_step, slots->prob + j * n_slots, n_slots * sizeof *prob);
-    memcpy(selected + j * rows.selected_step, slots->selected + j * n_slots,
-           n_slots * sizeof *selected);
+    const int *slot = slots->selected + j * n_slots;
+    const double *value = slots->prob + j * n_slots;
+    double *own_prob = prob + j * rows.prob_step;
+    int *own = selected + j * rows.selected_step;
+    size_t n = 0;
+    for (size_t i = 0; i < n_slots; i++) {
+      own[n] = slot[i];
+      own_prob[n] = value[i];
+      n += slot[i] > 0 && value[i] != 0.0;
+    }
+    if (n < n_slots) own[n] = 0;
   }
   return rows;
 }
@@ -91,6 +108,7 @@ static size_t vote_point(const gp_voters *voters, const gp_slot_rows *targets, s
     const int *slot = targets->selected + point * targets->selected_step;
     const double *prob = targets->prob + point * targets->prob_step, weight = list.weight[j];
     for (size_t i = 0; i < n_slots; i++) {
+      if (slot[i] <= 0 && targets->is_packed) break;
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
       is_sound = (size_t)slot[i] <= targets->n_latents;
       if (!is_sound) break;
@@ -112,7 +130,6 @@ static size_t vote_point(const gp_voters *voters, const gp_slot_rows *targets, s
 static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, size_t i,
                          size_t end) {
   const size_t n_slots = targets->n_slots;
-  const int is_copy = targets->prob_step > n_slots;
   voter_list list;
   while (i < end && voters->column[i] == 0) i++;
   if (i == end || !list_voters(voters, i, &list)) return i;
@@ -120,7 +137,7 @@ static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, s
     const size_t point = (size_t)(list.near[j] - 1);
     const int *slot = targets->selected + point * targets->selected_step;
     const double *prob = targets->prob + point * targets->prob_step;
-    if (is_copy) {
+    if (targets->is_packed) {
       prefetch_lines(prob, targets->prob_step);
       continue;
     }
@@ -131,30 +148,44 @@ static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, s
   return i;
 }
 
-/* The last of the smallest. */
-static size_t least_of(size_t n, const double *value) {
-  size_t least = 0;
-  for (size_t i = 1; i < n; i++) least = value[i] <= value[least] ? i : least;
-  return least;
+/* Places of the best of n candidates, n_best < n, into best, in the order in which they were met;
+ * of equal ones those that were met first. value [n_best] is scratch. */
+static void best_places(size_t n_best, size_t n, const double *affinity, int *best, double *value) {
+  size_t n_held = 0;
+  for (size_t k = 0; k < n; k++) {
+    const double x = affinity[k];
+    if (n_held == n_best && !(x > value[n_best - 1])) continue;
+    size_t at = n_held < n_best ? n_held++ : n_best - 1;
+    for (; at > 0 && value[at - 1] < x; at--) {
+      value[at] = value[at - 1];
+      best[at] = best[at - 1];
+    }
+    value[at] = x;
+    best[at] = (int)k;
+  }
+  for (size_t i = 1; i < n_best; i++) {
+    const int moving = best[i];
+    size_t at = i;
+    for (; at > 0 && best[at - 1] > moving; at--) best[at] = best[at - 1];
+    best[at] = moving;
+  }
 }
 
 /* The best of n candidates, as many as a list holds, in the order in which they were met. */
 static void keep_best(size_t length, size_t n, const int *latent, const double *affinity, int *best,
                       double *value) {
-  size_t n_held = n < length ? n : length, least = 0;
-  memcpy(best, latent, n_held * sizeof *best);
-  memcpy(value, affinity, n_held * sizeof *value);
-  for (size_t k = n_held; k < n; k++) {
-    if (k == n_held) least = least_of(length, value);
-    if (!(affinity[k] > value[least])) continue;
-    memmove(best + least, best + least + 1, (length - least - 1) * sizeof *best);
-    memmove(value + least, value + least + 1, (length - least - 1) * sizeof *value);
-    best[length - 1] = latent[k];
-    value[length - 1] = affinity[k];
-    least = least_of(length, value);
+  if (n > length) {
+    best_places(length, n, affinity, best, value);
+    for (size_t i = 0; i < length; i++) {
+      value[i] = affinity[best[i]];
+      best[i] = latent[best[i]];
+    }
+    return;
   }
-  memset(best + n_held, 0, (length - n_held) * sizeof *best);
-  memset(value + n_held, 0, (length - n_held) * sizeof *value);
+  memcpy(best, latent, n * sizeof *best);
+  memcpy(value, affinity, n * sizeof *value);
+  memset(best + n, 0, (length - n) * sizeof *best);
+  memset(value + n, 0, (length - n) * sizeof *value);
 }
 
 int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp_lists *lists,

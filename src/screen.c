@@ -5,6 +5,7 @@
 
 #include "screen_work.h"
 #include "threads.h"
+#include "vector_math.h"
 
 int screen_capacity(const gps_screen *screen, int n_slots, int group_size) {
   return screen->n_propose + screen->n_explore + screen->n_guided + screen->n_beside +
@@ -50,19 +51,27 @@ static int rank_best(screen_work *work, size_t index) {
                                work->gain);
 }
 
-/* What stood beside the latent that was the point's most probable one, or is ranked best. */
-static void add_beside(screen_work *work, size_t index, const int *kept, int *table, int bits) {
-  const screen_job *job = work->job;
-  const int n_beside = job->screen->n_beside;
+/* The latent that was the point's most probable one, or -1. What stands beside it lies anywhere,
+ * and is asked for. */
+static int find_best_kept(const screen_job *job, size_t index, const int *kept) {
   const double *prob = job->prob_on ? job->prob_on + index * (size_t)job->n_slots : NULL;
-  int best = work->n > 0 ? work->candidate[0] : -1;
+  int best = -1;
   double highest = 0.0;
-  if (!job->beside) return;
   for (int i = 0; kept && prob && i < job->n_slots; i++) {
     if (kept[i] < 0 || !(prob[i] > highest)) continue;
     highest = prob[i];
     best = kept[i];
   }
+  if (best >= 0) GPS_PREFETCH(job->beside + (size_t)best * (size_t)job->screen->n_beside);
+  return best;
+}
+
+/* What stood beside that latent, or where there is none beside the one that is ranked best. */
+static void add_beside(screen_work *work, int best, int *table, int bits) {
+  const screen_job *job = work->job;
+  const int n_beside = job->screen->n_beside;
+  if (!job->beside) return;
+  if (best < 0 && work->n > 0) best = work->candidate[0];
   for (int k = 0; best >= 0 && k < n_beside; k++) {
     const int latent = job->beside[k + (size_t)best * (size_t)n_beside] - 1;
     if (latent >= 0 && candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
@@ -101,6 +110,7 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
     work->n = n_latents;
     return;
   }
+  const int best = job->beside ? find_best_kept(job, index, kept) : -1;
   const int n_best = rank_best(work, index);
   for (int i = 0; i < n_best; i++) {
     if (candidate_is_new(table, bits, work->order[i])) work->candidate[work->n++] = work->order[i];
@@ -109,7 +119,7 @@ static void gather_candidates(screen_work *work, size_t index, int *table) {
     if (kept[i] >= 0 && candidate_is_new(table, bits, kept[i]))
       work->candidate[work->n++] = kept[i];
   }
-  add_beside(work, index, kept, table, bits);
+  add_beside(work, best, table, bits);
   add_draws(work, kept, table, bits);
   add_sought(work, table, bits);
 }
