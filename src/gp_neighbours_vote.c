@@ -174,6 +174,7 @@ static void best_places(size_t n_best, size_t n, const double *affinity, int *be
 /* The best of n candidates, as many as a list holds, in the order in which they were met. */
 static void keep_best(size_t length, size_t n, const int *latent, const double *affinity, int *best,
                       double *value) {
+  if (length == 0) return;
   if (n > length) {
     best_places(length, n, affinity, best, value);
     for (size_t i = 0; i < length; i++) {

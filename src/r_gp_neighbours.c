@@ -35,7 +35,7 @@ static gp_search view_search(SEXP y, SEXP scale, SEXP n_near) {
                      .n_points = (size_t)n_cols_of(y, "y"),
                      .x = view_matrix(y, -1, -1, "y"),
                      .scale = view_doubles(scale, (R_xlen_t)n_dims, "scale"),
-                     .n_near = (size_t)view_count(n_near, 1, "n_near"),
+                     .n_near = (size_t)view_count(n_near, 0, "n_near"),
                      .watch = begin_watch()};
 }
 
@@ -245,7 +245,7 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP len
   const gp_slots slots = view_slots(targets, (size_t)n_latents, n_points);
   const gp_voters voters = view_voters(near, weights, column, n_points, n_threads);
   const size_t most = slots.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
-  const int n_best = view_count(length, 1, "length");
+  const int n_best = view_count(length, 0, "length");
   const SEXP result = PROTECT(new_named_list(2, names));
   const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
                           hang_matrix(result, 1, n_best, (int)voters.n)};
