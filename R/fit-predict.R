@@ -85,7 +85,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' * `"latent_slots"`, not of mixtures: list of `selected`, as of `"slots"`, and `latent`, matrix
 #'   n x H' of the posterior means of these latents, 0 in empty slots;
 #' * `"latent_sparse"`, not of mixtures: `"latent"` as a matrix of class `dgCMatrix`, n x H, with
-#'   entries for means that are not 0;
+#'   entries for means that are not 0, however small: `Matrix::drop0(x, tol)` leaves those up to
+#'   `tol` out;
 #' * `"class"`, mixtures only: n integers, the number of the most probable cluster, the first of
 #'   several; a factor where clusters have names, see "Starts of mixtures" in [gps_fit()];
 #' * `"uncertainty"`, mixtures only: n numbers in 0..1, 1 less the largest probability: the

@@ -12,8 +12,10 @@ slot_types <- c("slots", "sparse", latent_types)
 
 predict_stored <- function(fit, type) {
   if (type == "prob") return(component_probs(fit))
-  if (type == "class") return(shape_classes(most_probable_cluster(fit), fit, fit$row_names))
   slots <- need_slots(fit, "predict() without `newdata`")
+  if (type == "class") {
+    return(shape_classes(likeliest_latent(slots$selected, slots$prob_on), fit, fit$row_names))
+  }
   if (type == "uncertainty") return(stats::setNames(doubt_of(slots$prob_on), fit$row_names))
   if (type == "selected") return(shape_selected(t(slots$selected), fit$model, fit$row_names))
   shape_slots(list(selected = slots$selected, value = slots$prob_on), type, fit, fit$row_names)

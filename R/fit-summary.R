@@ -136,7 +136,7 @@ exp_theta <- function(theta) {
 }
 
 # The first lines of a table of intervals, and where all of it is.
-show_intervals <- function(table, digits, where = "summary()$intervals") {
+show_intervals <- function(table, digits, where = "summary(fit, bootstrap = )$intervals") {
   print(utils::head(table, 12), digits = digits, row.names = FALSE)
   if (nrow(table) > 12) {
     cat(sprintf("... and %d more: %s has all\n", nrow(table) - 12, where))
@@ -182,7 +182,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   cat("\n")
   say(title)
   if (length(shown) < length(x$usage)) {
-    say(sprintf("The 20 most used of %d; summary()$%s has all:", length(x$usage),
+    say(sprintf("The 20 most used of %d; summary(fit)$%s has all:", length(x$usage),
                 if (is.null(x$classes)) "usage" else "classes"))
   }
   if (is.null(x$classes)) {

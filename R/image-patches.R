@@ -21,8 +21,11 @@
 #' Components of natural pictures are learned best from patches less their means. The chain is: cut
 #' the patches, subtract the mean of each, fit, predict, add the means, assemble; the last part of
 #' the examples has it. `fitted()` and [predict.gps_fit()] with `type = "response"` give a row for
-#' each patch, but not where it was cut: `like = patches` says that. [gps_denoise()] does all this
-#' at once, for a picture with noise.
+#' each patch, but not where it was cut: `like = patches` says that. The codes themselves are types
+#' `"latent_sparse"` and `"latent_slots"` there. Of many patches some are enough to learn from: rows
+#' picked as `patches[1:1000, ]` fit as well, but have lost their size, which `plot(fit, size = 8)`
+#' gives back, and `predict(fit, patches - means, type = )` has the codes of all. [gps_denoise()]
+#' does all this at once, for a picture with noise.
 #'
 #' @param image numeric matrix of finite values, height x width, or array height x width x 3.
 #' @param size height and width of a patch in pixels: one whole number, or two, at most those of the

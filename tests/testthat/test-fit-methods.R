@@ -276,6 +276,16 @@ test_that("print() names double clusters, and says what minibatches leave out", 
   expect_gte(on$bound, online$bound)
 })
 
+test_that("a summary of many components says where all are", {
+  y <- matrix(rep(1:51, 4) + rep(c(0, 0.1), each = 102), 204, 2)
+  fit <- quiet_degenerate(gps_fit(y, model_gaussian_mixture(51, "spherical"), start = rep(1:51, 4),
+                                  control = short_control(max_iter = 0)))
+  expect_printed(summary(fit), "The 20 most used of 51; summary(fit)$classes has all", fixed = TRUE)
+  expect_identical(nrow(summary(fit)$classes), 51L)
+  bare <- quiet_degenerate(update(fit, keep_slots = FALSE))
+  expect_printed(summary(bare), "summary(fit)$usage has all", fixed = TRUE)
+})
+
 test_that("floors that acted are in the summary", {
   set.seed(2)
   y <- matrix(rnorm(6), 3)[c(1, 2, 3, 1, 2, 3, 1, 2, 3), ]

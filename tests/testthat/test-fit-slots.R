@@ -107,5 +107,9 @@ test_that("a fit that has not kept its slots says so", {
   fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
                  control = quick_control(keep_slots = FALSE))
   expect_gps_error(predict(fit, type = "slots"), "keep_slots = TRUE")
+  expect_gps_error(predict(fit, type = "latent_slots"), "keep_slots = TRUE")
+  mixture <- quiet_degenerate(gps_fit(y, model_gaussian_mixture(2), selector_full(),
+                                      control = short_control(keep_slots = FALSE, max_iter = 1)))
+  expect_gps_error(predict(mixture, type = "class"), "predict() without `newdata` needs")
   expect_identical(dim(predict(fit, y[1:3, ], "slots")$prob), c(3L, 4L))
 })
