@@ -77,21 +77,23 @@ check_unchanged <- function(source) {
                       lost_advice(source)), "data")
   }
   if (about$size != source$size || as.double(about$mtime) != source$time) {
-    gps_abort(sprintf("The data file %s has changed since its source was made: make it anew.",
-                      quoted(source$path)), "data")
+    gps_abort(sprintf(paste("The data file %s has changed since its source was made: make it anew,",
+                            "y. %s"), quoted(source$path), taken_again), "data")
   }
 }
 
+# What a fit does with data that are there again.
+taken_again <- paste("A fit takes the same data again by `fit$y <- y`, and any as `newdata` of",
+                     "predict().")
+
 # How to have data again whose file is gone.
 lost_advice <- function(source) {
-  of_fit <- paste("A fit takes the same data again by `fit$y <- y`, and any as `newdata` of",
-                  "predict().")
   if (!isTRUE(source$is_temporary)) {
-    return(paste(": put it back, or make a new source, y.", of_fit))
+    return(paste(": put it back, or make a new source, y.", taken_again))
   }
   sprintf(paste(": it was temporary, of the session that unpacked the table %s. Read that again,",
                 "y <- gps_source_csv(), where `binary` = the name of a file keeps it. %s"),
-          quoted(source$table), of_fit)
+          quoted(source$table), taken_again)
 }
 
 is_file_sound <- function(source) {

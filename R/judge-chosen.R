@@ -49,10 +49,20 @@ describe_edge <- function(table, fit) {
   at <- chosen$n_latents
   if (at == max(numbers) && at < most && chosen$used %in% at) {
     return(sprintf(paste("%d is the largest number on offer, and a larger one may be better: go on",
-                         "with `n_latents` = %d:%.0f."), at, at, min(most, 2 * at)))
+                         "with `n_latents` = %s."), at,
+                   further_numbers(numbers, min(most, 2 * at))))
   }
   if (at == min(numbers) && at > 1) {
     sprintf(paste("%d is the smallest number on offer, and a smaller one may be better: go on with",
                   "`n_latents` = %d:%d."), at, max(1, at %/% 2), at)
   }
+}
+
+# From the largest of some numbers up to another one, as far apart as the last of them, as R writes
+# it.
+further_numbers <- function(numbers, most) {
+  last <- utils::tail(sort(numbers), 2)
+  step <- min(diff(last), most - last[2])
+  if (step == 1) return(sprintf("%d:%.0f", last[2], most))
+  sprintf("seq(%d, %.0f, by = %.0f)", last[2], most, step)
 }
