@@ -84,7 +84,8 @@ advise_table <- function(x, arg) {
   }
   if (is.character(x) || is.factor(x)) return(advise_text(x))
   if (is.list(x) && !is.object(x) && length(x) > 0) return(advise_list(x, arg))
-  if (is.numeric(x) && is.null(dim(x))) {
+  if (inherits(x, "dist")) return(" Distances are no data points: give these themselves.")
+  if (is.numeric(x) && length(dim(x)) < 2) {
     paste(" One data point is a row, x[1, , drop = FALSE] or rbind(x);",
           "points of one dimension are a column, cbind(x).")
   }
@@ -107,6 +108,8 @@ advise_text <- function(x) {
 
 # A list that holds no images: the way to make a table of it, or "".
 advise_list <- function(x, arg) {
+  is_table <- vapply(x[intersect(c("y", "x"), names(x))], function(part) length(dim(part)) > 1, NA)
+  if (any(is_table)) return(sprintf(" Its data are %s$%s.", arg, names(is_table)[is_table][1]))
   is_vector <- vapply(x, function(part) is.atomic(part) && is.null(dim(part)), NA)
   if (!all(is_vector)) return("")
   n <- unique(lengths(x))

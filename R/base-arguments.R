@@ -191,6 +191,12 @@ abort_class <- function(x, arg, class, allowed) {
     } else {
       sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
     }
+  } else if (class[1] == "gps_selector" && is.null(x)) {
+    " Leave it out for selector_gp()."
+  } else if (class[1] == "gps_selector" && is_number(x)) {
+    sprintf(" The number of selected latents has a name: n_selected = %s.", format(x))
+  } else if (class[1] == "gps_selector" && inherits(x, "gps_control")) {
+    " The control has a name: control = gps_control()."
   } else if (inherits(x, "gps_kernel") && class[1] == "gps_selector") {
     " A selector with this kernel is selector_gp(kernel)."
   }

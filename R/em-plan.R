@@ -131,6 +131,10 @@ check_n_selected <- function(n_selected, model) {
       "NULL, \"auto\" or a whole number up to %d, where selector_full() is for all", n_choices
     ))
   }
+  if (is_count(plain_numbers(n_selected), n_choices + 1)) {
+    gps_abort(sprintf(paste("`n_selected` must be a whole number between 1 and %d, not %s: the",
+                            "model has no more."), n_choices, format(plain_numbers(n_selected))))
+  }
   check_count(n_selected, "n_selected", 1, n_choices)
 }
 

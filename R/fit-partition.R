@@ -86,10 +86,15 @@ read_centres <- function(centres, model, data, arg) {
   centres <- check_matrix(centres, arg)
   n_dims <- n_dims(data$y)
   if (ncol(centres) != n_dims || nrow(centres) != model$n_latents) {
+    hint <- if (identical(dim(centres), as.integer(c(n_points(data$y), model$n_latents)))) {
+      " Probabilities of clusters become labels by max.col()."
+    } else if (identical(rev(dim(centres)), as.integer(c(model$n_latents, n_dims)))) {
+      " Is it transposed?"
+    }
     gps_abort(sprintf(paste("`%s` must have a centre in each row, %d x %d numbers for %s of %s,",
-                            "not %s."), arg, model$n_latents, n_dims,
+                            "not %s.%s"), arg, model$n_latents, n_dims,
                       plural(model$n_latents, "cluster"), plural(n_dims, "column"),
-                      shown_dim(dim(centres))))
+                      shown_dim(dim(centres)), paste(hint, collapse = "")))
   }
   # Numbers are what rows have where nobody has named them.
   names <- rownames(centres)

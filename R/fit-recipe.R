@@ -68,6 +68,9 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
                           skip = FALSE, id = recipes::rand_id("gpselect")) {
   need_given()
   require_package("recipes", "step_gpselect()")
+  if (!inherits(recipe, "recipe")) {
+    abort_value(recipe, "recipe", "a recipe, as made by recipes::recipe(~ ., data = d)")
+  }
   # What is to be tuned is not known yet.
   if (!is.language(num_comp)) num_comp <- check_count(num_comp, "num_comp", 0)
   check_sizable(model)
@@ -166,6 +169,12 @@ bake.step_gpselect <- function(object, new_data, ...) {
 # said of the frame as recipes calls it.
 step_data <- function(data, arg, control) {
   tell_logical(data, arg)
+  is_odd <- arg == "training" & !vapply(unclass(plain_numbers(data)), is_number_column, NA)
+  if (any(is_odd)) {
+    gps_abort(sprintf(paste("Column %s of `%s` must be numeric, not %s:",
+                            "recipes::all_numeric_predictors() selects the others."),
+                      quoted(names(data)[is_odd][1]), arg, class(data[[which(is_odd)[1]]])[1]))
+  }
   check_matrix(blank_infinite(data, control$infinite, arg), arg, may_miss = TRUE)
 }
 

@@ -147,7 +147,11 @@ check_sizes <- function(x, arg, n, what) {
     } else {
       "of at least 1"
     }
-    abort_value(x, arg, sprintf("whole numbers %s, %s", most, what))
+    is_side <- is_count(x) && 2 %in% n
+    gps_abort(sprintf("`%s` must be whole numbers %s, %s, not %s.%s", arg, most, what,
+                      describe_value(x),
+                      if (is_side) sprintf(" A square is c(%d, %d).", as.integer(x), as.integer(x))
+                      else ""))
   }
   as.integer(x)
 }

@@ -27,8 +27,13 @@ check_params <- function(model, params, arg = "start") {
   }
   unknown <- setdiff(names(params), names(model$params))
   if (length(unknown) > 0) {
-    gps_abort(sprintf("`%s` has no parameter %s; the model has %s.", arg, quoted(unknown[1]),
-                      paste(names(model$params), collapse = ", ")))
+    hint <- if (all(c("merge", "height") %in% unknown)) {
+      " Labels of a tree: cutree(tree, k)."
+    } else if (inherits(params, "gp_fit")) {
+      " A Gaussian process is no beginning."
+    }
+    gps_abort(sprintf("`%s` has no parameter %s; the model has %s.%s", arg, quoted(unknown[1]),
+                      paste(names(model$params), collapse = ", "), paste(hint, collapse = "")))
   }
   dims <- resolve_dims(model$params, dimension_sizes(model))
   for (name in names(params)) {
@@ -87,8 +92,11 @@ check_param <- function(x, arg, dim, range) {
   # One matrix for all is a matrix, too.
   if (length(dim) == 3 && dim[3] == 1 && length(given) == 2) given <- c(given, 1L)
   if (!is.numeric(x) || !identical(as.integer(given), dim)) {
+    is_turned <- length(dim) == 2 && identical(as.integer(given), rev(dim))
     abort_value(x, arg, if (length(dim) == 1) {
       sprintf("%d number%s", dim, if (dim == 1) "" else "s")
+    } else if (is_turned) {
+      sprintf("a numeric array of %s (t() turns it)", paste(dim, collapse = " x "))
     } else {
       sprintf("a numeric array of %s", paste(dim, collapse = " x "))
     })

@@ -43,6 +43,27 @@ test_that("tables of text, lists and columns that are no numbers", {
   expect_gps_error(gps_bind(model_gaussian_mixture(2), iris[1:4]), "as.matrix() makes one of it")
 })
 
+test_that("what stands in another place, or is made of the data", {
+  expect_gps_error(a_mixture(simulate_clusters(9)), "Its data are y$y.")
+  expect_gps_error(a_mixture(digits8), "Its data are y$x.")
+  expect_gps_error(a_mixture(dist(flowers[1:3, ])), "Distances are no data points")
+  y <- flowers[1:20, ]
+  mixture <- model_gaussian_mixture(3)
+  expect_gps_error(gps_fit(y, mixture, gps_control()), "control = gps_control()")
+  expect_gps_error(gps_fit(y, mixture, 2), "n_selected = 2")
+  expect_gps_error(gps_fit(y, mixture, n_selected = 4), "not 4: the model has no more")
+  expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = 2, max_active = 3),
+                   "no more than `n_selected` can be on")
+  expect_gps_error(a_mixture(y, start = hclust(dist(y))), "cutree(tree, k)")
+  expect_gps_error(a_mixture(y, start = matrix(1 / 3, 20, 3)), "max.col()")
+  expect_gps_error(a_mixture(y, start = matrix(0, 4, 3)), "Is it transposed?")
+  expect_gps_error(a_mixture(y, start = list(mu = matrix(0, 3, 4))), "(t() turns it)")
+  expect_gps_error(model_occlusive(2, 6), "A square is c(6, 6).")
+  skip_if_not_installed("recipes")
+  expect_gps_error(step_gpselect(iris, model = mixture), "recipes::recipe(~ ., data = d)")
+  expect_gps_error(step_data(iris, "training", gps_control()), "all_numeric_predictors()")
+})
+
 test_that("what may be transposed, a picture or constant is said to be so, and nothing else is", {
   wide <- t(flowers[1:60, ])
   hint <- "if yours are the columns, give t(y)"
