@@ -86,8 +86,8 @@ test_that("blocks and sources give what all data together give", {
 })
 
 test_that("without an M-step optim() raises the bound, to where the closed form rests", {
-  case <- custom_case(20, 2)
-  all <- matrix(1:2, 20, 2, byrow = TRUE)
+  case <- custom_case(12, 2)
+  all <- matrix(1:2, 12, 2, byrow = TRUE)
   for (mstep in c("none", "gradient")) {
     # Numerical derivatives ask for many values.
     is_fast <- mstep == "none"
