@@ -50,6 +50,13 @@ join_held <- function(held, pairs, n_latents) {
   list(pair = pair[!is_again], point = point[!is_again], prob = prob[!is_again])
 }
 
+# Which held slots are of the most probable cluster of their point, the first of several that are
+# the same.
+owned_slots <- function(held) {
+  ordered <- order(held$point, -held$prob, held$latent)
+  sort(ordered[!duplicated(held$point[ordered])])
+}
+
 # Each cluster with the one that it shares most points with: data frame of latent, taker, shared.
 find_partners <- function(held, n_latents) {
   ordered <- order(held$point)
@@ -99,8 +106,8 @@ rank_leavers <- function(task, state, result, held) {
 rank_splits <- function(task, state, result, held) {
   model <- task$model
   unit <- residual_unit(model)
-  is_on <- held$prob > 0.5
-  of <- split(held$point[is_on], held$latent[is_on])
+  own <- owned_slots(held)
+  of <- split(held$point[own], held$latent[own])
   splits <- lapply(names(of), function(name) {
     points <- of[[name]]
     residual <- task_residuals(task, result$response, points) / unit

@@ -234,24 +234,46 @@ split_moves <- function(task, result, on, leaver) {
   residual <- task_residuals(task, result$response) / unit
   weights <- result$weights
   from <- leaver$from
-  places <- setdiff(seq_len(model$n_latents), c(from, leaver$taker))
-  splits <- lapply(places, function(h) {
-    points <- on[h, ] > 0.5
+  taker <- leaver$taker
+  split_at <- function(h, points) {
     split_residual(residual[, points, drop = FALSE], h, weights[points])
+  }
+  is_of <- points_of(model, on)
+  splits <- lapply(setdiff(seq_len(model$n_latents), c(from, taker)), function(h) {
+    split_at(h, is_of(h))
   })
+  if (!is.null(taker)) {
+    splits <- c(splits, list(split_at(taker, points_of(model, join_rows(on, from, taker))(taker))))
+  }
   if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L, weights)))
   splits <- splits[!vapply(splits, is.null, NA)]
   gain <- vapply(splits, function(split) {
     weighed_gain(model, split, residual, weights, leaver$params)
   }, 1)
+  # Two that have become one are made two again if these promise more than those were worth.
+  is_taker <- vapply(splits, function(split) split$latent %in% taker, NA)
   ranked <- order(-gain)
-  ranked <- ranked[gain[ranked] > least_promise * leaver$cost]
+  ranked <- ranked[(gain > ifelse(is_taker, bulk_promise, least_promise) * leaver$cost)[ranked]]
   lapply(splits[ranked], function(split) {
     split$centres <- split$centres * unit
     list(params = move_component(model, leaver$params, from, split),
-         latents = c(from, split$latent[split$latent > 0], leaver$taker),
+         latents = unique(c(from, split$latent[split$latent > 0], taker)),
          is_back = leaver$is_back, event = if (split$latent > 0) "split" else "renewed")
   })
+}
+
+# Which points are those of a latent, by the probabilities `on` of all: it is on rather than off; or
+# the most probable where one is on in a state, the first of several that are the same.
+points_of <- function(model, on) {
+  if (model$rule$min_active == 0) return(function(latent) on[latent, ] > 0.5)
+  owner <- max.col(t(on), "first")
+  function(latent) owner == latent
+}
+
+join_rows <- function(on, from, taker) {
+  on[taker, ] <- on[taker, ] + on[from, ]
+  on[from, ] <- 0
+  on
 }
 
 # Further moves that make sense for this model alone: a list as split_moves() gives it, best first.

@@ -61,6 +61,8 @@ set_schedule <- function(task, state) {
   over <- max(0, annealed_iterations(task, state))
   if (control$anneal > 1) {
     progress <- min(1, over / max(1, task$anneal_over))
+    # What the bounds of hot iterations do says nothing of cold ones.
+    if (progress == 1 && state$beta < 1) state$bounds <- numeric()
     state$beta <- 1 / (control$anneal + (1 - control$anneal) * progress)
   }
   if (!is.null(task$noise) && state$is_early) {

@@ -120,7 +120,8 @@
 #' its points over (in a mixture the one that shares most points with it, or whose mean is nearest,
 #' as wide as both), and
 #' proposes to put it where the residuals fall into two groups:
-#' beside another component, which is split ("split" among the events of the trace), or, where
+#' beside another component, which is split ("split" among the events of the trace; one that has
+#' taken over may be split anew, so that two that are the same become two again), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
 #' two components may also be mixtures of the same two causes: they are turned towards the two lines
 #' on which the values of most points that need both lie ("turned"). Where more than two are on

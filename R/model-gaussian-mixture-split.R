@@ -5,7 +5,7 @@ residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
 # Each point of the cluster has a narrower density, for the entropy of which half it is in: in each
 # dimension, or along the split's direction where covariances are full. Where all clusters have one
-# covariance each point is nearer to its mean by that.
+# covariance, all points gain by it.
 #' @export
 move_gain.gps_gaussian_mixture <- function(model, split, residual, params = NULL) {
   n_points <- sum(split$size)
@@ -16,7 +16,7 @@ move_gain.gps_gaussian_mixture <- function(model, split, residual, params = NULL
     spherical = nrow(residual) * narrowing_gain(t(colMeans(split$within)), mean(between), split),
     diagonal = narrowing_gain(split$within, between, split),
     full = narrowing_gain(t(split$within_along), along, split),
-    tied = prod(split$size) / n_points * tied_square(model, split, params) / 2
+    tied = tied_gain(model, split, params)
   )
   narrowing + sum(split$size * log(split$size / n_points))
 }
@@ -36,10 +36,13 @@ narrowing_gain <- function(within, between, split) {
   (n_points * sum(log(whole[used]) + 1) - sum(after)) / 2
 }
 
-# Squared distance between the centres of two halves by the covariance of all clusters.
-tied_square <- function(model, split, params) {
+# The same by the covariance of all clusters, which loses what lies between the halves.
+tied_gain <- function(model, split, params) {
   step <- (split$centres[, 1] - split$centres[, 2]) * model$options$scale
-  sum(backsolve(chol(cluster_covariance(params, 1)), step, transpose = TRUE)^2)
+  square <- sum(backsolve(chol(cluster_covariance(params, 1)), step, transpose = TRUE)^2)
+  n_points <- sum(split$size)
+  share <- params$pi[split$latent] * prod(split$size / n_points)
+  -n_points / params$pi[split$latent] / 2 * log(max(1 - share * square, 1e-6))
 }
 
 #' @export

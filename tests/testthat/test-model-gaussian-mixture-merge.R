@@ -136,20 +136,22 @@ test_that("what a split promises is what the densities of halves are worth to it
               gain("diagonal"), 1e-10)
 })
 
-test_that("a split by one covariance of all clusters promises what is nearer to its mean", {
+test_that("a split by one covariance of all clusters promises what all points gain by it", {
   set.seed(9)
-  y <- matrix(rnorm(300), 100) %*% matrix(c(1, 0, 2, 0.5, 100, 3, 0, 0, 0.1), 3)
-  y <- y + outer(rep(0:1, c(60, 40)), c(30, 900, 30))
+  turn <- matrix(c(1, 0, 2, 0.5, 100, 3, 0, 0, 0.1), 3)
+  label <- rep(1:3, c(60, 40, 150))
+  y <- matrix(rnorm(750), 250) %*% turn + cbind(c(30, 0, 0), c(900, 0, -2000), c(2, 0, 0))[label, ]
   model <- gps_bind(model_gaussian_mixture(2, "tied"), y)
   scale <- model$options$scale
-  sigma <- crossprod(matrix(rnorm(9), 3)) + diag(3)
-  residual <- (t(y) - colMeans(y)) / scale
+  one <- rep(1:2, c(100, 150))
+  means <- function(label) (rowsum(y, label) / c(table(label)))[label, ]
+  scatter <- crossprod(y - means(one)) / 250
+  residual <- t(y - means(one))[, 1:100] / scale
   split <- split_residual(residual, 1L)
-  high <- (drop(crossprod(residual, split$centres[, 1] - split$centres[, 2])) < 0) + 1
-  square <- function(x) sum(diag(crossprod(x, solve(sigma * tcrossprod(scale), x))))
-  worth <- (square(residual * scale) - square((residual - split$centres[, high]) * scale)) / 2
-  params <- list(mu = matrix(0, 3, 2), sigma = array(sigma * tcrossprod(scale), c(3, 3, 1)))
-  expect_identical(tabulate(high), as.integer(split$size))
+  expect_setequal(split$size, c(60, 40))
+  log_det <- function(x) c(determinant(x)$modulus)
+  worth <- (log_det(scatter) - log_det(crossprod(y - means(label)) / 250)) * 250 / 2
+  params <- list(mu = matrix(0, 3, 2), sigma = array(scatter, c(3, 3, 1)), pi = c(0.4, 0.6))
   expect_near(move_gain(model, split, residual, params),
               worth + sum(split$size * log(split$size / 100)), 1e-9)
 })
@@ -196,4 +198,31 @@ test_that("each cluster has a pair with that of the nearest mean, in the units o
   far <- unname(as.matrix(dist(t(mu / task$model$options$scale)))) + diag(1e9, 20)
   expected <- t(apply(cbind(1:20, apply(far, 1, which.min)), 1, sort))
   expect_identical(nearest_pairs(task, mu), unique(expected))
+})
+
+test_that("two clusters that are the same become two again, of every covariance", {
+  y <- as.matrix(faithful)
+  for (covariance in c("full", "diagonal", "spherical", "tied")) {
+    fit <- function(...) {
+      set.seed(1)
+      gps_fit(y, model_gaussian_mixture(2, covariance), ...,
+              control = gps_control(n_threads = 1, progress = FALSE, n_starts = 1, max_iter = 60))
+    }
+    alike <- fit(start = list(mu = cbind(colMeans(y), colMeans(y))))
+    expect_match(paste(alike$trace$events, collapse = " "), "split")
+    expect_near(alike$bound, fit()$bound, 1e-3)
+  }
+})
+
+test_that("points of a latent are those in which it is on, or the most probable", {
+  on <- cbind(c(0.5, 0.5, 0), c(0.2, 0.4, 0.4), c(0, 0.1, 0.9))
+  mixture <- points_of(model_gaussian_mixture(3), on)
+  expect_identical(lapply(1:3, function(h) which(mixture(h))), list(1L, 2L, 3L))
+  causes <- points_of(model_binary_sparse(3), on)
+  expect_identical(lapply(1:3, function(h) which(causes(h))), list(integer(), integer(), 3L))
+  held <- list(latent = c(2L, 1L, 3L, 2L, 3L), point = c(1L, 1L, 2L, 2L, 3L),
+               prob = c(0.5, 0.5, 0.4, 0.4, 0.9))
+  expect_identical(owned_slots(held), c(2L, 4L, 5L))
+  joined <- points_of(model_gaussian_mixture(3), join_rows(on, 1, 2))
+  expect_identical(which(joined(2)), 1:2)
 })
