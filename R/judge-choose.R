@@ -62,7 +62,7 @@
 #' @examples
 #' set.seed(1)
 #' choice <- gps_choose(faithful, model_gaussian_mixture, 1:4,
-#'                      control = gps_control(n_starts = 2, progress = FALSE))
+#'                      control = gps_control(n_starts = 2, max_iter = 500, progress = FALSE))
 #' choice
 #' plot(choice)
 #' coef(choice$fit)$mu
