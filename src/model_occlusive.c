@@ -119,6 +119,7 @@ static gps_status prepare(const gps_problem *problem, const double *y, double *c
   double *odds = prepared[ODDS - PREPARED], *log_odds = prepared[LOG_ODDS - PREPARED],
          *features = prepared[FEATURES - PREPARED], *prior = prepared[PRIOR - PREPARED], absent = 0;
   (void)y;
+  if (!occlusive_fits(&it, problem)) return GPS_BAD_MODEL;
   for (size_t h = 0; h < n_components; h++) {
     const double pi = problem->input[PI][h];
     prior[h] = log(pi) - log1p(-pi) - log((double)it.n_pixels);
@@ -171,6 +172,7 @@ static double state_log_joint(const occlusive *it, const occlusive_point *at,
 static gps_status log_joint(const gps_problem *problem, const gps_point *point,
                             const gps_states *states, double *value, double *scratch) {
   const occlusive it = occlusive_of(problem);
+  if (!occlusive_fits(&it, problem)) return GPS_BAD_MODEL;
   const occlusive_point at = occlusive_slots_in(&it, states, scratch);
   occlusive_begin(&it, point, &at);
   for (int k = 0; k < states->n_slots; k++)
@@ -183,6 +185,7 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
 gps_status occlusive_gain_begin(const gps_problem *problem, const gps_point *point,
                                 double *scratch) {
   const occlusive it = occlusive_of(problem);
+  if (!occlusive_fits(&it, problem)) return GPS_BAD_MODEL;
   const occlusive_floats floats = occlusive_floats_in(&it, (float *)(void *)scratch);
   if (floats.is_narrow) {
     const occlusive_point at = occlusive_point_in(&it, 0, scratch + occlusive_float_scratch(&it));

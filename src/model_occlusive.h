@@ -90,6 +90,12 @@ typedef struct {
 
 occlusive occlusive_of(const gps_problem *problem);
 
+/* Whether data and latents of the problem are those of the images and components. */
+static inline int occlusive_fits(const occlusive *it, const gps_problem *problem) {
+  return it->n_pixels * (size_t)it->n_channels == (size_t)problem->shape.n_dims &&
+         it->n_pixels * (size_t)it->n_components == (size_t)problem->shape.n_latents;
+}
+
 static inline size_t round_up(size_t n, size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }

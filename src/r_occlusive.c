@@ -54,6 +54,7 @@ SEXP r_occlusive_scan(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, S
   const gps_problem problem = read_problem(model, shape, list_need(problem_list, "inputs"),
                                            list_need(problem_list, "lengths"), block, 1);
   const occlusive it = occlusive_of(&problem);
+  if (!occlusive_fits(&it, &problem)) raise_error("model", "Images are not those of the model.");
   const int threads = view_threads(n_threads);
   const size_t n_doubles = occlusive_scan_scratch(&problem), n_ints = occlusive_scan_ints(&problem);
   occlusive_scan_plan *plan = (occlusive_scan_plan *)R_alloc((size_t)it.n_components, sizeof *plan);

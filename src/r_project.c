@@ -42,6 +42,9 @@ static void take_longest(size_t n_dims, size_t n, const double *x, double *longe
   }
 }
 
+/* Nobody is asked whether to stop. */
+#define MOST_ITERATIONS 1000
+
 /* x [n_dims x n], weights [n] or NULL, number of iterations -> unit vector [n_dims] along which the
  * columns vary most, by power iteration from the longest. */
 SEXP r_leading_direction(SEXP x, SEXP weights, SEXP n_iterations) {
@@ -49,12 +52,15 @@ SEXP r_leading_direction(SEXP x, SEXP weights, SEXP n_iterations) {
   const double *value = view_matrix(x, -1, -1, "x");
   const double *weight =
       weights == R_NilValue ? NULL : view_doubles(weights, (R_xlen_t)n, "weights");
+  const int n_times = view_count(n_iterations, 0, "n_iterations");
+  if (n_times > MOST_ITERATIONS)
+    raise_error("model", "%d iterations are more than a direction takes.", n_times);
   double *next = (double *)R_alloc(n_dims, sizeof *next);
   const SEXP result = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)n_dims));
   double *direction = REAL(result);
   memset(direction, 0, n_dims * sizeof *direction);
   take_longest(n_dims, n, value, direction);
-  for (int i = view_count(n_iterations, 0, "n_iterations"); i > 0; i--) {
+  for (int i = n_times; i > 0; i--) {
     make_unit(n_dims, direction);
     memset(next, 0, n_dims * sizeof *next);
     for (size_t j = 0; j < n; j++) {

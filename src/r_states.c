@@ -9,7 +9,7 @@
 static int *read_active(SEXP active, const gps_states *states) {
   const size_t n_all = (size_t)states->n_states * (size_t)states->max_active;
   const int *from = view_ints(active, (R_xlen_t)n_all, "active");
-  int *to = (int *)R_alloc(n_all, sizeof *to);
+  int *to = (int *)R_alloc(n_all + 1, sizeof *to);
   memset(to, 0, n_all * sizeof *to);
   for (int m = 0; m < states->n_states; m++) {
     for (int i = 0; i < states->n_active[m]; i++) {
@@ -72,7 +72,7 @@ gps_states read_states(SEXP states) {
 int *read_latents(SEXP latents, int n_rows, int n_points, int n_latents, const char *what) {
   const size_t n_all = (size_t)n_rows * (size_t)n_points;
   const int *from = view_ints(latents, (R_xlen_t)n_all, what);
-  int *to = (int *)R_alloc(n_all, sizeof *to);
+  int *to = (int *)R_alloc(n_all + 1, sizeof *to);
   for (size_t i = 0; i < n_all; i++) {
     if (from[i] < 0 || from[i] > n_latents)
       raise_error("model", "`%s` names latent %d of %d for data point %.0f.", what, from[i],
