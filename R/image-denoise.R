@@ -107,7 +107,6 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
   noisy <- check_image(image)
   estimated <- is.null(sd)
   sd <- if (estimated) noise_level(noisy) else check_number(sd, "sd", 1e-150, 1e150)
-  if (!estimated) doubt_sd(sd, noisy)
   size <- check_patch_size(size, dim(noisy)[1:2])
   step <- check_pair(step, "step", upper = size)
   check_flag(remainder, "remainder")
@@ -115,6 +114,7 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
   centre <- channel_means(patches)
   patches <- patches - centre
   check_contrast(patches)
+  if (!estimated) doubt_sd(sd, noisy)
   n_train <- min(check_count(n_train, "n_train"), nrow(patches))
   train <- take_along(patches, 1, sort(sample.int(nrow(patches), n_train)))
   if (is.null(model)) model <- model_spike_slab(max(1, min(4 * prod(size), n_train %/% 20)))

@@ -173,10 +173,11 @@ check_max_active <- function(max_active, model, n_selected) {
     gps_abort(sprintf("`max_active` must be 1, not %s: exactly one cluster is on.",
                       format(plain_numbers(max_active))))
   }
-  max_active <- check_count(max_active, "max_active", 1)
-  if (max_active > n_selected) {
-    gps_abort(sprintf(paste("`max_active` must be a whole number between 1 and %d, not %d: no more",
-                            "than `n_selected` can be on."), as.integer(n_selected), max_active))
+  max_active <- plain_numbers(max_active)
+  if (is_count(max_active, n_selected + 1)) {
+    gps_abort(sprintf(paste("`max_active` must be a whole number between 1 and %d, not %s: no more",
+                            "than `n_selected` can be on."), as.integer(n_selected),
+                      format(max_active)))
   }
-  as.integer(min(max_active, cap))
+  as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
 }

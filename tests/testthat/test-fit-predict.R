@@ -115,7 +115,7 @@ test_that("bad newdata and types are refused in words that help", {
     expect_error(code, words, class = "gps_error_argument", fixed = TRUE)
   }
   refused(predict(fit, t(y)), "must have 25 columns, not 120")
-  refused(predict(fit, t(y)), "is it transposed?")
+  refused(predict(fit, t(y)), "Is it transposed?")
   refused(predict(fit, y[, -1]), "must have 25 columns, not 24")
   refused(predict(fit, 1:24), "must have 25 columns, not 24")
   refused(predict(fit, y, "respones"), "Did you mean \"response\"?")
