@@ -19,7 +19,7 @@ plain <- function(n = 12, n_dims = 3) {
 
 test_that("nothing is refused", {
   expect_gps_error(quick_fit(NULL), "`y` must be a numeric matrix or data frame")
-  expect_gps_error(quick_fit(list()), "`y` is an empty list: give a data point.")
+  expect_gps_error(quick_fit(list()), "`y` is an empty list: give at least one data point.")
   expect_gps_error(quick_fit(matrix(0, 0, 3)), "with at least one row and one column")
   expect_gps_error(quick_fit(matrix(0, 3, 0)), "with at least one row and one column")
   expect_gps_error(quick_fit(data.frame()), "with at least one row and one column")
