@@ -57,7 +57,9 @@ value_range <- function(y) {
 
 # A list of equal images -> array n x height x width (x channels).
 images_to_array <- function(images, arg) {
-  if (length(images) == 0) gps_abort(sprintf("`%s` is an empty list: give at least one data point.", arg))
+  if (length(images) == 0) {
+    gps_abort(sprintf("`%s` is an empty list: give at least one data point.", arg))
+  }
   dims <- lapply(images, dim)
   is_odd <- !vapply(images, function(image) {
     (is.numeric(image) || is.logical(image)) && length(dim(image)) %in% 2:3
