@@ -239,7 +239,7 @@ test_that("chains and batches come near the sum over all states", {
 test_that("constant data are said to hold nothing", {
   expect_warning(gps_fit(matrix(0, 20, 3), model_noisy_or(2), selector_full(),
                          control = short_control(max_iter = 2)),
-                 "nothing in it that latents could explain", class = "gps_warning_degenerate")
+                 "nothing in it for latents to find", class = "gps_warning_degenerate")
 })
 
 test_that("bad arguments of the constructor and of parameters are refused by name", {
