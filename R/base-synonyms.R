@@ -15,6 +15,8 @@ synonyms <- list(
   checkpoint = c("save", "save_file"),
   n_components = c("k", "K", "G", "C", "n_clusters", "nclusters", "clusters", "centers", "ncomp",
                    "n_latents", "components", "nmix", "n_comp", "g"),
+  num_comp = c("k", "K", "G", "n_components", "n_clusters", "n_latents", "ncomp", "n_comp",
+               "components", "clusters", "centers"),
   n_clusters = c("k", "K", "G", "C", "n_components", "centers", "clusters"),
   n_latents = c("k", "K", "H", "G", "C", "n_components", "n_clusters", "ncomp", "latents",
                 "components", "factors", "rank", "n_atoms", "dict_size", "range", "ks"),

@@ -20,10 +20,14 @@ refuse_unknown <- function(extra, valid, parts = character()) {
 # Functions whose values are arguments, and what they take.
 argument_makers <- function(parts) {
   makers <- list(control = "gps_control", selector = "selector_gp",
-                 model = c("model_gaussian_mixture", "model_binary_sparse"))[parts]
+                 model = c("model_gaussian_mixture", "model_binary_sparse"),
+                 noisy = "model_spike_slab", sized = "model_gaussian_mixture")[parts]
+  # How a model is written where it must have noise, and where a function makes it of a number.
+  written <- c(noisy = "model = %s(%s = )", sized = "model = function(k) %s(k, %s = )")
   makers <- lapply(names(makers), function(part) {
     lapply(makers[[part]], function(name) {
-      list(part = part, call = name, names = setdiff(names(formals(name)), "..."))
+      form <- if (part %in% names(written)) written[[part]] else paste(part, "= %s(%s = )")
+      list(form = form, call = name, names = setdiff(names(formals(name)), "..."))
     })
   })
   unlist(makers, recursive = FALSE)
@@ -80,8 +84,8 @@ advise_maker <- function(makers, find) {
   for (maker in makers) {
     found <- find(maker$names)
     if (length(found) > 0) {
-      return(sprintf("`%s` is an argument of %s(): %s = %s(%s = ).", found[1], maker$call,
-                     maker$part, maker$call, found[1]))
+      return(sprintf("`%s` is an argument of %s(): %s.", found[1], maker$call,
+                     sprintf(maker$form, maker$call, found[1])))
     }
   }
   NULL

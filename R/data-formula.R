@@ -3,8 +3,9 @@
 # The columns of a data frame that a formula without a left side names. `left` is what stood there.
 formula_columns <- function(formula, data, left = "") {
   if (length(formula) == 3) {
-    gps_abort(sprintf("The formula must have nothing left of ~, as latents have no response: %s.",
-                      shown_formula(right_side(formula))))
+    right <- deparse_line(right_side(formula)[[2]])
+    gps_abort(sprintf(paste("The formula must have nothing left of ~, as latents have no response:",
+                            "write `~ %s`."), right))
   }
   terms <- tryCatch(stats::terms(formula, data = data), error = function(condition) {
     gps_abort(sprintf("The formula %s cannot be read: %s", shown_formula(formula),

@@ -5,14 +5,15 @@ is_constant <- function(task) {
   if (has_images(task$model)) diff(task$moments$range) == 0 else task$moments$variance <= 0
 }
 
-warn_data <- function(task) {
+# `is_picture`: whether the data points are pictures, as arrays, lists or patches are.
+warn_data <- function(task, is_picture) {
   is_learned <- inherits(task$selector, "gps_selector_gp")
   if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
     gps_warn(paste("One data point cannot teach a selector, whose affinities are the prior mean,",
                    "0: give more, or take selector_handcrafted() or selector_full()."))
   }
   if (is_constant(task)) gps_warn(describe_constant(task), class = "degenerate")
-  warn_surplus(task)
+  warn_surplus(task, is_picture)
   warn_baseline(task)
   if (!is.null(task$batches)) warn_batches(task)
   doubt_data(task$model, task)
@@ -30,10 +31,10 @@ describe_constant <- function(task) {
 }
 
 # More latents than data points.
-warn_surplus <- function(task) {
+warn_surplus <- function(task, is_picture) {
   n_choices <- count_choices(task$model)
   if (n_choices <= n_points(task$y)) return(invisible())
-  wide <- if (!has_images(task$model)) advise_wide(n_points(task$y), n_dims(task$y))
+  wide <- if (!is_picture) advise_wide(n_points(task$y), n_dims(task$y))
   gps_warn(sprintf("There are more %ss (%d) than data points (%d): some can be of no use.%s",
                    latent_word(task$model), n_choices, n_points(task$y),
                    paste(wide, collapse = "")))

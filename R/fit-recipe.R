@@ -68,9 +68,10 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
                           skip = FALSE, id = recipes::rand_id("gpselect")) {
   need_given()
   require_package("recipes", "step_gpselect()")
-  if (!inherits(recipe, "recipe")) {
-    abort_value(recipe, "recipe", "a recipe, as made by recipes::recipe(~ ., data = d)")
-  }
+  check_recipe(recipe)
+  terms <- rlang::enquos(...)
+  refuse_step_terms(terms)
+  tell_number_terms(terms, missing(num_comp))
   # What is to be tuned is not known yet.
   if (!is.language(num_comp)) num_comp <- check_count(num_comp, "num_comp", 0)
   check_sizable(model)
@@ -85,7 +86,7 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
   check_flag(keep_original_cols, "keep_original_cols")
   check_flag(skip, "skip")
   step <- recipes::step(
-    subclass = "gpselect", terms = rlang::enquos(...), role = role, trained = trained,
+    subclass = "gpselect", terms = terms, role = role, trained = trained,
     num_comp = num_comp, model = model, type = type, options = options, seed = seed, res = res,
     columns = columns, prefix = prefix, keep_original_cols = keep_original_cols, skip = skip,
     id = id, case_weights = NULL
@@ -93,14 +94,59 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
   recipes::add_step(recipe, step)
 }
 
+step_options <- c("selector", "n_selected", "max_active", "control", "start")
+
+# recipes adds a step to whatever list it is given.
+check_recipe <- function(recipe) {
+  if (inherits(recipe, "recipe")) return(invisible(recipe))
+  is_data <- is.data.frame(recipe) || is.matrix(recipe)
+  gps_abort(sprintf("`recipe` must be %s, not %s.%s",
+                    "a recipe, as made by recipes::recipe(~ ., data = d)", describe_value(recipe),
+                    if (is_data) " A recipe begins with the data frame, and steps follow." else ""))
+}
+
+# Columns are chosen without names, so that what has one is a misspelt argument.
+refuse_step_terms <- function(terms) {
+  names <- names(terms)[nzchar(names(terms))]
+  if (length(names) == 0) return(invisible())
+  option <- advise_option(names[1])
+  if (!is.null(option)) gps_abort(sprintf("Unknown argument `%s`. %s", names[1], option))
+  refuse_unknown(as.list(terms[names]), names(formals(step_gpselect)))
+}
+
+# Where an argument of gps_fit() or gps_control() stands in a step, or NULL.
+advise_option <- function(name) {
+  if (name %in% step_options) {
+    return(sprintf("It is one of the options: options = list(%s = ).", name))
+  }
+  maker <- advise_maker(argument_makers("control"), function(names) intersect(name, names))
+  if (!is.null(maker)) {
+    sprintf("It is an argument of gps_control(): options = list(control = gps_control(%s = )).",
+            name)
+  }
+}
+
+# A bare number is the place of a column, and hardly meant so where the number of latents is not
+# given.
+tell_number_terms <- function(terms, is_default) {
+  numbers <- Filter(is.numeric, lapply(terms, rlang::quo_get_expr))
+  if (length(numbers) == 0 || !is_default) return(invisible())
+  gps_warn(sprintf("%1$s is read as the place of a column. %2$s is num_comp = %1$s.",
+                   format(numbers[[1]]), "The number of latents"))
+}
+
 check_step_options <- function(options) {
-  valid <- c("selector", "n_selected", "max_active", "control", "start")
+  valid <- step_options
+  if (inherits(options, "gps_control")) {
+    gps_abort("`options` must be a named list: options = list(control = gps_control()).")
+  }
   is_named <- is.list(options) && !is.object(options) &&
     length(options) == sum(nzchar(names(options)))
   if (!is_named) abort_value(options, "options", "a named list of arguments of gps_fit()")
   odd <- setdiff(names(options), valid)
   if (length(odd) > 0) {
-    gps_abort(sprintf("`options` has %s, but can have %s.", quoted(odd[1]), list_arguments(valid)))
+    gps_abort(sprintf("`options` has %s, but can have %s.%s", quoted(odd[1]), list_arguments(valid),
+                      if (is.null(advise_option(odd[1]))) "" else paste("", advise_option(odd[1]))))
   }
   invisible(options)
 }

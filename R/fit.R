@@ -277,7 +277,7 @@ open_data <- function(y, model, control, start, weights, labels) {
 
 # The fit that a run from this point ends with; see em-checkpoint.R.
 run_task <- function(task, data, point) {
-  facts <- warn_data(task)
+  facts <- warn_data(task, is_picture = !is.null(c(data$image_dim, data$pixels)))
   task["teller"] <- list(open_fit_teller(task, point$start))
   on.exit({
     flush_keeper(task$keeper)

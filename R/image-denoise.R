@@ -102,12 +102,12 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
                         size = 8, step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
                         control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
                         remainder = TRUE, start = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector", "model"))
+  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector", "noisy"))
   need_given()
   noisy <- check_image(image)
   estimated <- is.null(sd)
   sd <- if (estimated) noise_level(noisy) else check_number(sd, "sd", 1e-150, 1e150)
-  size <- check_patch_size(size, dim(noisy)[1:2])
+  size <- check_patch_size(size, dim(noisy)[1:2], missing(size))
   step <- check_pair(step, "step", upper = size)
   check_flag(remainder, "remainder")
   patches <- extract_patches(noisy, size, step, as = "array")
@@ -192,7 +192,11 @@ shrink_remainder <- function(left, sd) {
   left * pmax(0, 1 - (freedom + sqrt(2 * freedom)) / squares)
 }
 
-check_patch_size <- function(size, image_dim) {
+check_patch_size <- function(size, image_dim, is_default = FALSE) {
+  if (is_default && any(image_dim < size)) {
+    gps_abort(sprintf(paste("`image` has %s pixels, less than a patch of %d x %d: give a smaller",
+                            "`size`."), shown_dim(image_dim), size, size))
+  }
   size <- check_pair(size, "size", upper = image_dim)
   if (prod(size) == 1) gps_abort("`size` must be at least two pixels: one is its own mean.")
   size
@@ -206,10 +210,15 @@ check_contrast <- function(patches) {
 }
 
 check_noise_model <- function(model) {
+  if (is.numeric(model)) {
+    gps_abort(sprintf("`model` must be %s, not %s. The height and width of patches is `size`.",
+                      "a model such as model_spike_slab(64)", describe_value(model)))
+  }
   check_model(model)
   if (!"sigma2" %in% names(model$params)) {
-    gps_abort(sprintf("`model` must have a noise variance `sigma2`, which the model %s has not.",
-                      dQuote(model$name, FALSE)))
+    gps_abort(sprintf(paste("`model` must have a noise variance `sigma2`, which the model %s has",
+                            "not: take model_spike_slab(), model_binary_sparse() or",
+                            "model_max_spike_slab()."), dQuote(model$name, FALSE)))
   }
 }
 

@@ -113,7 +113,10 @@ assemble_patches <- function(patches, dim, size = NULL, positions = NULL, like =
   dim <- check_canvas(dim, dim(patches))
   check_cells(dim[1], prod(dim[-1]), "The numbers of `dim`")
   place <- patch_places(patches, like)
-  if (is.null(positions)) positions <- place$positions
+  if (is.null(positions)) {
+    positions <- place$positions
+    refuse_small_canvas(positions, place$size, dim)
+  }
   if (is.null(size) && length(dim(patches)) == 2) size <- place$size
   patches <- plain_numbers(patches)
   size <- patch_size(patches, size, dim)
@@ -146,6 +149,18 @@ patch_places <- function(patches, like) {
                       plural(nrow(like), "row"), describe_rows(patches)))
   }
   attributes(like)[c("positions", "size")]
+}
+
+# Patches that know where they were cut do not fit into a smaller image.
+refuse_small_canvas <- function(positions, size, dim) {
+  known <- is.numeric(positions) && length(dim(positions)) == 2 && ncol(positions) == 2 &&
+    nrow(positions) > 0 && is.numeric(size) && length(size) == 2
+  if (!known) return(invisible())
+  least <- c(max(positions[, 1]), max(positions[, 2])) + size - 1
+  if (anyNA(least) || all(least <= dim[1:2])) return(invisible())
+  gps_abort(sprintf(paste("`dim` = %s is less than the image that the patches were cut from, of at",
+                          "least %s: give dim(image) of that one."), shown_dim(dim),
+                    shown_dim(least)))
 }
 
 describe_rows <- function(x) if (is.null(nrow(x))) "none" else format(nrow(x))
@@ -188,13 +203,23 @@ count_channels <- function(image_dim) if (length(image_dim) > 2) image_dim[3] el
 check_image <- function(image, arg = "image") {
   image <- plain_numbers(image)
   is_numeric <- (is.numeric(image) || is.logical(image)) && length(image) > 0
+  fill <- if (is_numeric && anyNA(image)) {
+    " Fill the missing pixels first, such as by the mean of those beside them."
+  }
+  fill <- paste(fill, collapse = "")
   if (is_numeric && length(dim(image)) == 3 && dim(image)[3] == 3) {
-    for (k in 1:3) check_finite(image[, , k, drop = FALSE], sprintf("%s[, , %d]", arg, k))
+    for (k in 1:3) check_finite(image[, , k, drop = FALSE], sprintf("%s[, , %d]", arg, k),
+                               cure = fill)
     return(array(as.double(image), dim(image)))
   }
   if (!is_numeric || length(dim(image)) != 2) {
-    hint <- if (is.character(image)) {
+    hint <- if (is.character(image) && any(startsWith(printable(image), "#") %in% TRUE)) {
+      sprintf(" Its colours are text. Grey levels of them: matrix(%s, nrow(%s)).",
+              sprintf("colMeans(grDevices::col2rgb(as.matrix(%s))) / 255", arg), arg)
+    } else if (is.character(image)) {
       advise_picture(image)
+    } else if (is_numeric && length(dim(image)) == 3 && dim(image)[1] == 3) {
+      sprintf(" Channels come last: aperm(%s, c(2, 3, 1)).", arg)
     } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {
       sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
     } else if (is.list(image) && !is.object(image)) {
@@ -210,12 +235,16 @@ check_image <- function(image, arg = "image") {
                       "or an array height x width x 3", describe_value(image),
                       if (is.null(hint)) "" else hint))
   }
-  check_finite(image, arg)
+  check_finite(image, arg, cure = fill)
   unname(plain_double_matrix(image))
 }
 
 # Height and width of an image, and its channels where it has three.
 check_canvas <- function(dim, patches_dim) {
+  if (length(dim(dim)) > 0) {
+    gps_abort(sprintf(paste("`dim` must be the height and width of the image, not %s: the patches",
+                            "come first, and dim(image) second."), describe_value(dim)))
+  }
   dim <- plain_numbers(dim)
   if (length(dim) != 3) {
     return(c(check_pair(dim, "dim"), if (length(patches_dim) == 4) patches_dim[4]))
@@ -231,8 +260,10 @@ patch_size <- function(patches, size, image_dim) {
   n_axes <- length(dim(patches))
   is_odd <- n_axes == 4 && dim(patches)[4] != 3
   if (!is.numeric(patches) || !n_axes %in% 2:4 || length(patches) == 0 || is_odd) {
-    abort_value(patches, "patches", paste("a numeric matrix n x pixels or array n x height x width",
-                                          "or n x height x width x 3"))
+    gps_abort(sprintf("`patches` must be %s, not %s.%s",
+                      "a numeric matrix n x pixels or array n x height x width (x 3)",
+                      describe_value(patches),
+                      if (is.data.frame(patches)) " as.matrix(patches) makes one of it." else ""))
   }
   n_channels <- count_channels(image_dim)
   n_numbers <- length(patches) / nrow(patches)

@@ -72,12 +72,13 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                        control = gps_control(progress = FALSE), share = 0.25, warm = TRUE,
                        weights = NULL, ...) {
   need_given()
+  refuse_called(substitute(model))
   extra <- list(...)
   if (inherits(y, "formula")) {
     y <- read_formula(y, extra$data, list(model, n_latents))
     extra["data"] <- NULL
   }
-  refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector"))
+  refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector", "sized"))
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)
   numbers <- sort(check_numbers(n_latents))
@@ -91,7 +92,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   }
   search <- list(y = split$seen, unseen = split$unseen, weights = split$weights,
                  unseen_weights = split$unseen_weights, criterion = criterion, selector = selector,
-                 n_selected = n_selected, max_active = max_active, control = control, warm = warm)
+                 n_selected = n_selected, max_active = max_active, control = control, warm = warm,
+                 heard = new.env())
   check_search(search, models, numbers)
   rows <- unlist(lapply(names(models), function(name) {
     search_numbers(search, models[[name]], name, numbers)
@@ -105,7 +107,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                            given_active(search, fit$model), control, start = stats::coef(fit),
                            weights = weights))
   }
-  tell_unfinished(table)
+  tell_search(table, search$heard$baseline)
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
 }
@@ -126,7 +128,9 @@ describe_unfinished <- function(table) {
             sprintf(": raise %s of gps_control()", list_arguments(limits)))
 }
 
-tell_unfinished <- function(table) {
+# What is to be said of the data, a warning of a fit or NULL, and of fits that were cut short.
+tell_search <- function(table, baseline) {
+  if (!is.null(baseline)) warning(baseline)
   if (any(is_unfinished(table))) gps_warn(describe_unfinished(table), class = "unfinished")
 }
 
@@ -135,20 +139,58 @@ check_models <- function(model) {
   is_one <- is.function(model) || inherits(model, "gps_model")
   models <- if (is_one) list(model) else model
   is_list <- is.list(models) && length(models) > 0 && !is.object(models)
-  if (!is_list) abort_value(model, "model", "a model, a function that makes one, or a list of such")
+  if (!is_list) refuse_models(model)
   if (is_one) names(models) <- if (is.function(model)) "model" else model$name
   is_named <- !is.null(names(models)) && all(nzchar(names(models))) &&
     anyDuplicated(names(models)) == 0
-  if (!is_named) gps_abort("The list `model` must have a name for each model, no two alike.")
+  if (!is_named) {
+    gps_abort(paste("The list `model` must have a name for each model, no two alike:",
+                    "list(first = , second = )."))
+  }
   for (name in names(models)) check_sizable(models[[name]])
   models
+}
+
+# A constructor of ours that is called without the number it needs.
+refuse_called <- function(code) {
+  is_bare <- is.call(code) && length(code) == 1 && is.name(code[[1]])
+  if (!is_bare) return(invisible())
+  name <- as.character(code[[1]])
+  if (startsWith(name, "model_") && is_exported(name)) {
+    gps_abort(sprintf("`model` is the function itself here, without parentheses: %s.", name))
+  }
+}
+
+# What stands in the place of models.
+refuse_models <- function(model) {
+  form <- if (is_one_of(model, names(value_synonyms))) value_synonyms[[model]] else model
+  hint <- if (is_one_of(form, c("full", "diagonal", "spherical", "tied"))) {
+    sprintf(" That is function(k) model_gaussian_mixture(k, %s).", quoted(form))
+  } else if (is.numeric(model)) {
+    " The numbers come third: gps_choose(y, model_gaussian_mixture, 2:4)."
+  } else {
+    " One is model_gaussian_mixture, without quotes and parentheses."
+  }
+  gps_abort(sprintf("`model` must be %s, not %s.%s",
+                    "a model, a function that makes one, or a list of such",
+                    describe_value(model), hint))
 }
 
 check_numbers <- function(n_latents) {
   is_sound <- is.numeric(n_latents) && length(n_latents) > 0 && all(is.finite(n_latents)) &&
     all(n_latents == round(n_latents)) && all(n_latents >= 1) && all(n_latents < 2^31) &&
     anyDuplicated(n_latents) == 0
-  if (!is_sound) abort_value(n_latents, "n_latents", "distinct whole numbers of at least 1")
+  if (!is_sound) {
+    bad <- if (is.numeric(n_latents)) {
+      n_latents[duplicated(n_latents) | !vapply(n_latents, is_count, NA)]
+    }
+    given <- if (length(bad) == 0) {
+      describe_value(n_latents)
+    } else {
+      paste(format(bad[1]), if (sum(n_latents %in% bad[1]) > 1) "twice" else "among them")
+    }
+    gps_abort(sprintf("`n_latents` must be distinct whole numbers of at least 1, not %s.", given))
+  }
   as.integer(n_latents)
 }
 
@@ -235,10 +277,17 @@ try_fit <- function(search, model, start) {
     selector <- if (model$rule$min_active == 1) selector_full() else
       if (has_ranking(model)) selector_handcrafted() else selector_gp()
   }
-  tryCatch(quietly(gps_fit(search$y, model, selector, given_selected(search, model, selector),
-                           given_active(search, model, selector), search$control, start,
-                           search$weights)),
-           gps_error = identity)
+  fit <- function() {
+    gps_fit(search$y, model, selector, given_selected(search, model, selector),
+            given_active(search, model, selector), search$control, start, search$weights)
+  }
+  # What is said of the data is the same for all fits, and no column of the table.
+  listening <- function() {
+    withCallingHandlers(fit(), gps_warning_baseline = function(condition) {
+      search$heard$baseline <- condition
+    })
+  }
+  tryCatch(quietly(listening()), gps_error = identity)
 }
 
 quietly <- function(code) suppressWarnings(code, classes = "gps_warning")

@@ -66,3 +66,19 @@ further_numbers <- function(numbers, most) {
   if (step == 1) return(sprintf("%d:%.0f", last[2], most))
   sprintf("seq(%d, %.0f, by = %.0f)", last[2], most, step)
 }
+
+# What is asked of a fit is asked of the one that was chosen.
+ask_chosen <- function(call) {
+  gps_abort(sprintf("A choice holds its fit, which is to be asked: %s.", call))
+}
+
+#' @export
+predict.gps_choice <- function(object, ...) ask_chosen("predict(choice$fit)")
+
+#' @export
+coef.gps_choice <- function(object, ...) ask_chosen("coef(choice$fit)")
+
+#' @export
+summary.gps_choice <- function(object, ...) {
+  ask_chosen("summary(choice$fit), and print(choice) shows all numbers")
+}

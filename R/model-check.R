@@ -94,11 +94,30 @@ model_arguments <- function(parts, make) {
 
 # A model that can be made with any number of latents, or a function that does.
 check_sizable <- function(model, arg = "model") {
-  if (is.function(model)) return(invisible(model))
+  if (is.function(model)) return(check_sizing(model, arg))
   check_model(model, arg)
   if (!is.null(model_maker(model))) return(invisible(model))
   gps_abort(sprintf(paste("`%s` is from elsewhere, and only who made it knows how to make one of",
                           "another size: give a function of the number of latents instead."), arg))
+}
+
+# A function that needs more than a number makes no model of one: of ours the call that does is
+# shown.
+check_sizing <- function(make, arg) {
+  given <- formals(args(make))
+  needs <- names(given)[vapply(given, function(x) is.name(x) && !nzchar(as.character(x)), NA)]
+  needs <- setdiff(needs, "...")
+  if (length(needs) < 2) return(invisible(make))
+  ours <- grep("^model_", getNamespaceExports(topenv()), value = TRUE)
+  is_same <- vapply(ours, function(name) identical(get(name, topenv()), make), NA)
+  way <- if (any(is_same)) {
+    shown <- paste(needs[-1], ifelse(needs[-1] == "size", "= c(8, 8)", "= "), collapse = ", ")
+    sprintf("function(k) %s(k, %s)", ours[is_same][1], shown)
+  } else {
+    "it makes a model of this package, as model_gaussian_mixture does"
+  }
+  gps_abort(sprintf("`%s` must be a function of one number, but this one needs %s: %s.", arg,
+                    list_arguments(needs), way))
 }
 
 # The same model with another number of latents. A function makes models itself.

@@ -75,6 +75,11 @@ test_that("what may be transposed, a picture or constant is said to be so, and n
   said <- tryCatch(a_mixture(flowers[1:4, ]), warning = conditionMessage)
   expect_no_match(said, "t(y)", fixed = TRUE)
   set.seed(1)
+  brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  said <- capture_warnings(gps_fit(array(rnorm(400), c(4, 10, 10)), model_binary_sparse(8),
+                                   control = brief))
+  expect_true(any(grepl("more latents (8) than data points (4)", said, fixed = TRUE)))
+  expect_false(any(grepl("t(y)", said, fixed = TRUE)))
   images <- array(rnorm(180), c(3, 6, 10))
   said <- tryCatch(a_mixture(images, model_gaussian_mixture(1)), warning = conditionMessage)
   expect_match(said, "3 rows of 60 columns")
@@ -214,4 +219,60 @@ test_that("events and starts are told in words", {
                  model_occlusive(2, c(6, 6)))
   events <- unlist(lapply(models, `[[`, "events"))
   expect_identical(setdiff(events, names(event_words)), character())
+})
+
+test_that("what is no picture, or no place of patches, is answered with the way to it", {
+  set.seed(1)
+  image <- matrix(runif(100), 10)
+  colours <- grDevices::as.raster(image)
+  expect_gps_error(extract_patches(colours, 4), "colMeans(grDevices::col2rgb(as.matrix(image)))")
+  levels <- matrix(colMeans(grDevices::col2rgb(as.matrix(colours))) / 255, nrow(colours))
+  expect_near(levels, image, 1 / 255)
+  expect_gps_error(extract_patches(array(1, c(3, 10, 10)), 4), "aperm(image, c(2, 3, 1))")
+  expect_gps_error(extract_patches(replace(image, 5, NA), 4), "Fill the missing pixels first")
+  patches <- extract_patches(image, 4)
+  expect_gps_error(assemble_patches(patches, c(8, 8)), "cut from, of at least 10 x 10")
+  expect_identical(assemble_patches(patches, c(10, 10)), image)
+  expect_gps_error(assemble_patches(patches, image), "dim(image) second")
+  expect_gps_error(assemble_patches(image, patches), "the patches come first")
+  expect_gps_error(assemble_patches(as.data.frame(patches), c(10, 10)), "as.matrix(patches)")
+  expect_gps_error(gps_denoise(image, 0.1, 4), "The height and width of patches is `size`")
+  expect_gps_error(gps_denoise(image, 0.1, model_noisy_or(3)), "take model_spike_slab()")
+  expect_gps_error(gps_denoise(image, 0.1, n_latents = 4), "model = model_spike_slab(n_latents = )")
+  expect_gps_error(gps_denoise(image[1:4, 1:4], 0.1), "less than a patch of 8 x 8")
+})
+
+test_that("what stands in the place of models of a choice, or is asked of a choice", {
+  choose <- function(...) gps_choose(flowers, ...)
+  expect_gps_error(choose(model_occlusive, 2:3),
+                   "function(k) model_occlusive(k, size = c(8, 8))")
+  expect_gps_error(choose(kmeans, 2:3), "needs `x` and `centers`: it makes a model")
+  expect_gps_error(choose(2:4), "The numbers come third")
+  expect_gps_error(choose("VVV", 2), "function(k) model_gaussian_mixture(k, \"full\")")
+  expect_gps_error(choose(model_gaussian_mixture(), 2:3), "without parentheses")
+  expect_gps_error(choose(model_gaussian_mixture, 2:3, covariance = "tied"),
+                   "model = function(k) model_gaussian_mixture(k, covariance = )")
+  expect_gps_error(choose(model_gaussian_mixture, 0:2), "not 0 among them")
+  brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  expect_warning(expect_warning(choice <- choose(model_binary_sparse, 2, control = brief),
+                                class = "gps_warning_baseline"), class = "gps_warning_unfinished")
+  for (ask in list(predict, coef, summary)) expect_gps_error(ask(choice), "(choice$fit)")
+  expect_gps_error(a_mixture(Species ~ ., data = iris), "write `~ . - Species`")
+})
+
+test_that("arguments of a step stand where they belong", {
+  skip_if_not_installed("recipes")
+  expect_gps_error(step_gpselect(iris, model = model_poisson_mixture), "begins with the data frame")
+  step <- function(...) {
+    step_gpselect(recipes::recipe(~ ., data = iris), ..., model = model_gaussian_mixture)
+  }
+  all <- recipes::all_numeric_predictors
+  expect_gps_error(step(all(), n_components = 3), "Did you mean `num_comp`?")
+  expect_gps_error(step(all(), control = gps_control()), "options = list(control = )")
+  expect_gps_error(step(all(), options = list(max_iter = 3)),
+                   "options = list(control = gps_control(max_iter = ))")
+  expect_gps_error(step(all(), options = gps_control()), "options = list(control = gps_control())")
+  expect_warning(step(all(), 3), "num_comp = 3", fixed = TRUE)
+  chosen <- step(recipes::all_predictors(), num_comp = 2)
+  expect_error(recipes::prep(chosen), "recipes::all_numeric_predictors()", fixed = TRUE)
 })
