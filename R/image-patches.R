@@ -260,8 +260,8 @@ patch_size <- function(patches, size, image_dim) {
   n_axes <- length(dim(patches))
   is_odd <- n_axes == 4 && dim(patches)[4] != 3
   if (!is.numeric(patches) || !n_axes %in% 2:4 || length(patches) == 0 || is_odd) {
-    gps_abort(sprintf("`patches` must be %s, not %s.%s",
-                      "a numeric matrix n x pixels or array n x height x width (x 3)",
+    gps_abort(sprintf("`patches` must be %s or n x height x width x 3, not %s.%s",
+                      "a numeric matrix n x pixels or array n x height x width",
                       describe_value(patches),
                       if (is.data.frame(patches)) " as.matrix(patches) makes one of it." else ""))
   }
