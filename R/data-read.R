@@ -95,6 +95,23 @@ tell_images_last <- function(y, arg) {
                    n, shown_dim(dim[-length(dim)]), arg, paste(order, collapse = ", ")))
 }
 
+# A fourth channel of pictures mostly says how opaque their pixels are.
+tell_opacity <- function(y, arg) {
+  is_many <- is.list(y) && !is.object(y) && is.null(dim(y)) && length(y) > 0
+  image <- if (is_many) y[[1]] else y
+  if (!is.numeric(image) || length(image) == 0) return(invisible())
+  size <- if (is_many) dim(image) else dim(image)[-1]
+  if (length(size) != 3 || size[3] != 4) return(invisible())
+  channel <- if (is_many) image[, , 4] else image[, , , 4]
+  if (anyNA(channel) || min(channel) < 0 || max(channel) > 1) return(invisible())
+  gps_warn(sprintf(paste("If the fourth channel of the pictures says how opaque they are, it is",
+                         "fitted as data here: %s leaves it out."), if (is_many) {
+                           sprintf("lapply(%s, function(image) image[, , 1:3])", arg)
+                         } else {
+                           sprintf("%s[, , , 1:3]", arg)
+                         }))
+}
+
 # Data that are not a matrix of doubles in memory.
 is_stored <- function(y) is_source(y) || is_sparse_matrix(y)
 

@@ -57,6 +57,16 @@ tell_signature <- function(bytes, offset) {
   }
 }
 
+# What reads a file of another kind than was expected, in a sentence, or "".
+advise_kind <- function(path) {
+  bytes <- tryCatch(read_bytes(path, 0, 512), error = function(condition) raw())
+  kind <- tell_signature(bytes, 0)
+  if (!is.null(kind)) return(paste("", sprintf(kind, "itself")))
+  code <- as.integer(bytes)
+  is_text <- length(code) > 0 && all(code >= 32 & code != 127 | code %in% c(9, 10, 13))
+  if (is_text) " It looks like text: gps_source_csv()?" else ""
+}
+
 # Words for bytes that are hardly numbers of this type, or NULL.
 tell_numbers <- function(bytes, type, endian) {
   bytes <- bytes[seq_len(8 * (length(bytes) %/% 8))]

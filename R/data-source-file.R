@@ -58,13 +58,20 @@ gps_source_binary <- function(path, d,
 # list(path, size, time) of a file that is there.
 file_state <- function(path) {
   if (!is.character(path) || length(path) != 1 || is.na(path) || Encoding(path) == "bytes") {
-    abort_value(path, "path", "the name of a file")
+    gps_abort(sprintf("`path` must be the name of a file, not %s.%s", describe_value(path),
+                      if (length(dim(path)) < 2) "" else
+                        " Data in memory need no source: gps_fit(y, model)."))
+  }
+  if (grepl("^(https?|ftps?|s3|gs)://", path)) {
+    gps_abort(sprintf("`path`: %s is on the web, and read from a file: %s.", quoted(path),
+                      "download.file(url, \"name\", mode = \"wb\") first"))
   }
   about <- file.info(path, extra_cols = FALSE)
   if (is.na(about$size) || about$isdir || file.access(path, 4) != 0) {
     is_relative <- !grepl("^(/|~|[A-Za-z]:)", path)
-    gps_abort(sprintf("`path`: there is no file %s that can be read%s.", quoted(path),
-                      if (is_relative) paste(" in", quoted(getwd())) else ""))
+    gps_abort(sprintf("`path`: there is no file %s that can be read%s.%s", quoted(path),
+                      if (is_relative) paste(" in", quoted(getwd())) else "",
+                      if (about$isdir %in% TRUE) " It is a folder." else ""))
   }
   list(path = normalizePath(path), size = about$size, time = as.double(about$mtime))
 }
@@ -198,8 +205,8 @@ gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"),
 # closed by name: close_all() would collect garbage each time.
 with_dataset <- function(path, dataset, class, use) {
   file <- tryCatch(hdf5r::H5File$new(path, "r"), error = function(condition) {
-    gps_abort(sprintf("%s cannot be opened as an HDF5 file.", quoted(path)), class,
-              parent = condition)
+    gps_abort(sprintf("%s cannot be opened as an HDF5 file.%s", quoted(path), advise_kind(path)),
+              class, parent = condition)
   })
   on.exit(file$close())
   set <- tryCatch(file[[dataset]], error = function(condition) NULL)

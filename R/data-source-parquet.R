@@ -26,8 +26,9 @@ gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
 ask_parquet <- function(path, ask, ...) {
   tryCatch(ask(path, ...), error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
-    gps_abort(sprintf("The file %s cannot be read as Parquet: %s", quoted(path),
-                      conditionMessage(condition)), "data", parent = condition)
+    gps_abort(sprintf("The file %s cannot be read as Parquet: %s.%s", quoted(path),
+                      sub("[.]$", "", conditionMessage(condition)), advise_kind(path)), "data",
+              parent = condition)
   })
 }
 

@@ -119,7 +119,8 @@ match_index <- function(index, names, arg) {
   if (length(absent) == 0) return(place)
   near <- nearest_name(absent[1], names)
   gps_abort(sprintf("`%s`: the source has no column %s.%s", arg, quoted(absent[1]),
-                    if (is.null(near)) "" else sprintf(" Did you mean %s?", quoted(near))))
+                    if (is.null(near)) paste(" There are", columns_said(names)) else
+                      sprintf(" Did you mean %s?", quoted(near))))
 }
 
 #' @rdname gps_source

@@ -72,7 +72,8 @@ gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec =
               names = names$all, picked = picked)
   check_widths(csv)
   check_first_rows(csv)
-  unpack_table(state$path, binary, if (header) names$all[picked], picked, function(emit) {
+  unpack_table(state$path, binary, if (header) names$all[picked], picked, na = na,
+               produce = function(emit) {
     # Quotes about numbers, spaces in cells and words are rare: a second pass understands them, and
     # says where it does not.
     if (!read_plain(csv, emit)) {
@@ -96,6 +97,8 @@ check_encoding <- function(path) {
     identical(first[seq_along(mark)], as.raw(mark))
   }, NA))
   if (is_packed) return(invisible())
+  kind <- tell_signature(read_bytes(path, 0, 512), 0)
+  if (!is.null(kind)) gps_abort(sprintf(kind, quoted(path)), "data")
   is_wide <- length(first) > 1 && (all(first[1:2] == as.raw(c(255, 254))) ||
                                      all(first[1:2] == as.raw(c(254, 255))))
   if (is_wide || any(first == 0)) {
@@ -197,6 +200,11 @@ table_columns <- function(columns, names, given = seq_along(names)) {
   if (left_out && length(setdiff(given, -columns)) > 0) return(setdiff(given, -columns))
   if (length(columns) == 0 || !is.null(dim(columns)) || anyDuplicated(columns) > 0 ||
         !(is.character(columns) || is.numeric(columns) && all(columns %in% seq_along(names)))) {
+    beyond <- if (is.numeric(columns)) setdiff(abs(columns), seq_along(names))
+    if (length(beyond) > 0) {
+      gps_abort(sprintf("`columns` must be %s: there is no column %s.", allowed,
+                        format(beyond[1])))
+    }
     abort_value(columns, "columns", allowed)
   }
   if (is.numeric(columns)) return(as.integer(columns))
@@ -210,7 +218,8 @@ table_columns <- function(columns, names, given = seq_along(names)) {
     name <- columns[is.na(place)][1]
     near <- nearest_name(name, names)
     gps_abort(sprintf("`columns`: the file has no column %s.%s", quoted(name),
-                      if (is.null(near)) "" else sprintf(" Did you mean %s?", quoted(near))))
+                      if (is.null(near)) paste(" There are", columns_said(names)) else
+                        sprintf(" Did you mean %s?", quoted(near))))
   }
   place
 }
@@ -300,8 +309,9 @@ read_quoted <- function(csv, emit) {
   })
 }
 
+# `na`: what stands in missing cells, where the reader is told.
 # A source from the table `path`, of which `produce(emit)` emits the numbers in pieces D x points.
-unpack_table <- function(path, binary, names, picked, produce) {
+unpack_table <- function(path, binary, names, picked, produce, na = NULL) {
   is_temporary <- is.null(binary)
   if (is_temporary) binary <- tempfile("gpselect-", fileext = ".bin")
   binary <- check_new_file(binary, "binary")
@@ -311,7 +321,7 @@ unpack_table <- function(path, binary, names, picked, produce) {
       if (is.null(values)) {
         before <<- 0
       } else {
-        refuse_infinite(values, path, names, picked, before)
+        refuse_infinite(values, path, names, picked, before, na)
         before <<- before + ncol(values)
       }
       emit(values)
@@ -324,12 +334,17 @@ unpack_table <- function(path, binary, names, picked, produce) {
 }
 
 # Numbers D x points, before which `before` rows came, that no data can have.
-refuse_infinite <- function(values, path, names, picked, before) {
+refuse_infinite <- function(values, path, names, picked, before, na = NULL) {
   bad <- which(is.infinite(values))[1]
   if (is.na(bad)) return(invisible())
   k <- (bad - 1L) %% nrow(values) + 1L
-  gps_abort(sprintf("Column %d%s of %s must be finite, but row %.0f has %s.", picked[k],
+  given <- format(values[bad])
+  hint <- if (!is.null(na)) {
+    sprintf(" If that means a missing cell: `na = c(%s)`, or as it is written.",
+            paste(unique(encodeString(c("", na, given), quote = "\"")), collapse = ", "))
+  }
+  gps_abort(sprintf("Column %d%s of %s must be finite, but row %.0f has %s.%s", picked[k],
                     if (is.null(names)) "" else sprintf(" (%s)", quoted(names[k])),
-                    quoted(path), before + (bad - 1) %/% nrow(values) + 1, format(values[bad])),
-            "data")
+                    quoted(path), before + (bad - 1) %/% nrow(values) + 1, given,
+                    paste(hint, collapse = "")), "data")
 }

@@ -187,7 +187,10 @@ with_reader.gps_source_function <- function(source, use) {
 read_value <- function(source, from, to) {
   tryCatch(source$read(from, to), error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
-    abort_read(from, to, conditionMessage(condition), parent = condition)
+    is_beyond <- inherits(condition, "subscriptOutOfBoundsError")
+    abort_read(from, to, paste0(conditionMessage(condition), if (is_beyond) {
+      sprintf(". Are there as many data points as `n` says, %d?", source$n)
+    }), parent = condition)
   })
 }
 
@@ -198,10 +201,18 @@ call_reader <- function(source, from, to) {
   is_shaped <- (is.numeric(value) || is.logical(value)) && !is.factor(value) &&
     identical(as.double(dim(value)), as.double(c(to - from + 1, n_read(source))))
   if (!is_shaped) {
-    is_dropped <- is.null(dim(value)) && from == to && length(value) == n_read(source)
+    wanted <- as.double(c(to - from + 1, n_read(source)))
+    is_dropped <- is.null(dim(value)) && from == to && length(value) == wanted[2]
+    hint <- if (is_dropped) {
+      " Is a `drop = FALSE` missing?"
+    } else if (is.data.frame(value)) {
+      " as.matrix() makes one of it."
+    } else if (identical(as.double(dim(value)), rev(wanted))) {
+      " Data points are rows: return its t()."
+    }
     abort_read(from, to, sprintf("`read` must return a numeric matrix of %d x %d, not %s.%s",
                                  as.integer(to - from + 1), n_read(source), describe_value(value),
-                                 if (is_dropped) " Is a `drop = FALSE` missing?" else ""))
+                                 paste(hint, collapse = "")))
   }
   t(unname(plain_double_matrix(value)))
 }

@@ -51,7 +51,9 @@ gps_write_binary <- function(y, path,
 # The name of a file that may be written, in a folder that is there.
 check_new_file <- function(path, arg, overwrite = FALSE) {
   if (!is.character(path) || length(path) != 1 || !is_text(path) || !nzchar(path)) {
-    abort_value(path, arg, "the name of a file")
+    gps_abort(sprintf("`%s` must be the name of a file, not %s.%s", arg, describe_value(path),
+                      if (length(dim(path)) < 2) "" else
+                        " The data come first: gps_write_binary(y, path)."))
   }
   path <- path.expand(path)
   if (!dir.exists(dirname(path))) {

@@ -40,12 +40,12 @@ with_own_data <- function(arguments, fit, changed) {
 
 # The columns of `data` that a formula names. `others` are arguments that data may have been given
 # to by their place.
-read_formula <- function(formula, data, others) {
+read_formula <- function(formula, data, others, caller = "gps_fit") {
   if (is.null(data)) {
     is_placed <- any(vapply(others, is.data.frame, NA))
     own <- if (length(formula) == 3) right_side(formula) else formula
-    gps_abort(sprintf("A formula needs `data`, a data frame%s: gps_fit(%s, model, data = d).%s",
-                      if (is_placed) ", by its name" else "", shown_formula(own),
+    gps_abort(sprintf("A formula needs `data`, a data frame%s: %s(%s, model, data = d).%s",
+                      if (is_placed) ", by its name" else "", caller, shown_formula(own),
                       if (length(formula) == 3) {
                         " Nothing stands left of ~: latents have no response."
                       } else {

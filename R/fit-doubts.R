@@ -14,7 +14,7 @@ warn_data <- function(task, is_picture) {
   }
   if (is_constant(task)) gps_warn(describe_constant(task), class = "degenerate")
   warn_surplus(task, is_picture)
-  warn_baseline(task)
+  warn_baseline(task, is_picture)
   if (!is.null(task$batches)) warn_batches(task)
   doubt_data(task$model, task)
 }

@@ -255,7 +255,10 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 open_data <- function(y, model, control, start, weights, labels) {
   has_rule <- !is.null(data_rule(model))
   if (!has_rule) tell_logical(y, "y")
-  if (!is_source(y)) tell_images_last(y, "y")
+  if (!is_source(y)) {
+    tell_images_last(y, "y")
+    tell_opacity(y, "y")
+  }
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   if (!is.null(labels)) data$row_names <- check_labels(labels, n_points(data$y))

@@ -224,6 +224,8 @@ check_image <- function(image, arg = "image") {
       sprintf(" Its fourth channel says how opaque it is: %s[, , 1:3].", arg)
     } else if (is.list(image) && !is.object(image)) {
       sprintf(" One picture of a list is %s[[1]].", arg)
+    } else if (is.data.frame(image) && !all(vapply(image, is.numeric, NA))) {
+      " It is a table, which gps_fit(y, model) takes."
     } else if (is.data.frame(image)) {
       sprintf(" A table of levels is made one by as.matrix(%s).", arg)
     } else if (is_numeric && is.null(dim(image))) {

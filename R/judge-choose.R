@@ -75,7 +75,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   refuse_called(substitute(model))
   extra <- list(...)
   if (inherits(y, "formula")) {
-    y <- read_formula(y, extra$data, list(model, n_latents))
+    y <- read_formula(y, extra$data, list(model, n_latents), "gps_choose")
     extra["data"] <- NULL
   }
   refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector", "sized"))

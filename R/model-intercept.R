@@ -84,7 +84,7 @@ chance_of_means <- 20
 
 # Warns of data that have a baseline where the model has none: without one a point with nothing on
 # is 0, so that where latents are sparse a column has values about 0.
-warn_baseline <- function(task) {
+warn_baseline <- function(task, is_picture) {
   if (!lacks_intercept(task$model)) return(invisible())
   moments <- task$moments
   spread <- sum(moments$variances)
@@ -98,9 +98,11 @@ warn_baseline <- function(task) {
   gps_warn(sprintf(paste(
     "`y` stays away from 0, with nearly all values of a column on one side (column means of %s on",
     "average, in size, standard deviation %s), but to %s() a data point in which nothing is on is",
-    "0. Give the model a baseline, %s(..., intercept = TRUE), or subtract one from the data."
+    "0. Give the model a baseline, %s(..., intercept = TRUE), or subtract one from the data%s."
   ), plain_number(mean(abs(moments$centre)), 3), plain_number(sqrt(moments$variance), 3),
-  model_maker(task$model), model_maker(task$model)), class = "baseline")
+  model_maker(task$model), model_maker(task$model),
+  if (is_picture) ", of each patch of a picture its mean: y - rowMeans(y)" else ""),
+  class = "baseline")
 }
 
 # The squared error of a state is a difference of sums of squares, known to about 1e-15 of the

@@ -276,3 +276,40 @@ test_that("arguments of a step stand where they belong", {
   chosen <- step(recipes::all_predictors(), num_comp = 2)
   expect_error(recipes::prep(chosen), "recipes::all_numeric_predictors()", fixed = TRUE)
 })
+
+test_that("sources say what reads another kind of file, and what a function must return", {
+  csv <- withr::local_tempfile(lines = c("a,b", "1,Inf", "3,4"), fileext = ".csv")
+  expect_gps_error(gps_source_csv(csv), "`na = c(\"\", \"NA\", \"Inf\")`", "data")
+  source <- gps_source_csv(csv, na = c("", "NA", "Inf"))
+  expect_identical(source[, ], cbind(a = c(1, 3), b = c(NA, 4)))
+  expect_gps_error(source[, "x"], "There are \"a\", \"b\".")
+  expect_gps_error(gps_source_csv(csv, 1:9), "there is no column 3")
+  expect_gps_error(gps_source_csv(iris), "Data in memory need no source")
+  expect_gps_error(gps_source_csv("https://a.org/i.csv"), "download.file(url,")
+  expect_gps_error(gps_source_csv(tempdir()), "It is a folder.")
+  expect_gps_error(gps_write_binary("f.bin", flowers), "The data come first")
+  picture <- withr::local_tempfile()
+  writeBin(as.raw(c(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, rep(1, 9))), picture)
+  expect_gps_error(gps_source_csv(picture), "is a picture: png::readPNG()", "data")
+  if (requireNamespace("nanoparquet", quietly = TRUE)) {
+    expect_gps_error(gps_source_parquet(csv), "text: gps_source_csv()?", "data")
+  }
+  read_with <- function(read, n = 5) gps_source(n, 4, read)[1:5, ]
+  expect_gps_error(read_with(function(from, to) t(flowers[from:to, ])), "return its t()", "data")
+  expect_gps_error(read_with(function(from, to) iris[from:to, 1:4]), "as.matrix() makes", "data")
+  expect_gps_error(gps_source(200, 4, function(from, to) flowers[from:to, ])[151:160, ],
+                   "as many data points as `n` says, 200?", "data")
+})
+
+test_that("a fourth channel and patches with their means are noticed", {
+  set.seed(1)
+  brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  said <- function(y) capture_warnings(gps_fit(y, model_binary_sparse(2), control = brief))
+  pictures <- lapply(1:6, function(i) array(runif(16), c(2, 2, 4)))
+  expect_match(said(pictures), "function(image) image[, , 1:3]", fixed = TRUE, all = FALSE)
+  colours <- lapply(pictures, function(image) image[, , 1:3])
+  expect_false(any(grepl("opaque", said(colours))))
+  patches <- extract_patches(10 + matrix(runif(64), 8), 4)
+  expect_match(said(patches), "y - rowMeans(y)", fixed = TRUE, all = FALSE)
+  expect_false(any(grepl("rowMeans", said(unclass(flowers)))))
+})
