@@ -92,6 +92,9 @@ advise_table <- function(x, arg) {
 }
 
 advise_text <- function(x) {
+  if (is_quoted_formula(x)) {
+    return(sprintf(" A formula has no quotes: %s, with `data`, a data frame.", printable(x)))
+  }
   if (is.character(x) && length(x) > 0 && is.null(dim(x)) && (length(x) == 1 || are_paths(x))) {
     return(advise_file(x))
   }
@@ -104,6 +107,17 @@ advise_text <- function(x) {
                  "one out before."))
   }
   " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
+}
+
+is_quoted_formula <- function(x) {
+  is.character(x) && length(x) == 1 && all(is_text(x)) && all(grepl("~", x, fixed = TRUE))
+}
+
+# The name of a data frame, or of its file, where the data frame itself is wanted.
+advise_frame <- function(data) {
+  if (!is.character(data) || length(data) != 1 || !all(is_text(data))) return(" as.data.frame()?")
+  if (are_paths(data)) return(advise_file(data))
+  sprintf(" The name of an object stands without quotes: data = %s.", printable(data))
 }
 
 # A list that holds no images: the way to make a table of it, or "".

@@ -173,6 +173,8 @@ abort_class <- function(x, arg, class, allowed) {
   }
   hint <- if (class[1] == "gps_model" && !is.null(advise_model(x))) {
     advise_model(x)
+  } else if (class[1] == "gps_selector" && !is.null(advise_selector(x))) {
+    advise_selector(x)
   } else if (class[1] == "gp_fit") {
     " gp_fit(x, targets) makes one."
   } else if (is.function(x)) {
@@ -191,21 +193,26 @@ abort_class <- function(x, arg, class, allowed) {
     } else {
       sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
     }
-  } else if (class[1] == "gps_selector" && is.null(x)) {
-    " Leave it out for selector_gp()."
-  } else if (class[1] == "gps_selector" && is_number(x)) {
-    sprintf(" The number of selected latents has a name: n_selected = %s.", format(x))
-  } else if (class[1] == "gps_selector" && inherits(x, "gps_control")) {
-    " The control has a name: control = gps_control()."
-  } else if (inherits(x, "gps_kernel") && class[1] == "gps_selector") {
-    " A selector with this kernel is selector_gp(kernel)."
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
                     if (is.null(hint)) "" else hint))
 }
 
+# Whether a value is data, or a response: several values, or a table of them.
+is_given_data <- function(x) {
+  is.data.frame(x) || is.atomic(x) && !is.null(x) && (length(x) > 1 || length(dim(x)) > 1)
+}
+
+# What is said of data in the place of a model or selector.
+no_response <- paste(" Data have no response here: gps_fit(y, model). With known classes,",
+                     "table(predict(fit, type = \"class\"), classes) compares.")
+
 # What stands in the place of a model.
 advise_model <- function(x) {
+  if (is_given_data(x)) return(no_response)
+  if (is.list(x) && !is.object(x) && length(x) > 0 && inherits(x[[1]], "gps_model")) {
+    return(" A fit has one model: take it out of the list, [[1]]. gps_choose() compares several.")
+  }
   form <- if (is_one_of(x, names(value_synonyms))) value_synonyms[[x]]
   if (is_one_of(form, c("full", "diagonal", "spherical", "tied"))) {
     return(sprintf(" A mixture is model_gaussian_mixture(3, covariance = %s).", quoted(form)))
@@ -222,6 +229,22 @@ advise_model <- function(x) {
     return(" The control has a name: gps_fit(y, model, control = control).")
   }
   if (inherits(x, "gps_fit")) return(" Its model is fit$model; gps_fit(y, fit$model, start = fit).")
+}
+
+# What stands in the place of a selector.
+advise_selector <- function(x) {
+  if (is.null(x)) return(" Leave it out for selector_gp().")
+  if (is_number(x)) {
+    return(sprintf(" The number of selected latents has a name: n_selected = %s.", format(x)))
+  }
+  if (is_given_data(x)) return(no_response)
+  if (inherits(x, "gps_kernel")) return(" A selector with this kernel is selector_gp(kernel).")
+  if (inherits(x, "gps_control")) {
+    return(" The control has a name: control = gps_control().")
+  }
+  if (inherits(x, "gps_fit")) {
+    return(" A fit to go on from is `start`: gps_fit(y, model, start = fit).")
+  }
 }
 
 # Names of rows or columns of data: text, or missing.

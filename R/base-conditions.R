@@ -56,7 +56,10 @@ describe_value <- function(x) {
     return(format(x, digits = 6, decimal.mark = "."))
   }
   if (!is.null(dim(x))) {
-    return(sprintf("an array of %s (%s)", typeof(x), paste(dim(x), collapse = " x ")))
+    kind <- switch(typeof(x), double = , integer = "a numeric", logical = "a logical",
+                   character = "a text", complex = "a complex", paste("a", typeof(x)))
+    return(sprintf("%s %s (%s)", kind, if (length(dim(x)) == 2) "matrix" else "array",
+                   paste(dim(x), collapse = " x ")))
   }
   if (is.list(x)) return(sprintf("a list of length %d", length(x)))
   sprintf("a%s %s vector of length %d", if (typeof(x) == "integer") "n" else "", typeof(x),
@@ -167,4 +170,13 @@ plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
 takes_own <- function(f, name, place) {
   names <- names(formals(f))
   length(names) >= place || name %in% names
+}
+
+# A user's function that is called with so many arguments by their place, by what they are.
+check_takes <- function(f, arg, names) {
+  own <- formals(args(f))
+  if (is.null(args(f)) || "..." %in% names(own) || length(own) >= length(names)) return(invisible())
+  gps_abort(sprintf("`%s` must be a function of %s (%s), but it takes %d.", arg,
+                    plural(length(names), "argument"), paste(names, collapse = ", "),
+                    length(own)))
 }

@@ -50,6 +50,7 @@ synonyms <- list(
   max_evals = c("max_iter", "maxit", "iter", "max_eval"), period = c("p", "periodicity", "freq"),
   lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
   variance = c("sigma2", "var", "sigmaf2", "constant_value", "signal_variance", "noise_level"),
+  se.fit = c("return_std", "return_cov", "se", "std"),
   ard = "ARD", nu = "smoothness", trend = c("normalize_y", "basis", "mean"),
   rank = c("n_inducing", "num_inducing", "inducing", "n_features")
 )
@@ -88,7 +89,8 @@ conversions <- list(
   c("period", "kernel", "It is an argument of `kernel`: kernel_periodic(period = )."),
   c("nu", "kernel", "It is an argument of `kernel`: kernel_matern(nu = )."),
   c("variance", "kernel", "It is an argument of `kernel`: kernel_rbf(variance = )."),
-  c("sigma", "kernel", "It is a parameter of `kernel`, see ?kernels."),
+  c("sigma", "kernel", paste("Noise of this standard deviation is a term of `kernel`:",
+                             "kernel_rbf() + kernel_white(sigma^2).")),
   c("var", "kernel", "It is a parameter of `kernel`, see ?kernels.")
 )
 
@@ -119,6 +121,12 @@ no_argument <- c(
   prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
   na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
+)
+
+# The same of Gaussian processes.
+no_gp_argument <- c(
+  family = paste("Targets are numbers with normal noise; there are no other families, and TRUE and",
+                 "FALSE count as 1 and 0.")
 )
 
 # Those of them that belong to functions of data, and to fits of models.

@@ -62,6 +62,7 @@ advise_argument <- function(name, valid, makers) {
 advise_nowhere <- function(name, valid) {
   has_data <- any(c("y", "x", "newdata", "data") %in% valid)
   is_gp <- "targets" %in% valid
+  if (is_gp && name %in% names(no_gp_argument)) return(no_gp_argument[[name]])
   if (!name %in% names(no_argument) || name %in% about_models && is_gp) return(NULL)
   if (name %in% about_data && !has_data) return("Data are given to gps_fit(y, model).")
   no_argument[[name]]

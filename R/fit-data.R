@@ -52,7 +52,10 @@ read_formula <- function(formula, data, others, caller = "gps_fit") {
                         ""
                       }))
   }
-  if (!is.data.frame(data)) abort_value(data, "data", "a data frame with the formula's columns")
+  if (!is.data.frame(data)) {
+    gps_abort(sprintf("`data` must be a data frame with the formula's columns, not %s.%s",
+                      describe_value(data), advise_frame(data)))
+  }
   formula_columns(formula, data)
 }
 

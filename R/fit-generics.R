@@ -12,7 +12,8 @@ refused_generics <- list(
             "family", "anova", "median", "quantile"),
   base = c("as.data.frame", "plot", "as.matrix", groups, "t", "mean"),
   utils = c("head", "tail"),
-  graphics = c("hist", "boxplot", "pairs", "barplot", "image", "persp", "contour")
+  graphics = c("hist", "boxplot", "pairs", "barplot", "image", "persp", "contour", "lines",
+               "points", "text")
 )
 
 # Of sources alone, which are used like matrices but are lists inside.
@@ -74,7 +75,16 @@ no_method <- c(
   hist = "plot(fit) draws it; fitted(fit) has numbers.",
   boxplot = "plot(fit) draws it; fitted(fit) has numbers.",
   pairs = "plot(fit) draws it.", barplot = "plot(fit) draws it.", image = "plot(fit) draws it.",
-  persp = "plot(fit) draws it.", contour = "plot(fit) draws it."
+  persp = "plot(fit) draws it.", contour = "plot(fit) draws it.",
+  lines = "plot(fit) draws it; coef(fit) and predict(fit) have numbers to add to a figure.",
+  points = "plot(fit) draws it; coef(fit) and predict(fit) have numbers to add to a figure.",
+  text = "plot(fit) draws it; coef(fit) and predict(fit) have numbers to add to a figure."
+)
+
+# What is said otherwise of a kernel.
+no_kernel_method <- c(
+  Summary = "Kernels are added by +, as in kernel_rbf() + kernel_white().",
+  Math = "Kernels can be added and multiplied, as in kernel_rbf() * kernel_periodic()."
 )
 
 # What is said otherwise of a Gaussian process.
@@ -87,6 +97,8 @@ no_gp_method <- c(
   weights = "All data points weigh the same.",
   quantile = "predict(fit, interval = \"prediction\") has intervals of data points.",
   t = "fit$x and fit$targets are its matrices.",
+  lines = "plot(fit) draws it; lines(x, predict(fit, x)) adds its means to a figure.",
+  points = "plot(fit) draws it; points(x, predict(fit, x)) adds its means to a figure.",
   Ops = "coef(fit) has its parameters, and AIC() and BIC() compare fits."
 )
 
@@ -103,7 +115,13 @@ refuse_generic <- function(generic, class) {
   force(generic)
   what <- refused_classes[[class]]
   ways <- if (class == "gp_fit") c(no_gp_method, no_method) else no_method
-  way <- if (nzchar(what[2])) what[2] else ways[[generic]]
+  way <- if (class == "gps_kernel" && generic %in% names(no_kernel_method)) {
+    no_kernel_method[[generic]]
+  } else if (nzchar(what[2])) {
+    what[2]
+  } else {
+    ways[[generic]]
+  }
   function(...) {
     name <- if (generic %in% groups) .Generic else generic
     is_operator <- generic == "Ops" || grepl("<-$", name)
@@ -157,6 +175,11 @@ register_refusals <- function(class, generics, register) {
     if (class == "gps_source") register_refusals(class, source_generics, register)
     register("format", class, format_printed, "base")
     register("summary", class, summarise_itself, "base")
+  }
+  # R calls a method of two objects only where both have the same one.
+  for (class in c("gps_model", "gps_selector", "gps_control", "gps_fit", "gp_fit")) {
+    register("+", class, `+.gps_kernel`, "base")
+    register("*", class, `*.gps_kernel`, "base")
   }
   for (package in names(late_methods)) {
     for (generic in names(late_methods[[package]])) {

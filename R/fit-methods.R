@@ -86,7 +86,7 @@ describe_fit <- function(fit) {
       sprintf("%s, %.3g %% of all", plural(fit$n_missing, "cell"),
               100 * fit$n_missing / (as.double(fit$n_points) * model$n_dims))
     },
-    "Left out" = describe_omitted(fit),
+    Empty = describe_empty_rows(fit), "Left out" = describe_omitted(fit),
     Selector = if (isTRUE(fit$gp$all)) {
       "all latents, which take less time than learning to select"
     } else {
@@ -110,6 +110,15 @@ describe_fit <- function(fit) {
   code <- user_functions(fit$selector)
   if (length(code) > 0) lines["Functions"] <- paste("of the user:", paste(code, collapse = ", "))
   lines
+}
+
+# Rows of which all cells are missing, where the fit has its data.
+describe_empty_rows <- function(fit) {
+  if (!isTRUE(fit$n_missing >= fit$model$n_dims) || !is.matrix(fit$y)) return(NULL)
+  n <- sum(colSums(is.na(fit$y)) == nrow(fit$y))
+  if (n == 0) return(NULL)
+  verb <- if (n == 1) "has" else "have"
+  sprintf("%s %s no value at all, and so the prior", plural(n, "row"), verb)
 }
 
 describe_states <- function(fit) {

@@ -5,6 +5,7 @@
 # A `start` as gps_fit() takes it: a fit and a list of parameters as they are; labels or centres as
 # an object of class gps_partition, list(label [n], names, centres).
 read_start <- function(start, model, data, arg = "start") {
+  refuse_start(start, model, data, arg)
   start <- unpack_partition(start, n_points(data$y))
   is_table <- is.data.frame(start) || length(dim(start)) == 2
   is_labels <- is.atomic(start) && is.null(dim(start))
@@ -16,6 +17,33 @@ read_start <- function(start, model, data, arg = "start") {
   parts <- if (is_table) read_centres(start, model, data, arg) else
     read_labels(start, model, n_points(data$y), arg)
   structure(parts, class = "gps_partition")
+}
+
+# Starts of another kind, or of other sizes, with the way to one.
+refuse_start <- function(start, model, data, arg) {
+  k <- model$n_latents
+  if (inherits(start, "hclust")) {
+    gps_abort(sprintf("`%s` is a tree of clusters: cutree(tree, %d) makes labels of it.", arg, k))
+  }
+  if (is_one_of(start, start) && is_text(start) && file_ending(start) %in% names(file_readers)) {
+    gps_abort(sprintf("`%s` is the name of a file.%s", arg, advise_file(start)))
+  }
+  if (!inherits(start, "gps_fit") || !inherits(start$model, "gps_model")) return(invisible())
+  sizes <- list(c(start$model$n_latents, k), c(start$model$n_dims, n_dims(data$y)))
+  is_other <- vapply(sizes, function(pair) {
+    all(vapply(pair, is_count, NA)) && pair[1] != pair[2]
+  }, NA)
+  # Components in images may go on in images of another size.
+  if (has_images(model) || has_images(start$model) || !any(is_other)) return(invisible())
+  words <- c(choice_word(model), "column")
+  gps_abort(sprintf(
+    "`%s` must be a fit of the same size, but it has %s, and the %s %d.%s", arg,
+    plural(sizes[is_other][[1]][1], words[is_other][1]), c("model", "data")[is_other][1],
+    sizes[is_other][[1]][2], if (is_other[1] && model$rule$min_active == 1) {
+      " Labels or centres of that number can be a start."
+    } else {
+      ""
+    }))
 }
 
 # The labels of what other packages return; where these were made without some of the data points,

@@ -194,6 +194,9 @@
 #' @export
 gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                     control = gps_control(), start = NULL, weights = NULL, labels = NULL, ...) {
+  # Evaluated here, so that R's errors about them name this function.
+  if (!missing(y)) y
+  if (!missing(model)) model
   y <- data_of_call(y, model, selector, list(...))
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights, labels)
   refuse_task(made$task)
@@ -218,8 +221,10 @@ call_selecting <- function(call, n_selected) {
 # list(task, data, point) of a fit that has not begun, from what gps_fit() is given.
 prepare_fit <- function(y, model, selector, n_selected, max_active, control, start, weights,
                         labels = NULL) {
-  if (inherits(y, "gps_model") && !inherits(model, "gps_model")) {
-    gps_abort("`y` is a model and `model` is none: the data come first, gps_fit(y, model).")
+  if (inherits(y, c("gps_model", "gps_fit")) && !inherits(model, "gps_model")) {
+    gps_abort(sprintf("`y` is a %s and `model` is none: the data come first, gps_fit(y, %s).",
+                      if (inherits(y, "gps_fit")) "fit" else "model",
+                      if (inherits(y, "gps_fit")) "fit$model, start = fit" else "model"))
   }
   model <- check_model(model)
   selector <- check_selector(selector)
@@ -332,6 +337,9 @@ data_of_call <- function(y, model, selector, extra) {
   refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
   if (missing(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")
   if (missing(model)) {
+    if (inherits(y, "gps_model")) {
+      gps_abort("`y` is a model, and there are no data: they come first, gps_fit(y, model).")
+    }
     gps_abort("`model` is missing: model_gaussian_mixture(3), or another model_*() function.")
   }
   y

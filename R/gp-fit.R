@@ -227,6 +227,8 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
     x <- read$x
     targets <- read$targets
     extra$formula <- NULL
+  } else if (!missing(x) && is_quoted_formula(x)) {
+    gps_abort(paste0("`x` is text.", advise_text(x)))
   } else if (!is.null(data)) {
     gps_abort("`data` goes with a formula: gp_fit(y ~ a + b, data = d).")
   }
@@ -281,6 +283,7 @@ fit_given <- function(x, targets, given, n_threads, progress) {
   if (!search$optimise && !is.null(c(given$fixed, given$lower, given$upper))) {
     gps_abort("`fixed`, `lower` and `upper` belong to a search: `optimise` must be TRUE.")
   }
+  tell_constant(x)
   teller <- open_teller(search$max_evals, progress, shown_after)
   on.exit(close_teller(teller))
   search["watch"] <- list(watch_search(teller))

@@ -13,7 +13,7 @@ read_gp_formula <- function(formula, targets, data) {
   if (!is.data.frame(data)) {
     gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).%s",
                       shown_formula(formula), if (is.null(data)) "" else {
-                        sprintf(" It is %s: as.data.frame()?", describe_value(data))
+                        sprintf(" It is %s.%s", describe_value(data), advise_frame(data))
                       }))
   }
   if (length(formula) < 3) {

@@ -12,6 +12,16 @@ check_points <- function(x, arg, cure = "") {
   check_matrix(x, arg, cure = cure)
 }
 
+# Nothing can depend on a column that does not vary.
+tell_constant <- function(x) {
+  if (nrow(x) < 2) return(invisible())
+  is_same <- which(colSums(x != rep(x[1, ], each = nrow(x))) == 0)
+  if (length(is_same) == 0) return(invisible())
+  gps_warn(sprintf("`x` is constant in %s: nothing can depend on %s.",
+                   column_words(is_same, colnames(x)), if (length(is_same) == 1) "it" else "them"),
+           class = "constant")
+}
+
 # Ways to numbers, by class.
 number_ways <- c(
   Date = "as.numeric() gives the number of days", POSIXct = "as.numeric() gives the seconds",

@@ -148,6 +148,10 @@ kernel_white <- function(variance = 0.1, ...) {
 #' @rdname kernels
 #' @export
 kernel_composition <- function(...) {
+  if (...length() > 0 && is.null(names(list(...))) && is_one_of(..1, ..1)) {
+    gps_abort(sprintf("kernel_composition() is one kernel, of no arguments. %s", paste(
+      "Others are sums and products of terms: kernel_rbf() + kernel_white().")))
+  }
   refuse_unknown(list(...), names(formals(kernel_composition)))
   kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
 }
@@ -201,6 +205,8 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
   if (!is.null(gradient) && !is.function(gradient)) {
     abort_value(gradient, "gradient", "NULL or a function of (x, z, parameters)")
   }
+  check_takes(value, "value", c("x", "z", "parameters"))
+  if (!is.null(gradient)) check_takes(gradient, "gradient", c("x", "z", "parameters"))
   functions <- carry_functions(list(value = value, gradient = gradient))
   new_kernel(new_custom(functions, parameters))
 }
@@ -209,6 +215,7 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
 #' @rdname kernels
 #' @export
 `+.gps_kernel` <- function(e1, e2) {
+  refuse_no_kernel(e1, if (!missing(e2)) e2, "+")
   if (missing(e2)) return(e1)
   check_summand(e1)
   check_summand(e2)
@@ -218,6 +225,7 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
 #' @rdname kernels
 #' @export
 `*.gps_kernel` <- function(e1, e2) {
+  refuse_no_kernel(e1, e2, "*")
   sides <- list(e1 = e1, e2 = e2)
   sides <- Map(function(side, arg) {
     if (inherits(side, "gps_kernel")) check_kernel(side, arg) else kernel_bias(check_scale(side))
@@ -225,6 +233,20 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
   new_kernel(unlist(lapply(sides$e1$terms, function(one) {
     lapply(sides$e2$terms, multiply_terms, one = one)
   }), recursive = FALSE))
+}
+
+# Other objects of the package have the same methods, so that R calls them where one of two is a
+# kernel; where none is, these are no operators of theirs.
+refuse_no_kernel <- function(e1, e2, operator) {
+  if (inherits(e1, "gps_kernel") || inherits(e2, "gps_kernel")) return(invisible())
+  is_own <- is.object(e1) && is.list(e1)
+  gps_abort(sprintf("`%s` is not for %s: it makes kernels of kernels.%s", operator,
+                    describe_value(if (is_own) e1 else e2),
+                    if (inherits(if (is_own) e1 else e2, c("gps_fit", "gp_fit"))) {
+                      " coef(fit) has its numbers."
+                    } else {
+                      ""
+                    }))
 }
 
 # What is added to a kernel.

@@ -200,6 +200,8 @@ selector_custom <- function(affinity, learn = NULL, ...) {
   if (!is.null(learn) && !is.function(learn)) {
     abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
   }
+  check_takes(affinity, "affinity", c("params", "y", if (!is.null(learn)) "learned"))
+  if (!is.null(learn)) check_takes(learn, "learn", c("params", "y", "expectations"))
   new_selector("custom", "custom", affinity = affinity, learn = learn)
 }
 

@@ -35,10 +35,10 @@ test_that("what is no table of numbers is refused", {
   expect_gps_error(quick_fit("data.csv"), "not \"data.csv\"")
   expect_gps_error(quick_fit(mean), "not a function")
   expect_gps_error(quick_fit(matrix(NA, 4, 3)), "`y` has no value in columns")
-  expect_gps_error(quick_fit(matrix("a", 3, 3)), "not an array of character (3 x 3)")
-  expect_gps_error(quick_fit(matrix(1i, 3, 3)), "not an array of complex (3 x 3)")
-  expect_gps_error(quick_fit(matrix(as.raw(1), 3, 3)), "not an array of raw (3 x 3)")
-  expect_gps_error(quick_fit(matrix(list(1, 2, 3, 4), 2)), "not an array of list (2 x 2)")
+  expect_gps_error(quick_fit(matrix("a", 3, 3)), "not a text matrix (3 x 3)")
+  expect_gps_error(quick_fit(matrix(1i, 3, 3)), "not a complex matrix (3 x 3)")
+  expect_gps_error(quick_fit(matrix(as.raw(1), 3, 3)), "not a raw matrix (3 x 3)")
+  expect_gps_error(quick_fit(matrix(list(1, 2, 3, 4), 2)), "not a list matrix (2 x 2)")
   expect_gps_error(quick_fit(structure(factor(c(1, 2, 1, 2)), dim = c(2, 2))), "`y` must be")
   expect_gps_error(quick_fit(array(0, c(2, 2, 2, 2, 2))), "`y` must be")
   expect_gps_error(quick_fit(y ~ x), "A formula needs `data`")
@@ -148,11 +148,12 @@ test_that("images are arrays or lists, grey or coloured", {
 
 test_that("the odd one of a list of images is named", {
   images <- list(matrix(1, 2, 3), matrix(2, 2, 3), matrix(3, 3, 2))
-  expect_gps_error(quick_fit(images), "element 3 is an array of double (3 x 2)")
+  expect_gps_error(quick_fit(images), "element 3 is a numeric matrix (3 x 2)")
   expect_gps_error(quick_fit(list(matrix(1, 2, 3), "a")), "element 2 is \"a\"")
   expect_gps_error(quick_fit(list(1:6, 1:6)), "element 1 is an integer vector of length 6")
   expect_gps_error(quick_fit(list(matrix(1, 2, 3), NULL)), "element 2 is NULL")
-  expect_gps_error(quick_fit(list(matrix(1, 2, 2), matrix("a", 2, 2))), "element 2 is an array of")
+  expect_gps_error(quick_fit(list(matrix(1, 2, 2), matrix("a", 2, 2))),
+                   "element 2 is a text matrix")
   expect_gps_error(quick_fit(list(matrix(1, 2, 2), array(1, c(2, 2, 1)))), "element 2")
 })
 

@@ -129,11 +129,11 @@ test_that("what a function returns is checked for each block", {
     expect_gps_error(with_small_blocks(source_fit(faulty(wrong))), words, "data")
   }
   refuse(function(y) y[-1, ], paste("Reading data points 1025 to 1100: `read` must return a",
-                                    "numeric matrix of 76 x 9, not an array of double (75 x 9)."))
-  refuse(function(y) t(y), "numeric matrix of 76 x 9, not an array of double (9 x 76)")
+                                    "numeric matrix of 76 x 9, not a numeric matrix (75 x 9)."))
+  refuse(function(y) t(y), "numeric matrix of 76 x 9, not a numeric matrix (9 x 76)")
   refuse(function(y) NULL, "numeric matrix of 76 x 9, not NULL")
   refuse(function(y) as.data.frame(y), "not a data frame with 76 rows and 9 columns")
-  refuse(function(y) array("a", dim(y)), "not an array of character (76 x 9)")
+  refuse(function(y) array("a", dim(y)), "not a text matrix (76 x 9)")
   holes <- faulty(function(y) replace(y, cbind(nrow(y) - 71, 3), NA))
   expect_gps_error(with_small_blocks(gps_bind(model_binary_sparse(6), holes)),
                    "but row 1029, column 3 is NA.", "data")

@@ -6,6 +6,56 @@ a_mixture <- function(y, model = model_gaussian_mixture(3), ...) {
 
 flowers <- as.matrix(iris[1:4])
 
+test_that("responses, distances, trees and fits of another size are told what is wanted", {
+  species <- iris$Species
+  model <- model_gaussian_mixture(3)
+  for (call in list(quote(gps_fit(flowers, y = species, model = model)),
+                    quote(gps_fit(flowers, species)), quote(gps_fit(flowers, species, model)),
+                    quote(gps_fit(flowers[, 1:2], flowers[, 3])))) {
+    expect_gps_error(eval(call), "Data have no response here")
+  }
+  expect_gps_error(gps_fit(flowers, model, gps_control()), "control = gps_control()")
+  expect_gps_error(gps_fit(flowers, list(model)), "[[1]]")
+  expect_gps_error(gps_fit(model), "they come first, gps_fit(y, model)")
+  expect_gps_error(gps_fit(dist(flowers), model), "Distances are no data points")
+  fit <- a_mixture(flowers, start = species)
+  start <- function(x, y = flowers, n = 3) a_mixture(y, model_gaussian_mixture(n), start = x)
+  expect_gps_error(start(hclust(dist(flowers[1:9, ]))), "cutree(tree, 3)")
+  expect_gps_error(start(fit, n = 4), "it has 3 clusters, and the model 4")
+  expect_gps_error(start(fit, flowers[, 1:2]), "it has 4 columns, and the data 2")
+  expect_gps_error(start(list(mu = t(unname(coef(fit)$mu)))), "t() turns it")
+  expect_gps_error(start("f.rds"), "readRDS(\"f.rds\")")
+  flowers[3, ] <- NA
+  expect_match(paste(printed(a_mixture(flowers)), collapse = "\n"), "1 row has no value at all")
+  expect_no_match(paste(printed(fit), collapse = "\n"), "no value at all")
+  unread <- tryCatch(gps_fit(not_there, model), error = identity)
+  expect_identical(conditionCall(unread)[[1]], quote(gps_fit))
+})
+
+test_that("functions of too few arguments, constant inputs and quoted formulas are told", {
+  expect_gps_error(selector_custom(function(x) x), "2 arguments (params, y), but it takes 1")
+  expect_gps_error(selector_custom(function(params, y) y, function(...) 1),
+                   "(params, y, learned), but it takes 2")
+  expect_s3_class(selector_custom(function(...) 1), "gps_selector")
+  expect_gps_error(kernel_custom(function(x) x), "(x, z, parameters), but it takes 1")
+  x <- seq(0, 5, length.out = 8)
+  gp <- function(x, ...) gp_fit(x, sin(seq(0, 5, length.out = 8)), optimise = FALSE, ...)
+  expect_warning(gp(cbind(x, 1)), "constant in column 2", class = "gps_warning_constant")
+  expect_no_warning(fit <- gp(x), class = "gps_warning_constant")
+  expect_gps_error(gp_fit(mpg ~ wt, data = "mtcars"), "without quotes: data = mtcars")
+  expect_gps_error(gp_fit("mpg ~ wt", mtcars), "A formula has no quotes: mpg ~ wt")
+  expect_gps_error(gp(x, family = binomial), "normal noise")
+  expect_gps_error(gp(x, sigma = 0.1), "kernel_white(sigma^2)")
+  expect_gps_error(predict(fit, 1, return_std = TRUE), "`se.fit`")
+  model <- model_gaussian_mixture(2)
+  expect_gps_error(kernel_rbf() + model, "between two kernels")
+  expect_gps_error(model * kernel_rbf(), "between a kernel and")
+  expect_gps_error(model + 1, "`+` is not for an object")
+  expect_gps_error(sum(kernel_rbf(), kernel_white()), "added by +")
+  expect_gps_error(kernel_composition("rbf"), "of no arguments")
+  expect_gps_error(lines(fit), "adds its means")
+})
+
 test_that("names of files are answered with what reads them", {
   said <- c("d.h5" = "gps_source_hdf5(\"d.h5\", dataset = \"name\")",
             "d.parquet" = "gps_source_parquet(\"d.parquet\")",
@@ -54,7 +104,7 @@ test_that("what stands in another place, or is made of the data", {
   expect_gps_error(gps_fit(y, mixture, n_selected = 4), "not 4: the model has no more")
   expect_gps_error(gps_fit(y, model_binary_sparse(3), n_selected = 2, max_active = 3),
                    "no more than `n_selected` can be on")
-  expect_gps_error(a_mixture(y, start = hclust(dist(y))), "cutree(tree, k)")
+  expect_gps_error(a_mixture(y, start = hclust(dist(y))), "cutree(tree, 3)")
   expect_gps_error(a_mixture(y, start = matrix(1 / 3, 20, 3)), "max.col()")
   expect_gps_error(a_mixture(y, start = matrix(0, 4, 3)), "Is it transposed?")
   expect_gps_error(a_mixture(y, start = list(mu = matrix(0, 3, 4))), "(t() turns it)")
@@ -99,7 +149,7 @@ test_that("new data of another shape", {
   expect_gps_error(predict(fit, "class"), "predict(fit, type = \"class\")")
   expect_gps_error(predict(fit, list(1:4, 5:8)), "do.call(rbind, newdata)")
   expect_gps_error(gps_audit(fit, 10), "n = 10")
-  expect_gps_error(plot(fit, flowers), "not an array of double (150 x 4)")
+  expect_gps_error(plot(fit, flowers), "not a numeric matrix (150 x 4)")
   expect_gps_error(match_components(fit, flowers[1:5, ]), "Is `truth` transposed?")
   expect_gps_error(posterior_mean("abc"), "must be what `mstep` gets, not \"abc\".")
   expect_gps_error(gps_audit(list(fit)), "fits[[1]]")

@@ -105,7 +105,7 @@ test_that("values of a wrong number, kind or orientation are told apart", {
   expect_finding(
     probe_with(log_joint = function(params, y, states) t(joint_together(params, y, states)),
                vectorised = TRUE),
-    "orientation", "log_joint", "5 points and 8 states it returns an array of double \\(5 x 8\\)"
+    "orientation", "log_joint", "5 points and 8 states it returns a numeric matrix \\(5 x 8\\)"
   )
   expect_finding(probe_with(log_joint = function(params, y, states) {
     log(-params$sigma) + numeric(ncol(states))

@@ -29,7 +29,7 @@ test_that("objects that are none", {
                    "`objects$image` must be an array")
   expect_gps_error(scenes(image = image), "`objects$mask` must be an array of 2 x 3 x 3, not NULL")
   expect_gps_error(scenes(image = image, mask = mask[, , 1:2]),
-                   "`objects$mask` must be an array of 2 x 3 x 3, not an array of")
+                   "`objects$mask` must be an array of 2 x 3 x 3, not a numeric")
   expect_gps_error(scenes(image = image / 0, mask = mask),
                    "`objects$image` must have finite values")
   expect_gps_error(scenes(image = image, mask = mask / 2),
