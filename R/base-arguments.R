@@ -19,10 +19,16 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
       sprintf("between %s and %s", format(lower), format(upper))
     }
     is_table <- length(dim(x)) == 2 && arg %in% c("n_components", "n_latents")
+    hint <- if (is_table) {
+      " gps_fit(y, model) takes the data."
+    } else if (arg %in% c("n_components", "n_latents") && is.numeric(x) && length(x) > 1) {
+      " gps_choose(y, model, numbers) compares several."
+    } else if (arg == "n_threads") {
+      " NULL leaves the number to the session."
+    }
     gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
                       if (lower == upper) format(lower) else paste("a whole number", bounds),
-                      describe_value(x), if (is_table) " gps_fit(y, model) takes the data." else
-                        ""))
+                      describe_value(x), paste(hint, collapse = "")))
   }
   as.integer(x)
 }

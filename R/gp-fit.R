@@ -262,7 +262,8 @@ fit_given <- function(x, targets, given, n_threads, progress) {
   targets <- check_points(targets, "targets", cure)
   if (nrow(targets) != nrow(x)) {
     gps_abort(sprintf(
-      "`targets` must have one row per row of `x`: %d, not %d.", nrow(x), nrow(targets)
+      "`targets` must have one row per row of `x`: %d, not %d.%s", nrow(x), nrow(targets),
+      if (ncol(x) == nrow(targets)) " Is `x` transposed? Data points are rows." else ""
     ))
   }
   kernel <- check_kernel(given$kernel, "kernel")

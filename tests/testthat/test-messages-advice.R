@@ -54,6 +54,10 @@ test_that("functions of too few arguments, constant inputs and quoted formulas a
   expect_gps_error(sum(kernel_rbf(), kernel_white()), "added by +")
   expect_gps_error(kernel_composition("rbf"), "of no arguments")
   expect_gps_error(lines(fit), "adds its means")
+  expect_gps_error(gp(t(x)), "Is `x` transposed?")
+  expect_gps_error(model_gaussian_mixture(2:5), "compares several")
+  expect_gps_error(gps_control(n_threads = "all"), "NULL leaves")
+  expect_gps_error(gps_fit(flowers, model, tuneLength = 3), "gps_choose() compares")
 })
 
 test_that("names of files are answered with what reads them", {
