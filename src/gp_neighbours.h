@@ -1,8 +1,8 @@
 /* Local Gaussian processes: each point sees its nearest others only. Lists of neighbours are
  * [n_near x n_queries] numbers of points, nearest first, -1 where there are no more. Called by
- * r_gp_neighbours.c on the main thread; loops over points other than the
- * search run on n_threads threads, and a point's
- * numbers depend on no other point's, so results have the same bits for any number of threads. */
+ * r_gp_neighbours.c on the main thread; loops over points, but for the search, run on n_threads
+ * threads, and a point's numbers depend on no other point's, so that results have the same bits for
+ * any number of threads. */
 #ifndef GPSELECT_GP_NEIGHBOURS_H
 #define GPSELECT_GP_NEIGHBOURS_H
 

@@ -209,7 +209,7 @@ test_that("arguments of other packages lead to ours, by a formula where they mea
 })
 
 test_that("files that hold other numbers than their source says", {
-  path <- withr::local_tempfile()
+  path <- tempfile()
   wrong <- function(words, ...) {
     expect_warning(gps_source_binary(path, 2, ...), words, fixed = TRUE,
                    class = "gps_warning_bytes")
@@ -332,7 +332,8 @@ test_that("arguments of a step stand where they belong", {
 })
 
 test_that("sources say what reads another kind of file, and what a function must return", {
-  csv <- withr::local_tempfile(lines = c("a,b", "1,Inf", "3,4"), fileext = ".csv")
+  csv <- tempfile(fileext = ".csv")
+  writeLines(c("a,b", "1,Inf", "3,4"), csv)
   expect_gps_error(gps_source_csv(csv), "`na = c(\"\", \"NA\", \"Inf\")`", "data")
   source <- gps_source_csv(csv, na = c("", "NA", "Inf"))
   expect_identical(source[, ], cbind(a = c(1, 3), b = c(NA, 4)))
@@ -342,7 +343,7 @@ test_that("sources say what reads another kind of file, and what a function must
   expect_gps_error(gps_source_csv("https://a.org/i.csv"), "download.file(url,")
   expect_gps_error(gps_source_csv(tempdir()), "It is a folder.")
   expect_gps_error(gps_write_binary("f.bin", flowers), "The data come first")
-  picture <- withr::local_tempfile()
+  picture <- tempfile()
   writeBin(as.raw(c(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, rep(1, 9))), picture)
   expect_gps_error(gps_source_csv(picture), "is a picture: png::readPNG()", "data")
   if (requireNamespace("nanoparquet", quietly = TRUE)) {
