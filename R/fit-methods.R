@@ -7,6 +7,8 @@
 #' @param nsim number of data sets, a whole number of at least 1.
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param n number of data points in each data set, a whole number of at least 1.
+#' @param digits significant digits of the bound, a whole number in 1..22; the bound of a point
+#'   has three fewer, but not fewer than three.
 #' @param ... `update()`: arguments of [gps_fit()] or [gps_control()] to change, by name; `data`, a
 #'   data frame, with a formula as `y`, or without `y` for the fit's columns in it. In a formula
 #'   without a name a dot stands for these: `update(fit, ~ . + b, data = d)`. Else nothing.
@@ -65,15 +67,18 @@ NULL
 
 #' @rdname fit-methods
 #' @export
-print.gps_fit <- function(x, ...) {
-  refuse_shown(list(...))
+print.gps_fit <- function(x, digits = 7, ...) {
+  refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   x <- check_fit(x)
-  cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x)), sep = "")
+  cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x, digits)),
+      sep = "")
   invisible(x)
 }
 
-# Named vector of what print() says, one element a line.
-describe_fit <- function(fit) {
+# Named vector of what print() says, one element a line. The bound has so many significant digits,
+# that of a point three fewer, but not fewer than three.
+describe_fit <- function(fit, digits = 7) {
   model <- fit$model
   images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
   kept <- if (is.null(fit$y)) ", not kept" else
@@ -96,8 +101,8 @@ describe_fit <- function(fit) {
                        describe_choices(model), fit$max_active, describe_states(fit),
                        if (is.null(fit$selected)) ", not kept" else ""),
     Inference = describe_method(fit), describe_budget(fit),
-    Bound = paste0(sprintf("%s, %s %s", plain_number(fit$bound, 7),
-                           plain_number(fit$bound / fit_weight(fit)),
+    Bound = paste0(sprintf("%s, %s %s", plain_number(fit$bound, digits),
+                           plain_number(fit$bound / fit_weight(fit), max(3, digits - 3)),
                            if (is.null(fit$weights)) "a point" else "for a weight of 1"),
                    describe_error(fit)),
     Status = describe_status(fit), Starts = describe_starts(fit), describe_failures(fit),
@@ -217,6 +222,7 @@ said_reasons <- function(fit) {
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   error <- attr(x, "error")
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
               is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&

@@ -161,6 +161,7 @@ is_summary_sound <- function(x) {
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")

@@ -354,6 +354,7 @@ idle_columns <- function(kernel, x) {
 #' @export
 print.gp_fit <- function(x, digits = 5, ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   check_gp_fit(x, "x", points = TRUE)
   describe_gp_fit(x, digits)
   invisible(x)
@@ -387,6 +388,7 @@ coef.summary.gp_fit <- function(object, ...) {
 #' @export
 print.summary.gp_fit <- function(x, digits = 5, ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   need_made(is.numeric(x$coefficients) && is_number(x$loo_r2) && is_number(x$loo_log_score), "x",
             "summary()")
   check_gp_fit(x$fit, "x$fit", points = TRUE)

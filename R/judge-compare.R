@@ -240,6 +240,7 @@ mean_runs <- function(runs, names) {
 #' @export
 print.gps_comparison <- function(x, digits = 3, ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   need_made(is_comparison_sound(x), "x", "compare_selectors()")
   table <- x$table
   say(sprintf("%s, means over %s; bounds and evaluations are a data point",

@@ -98,6 +98,7 @@ need_starts <- function(fit) {
 #' @export
 print.gps_consensus <- function(x, digits = 3, ...) {
   refuse_shown(list(...), "digits")
+  digits <- check_count(digits, "digits", 1, 22)
   need_made(is_consensus(x), "x", "gps_consensus()")
   table <- x$components
   known <- table[!is.na(table$found), ]

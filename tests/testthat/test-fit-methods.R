@@ -16,6 +16,11 @@ test_that("print says what was fitted, how, and whose functions it will call", {
                all = FALSE)
   expect_printed(a_fit("images"), "(images 5 x 5)", fixed = TRUE)
   expect_printed(a_fit("mixture"), "best of 4; bounds a point", fixed = TRUE)
+  fit <- a_fit("gp")
+  short <- sprintf("%s, %s a point", signif(fit$bound, 4), signif(fit$bound / 120, 3))
+  expect_match(capture.output(print(fit, digits = 4)), short, fixed = TRUE, all = FALSE)
+  expect_gps_error(print(fit, digits = "a"), "`digits` must be")
+  expect_gps_error(print(summary(fit), digits = 0), "`digits` must be")
 })
 
 test_that("print counts one as one", {
