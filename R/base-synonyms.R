@@ -120,7 +120,7 @@ no_argument <- c(
   trControl = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   algorithm = "The algorithm is EM; `method` of gps_control() says how it sums over states.",
   plot = "plot() draws what comes out.",
-  newdata = "predict(fit, newdata) takes new data: type = \"loglik\", \"response\" and others.",
+  newdata = "predict(fit, newdata) takes new data.",
   folds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   cv = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   nfolds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",

@@ -253,7 +253,10 @@ split_moves <- function(task, result, on, leaver) {
   # Two that have become one are made two again if these promise more than those were worth.
   is_taker <- vapply(splits, function(split) split$latent %in% taker, NA)
   ranked <- order(-gain)
-  ranked <- ranked[(gain > ifelse(is_taker, bulk_promise, least_promise) * leaver$cost)[ranked]]
+  # Nothing is lost by trying to part two that are the same, whatever one step of it promises.
+  is_free <- leaver$cost < 1e-6 * n_points(task$y)
+  promises <- gain > ifelse(is_taker, bulk_promise, least_promise) * leaver$cost
+  ranked <- ranked[(promises | is_taker & is_free)[ranked]]
   lapply(splits[ranked], function(split) {
     split$centres <- split$centres * unit
     list(params = move_component(model, leaver$params, from, split),

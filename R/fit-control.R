@@ -113,6 +113,10 @@
 #' iteration afterwards, until the noise of the data is reached. All explorers of a screen (see
 #' [gps_screen()]) work until then, few after. This takes 25 iterations or more: with a smaller
 #' `max_iter` the noise is still raised at the end. The floor is off with `monotone = TRUE`.
+#' In a mixture clusters become the same at a temperature at which the data no longer tell them
+#' apart, most easily where their covariance is tied. Mending parts them again one by one while that
+#' pays at once, which it need not where several are the same: `print()` then has a line "Double",
+#' and a fit without annealing is the better one.
 #'
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all

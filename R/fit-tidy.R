@@ -151,7 +151,10 @@ refuse_others <- function(fit, data) {
 #' @export
 as.data.frame.gps_fit <- function(x, row.names = NULL, optional = FALSE,
                                   what = c("points", "latents"), ...) {
-  refuse_unknown(list(...), c("row.names", "optional", "what"))
+  # data.frame() says to every method whether words become factors; there are no words here.
+  extra <- list(...)
+  extra$stringsAsFactors <- NULL
+  refuse_unknown(extra, c("row.names", "optional", "what"))
   x <- check_fit(x)
   what <- check_choice(what, "what", c("points", "latents"))
   table <- if (what == "points") point_table(x) else latent_table(x)

@@ -40,7 +40,8 @@ refuse_trend <- function(trend, plan, x) {
     ), list_words(paste0("\"", trend_methods, "\""))))
   }
   columns <- trend_columns(new_trend(trend, x), x)
-  if (qr(columns)$rank == ncol(columns) && nrow(x) > ncol(columns)) return(invisible())
+  # More rows than columns come first: the scale of a single row is NA.
+  if (nrow(x) > ncol(columns) && qr(columns)$rank == ncol(columns)) return(invisible())
   gps_abort(sprintf(paste(
     "`trend` = \"%s\" needs more data points than its %s, and columns of `x` of which none is",
     "constant or follows from others."

@@ -41,8 +41,16 @@ tied_gain <- function(model, split, params) {
   step <- (split$centres[, 1] - split$centres[, 2]) * model$options$scale
   square <- sum(backsolve(chol(cluster_covariance(params, 1)), step, transpose = TRUE)^2)
   n_points <- sum(split$size)
-  share <- params$pi[split$latent] * prod(split$size / n_points)
-  -n_points / params$pi[split$latent] / 2 * log(max(1 - share * square, 1e-6))
+  part <- sum(params$pi[same_place(model, params, split$latent)])
+  share <- part * prod(split$size / n_points)
+  -n_points / part / 2 * log(max(1 - share * square, 1e-6))
+}
+
+# Clusters whose means are that of the k-th, as nearly as annealing makes them the same: the points
+# of all of these are counted as those of one.
+same_place <- function(model, params, k) {
+  away <- abs(params$mu - params$mu[, k]) / model$options$scale
+  colSums(away) <= 1e-4
 }
 
 #' @export

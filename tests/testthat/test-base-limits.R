@@ -13,9 +13,10 @@ test_that("counts beyond the limit of integers are refused with the limit", {
   }
   expect_gps_error(model_occlusive(1, c(3e9, 2)), "must be whole numbers between 1 and 100000")
   expect_gps_error(gps_control(sweeps = c(1, 3e9)), "`sweeps[2]` must be a whole number between 1")
-  for (bad in list(0, 2.5, -3e9, NA, "5")) {
+  for (bad in list(0, 2.5, -3e9, NA)) {
     expect_gps_error(gps_source(bad, 2, read), "`n` must be a whole number of at least 1")
   }
+  expect_gps_error(gps_source("5", 2, read), "`n` must be a number of data points, not \"5\"")
   source <- gps_source(most, 2, read)
   expect_printed(source, "2147483647 data points")
 })

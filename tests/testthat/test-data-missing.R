@@ -317,14 +317,15 @@ test_that("figures, audits of sizes, choices and bootstraps know of missing cell
   y <- simulate_clusters(90, 3)$y
   y[cbind(1:20, rep(1:2, 10))] <- NA
   control <- gps_control(n_starts = 1, max_iter = 3, progress = FALSE)
-  fit <- gps_fit(y, model_gaussian_mixture(4), selector_gp(), 2, control = control)
+  fit <- suppressWarnings(gps_fit(y, model_gaussian_mixture(4), selector_gp(), 2, control = control),
+                          classes = "gps_warning_degenerate")
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   for (figure in c("clusters", "kernel", "functions", "affinity", "bound", "selection")) {
     expect_no_error(plot(fit, figure))
   }
   choice <- suppressWarnings(gps_choose(y, model_gaussian_mixture, 2:4, control = control),
-                             classes = "gps_warning_unfinished")
+                             classes = c("gps_warning_unfinished", "gps_warning_degenerate"))
   expect_identical(choice$n_latents, 3L)
   # Simulated data miss the cells that the data miss: two fifths of a column have wider intervals.
   one <- matrix(rnorm(400), 200)

@@ -183,7 +183,8 @@ test_that("a fit of another model or another width is refused", {
                      control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE))
   expect_gps_error(fit_bars(max_iter = 1, start = mixture), "`start`")
   narrow <- fit_bars(max_iter = 1, y = bars_of()[, 1:5])
-  expect_gps_error(fit_bars(max_iter = 1, start = narrow), "`start$W`")
+  expect_gps_error(fit_bars(max_iter = 1, start = narrow),
+                   "`start` must be a fit of the same size, but it has 5 columns, and the data 9")
 })
 
 test_that("a start on fewer points than clusters is refused", {

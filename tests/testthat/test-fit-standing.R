@@ -248,8 +248,8 @@ test_that("data below zero are no data of the max model, and noise about zero is
   for (i in seq_along(negative)) {
     bad <- negative[[i]]
     for (scale in if (is_full()) scales else scales[1 + i %% 2]) {
-      expect_warning(fit(scale * bad), "takes all that `y` has below 0 for noise",
-                     class = "gps_warning_negative")
+      expect_warning(suppressWarnings(fit(scale * bad), classes = "gps_warning_baseline"),
+                     "takes all that `y` has below 0 for noise", class = "gps_warning_negative")
     }
   }
   blocks <- gps_source(150, 9, function(from, to) -y[from:to, , drop = FALSE])

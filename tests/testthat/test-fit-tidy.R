@@ -84,3 +84,8 @@ test_that("a formula names columns", {
     fit_by(~ 1, data = iris)
   })
 })
+
+test_that("data.frame() and cbind() take a fit as as.data.frame() does", {
+  fit <- a_fit("mixture")
+  expect_identical(data.frame(fit, check.names = FALSE), as.data.frame(fit))
+})

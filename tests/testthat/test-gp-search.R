@@ -218,7 +218,8 @@ test_that("a search that ends at a limit says so, and warns where more was to be
 test_that("a column that nothing depends on is said, and costs no likelihood", {
   data <- search_data()
   x <- cbind(a = data$x[, 1], b = data$x[, 2], idle = 100 * rnorm(60), flat = 3)
-  fit <- gp_fit(x, data$targets, kernel_rbf(ard = TRUE) + kernel_white())
+  expect_warning(fit <- gp_fit(x, data$targets, kernel_rbf(ard = TRUE) + kernel_white()),
+                 "constant in column 4", class = "gps_warning_constant")
   without <- gp_fit(x[, 1:2], data$targets, kernel_rbf(ard = TRUE) + kernel_white())
   expect_gt(fit$lml, without$lml - 0.01)
   expect_printed(fit, "nothing depends on: .*flat")

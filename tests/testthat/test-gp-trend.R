@@ -185,3 +185,8 @@ test_that("update() takes a formula without a name", {
   }
   expect_gps_error(update(mixture, ~ . + hp), "update(fit, ~wt + hp, data = d)")
 })
+
+test_that("a single point has no trend, and is told so", {
+  expect_gps_error(gp_fit(matrix(1, 1, 1), 2, trend = "linear"), "needs more data points than")
+  expect_gps_error(gp_fit(matrix(1, 1, 1), 2, trend = "constant"), "needs more data points than")
+})

@@ -54,7 +54,8 @@ test_that("mass, gap and recall are those of all states, models A, B and D", {
 test_that("they are for twelve latents, and where fewer may be on", {
   set.seed(2)
   y <- simulate_bars(6, size = 6, prob = 0.15)$y
-  fit <- audit_fit(y, model_binary_sparse(12), 4L, max_active = 2)
+  fit <- suppressWarnings(audit_fit(y, model_binary_sparse(12), 4L, max_active = 2),
+                          classes = "gps_warning")
   joint <- function(y, state) joint_binary_sparse(fit$params, y, state)
   expect_audit(gps_audit(fit), fit, audit_by_hand(y, t(fit$selected), 12, 2, joint))
 })

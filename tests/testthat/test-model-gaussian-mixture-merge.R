@@ -151,9 +151,13 @@ test_that("a split by one covariance of all clusters promises what all points ga
   expect_setequal(split$size, c(60, 40))
   log_det <- function(x) c(determinant(x)$modulus)
   worth <- (log_det(scatter) - log_det(crossprod(y - means(label)) / 250)) * 250 / 2
-  params <- list(mu = matrix(0, 3, 2), sigma = array(scatter, c(3, 3, 1)), pi = c(0.4, 0.6))
-  expect_near(move_gain(model, split, residual, params),
-              worth + sum(split$size * log(split$size / 100)), 1e-9)
+  mu <- t(rowsum(y, one) / c(table(one)))
+  params <- list(mu = mu, sigma = array(scatter, c(3, 3, 1)), pi = c(0.4, 0.6))
+  expected <- worth + sum(split$size * log(split$size / 100))
+  expect_near(move_gain(model, split, residual, params), expected, 1e-9)
+  # A cluster that others stand upon has their points, too.
+  params <- list(mu = mu[, c(1, 2, 1)], sigma = params$sigma, pi = c(0.1, 0.6, 0.3))
+  expect_near(move_gain(model, split, residual, params), expected, 1e-9)
 })
 
 test_that("a cluster that stands for several of other spread promises to be split", {
@@ -225,4 +229,13 @@ test_that("points of a latent are those in which it is on, or the most probable"
   expect_identical(owned_slots(held), c(2L, 4L, 5L))
   joined <- points_of(model_gaussian_mixture(3), join_rows(on, 1, 2))
   expect_identical(which(joined(2)), 1:2)
+})
+
+test_that("three clusters that a high temperature has made two are three again", {
+  fit <- function(anneal) {
+    set.seed(1)
+    gps_fit(faithful, model_gaussian_mixture(3, "tied"), selector_full(),
+            control = gps_control(anneal = anneal, progress = FALSE, n_threads = 1))
+  }
+  expect_near(fit(2)$bound, fit(NULL)$bound, 0.01)
 })
