@@ -98,3 +98,9 @@ refuse_shown <- function(extra, valid = character()) {
   names <- if (is.null(names(extra))) rep("", length(extra)) else names(extra)
   refuse_unknown(extra[!names %in% of_base | names == ""], valid)
 }
+
+# The number of significant digits of a print method, which takes nothing else.
+shown_digits <- function(digits, extra) {
+  refuse_shown(extra, "digits")
+  check_count(digits, "digits", 1, 22)
+}

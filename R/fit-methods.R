@@ -68,8 +68,7 @@ NULL
 #' @rdname fit-methods
 #' @export
 print.gps_fit <- function(x, digits = 7, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   x <- check_fit(x)
   cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x, digits)),
       sep = "")
@@ -221,8 +220,7 @@ said_reasons <- function(fit) {
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   error <- attr(x, "error")
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
               is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&

@@ -160,8 +160,7 @@ is_summary_sound <- function(x) {
 #' @rdname summary.gps_fit
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")

@@ -353,8 +353,7 @@ idle_columns <- function(kernel, x) {
 #' @rdname gp_fit-methods
 #' @export
 print.gp_fit <- function(x, digits = 5, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   check_gp_fit(x, "x", points = TRUE)
   describe_gp_fit(x, digits)
   invisible(x)
@@ -387,8 +386,7 @@ coef.summary.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 print.summary.gp_fit <- function(x, digits = 5, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is.numeric(x$coefficients) && is_number(x$loo_r2) && is_number(x$loo_log_score), "x",
             "summary()")
   check_gp_fit(x$fit, "x$fit", points = TRUE)

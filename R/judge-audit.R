@@ -215,8 +215,7 @@ never_selected <- function(fit, selected) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_audit <- function(x, digits = 3, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_audit_sound(x), "x", "gps_audit()")
   show <- function(value, unit = "") {
     if (is.na(value)) "not known" else paste0(plain_number(value, digits), unit)

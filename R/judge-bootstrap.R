@@ -210,8 +210,7 @@ summary.gps_bootstrap <- function(object, level = 0.95, ...) {
 #' @rdname gps_bootstrap
 #' @export
 print.gps_bootstrap <- function(x, digits = 3, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_bootstrap(x), "x", "gps_bootstrap()")
   n <- ncol(x$similarity)
   lines <- c(

@@ -5,8 +5,7 @@
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_choice <- function(x, digits = 6, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_choice_sound(x), "x", "gps_choose()")
   table <- x$table
   has_several <- length(unique(table$model)) > 1

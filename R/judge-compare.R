@@ -239,8 +239,7 @@ mean_runs <- function(runs, names) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_comparison <- function(x, digits = 3, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_comparison_sound(x), "x", "compare_selectors()")
   table <- x$table
   say(sprintf("%s, means over %s; bounds and evaluations are a data point",

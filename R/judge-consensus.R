@@ -97,8 +97,7 @@ need_starts <- function(fit) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_consensus <- function(x, digits = 3, ...) {
-  refuse_shown(list(...), "digits")
-  digits <- check_count(digits, "digits", 1, 22)
+  digits <- shown_digits(digits, list(...))
   need_made(is_consensus(x), "x", "gps_consensus()")
   table <- x$components
   known <- table[!is.na(table$found), ]

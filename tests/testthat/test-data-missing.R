@@ -317,8 +317,9 @@ test_that("figures, audits of sizes, choices and bootstraps know of missing cell
   y <- simulate_clusters(90, 3)$y
   y[cbind(1:20, rep(1:2, 10))] <- NA
   control <- gps_control(n_starts = 1, max_iter = 3, progress = FALSE)
-  fit <- suppressWarnings(gps_fit(y, model_gaussian_mixture(4), selector_gp(), 2, control = control),
-                          classes = "gps_warning_degenerate")
+  suppressWarnings(classes = "gps_warning_degenerate", {
+    fit <- gps_fit(y, model_gaussian_mixture(4), selector_gp(), 2, control = control)
+  })
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   for (figure in c("clusters", "kernel", "functions", "affinity", "bound", "selection")) {
