@@ -231,7 +231,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
               as.integer(attr(x, "df")), attr(x, "nobs")))
   reasons <- attr(x, "degenerate")
   if (length(reasons) > 0) {
-    say(paste("It has no maximum, and this is what floors make of it:",
+    say(paste("It has no maximum, and this depends on the lower limits of variances:",
               paste(reasons, collapse = "; ")))
   }
   invisible(x)

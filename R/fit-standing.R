@@ -239,8 +239,8 @@ warn_degenerate <- function(fit, is_said = FALSE) {
   reasons <- fit$standing$degenerate
   if (length(reasons) == 0 || is_said) return(invisible())
   gps_warn(sprintf(
-    paste("The likelihood has no maximum here, so that the bound, AIC and BIC are what floors make",
-          "of it: %s. %s"),
+    paste("Degenerate fit: %s. %s The likelihood has no maximum here: bound, AIC and BIC depend on",
+          "the lower limits of variances, and cannot be compared with those of other fits."),
     paste(reasons, collapse = "; "), paste(cures_of(fit, names(reasons)), collapse = " ")
   ), class = "degenerate", reasons = reasons)
 }
@@ -255,13 +255,13 @@ cures_of <- function(fit, kinds) {
 }
 
 degenerate_cures <- c(
-  noise = "Compare no such fits by their bounds; use fewer latents, or data with noise.",
+  noise = "Use fewer latents, or data with noise.",
   few_rows = "Give more data points, or use covariance = \"diagonal\".",
   no_spread = "Drop what is constant: it tells nothing of clusters.",
   collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",
   few_points = "Use fewer clusters, fewer columns or a simpler covariance.",
   collapsed = paste("Use fewer clusters or a simpler covariance, and look for rows or values that",
-                    "are repeated."),
+                    "are repeated, and for columns that follow from others."),
   far = "Look at the values far from all others: are they codes for missing ones?"
 )
 
