@@ -135,6 +135,14 @@ advise_list <- function(x, arg) {
           sprintf("do.call(rbind, %s)", arg))
 }
 
+# What is no count: what the argument of this name is for, or NULL.
+advise_count <- function(x, arg) {
+  if (arg == "n_threads") return(" NULL leaves the number to the session.")
+  if (!arg %in% c("n_components", "n_latents")) return(NULL)
+  if (length(dim(x)) == 2) return(" gps_fit(y, model) takes the data.")
+  if (is.numeric(x) && length(x) > 1) " gps_choose(y, model, numbers) compares several."
+}
+
 # Where only a matrix is taken.
 advise_matrix <- function(x) {
   if (is.data.frame(x)) return(" as.matrix() makes one of it.")

@@ -18,17 +18,9 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
     } else {
       sprintf("between %s and %s", format(lower), format(upper))
     }
-    is_table <- length(dim(x)) == 2 && arg %in% c("n_components", "n_latents")
-    hint <- if (is_table) {
-      " gps_fit(y, model) takes the data."
-    } else if (arg %in% c("n_components", "n_latents") && is.numeric(x) && length(x) > 1) {
-      " gps_choose(y, model, numbers) compares several."
-    } else if (arg == "n_threads") {
-      " NULL leaves the number to the session."
-    }
     gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
                       if (lower == upper) format(lower) else paste("a whole number", bounds),
-                      describe_value(x), paste(hint, collapse = "")))
+                      describe_value(x), paste(advise_count(x, arg), collapse = "")))
   }
   as.integer(x)
 }
@@ -177,12 +169,10 @@ abort_class <- function(x, arg, class, allowed) {
     grep(paste0("^", sub("^gps_", "", class[1]), "_"), getNamespaceExports("gpselect"),
          value = TRUE)
   }
-  hint <- if (class[1] == "gps_model" && !is.null(advise_model(x))) {
-    advise_model(x)
-  } else if (class[1] == "gps_selector" && !is.null(advise_selector(x))) {
-    advise_selector(x)
-  } else if (class[1] == "gp_fit") {
-    " gp_fit(x, targets) makes one."
+  own <- switch(class[1], gps_model = advise_model(x), gps_selector = advise_selector(x),
+                gp_fit = " gp_fit(x, targets) makes one.")
+  hint <- if (!is.null(own)) {
+    own
   } else if (is.function(x)) {
     " A function has to be called, with parentheses after its name."
   } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {

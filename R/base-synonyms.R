@@ -94,6 +94,10 @@ conversions <- list(
   c("var", "kernel", "It is a parameter of `kernel`, see ?kernels.")
 )
 
+# What is said of any way to leave data out.
+held_out_words <-
+  "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out."
+
 # What is no argument of any function here.
 no_argument <- c(
   seed = "set.seed() before the call governs all random numbers.",
@@ -117,13 +121,11 @@ no_argument <- c(
   na.rm = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
   tuneLength = "gps_choose() compares numbers of latents.",
   nlambda = "There is no penalty; gps_choose() compares numbers of latents.",
-  trControl = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   algorithm = "The algorithm is EM; `method` of gps_control() says how it sums over states.",
   plot = "plot() draws what comes out.",
+  trControl = held_out_words, folds = held_out_words, cv = held_out_words,
+  nfolds = held_out_words,
   newdata = "predict(fit, newdata) takes new data.",
-  folds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
-  cv = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
-  nfolds = "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out.",
   prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
   na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."

@@ -19,9 +19,7 @@ formula_columns <- function(formula, data, left = "") {
     gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]), if (is_made) {
       " Make it one first, so that new data can have it, too: transform(data, ...)."
     } else {
-      near <- nearest_name(absent[1], names(data))
-      if (is.null(near)) paste(" There are", columns_said(names(data))) else
-        sprintf(" Did you mean %s?", quoted(near))
+      advise_column(absent[1], names(data))
     }))
   }
   if (length(wanted) == 0) {
@@ -59,6 +57,13 @@ refuse_offset <- function(terms, left) {
   gps_abort(sprintf("The formula has an %s, for which there is no place: %s.", shown,
                     if (nzchar(left)) "take it from the targets, left of ~" else
                       "take it from the data first"))
+}
+
+# A sentence on which column is meant by the name of one that there is not, or which there are.
+advise_column <- function(name, names) {
+  near <- nearest_name(name, names)
+  if (is.null(near)) paste(" There are", columns_said(names)) else
+    sprintf(" Did you mean %s?", quoted(near))
 }
 
 columns_said <- function(names) {

@@ -117,10 +117,8 @@ match_index <- function(index, names, arg) {
   place <- match(index, names)
   absent <- index[is.na(place) & !is.na(index)]
   if (length(absent) == 0) return(place)
-  near <- nearest_name(absent[1], names)
   gps_abort(sprintf("`%s`: the source has no column %s.%s", arg, quoted(absent[1]),
-                    if (is.null(near)) paste(" There are", columns_said(names)) else
-                      sprintf(" Did you mean %s?", quoted(near))))
+                    advise_column(absent[1], names)))
 }
 
 #' @rdname gps_source

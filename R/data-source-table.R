@@ -216,10 +216,8 @@ table_columns <- function(columns, names, given = seq_along(names)) {
   }
   if (anyNA(place)) {
     name <- columns[is.na(place)][1]
-    near <- nearest_name(name, names)
     gps_abort(sprintf("`columns`: the file has no column %s.%s", quoted(name),
-                      if (is.null(near)) paste(" There are", columns_said(names)) else
-                        sprintf(" Did you mean %s?", quoted(near))))
+                      advise_column(name, names)))
   }
   place
 }
@@ -309,8 +307,8 @@ read_quoted <- function(csv, emit) {
   })
 }
 
-# `na`: what stands in missing cells, where the reader is told.
-# A source from the table `path`, of which `produce(emit)` emits the numbers in pieces D x points.
+# A source from the table `path`, of which `produce(emit)` emits the numbers in pieces D x points;
+# `na` is what stands in missing cells, where the reader is told.
 unpack_table <- function(path, binary, names, picked, produce, na = NULL) {
   is_temporary <- is.null(binary)
   if (is_temporary) binary <- tempfile("gpselect-", fileext = ".bin")

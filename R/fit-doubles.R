@@ -120,11 +120,3 @@ describe_doubles <- function(fit) {
   c(Double = sprintf("clusters %s, nearly the same: fewer clusters say as much",
                      pair_words(pairs, latent_labels(fit, seq_len(fit$model$n_latents)), 4)))
 }
-
-# A line of print() on what minibatches leave out, NULL where nothing is.
-describe_unmended <- function(fit) {
-  if (is.null(fit$control$batch_size) || !fit$control$mend) return(NULL)
-  again <- if (is.null(fit$y)) "update(fit, y = y, " else "update(fit, "
-  c(Mending = sprintf("off in minibatches; %sstart = fit, control = gps_control()) goes on with it",
-                      again))
-}

@@ -39,4 +39,3 @@ warn_surplus <- function(task, is_picture) {
                    latent_word(task$model), n_choices, n_points(task$y),
                    paste(wide, collapse = "")))
 }
-

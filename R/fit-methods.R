@@ -125,6 +125,14 @@ describe_empty_rows <- function(fit) {
   sprintf("%s %s no value at all, and so the prior", plural(n, "row"), verb)
 }
 
+# A line of print() on what minibatches leave out, NULL where nothing is.
+describe_unmended <- function(fit) {
+  if (is.null(fit$control$batch_size) || !fit$control$mend) return(NULL)
+  again <- if (is.null(fit$y)) "update(fit, y = y, " else "update(fit, "
+  c(Mending = sprintf("off in minibatches; %sstart = fit, control = gps_control()) goes on with it",
+                      again))
+}
+
 describe_states <- function(fit) {
   n_states <- count_states(fit$model$rule, fit$n_selected, fit$max_active)
   paste(format_number(n_states), if (n_states == 1) "state" else "states")

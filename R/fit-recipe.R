@@ -136,17 +136,17 @@ tell_number_terms <- function(terms, is_default) {
 }
 
 check_step_options <- function(options) {
-  valid <- step_options
   if (inherits(options, "gps_control")) {
     gps_abort("`options` must be a named list: options = list(control = gps_control()).")
   }
   is_named <- is.list(options) && !is.object(options) &&
     length(options) == sum(nzchar(names(options)))
   if (!is_named) abort_value(options, "options", "a named list of arguments of gps_fit()")
-  odd <- setdiff(names(options), valid)
+  odd <- setdiff(names(options), step_options)
   if (length(odd) > 0) {
-    gps_abort(sprintf("`options` has %s, but can have %s.%s", quoted(odd[1]), list_arguments(valid),
-                      if (is.null(advise_option(odd[1]))) "" else paste("", advise_option(odd[1]))))
+    gps_abort(paste(c(sprintf("`options` has %s, but can have %s.", quoted(odd[1]),
+                              list_arguments(step_options)), advise_option(odd[1])),
+                    collapse = " "))
   }
   invisible(options)
 }

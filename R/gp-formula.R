@@ -26,12 +26,8 @@ read_gp_formula <- function(formula, targets, data) {
   absent <- setdiff(left, names(data))
   absent <- absent[!vapply(absent, exists, NA, envir = environment(formula))]
   if (length(absent) > 0) {
-    near <- nearest_name(absent[1], names(data))
-    gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]), if (is.null(near)) {
-      paste(" There are", columns_said(names(data)))
-    } else {
-      sprintf(" Did you mean %s?", quoted(near))
-    }))
+    gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]),
+                      advise_column(absent[1], names(data))))
   }
   targets <- read_left(formula, data)
   # A dot means all other columns.

@@ -148,7 +148,7 @@ noise_level <- function(image) {
   if (any(dim(image)[1:2] < 2)) {
     gps_abort("`sd` must be given: an image of one row or column does not tell its noise.")
   }
-  level <- stats::median(abs(diff_twice(image))) / 2 / stats::qnorm(0.75)
+  level <- median_noise(image)
   if (level >= 1e-150 && level <= 1e150) return(level)
   gps_abort(paste("`sd` must be given: no noise is found in `image`, half of whose pixels are as",
                   "their neighbours tell."))
@@ -165,7 +165,7 @@ doubt_sd <- function(sd, image) {
                            "its units?"), plain_number(sd, 3), plain_number(spread, 3), levels),
              class = "sd")
   } else if (sd < 1 && max(image) > 50 && min(dim(image)[1:2]) > 1) {
-    found <- stats::median(abs(diff_twice(image))) / 2 / stats::qnorm(0.75)
+    found <- median_noise(image)
     if (found < 50 * sd || sd < 1e-3) return(invisible())
     gps_warn(sprintf(paste("`sd` = %s is far below the noise that `image` seems to have, %s",
                            "(%s): is it in its units?"), plain_number(sd, 3),
@@ -173,11 +173,13 @@ doubt_sd <- function(sd, image) {
   }
 }
 
-# Differences of differences between neighbouring pixels, of all channels.
-diff_twice <- function(image) {
+# The noise that differences of differences between neighbouring pixels, of all channels, tell by
+# their median.
+median_noise <- function(image) {
   values <- array(image, c(dim(image)[1:2], count_channels(dim(image))))
   down <- values[-1, , , drop = FALSE] - values[-nrow(values), , , drop = FALSE]
-  down[, -1, , drop = FALSE] - down[, -ncol(down), , drop = FALSE]
+  differences <- down[, -1, , drop = FALSE] - down[, -ncol(down), , drop = FALSE]
+  stats::median(abs(differences)) / 2 / stats::qnorm(0.75)
 }
 
 default_slots <- function(selector, model) {

@@ -149,8 +149,8 @@ kernel_white <- function(variance = 0.1, ...) {
 #' @export
 kernel_composition <- function(...) {
   if (...length() > 0 && is.null(names(list(...))) && is_one_of(..1, ..1)) {
-    gps_abort(sprintf("kernel_composition() is one kernel, of no arguments. %s", paste(
-      "Others are sums and products of terms: kernel_rbf() + kernel_white().")))
+    gps_abort(paste("kernel_composition() is one kernel, of no arguments. Others are sums and",
+                    "products of terms: kernel_rbf() + kernel_white()."))
   }
   refuse_unknown(list(...), names(formals(kernel_composition)))
   kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
@@ -239,14 +239,10 @@ kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), 
 # kernel; where none is, these are no operators of theirs.
 refuse_no_kernel <- function(e1, e2, operator) {
   if (inherits(e1, "gps_kernel") || inherits(e2, "gps_kernel")) return(invisible())
-  is_own <- is.object(e1) && is.list(e1)
+  own <- if (is.object(e1) && is.list(e1)) e1 else e2
+  is_fit <- inherits(own, c("gps_fit", "gp_fit"))
   gps_abort(sprintf("`%s` is not for %s: it makes kernels of kernels.%s", operator,
-                    describe_value(if (is_own) e1 else e2),
-                    if (inherits(if (is_own) e1 else e2, c("gps_fit", "gp_fit"))) {
-                      " coef(fit) has its numbers."
-                    } else {
-                      ""
-                    }))
+                    describe_value(own), if (is_fit) " coef(fit) has its numbers." else ""))
 }
 
 # What is added to a kernel.
