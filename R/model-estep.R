@@ -140,6 +140,10 @@ check_selected <- function(selected, n_latents, n_points) {
 
 # A latent that stands in two slots would count twice.
 refuse_repeated <- function(selected) {
+  is_filled <- selected > 0
+  # A number for each latent of each point.
+  key <- (selected + (col(selected) - 1) * (max(selected, 0) + 1))[is_filled]
+  if (anyDuplicated(key) == 0) return(invisible())
   n_slots <- nrow(selected)
   for (i in seq_len(n_slots - 1)) {
     for (j in (i + 1):n_slots) {

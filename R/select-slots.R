@@ -51,7 +51,8 @@ resolve_screen <- function(screen, model, n_selected) {
   screen[names(defaults)[is_open]] <- defaults[is_open]
   # No more candidates of a kind than there are latents: draws beyond that only take time.
   for (kind in c("propose", "explore", "guided", "conditional", "neighbours")) {
-    screen[[kind]] <- pmin(screen[[kind]], model$n_latents)
+    above <- screen[[kind]] > model$n_latents
+    if (any(above)) screen[[kind]][above] <- model$n_latents
   }
   screen
 }

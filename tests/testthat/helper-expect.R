@@ -1,21 +1,95 @@
 # Expectations of this suite.
 
-# An error of class gps_error_<class> whose message has these words.
+# An error of class gps_error_<class>, and so of gps_error, whose message has these words.
 expect_gps_error <- function(code, words, class = "argument") {
-  condition <- expect_error(code, words, class = paste0("gps_error_", class), fixed = TRUE)
-  expect_s3_class(condition, "gps_error")
+  condition <- thrown_by(code)
+  off <- unlike_error(condition, words, paste0("gps_error_", class), fixed = TRUE)
+  if (is.null(off)) off <- unlike_error(condition, NULL, "gps_error")
+  expect(is.null(off), off)
   invisible(condition)
 }
 
-# As testthat's, which looks long at what is the same.
-expect_identical <- function(object, expected, info = NULL, label = NULL, ...) {
-  if (identical(object, expected)) {
-    succeed()
-    return(invisible(object))
+# testthat takes a trace of the calls of every error that is expected, and labels and compares all
+# that is the same as if it were not: most of the time of an expectation. The next ones look first
+# whether all is as expected, and ask testthat what to say of the rest. With `regexp` NA no error
+# is expected.
+expect_error <- function(object, regexp = NULL, class = NULL, ..., info = NULL) {
+  if (identical(regexp, NA)) return(testthat::expect_error(object, NA, class, ..., info = info))
+  condition <- thrown_by(object)
+  off <- unlike_error(condition, regexp, if (is.null(class)) "error" else class, ...)
+  expect(is.null(off), off, info)
+  invisible(condition)
+}
+
+thrown_by <- function(code) {
+  tryCatch({
+    force(code)
+    NULL
+  }, error = identity)
+}
+
+# What keeps an error, and those that it is due to, from having this class and these words, or NULL.
+unlike_error <- function(condition, words, class, ...) {
+  if (is.null(condition)) return("No error was thrown.")
+  one <- condition
+  while (!is.null(one)) {
+    if (inherits(one, class)) {
+      if (is.null(words) || grepl(words, conditionMessage(one), ...)) return(NULL)
+    }
+    one <- one$parent
   }
-  if (is.null(label)) label <- paste(deparse(substitute(object)), collapse = " ")
+  sprintf("The error is no %s%s. Its classes: %s. Its message: %s", class,
+          if (is.null(words)) "" else sprintf(" that says \"%s\"", words),
+          paste(class(condition), collapse = ", "), conditionMessage(condition))
+}
+
+expect_identical <- function(object, expected, info = NULL, label = NULL, ...) {
+  if (identical(object, expected)) return(expect_nothing_more(object))
+  if (is.null(label)) label <- text_of(substitute(object))
   testthat::expect_identical(object, expected, info, label, ...)
 }
+
+expect_equal <- function(object, expected, ..., tolerance = testthat_tolerance(), info = NULL,
+                         label = text_of(substitute(object))) {
+  if (...length() == 0 && is_near_number(object, expected, tolerance)) {
+    return(expect_nothing_more(object))
+  }
+  testthat::expect_equal(object, expected, ..., tolerance = tolerance, info = info, label = label)
+}
+
+# Plain numbers within the relative tolerance; where all.equal() finds no difference, testthat does
+# not either.
+is_near_number <- function(object, expected, tolerance) {
+  if (identical(object, expected)) return(TRUE)
+  are_plain <- is.numeric(object) && is.numeric(expected) && !is.object(object) &&
+    !is.object(expected)
+  are_plain && !is.null(tolerance) && isTRUE(all.equal(object, expected, tolerance = tolerance))
+}
+
+expect_true <- function(object, info = NULL, label = NULL) {
+  if (isTRUE(object)) return(expect_nothing_more(object))
+  if (is.null(label)) label <- text_of(substitute(object))
+  testthat::expect_true(object, info, label)
+}
+
+expect_false <- function(object, info = NULL, label = NULL) {
+  if (isFALSE(object)) return(expect_nothing_more(object))
+  if (is.null(label)) label <- text_of(substitute(object))
+  testthat::expect_false(object, info, label)
+}
+
+expect_null <- function(object, info = NULL, label = NULL) {
+  if (is.null(object)) return(expect_nothing_more(object))
+  if (is.null(label)) label <- text_of(substitute(object))
+  testthat::expect_null(object, info, label)
+}
+
+expect_nothing_more <- function(object) {
+  succeed()
+  invisible(object)
+}
+
+text_of <- function(expression) paste(deparse(expression), collapse = " ")
 
 # Largest absolute difference at most tolerance, in units of the largest expected number (at
 # least 1). Shapes must agree, and so must infinities.

@@ -86,8 +86,9 @@ all_states <- function(row) {
 }
 
 # What brute force asks of a problem whatever is selected: `joints`, states x n, and, of a model
-# that has them, `slabs`, for each point a list of one a state. The last problem's are kept: a test
-# asks for many selections.
+# that has them, `slabs`, for each point list(mean [H x states], second [H^2 x states]), the first
+# and second moments of the values in each state. The last problem's are kept: a test asks for many
+# selections.
 whole_problem <- local({
   last <- list()
   function(row, params, y) {
@@ -99,11 +100,19 @@ whole_problem <- local({
     }
     points <- seq_len(nrow(y))
     joints <- vapply(points, function(n) unlist(of_all(row$joint, n)), numeric(ncol(states)))
-    slabs <- if (!is.null(row$slabs)) lapply(points, function(n) of_all(row$slabs, n))
+    slabs <- if (!is.null(row$slabs)) lapply(points, function(n) join_slabs(of_all(row$slabs, n)))
     last <<- list(key = key, joints = joints, slabs = slabs)
     last
   }
 })
+
+join_slabs <- function(slabs) {
+  size <- length(slabs[[1]]$mean)
+  list(mean = matrix(vapply(slabs, `[[`, numeric(size), "mean"), size),
+       second = matrix(vapply(slabs, function(of_state) {
+         c(tcrossprod(of_state$mean) + of_state$covariance)
+       }, numeric(size^2)), size^2))
+}
 
 # Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]) of the
 # binary latents; the same of the latents times their values as value, value_second, and of the
@@ -119,9 +128,13 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
                  value_second = second, slab = first, slab_second = second, states = states,
                  weight = matrix(0, ncol(states), nrow(y)))
   whole <- whole_problem(row, params, y)
+  is_few <- colSums(states) <= max_active
+  # The latents of a pair, in the order in which matrices store pairs.
+  one <- rep(seq_len(n_latents), n_latents)
+  other <- rep(seq_len(n_latents), each = n_latents)
   for (n in seq_len(nrow(y))) {
     is_off <- setdiff(seq_len(n_latents), selected[n, ])
-    allowed <- which(colSums(states[is_off, , drop = FALSE]) == 0 & colSums(states) <= max_active)
+    allowed <- which(colSums(states[is_off, , drop = FALSE]) == 0 & is_few)
     kept <- states[, allowed, drop = FALSE]
     joint <- beta * whole$joints[allowed, n]
     top <- max(joint)
@@ -132,15 +145,13 @@ brute_force <- function(row, params, y, selected, max_active = row$n_latents, be
     result$mean[n, ] <- kept %*% q
     result$second[, , n] <- kept %*% (q * t(kept))
     if (is.null(whole$slabs)) next
-    for (m in which(q > 0)) {
-      state <- kept[, m]
-      slabs <- whole$slabs[[n]][[allowed[m]]]
-      square <- tcrossprod(slabs$mean) + slabs$covariance
-      result$value[n, ] <- result$value[n, ] + q[m] * state * slabs$mean
-      result$value_second[, , n] <- result$value_second[, , n] + q[m] * tcrossprod(state) * square
-      result$slab[n, ] <- result$slab[n, ] + q[m] * slabs$mean
-      result$slab_second[, , n] <- result$slab_second[, , n] + q[m] * square
-    }
+    mean <- whole$slabs[[n]]$mean[, allowed, drop = FALSE]
+    moment <- whole$slabs[[n]]$second[, allowed, drop = FALSE]
+    result$value[n, ] <- (kept * mean) %*% q
+    result$value_second[, , n] <- (kept[one, , drop = FALSE] * kept[other, , drop = FALSE] *
+                                     moment) %*% q
+    result$slab[n, ] <- mean %*% q
+    result$slab_second[, , n] <- moment %*% q
   }
   if (is.null(whole$slabs)) {
     # A latent without a value is its own.
