@@ -84,7 +84,9 @@ advise_table <- function(x, arg) {
   }
   if (is.character(x) || is.factor(x)) return(advise_text(x))
   if (is.list(x) && !is.object(x) && length(x) > 0) return(advise_list(x, arg))
-  if (inherits(x, "dist")) return(" Distances are no data points: give these themselves.")
+  if (inherits(x, "dist")) {
+    return(sprintf(" Give the data points themselves: %s = d, not dist(d).", arg))
+  }
   if (is.numeric(x) && length(dim(x)) < 2) {
     paste(" One data point is a row, x[1, , drop = FALSE] or rbind(x);",
           "points of one dimension are a column, cbind(x).")
@@ -141,6 +143,11 @@ advise_count <- function(x, arg) {
   if (!arg %in% c("n_components", "n_latents")) return(NULL)
   if (length(dim(x)) == 2) return(" gps_fit(y, model) takes the data.")
   if (is.numeric(x) && length(x) > 1) " gps_choose(y, model, numbers) compares several."
+}
+
+# What is no number: what else the argument of this name can be, or NULL.
+advise_number <- function(arg) {
+  if (arg == "sd") " Left out, the noise is estimated from the picture."
 }
 
 # Where only a matrix is taken.

@@ -29,11 +29,12 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
 check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
   x <- plain_numbers(x)
   if (!is_number(x) || !is.finite(x) || x < lower || x > upper || (open && x == lower)) {
-    # Limits that are there for the arithmetic come second.
+    # Limits that are there for the arithmetic are told to who is beyond them.
     is_technical <- lower > 0 && lower <= 1e-100 || lower == 0 && upper >= 1e100
     allowed <- if (is_technical && is.finite(upper)) {
-      sprintf("a number %s, at most %s", if (open || lower > 0) "above 0" else "of at least 0",
-              format(upper))
+      is_beyond <- is_number(x) && (x > upper || x > 0 && x < lower)
+      sprintf("a number %s%s", if (open || lower > 0) "above 0" else "of at least 0",
+              if (is_beyond) sprintf(", from %s to %s", format(lower), format(upper)) else "")
     } else if (is.finite(lower) && is.finite(upper)) {
       sprintf("a number between %s and %s", format(lower), format(upper))
     } else if (is.finite(lower)) {
@@ -41,7 +42,8 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
     } else {
       "a finite number"
     }
-    abort_value(x, arg, allowed)
+    gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
+                      paste(advise_number(arg), collapse = "")))
   }
   as.double(x)
 }
@@ -57,10 +59,11 @@ check_choice <- function(x, arg, choices) {
   if (!is.character(x) || length(x) != 1 || is.na(x) || !x %in% choices) {
     hint <- intersect(value_synonyms[[if (is_one_of(x, names(value_synonyms))) x else ""]], choices)
     hint <- if (length(hint) > 0) hint[1] else nearest_name(x, choices)
-    gps_abort(sprintf(
-      "`%s` must be one of %s, not %s.%s", arg, paste(quoted(choices), collapse = ", "),
-      describe_value(x), if (is.null(hint)) "" else sprintf(" Did you mean %s?", quoted(hint))
-    ))
+    hint <- if (!is.null(hint)) sprintf("Did you mean %s?", quoted(hint))
+    why <- if (arg == "criterion" && is_one_of(x, x)) no_criterion[[tolower(printable(x))]]
+    gps_abort(paste(c(sprintf("`%s` must be one of %s, not %s.", arg,
+                              paste(quoted(choices), collapse = ", "), describe_value(x)),
+                      if (is.null(why)) hint else why), collapse = " "))
   }
   x
 }
@@ -146,11 +149,21 @@ check_finite <- function(x, arg, may_miss = FALSE, cure = "") {
                     if (may_miss) " Leave the row out, or mark the cell as missing, NA." else cure))
 }
 
+# What is no criterion of gps_choose(), by its name in small letters.
+no_criterion <- list(
+  aic = paste("AIC often asks for too many latents, however many data there are; its values are",
+              "with(choice$table, 2 * df - 2 * bound)."),
+  loglik = "The likelihood grows with every latent; \"held-out\" is that of points not seen.",
+  bound = "The bound grows with every latent; \"held-out\" is that of points not seen.",
+  silhouette = "\"ICL\" is for clusters that are well apart."
+)
+
 # What other software calls the values of our arguments.
 value_synonyms <- list(
   VVV = "full", VVI = "diagonal", VII = "spherical", diag = "diagonal", unrestricted = "full",
   EEE = "tied", common = "tied", pooled = "tied", isotropic = "spherical", bic = "BIC",
-  cv = "held-out", cluster = "class", clusters = "class", label = "class", labels = "class",
+  cv = "held-out", CV = "held-out", icl = "ICL", cluster = "class", clusters = "class",
+  label = "class", labels = "class",
   classification = "class", posterior = "prob", probability = "prob", probabilities = "prob",
   proba = "prob", responsibilities = "prob", mean = "response", fitted = "response",
   reconstruction = "response", loglikelihood = "loglik", logLik = "loglik", density = "loglik",
@@ -170,7 +183,7 @@ abort_class <- function(x, arg, class, allowed) {
          value = TRUE)
   }
   own <- switch(class[1], gps_model = advise_model(x), gps_selector = advise_selector(x),
-                gp_fit = " gp_fit(x, targets) makes one.")
+                gps_kernel = advise_kernel(x), gp_fit = " gp_fit(x, targets) makes one.")
   hint <- if (!is.null(own)) {
     own
   } else if (is.function(x)) {
@@ -178,17 +191,7 @@ abort_class <- function(x, arg, class, allowed) {
   } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {
     sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
   } else if (is_one_of(x, x) && length(makers) > 0) {
-    short <- sub("^[a-z]+_", "", makers)
-    found <- makers[makers == x | short == x]
-    # The end of several names means either of them.
-    if (length(found) == 0 && is_text(x) && nzchar(x)) found <- makers[endsWith(makers, x)]
-    if (length(found) == 0) found <- nearest_name(x, c(makers, short))
-    if (length(found) == 1 && found %in% short) found <- makers[short == found]
-    if (length(found) > 0) {
-      sprintf(" Did you mean %s?", paste0(sort(unique(found)), "()", collapse = " or "))
-    } else {
-      sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
-    }
+    advise_made(x, makers)
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
                     if (is.null(hint)) "" else hint))
@@ -199,13 +202,50 @@ is_given_data <- function(x) {
   is.data.frame(x) || is.atomic(x) && !is.null(x) && (length(x) > 1 || length(dim(x)) > 1)
 }
 
-# What is said of data in the place of a model or selector.
-no_response <- paste(" Data have no response here: gps_fit(y, model). With known classes,",
-                     "table(predict(fit, type = \"class\"), classes) compares.")
+# A word in the place of what one of some functions makes: which of them is meant.
+advise_made <- function(x, makers) {
+  short <- sub("^[a-z]+_", "", makers)
+  found <- makers[makers == x | short == x]
+  others <- grep("^(model|selector|kernel)_", getNamespaceExports("gpselect"), value = TRUE)
+  other <- setdiff(others[others == x | sub("^[a-z]+_", "", others) == x], makers)
+  if (length(found) == 0 && length(other) > 0) {
+    kind <- sub("_.*$", "", other[1])
+    way <- c(kernel = "selector_gp(%s())", selector = "gps_fit(y, model, %s())",
+             model = "gps_fit(y, %s())")
+    return(sprintf(" %s() makes a %s, which has another place: %s.", other[1], kind,
+                   sprintf(way[[kind]], other[1])))
+  }
+  # The end of several names means either of them.
+  if (length(found) == 0 && is_text(x) && nzchar(x)) found <- makers[endsWith(makers, x)]
+  if (length(found) == 0) found <- nearest_name(x, c(makers, short))
+  if (length(found) == 1 && found %in% short) found <- makers[short == found]
+  if (length(found) > 0) {
+    sprintf(" Did you mean %s?", paste0(sort(unique(found)), "()", collapse = " or "))
+  } else {
+    sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
+  }
+}
+
+# Data beside `y`, in the place of a model or a selector, are mostly a response, or have one in
+# `y`.
+refuse_response <- function(y, x, arg) {
+  if (!is_given_data(x)) return(invisible())
+  is_numbers <- function(part) is.double(part) && is.null(dim(part)) && any(part != round(part))
+  way <- if (isTRUE(is_numbers(y)) || isTRUE(is_numbers(x))) {
+    "gp_fit(x, targets) predicts numbers from others."
+  } else {
+    "With known classes, table(predict(fit, type = \"class\"), classes) compares."
+  }
+  gps_abort(sprintf(paste("Data are given twice, `y` and %s in the place of `%s`, but there is no",
+                          "response here: gps_fit(y, model). %s"), describe_value(x), arg, way))
+}
 
 # What stands in the place of a model.
 advise_model <- function(x) {
-  if (is_given_data(x)) return(no_response)
+  if (is_given_data(x)) return(" Data are another argument.")
+  if (inherits(x, "gps_kernel")) {
+    return(" A kernel is the selector's: gps_fit(y, model, selector_gp(kernel)).")
+  }
   if (is.list(x) && !is.object(x) && length(x) > 0 && inherits(x[[1]], "gps_model")) {
     return(" A fit has one model: take it out of the list, [[1]]. gps_choose() compares several.")
   }
@@ -233,7 +273,6 @@ advise_selector <- function(x) {
   if (is_number(x)) {
     return(sprintf(" The number of selected latents has a name: n_selected = %s.", format(x)))
   }
-  if (is_given_data(x)) return(no_response)
   if (inherits(x, "gps_kernel")) return(" A selector with this kernel is selector_gp(kernel).")
   if (inherits(x, "gps_control")) {
     return(" The control has a name: control = gps_control().")
@@ -241,6 +280,14 @@ advise_selector <- function(x) {
   if (inherits(x, "gps_fit")) {
     return(" A fit to go on from is `start`: gps_fit(y, model, start = fit).")
   }
+}
+
+# What stands in the place of a kernel.
+advise_kernel <- function(x) {
+  if (inherits(x, "gps_model")) {
+    return(" The kernel of a fit is its selector's: gps_fit(y, model, selector_gp(kernel)).")
+  }
+  if (inherits(x, "gps_selector")) return(" The kernel is in it: selector$kernel.")
 }
 
 # Names of rows or columns of data: text, or missing.
@@ -301,9 +348,7 @@ need_given <- function() {
   arguments <- formals(sys.function(caller))
   has_none <- vapply(arguments, function(x) is.name(x) && !nzchar(as.character(x)), NA)
   needed <- setdiff(names(arguments)[has_none], "...")
-  is_absent <- vapply(needed, function(name) {
-    eval(call("missing", as.name(name)), frame)
-  }, NA)
+  is_absent <- !vapply(needed, is_argument_given, NA, frame)
   if (!any(is_absent)) return(invisible())
   call <- sys.call(caller)[[1]]
   called <- if (is.name(call)) as.character(call)
@@ -311,6 +356,11 @@ need_given <- function() {
   gps_abort(paste0("`", needed[is_absent][1], "` is missing", if (!is.null(called)) {
     sprintf(": %s() needs %s, see ?%s", called, list_arguments(needed), called)
   }, "."))
+}
+
+# Whether a function in progress was given this argument; FALSE of what is none of its arguments.
+is_argument_given <- function(name, frame) {
+  tryCatch(!eval(call("missing", as.name(name)), frame), error = function(condition) FALSE)
 }
 
 is_count <- function(x, lower = 1) {

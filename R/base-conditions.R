@@ -70,13 +70,18 @@ describe_value <- function(x) {
 describe_object <- function(x) {
   name <- class(x)[1]
   if (is.data.frame(x)) {
-    return(sprintf("a data frame with %d rows and %d columns", nrow(x), ncol(x)))
+    return(sprintf("a data frame with %s and %s", plural(nrow(x), "row"),
+                   plural(ncol(x), "column")))
   }
   if (is.list(x) || isS4(x)) {
     own <- grep("^gps?_", class(x), value = TRUE)
     if (length(own) > 0) name <- own[length(own)]
     size <- if (isS4(x) && !is.null(dim(x))) sprintf(" (%s)", paste(dim(x), collapse = " x "))
     return(sprintf("an object of class %s%s", quoted(name), if (is.null(size)) "" else size))
+  }
+  if (name == "dist") {
+    return(if (is_number(attr(x, "Size"))) sprintf("distances of %.0f points", attr(x, "Size")) else
+      "distances")
   }
   if (!is.atomic(x) || inherits(x, c("table", "ts", "AsIs", "noquote"))) return(NULL)
   size <- if (is.null(dim(x))) sprintf("vector of length %d", length(x)) else
@@ -97,6 +102,12 @@ nearest_name <- function(x, choices) {
   begun <- choices[startsWith(tolower(choices), tolower(x))]
   if (length(begun) == 1 && nchar(x) > 1) return(begun)
   distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
+  # Letters that have changed places are one slip, not two.
+  letters_of <- function(words) vapply(strsplit(tolower(words), ""), function(letters) {
+    paste(sort(letters), collapse = "")
+  }, "")
+  is_swapped <- distance == 2 & letters_of(choices) == letters_of(x)
+  distance[is_swapped] <- 1
   # One or two letters are near everything that is short, and two changes make any word of five.
   most <- if (nchar(x) < 6) min(1, max(0, nchar(x) - 2)) else max(2, nchar(x) %/% 3)
   if (min(distance) > most) NULL else choices[which.min(distance)]

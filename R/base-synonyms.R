@@ -51,7 +51,7 @@ synonyms <- list(
   lengthscale = c("ls", "l", "ell", "length_scale", "scale", "range", "rho", "theta"),
   variance = c("sigma2", "var", "sigmaf2", "constant_value", "signal_variance", "noise_level"),
   se.fit = c("return_std", "return_cov", "se", "std"),
-  ard = "ARD", nu = "smoothness", trend = c("normalize_y", "basis", "mean"),
+  ard = "ARD", nu = "smoothness", trend = c("basis", "mean", "drift"),
   rank = c("n_inducing", "num_inducing", "inducing", "n_features")
 )
 
@@ -68,6 +68,10 @@ conversions <- list(
   c("precision", "variance", "`variance` is its inverse: 1 / precision."),
   c("bandwidth", "lengthscale", "In kernel_rbf() it is the `lengthscale`."),
   c("frequency", "period", "`period` is its inverse: 1 / frequency."),
+  c("normalize_y", "trend", paste("trend = \"constant\" takes the mean of the targets off; their",
+                                  "unit is up to the kernel's variance.")),
+  c("h", "sd", paste("`sd` is the standard deviation of the noise, `size` the height and width of",
+                     "patches.")),
   c("sigma2", "sd", "`sd` is its root: sqrt(sigma2)."),
   c("variance", "sd", "`sd` is its root: sqrt(variance)."),
   c("var", "sd", "`sd` is its root: sqrt(var)."),
@@ -98,6 +102,10 @@ conversions <- list(
 held_out_words <-
   "gps_choose(criterion = \"held-out\") compares numbers of latents on data left out."
 
+# What is said of distances.
+distance_words <-
+  "Clusters are told apart by densities, not distances: `covariance` of the model is their shape."
+
 # What is no argument of any function here.
 no_argument <- c(
   seed = "set.seed() before the call governs all random numbers.",
@@ -115,6 +123,7 @@ no_argument <- c(
   family = "The model says how data are made, see the model_*() functions.",
   lambda = "There is no penalty; compare numbers of latents by gps_choose().",
   reg_covar = "Variances have floors of their own, so that none becomes 0.",
+  dist = distance_words, distance = distance_words, metric = distance_words,
   level = "It is an argument of confint(), predict() and plot().",
   conf = "`level` is an argument of confint(), predict() and plot().",
   digits = "It is an argument of print(): print(x, digits = ).",
@@ -140,4 +149,5 @@ no_gp_argument <- c(
 # Those of them that belong to functions of data, and to fits of models.
 about_data <- c("data", "subset", "na.action", "na.rm", "binary", "header", "formula", "scale",
                 "scaled", "standardize", "center")
-about_models <- c("family", "lambda", "nfolds", "folds", "cv", "prior", "reg_covar")
+about_models <- c("dist", "distance", "metric", "family", "lambda", "nfolds", "folds", "cv",
+                  "prior", "reg_covar")

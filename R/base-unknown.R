@@ -1,11 +1,19 @@
 # Arguments that a function does not have, and what was meant by them.
 
 # An error for arguments that a function does not have. `parts`: names of our arguments that are
-# made by functions with arguments of their own.
-refuse_unknown <- function(extra, valid, parts = character()) {
+# made by functions with arguments of their own. `is_gp`: whether the function is of Gaussian
+# processes, not of models. `otherwise`: a sentence where nothing else is known of the name.
+# `frame` is the function's own, which knows what it was given.
+refuse_unknown <- function(extra, valid, parts = character(), is_gp = "targets" %in% valid,
+                           otherwise = NULL, frame = parent.frame()) {
   if (length(extra) == 0) return(invisible())
   name <- if (is.null(names(extra))) "" else names(extra)[1]
   valid <- setdiff(valid, "...")
+  advice <- if (name != "") {
+    advise_argument(name, valid, argument_makers(parts), is_gp, function(name) {
+      is_argument_given(name, frame)
+    })
+  }
   there <- if (length(valid) == 0) {
     "There are no further arguments."
   } else {
@@ -13,7 +21,7 @@ refuse_unknown <- function(extra, valid, parts = character()) {
   }
   words <- c(sprintf("Unknown argument %s.",
                      if (name == "") "without a name" else sprintf("`%s`", printable(name))),
-             if (name != "") advise_argument(name, valid, argument_makers(parts)), there)
+             if (is.null(advice)) otherwise else advice, there)
   gps_abort(paste(words, collapse = " "))
 }
 
@@ -39,38 +47,42 @@ advise_conversion <- function(name, valid) {
   if (length(fit) > 0) paste(vapply(fit, `[[`, "", 3), collapse = " ")
 }
 
-# A sentence on what was meant by a name, or NULL.
-advise_argument <- function(name, valid, makers) {
+# A sentence on what was meant by a name, or NULL. `is_given` says of an argument whether the call
+# has it already.
+advise_argument <- function(name, valid, makers, is_gp, is_given) {
+  ask <- function(own) {
+    sprintf(if (is_given(own)) "It would be `%s`, which is given already: leave it out." else
+      "Did you mean `%s`?", own)
+  }
   meant <- names(synonyms)[vapply(synonyms, function(words) name %in% words, NA)]
   own <- intersect(meant, valid)
-  if (length(own) > 0) return(sprintf("Did you mean `%s`?", own[1]))
+  own <- own[order(vapply(own, is_given, NA))]
+  if (length(own) > 0) return(ask(own[1]))
   converted <- advise_conversion(name, valid)
   if (!is.null(converted)) return(converted)
-  nowhere <- advise_nowhere(name, valid)
+  nowhere <- advise_nowhere(name, valid, is_gp)
   if (!is.null(nowhere)) return(nowhere)
   for (wanted in list(name, meant)) {
     exact <- advise_maker(makers, function(names) intersect(wanted, names))
     if (!is.null(exact)) return(exact)
   }
   near <- nearest_name(name, valid)
-  if (!is.null(near)) return(sprintf("Did you mean `%s`?", near))
+  if (!is.null(near)) return(ask(near))
   near <- advise_maker(makers, function(names) nearest_name(name, names))
-  if (is.null(near)) advise_elsewhere(c(name, meant), valid) else near
+  if (is.null(near) && !is_gp) advise_elsewhere(c(name, meant)) else near
 }
 
 # A sentence for what is no argument of any function, where it says something, or NULL.
-advise_nowhere <- function(name, valid) {
+advise_nowhere <- function(name, valid, is_gp) {
   has_data <- any(c("y", "x", "newdata", "data") %in% valid)
-  is_gp <- "targets" %in% valid
   if (is_gp && name %in% names(no_gp_argument)) return(no_gp_argument[[name]])
   if (!name %in% names(no_argument) || name %in% about_models && is_gp) return(NULL)
   if (name %in% about_data && !has_data) return("Data are given to gps_fit(y, model).")
   no_argument[[name]]
 }
 
-# The function that has an argument of such a name, or NULL.
-advise_elsewhere <- function(names, valid) {
-  if ("targets" %in% valid) return(NULL)
+# The function of models that has an argument of such a name, or NULL.
+advise_elsewhere <- function(names) {
   converted <- advise_conversion(names[1], "start")
   if (!is.null(converted)) return(converted)
   for (call in c("gps_fit", "gps_control", "selector_gp", "gps_screen")) {
@@ -90,6 +102,27 @@ advise_maker <- function(makers, find) {
     }
   }
   NULL
+}
+
+# A column of the data among the arguments of a function of a fit is new data in the wrong place.
+refuse_columns <- function(extra, columns) {
+  name <- intersect(names(extra), columns)
+  if (length(name) == 0) return(invisible())
+  gps_abort(sprintf(
+    "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s = ...).",
+    printable(name[1]), printable(name[1])
+  ))
+}
+
+# What is said of a number under another name, which may be a new point of a fit.
+advise_new_points <- function(extra, columns) {
+  value <- extra[[1]]
+  if (!is_number(value) && !is_given_data(value)) return(NULL)
+  if (is.null(columns)) {
+    return(sprintf("Inputs of this fit have no names, and new points are numbers: newdata = %s.",
+                   if (is_number(value)) format(value) else "x"))
+  }
+  sprintf("New points are `newdata`, a data frame with the %s.", listed(quoted(columns), "column"))
 }
 
 # print() and format() of R hand on what their own default methods take.

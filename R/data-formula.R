@@ -61,9 +61,10 @@ refuse_offset <- function(terms, left) {
 
 # A sentence on which column is meant by the name of one that there is not, or which there are.
 advise_column <- function(name, names) {
-  near <- nearest_name(name, names)
+  begun <- names[is_text(names) & startsWith(tolower(printable(names)), tolower(printable(name)))]
+  near <- if (length(begun) %in% 2:4) begun else nearest_name(name, names)
   if (is.null(near)) paste(" There are", columns_said(names)) else
-    sprintf(" Did you mean %s?", quoted(near))
+    sprintf(" Did you mean %s?", paste(quoted(near), collapse = " or "))
 }
 
 columns_said <- function(names) {

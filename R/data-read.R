@@ -76,23 +76,28 @@ images_to_array <- function(images, arg) {
 }
 
 # Other programs have the images along the last dimension: read as ours they would be few and far
-# from square, which they are not. A picture in colour would be narrow images of its rows.
+# from square, which they are not. A picture in colour would be narrow images of its rows. Whether
+# something was told.
 tell_images_last <- function(y, arg) {
   dim <- dim(y)
-  if (!length(dim) %in% 3:4 || any(dim == 0)) return(invisible())
+  if (!length(dim) %in% 3:4 || any(dim == 0)) return(invisible(FALSE))
   if (length(dim) == 3 && dim[3] %in% 3:4 && min(dim[1:2]) >= 8 * dim[3]) {
     gps_warn(sprintf(paste(
       "`%s` is read as %d images of %s. If it is one picture in colour, its patches are the data",
       "points: extract_patches(%s%s, 8). gps_denoise() takes noise out of a picture."
-    ), arg, dim[1], shown_dim(dim[-1]), arg, if (dim[3] == 4) "[, , 1:3]" else ""))
+    ), arg, dim[1], shown_dim(dim[-1]), arg, if (dim[3] == 4) "[, , 1:3]" else ""),
+    class = "reading")
+    return(invisible(TRUE))
   }
   n <- dim[length(dim)]
   sides <- dim[1:2]
-  if (n <= 3 * max(sides) || max(sides) > 3 * min(sides)) return(invisible())
+  if (n <= 3 * max(sides) || max(sides) > 3 * min(sides)) return(invisible(FALSE))
   order <- c(length(dim), seq_len(length(dim) - 1))
   gps_warn(sprintf(paste("`%s` is read as %d images of %s. If it is %d images of %s, give",
                          "aperm(%s, c(%s)): images come first."), arg, dim[1], shown_dim(dim[-1]),
-                   n, shown_dim(dim[-length(dim)]), arg, paste(order, collapse = ", ")))
+                   n, shown_dim(dim[-length(dim)]), arg, paste(order, collapse = ", ")),
+           class = "reading")
+  invisible(TRUE)
 }
 
 # A fourth channel of pictures mostly says how opaque their pixels are.
@@ -109,7 +114,7 @@ tell_opacity <- function(y, arg) {
                            sprintf("lapply(%s, function(image) image[, , 1:3])", arg)
                          } else {
                            sprintf("%s[, , , 1:3]", arg)
-                         }))
+                         }), class = "reading")
 }
 
 # Data that are not a matrix of doubles in memory.

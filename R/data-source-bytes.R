@@ -57,10 +57,13 @@ tell_signature <- function(bytes, offset) {
   }
 }
 
-# What reads a file of another kind than was expected, in a sentence, or "".
-advise_kind <- function(path) {
+# What reads a file of another kind than that of `reader`, which cannot read it, in a sentence, or
+# "".
+advise_kind <- function(path, reader = NULL) {
   bytes <- tryCatch(read_bytes(path, 0, 512), error = function(condition) raw())
   kind <- tell_signature(bytes, 0)
+  is_own <- !is.null(reader) && any(grepl(reader, kind, fixed = TRUE))
+  if (is_own) return(" It begins as one, and may be cut or damaged.")
   if (!is.null(kind)) return(paste("", sprintf(kind, "itself")))
   code <- as.integer(bytes)
   is_text <- length(code) > 0 && all(code >= 32 & code != 127 | code %in% c(9, 10, 13))

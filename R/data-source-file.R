@@ -205,8 +205,8 @@ gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"),
 # closed by name: close_all() would collect garbage each time.
 with_dataset <- function(path, dataset, class, use) {
   file <- tryCatch(hdf5r::H5File$new(path, "r"), error = function(condition) {
-    gps_abort(sprintf("%s cannot be opened as an HDF5 file.%s", quoted(path), advise_kind(path)),
-              class, parent = condition)
+    gps_abort(sprintf("%s cannot be opened as an HDF5 file.%s", quoted(path),
+                      advise_kind(path, "gps_source_hdf5()")), class, parent = condition)
   })
   on.exit(file$close())
   set <- tryCatch(file[[dataset]], error = function(condition) NULL)

@@ -26,9 +26,14 @@ gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
 ask_parquet <- function(path, ask, ...) {
   tryCatch(ask(path, ...), error = function(condition) {
     if (is_time_limit(condition)) stop(condition)
-    gps_abort(sprintf("The file %s cannot be read as Parquet: %s.%s", quoted(path),
-                      sub("[.]$", "", conditionMessage(condition)), advise_kind(path)), "data",
-              parent = condition)
+    # What the reader says counts of a file of its kind, without the place in its own code.
+    kind <- advise_kind(path, "gps_source_parquet()")
+    if (kind == "") kind <- " It does not begin as one."
+    said <- if (grepl("begins as one", kind)) {
+      paste0(": ", sub("([.]| @ .*)$", "", conditionMessage(condition)[1]))
+    }
+    gps_abort(sprintf("The file %s cannot be read as Parquet%s.%s", quoted(path),
+                      paste(said, collapse = ""), kind), "data", parent = condition)
   })
 }
 

@@ -99,7 +99,14 @@ pick_index <- function(index, n, names, arg) {
   allowed <- sprintf("whole numbers up to %d, or %d truth values%s", n, n,
                      if (is.null(names)) "" else ", or names of columns")
   index <- if (is.null(index)) integer() else plain_numbers(index)
-  if (is.character(index) && !is.null(names)) index <- match_index(index, names, arg)
+  if (is.character(index) && is.null(names)) {
+    gps_abort(sprintf("`%s` is %s, but the %s.", arg, describe_value(index), if (arg == "i") {
+      "rows of a source have no names, only numbers"
+    } else {
+      sprintf("columns of this source have no names: %s", "colnames(source) <- names gives them")
+    }))
+  }
+  if (is.character(index)) index <- match_index(index, names, arg)
   is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {
     length(index) %in% c(1, n)
   } else {

@@ -74,6 +74,10 @@ gps_source <- function(n, d, read, names = NULL, ...) {
     gps_abort(sprintf("`n` must be a number of data points, not %s.%s", describe_value(n),
                       advise_file(n)))
   }
+  if (!missing(n) && is.function(n) || !missing(d) && is.function(d)) {
+    gps_abort(paste("The function comes third, after the numbers of rows and columns:",
+                    "gps_source(n, d, read)."))
+  }
   need_given()
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
   arguments <- names(formals(args(read)))

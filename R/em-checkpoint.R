@@ -101,8 +101,10 @@ warn_checkpoint <- function(path, reason) {
 
 # A checkpoint is two serialised objects: its header, which can be read alone, and the points.
 write_checkpoint <- function(keeper) {
-  header <- list(what = checkpoint_mark, version = this_version(), form = keeper$form,
-                 traits = keeper$traits, params = keeper$point$state$params)
+  # Who reads the file as data has the header alone, which says by its class what it is.
+  header <- structure(list(what = checkpoint_mark, version = this_version(), form = keeper$form,
+                           traits = keeper$traits, params = keeper$point$state$params),
+                      class = "gps_checkpoint")
   points <- mget(c("point", "fork"), envir = keeper)
   packed <- pack_shared(points, if (!is_source(keeper$y)) keeper$y)
   replace_file(keeper$path, function(connection) {

@@ -39,6 +39,11 @@ refused_classes <- list(
                  paste("x[i, j] and as.matrix(x) read its numbers as a matrix. Data that are",
                        "computed from it are a new source: gps_source(n, d, function(from, to)",
                        "2 * x[from:to, ]).")),
+  gps_checkpoint = c("a checkpoint",
+                     "gps_resume(file, y) goes on from its file, and gives a fit."),
+  gp_loo = c("leave-one-out predictions",
+             paste("plot(fit$targets, loo$mean) shows them against the targets; plot(fit) draws",
+                   "the fit.")),
   gps_bootstrap = c("a bootstrap of a fit", "summary() and confint() tell of it."),
   gps_plan = c("a plan of a fit", "Its numbers are in its `memory` and `seconds`."),
   gps_denoised = c("a denoised image", "Its `image` is the result, and its `fit` can be asked."),
@@ -105,6 +110,9 @@ no_gp_method <- c(
 # Which generics a class refuses, of some.
 refused_by <- function(class, generics) {
   if (class %in% c("gps_fit", "gp_fit")) return(intersect(generics, names(no_method)))
+  if (class == "gp_loo") {
+    return(setdiff(generics, c("as.data.frame", "as.matrix", "head", "tail")))
+  }
   if (class == "summary.gp_fit") return(setdiff(generics, "coef"))
   if (class == "gps_source") return(setdiff(generics, c("head", "tail", "as.matrix")))
   generics

@@ -122,7 +122,7 @@ describe_empty_rows <- function(fit) {
   n <- sum(colSums(is.na(fit$y)) == nrow(fit$y))
   if (n == 0) return(NULL)
   verb <- if (n == 1) "has" else "have"
-  sprintf("%s %s no value at all, and so the prior", plural(n, "row"), verb)
+  sprintf("%s %s no value at all, as if nothing were known but the model", plural(n, "row"), verb)
 }
 
 # A line of print() on what minibatches leave out, NULL where nothing is.
@@ -299,7 +299,8 @@ update.gps_fit <- function(object, ...) {
   }
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
-  refuse_unknown(changes[!names %in% known], known, c("selector", "model"))
+  refuse_unknown(changes[!names %in% known], known, c("selector", "model"),
+                 otherwise = "What changes has a name, as in update(fit, max_iter = 500).")
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,

@@ -25,6 +25,9 @@ refuse_start <- function(start, model, data, arg) {
   if (inherits(start, "hclust")) {
     gps_abort(sprintf("`%s` is a tree of clusters: cutree(tree, %d) makes labels of it.", arg, k))
   }
+  if (inherits(start, "gps_checkpoint")) {
+    gps_abort(sprintf("`%s` is a checkpoint: %s", arg, refused_classes$gps_checkpoint[2]))
+  }
   if (is_one_of(start, start) && is_text(start) && file_ending(start) %in% names(file_readers)) {
     gps_abort(sprintf("`%s` is the name of a file.%s", arg, advise_file(start)))
   }
@@ -37,13 +40,26 @@ refuse_start <- function(start, model, data, arg) {
   if (has_images(model) || has_images(start$model) || !any(is_other)) return(invisible())
   words <- c(choice_word(model), "column")
   gps_abort(sprintf(
-    "`%s` must be a fit of the same size, but it has %s, and the %s %d.%s", arg,
+    "`%s` must be a fit of the same size, but it has %s, and the %s %d. %s", arg,
     plural(sizes[is_other][[1]][1], words[is_other][1]), c("model", "data")[is_other][1],
-    sizes[is_other][[1]][2], if (is_other[1] && model$rule$min_active == 1) {
-      " Labels or centres of that number can be a start."
-    } else {
-      ""
-    }))
+    sizes[is_other][[1]][2], advise_other_size(sizes, model, is_other, names(start$params))))
+}
+
+# What of a fit of another size can be begun with. `sizes`: numbers of latents and of columns, each
+# of the fit and wanted.
+advise_other_size <- function(sizes, model, is_other, params) {
+  if (is_other[1]) {
+    return(sprintf("gps_choose(y, model, c(%d, %d)) begins each from the other.",
+                   as.integer(min(sizes[[1]])), as.integer(max(sizes[[1]]))))
+  }
+  if (model$rule$min_active == 1) {
+    return(paste("Its clusters can be one, where the rows are the same:",
+                 "predict(fit, type = \"class\")."))
+  }
+  if (sizes[[2]][1] < sizes[[2]][2] || !"W" %in% params) {
+    return("Leave it out, and the fit begins anew.")
+  }
+  "Rows of its components can be one: list(W = coef(fit)$W[columns, ])."
 }
 
 # The labels of what other packages return; where these were made without some of the data points,

@@ -122,6 +122,7 @@ predict.gps_fit <- function(object, newdata = NULL,
                             n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
+  refuse_columns(list(...), object$col_names)
   refuse_unknown(list(...), c("newdata", "type", "n_threads", "progress"))
   check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
@@ -354,6 +355,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
     gps_abort(sprintf("`%s` must be data, not %s, which is a `type`: predict(fit, type = %s).", arg,
                       quoted(newdata), quoted(newdata)))
   }
+  if (inherits(newdata, "dist")) abort_table(newdata, arg)
   is_vector <- is.numeric(newdata) && is.null(dim(newdata))
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")

@@ -20,11 +20,13 @@
 #'
 #' @param recipe a recipe, as made by `recipes::recipe()`.
 #' @param ... which columns: one or more selector functions, such as
-#'   `recipes::all_numeric_predictors()`. They must be numeric.
+#'   `recipes::all_numeric_predictors()`. They must be numeric. An outcome among them, which new
+#'   data do not have, has a warning of class `gps_warning_outcome` in `prep()`, unless `skip`.
 #' @param role the role of the new columns, a word, or NA for none.
 #' @param trained,res,columns set by `prep()`: whether it has run, the fit (NULL before, and where
 #'   nothing is fitted) and the names of its columns.
-#' @param num_comp number of latents or clusters, a whole number of at least 0, or `tune()`.
+#' @param num_comp number of latents or clusters, a whole number of at least 0, or `tune()`. Left
+#'   out beside a model of another number, there is a warning of class `gps_warning_num_comp`.
 #' @param model a model, as made by a `model_*()` function of this package, whose number of latents
 #'   does not matter; or a function that makes one of a number, such as `model_gaussian_mixture` or
 #'   `function(k) model_spike_slab(k, ...)`.
@@ -71,10 +73,11 @@ step_gpselect <- function(recipe, ..., role = "predictor", trained = FALSE, num_
   check_recipe(recipe)
   terms <- rlang::enquos(...)
   refuse_step_terms(terms)
-  tell_number_terms(terms, missing(num_comp))
+  is_default <- missing(num_comp)
   # What is to be tuned is not known yet.
   if (!is.language(num_comp)) num_comp <- check_count(num_comp, "num_comp", 0)
   check_sizable(model)
+  if (is_default) tell_default_number(terms, model, num_comp)
   type <- check_choice(type, "type", c("latent", "prob"))
   # NA is what recipes calls a column without a role.
   if (!is_line(role) && !(is.atomic(role) && length(role) == 1 && is.na(role))) {
@@ -126,13 +129,28 @@ advise_option <- function(name) {
   }
 }
 
-# A bare number is the place of a column, and hardly meant so where the number of latents is not
-# given.
-tell_number_terms <- function(terms, is_default) {
+# What is told where the number of latents is not given, so that it is `num_comp`. A bare number
+# among the columns is the place of one, and hardly meant so; a model's own number is not taken.
+tell_default_number <- function(terms, model, num_comp) {
   numbers <- Filter(is.numeric, lapply(terms, rlang::quo_get_expr))
-  if (length(numbers) == 0 || !is_default) return(invisible())
-  gps_warn(sprintf("%1$s is read as the place of a column. %2$s is num_comp = %1$s.",
-                   format(numbers[[1]]), "The number of latents"))
+  own <- if (!is.function(model)) count_choices(model)
+  words <- if (length(numbers) > 0) {
+    sprintf(paste("%1$s picks column %1$s, and there are %2$d latents: if it is their number,",
+                  "write num_comp = %1$s."), format(numbers[[1]]), num_comp)
+  } else if (!is.null(own) && own != num_comp) {
+    sprintf(paste("`num_comp` is not given, so that there are %d latents, whatever `model` says:",
+                  "write num_comp = %d for as many as it has."), num_comp, own)
+  }
+  if (!is.null(words)) gps_warn(words, class = "num_comp")
+}
+
+# Codes of an outcome say what is to be predicted, and there is none in new data.
+tell_outcomes <- function(columns, info, id) {
+  found <- intersect(columns, info$variable[info$role %in% "outcome"])
+  if (length(found) == 0) return(invisible())
+  gps_warn(sprintf(paste("Step %s: column %s is an outcome, which new data do not have, and its",
+                         "codes tell what is to be predicted. recipes::all_predictors() leaves",
+                         "outcomes out."), quoted(id), quoted(found[1])), class = "outcome")
 }
 
 check_step_options <- function(options) {
@@ -168,6 +186,7 @@ prep.step_gpselect <- function(x, training, info = NULL, ...) {
   weights <- recipes::get_case_weights(info, training)
   x$case_weights <- recipes::are_weights_used(weights, unsupervised = TRUE)
   x$columns <- unname(columns)
+  if (!isTRUE(x$skip)) tell_outcomes(x$columns, info, x$id)
   x$trained <- TRUE
   in_step({
     x$num_comp <- check_count(x$num_comp, "num_comp", 0)

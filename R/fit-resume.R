@@ -73,12 +73,13 @@ gps_resume <- function(file, y, ...) {
   form <- checkpoint_form()
   saved <- with_memory(read_checkpoint(path, form), "The checkpoint %s", quoted(path))
   y <- data_again(if (!missing(y)) y, extra$data, saved$header$traits$names)
-  if (!is_source(y)) tell_images_last(y, "y")
+  is_doubted <- !is_source(y) && tell_images_last(y, "y")
   y <- pick_columns(y, saved$header$traits$names, "y", "the run's data")
   control <- check_control(unpack_at(saved$points, c("point", "task", "given", "control")))
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data <- keep_complete(data, control$missing)
+  data$is_doubted <- is_doubted
   # Without names the columns are the run's by their numbers, which are looked at.
   if (is.null(data$col_names)) data["col_names"] <- list(saved$header$traits$names)
   data["weights"] <- list(saved$header$traits$weights)
@@ -140,12 +141,22 @@ check_changes <- function(changes) {
 }
 
 find_checkpoint <- function(file) {
+  if (inherits(file, "gps_checkpoint")) {
+    gps_abort("`file` is what was read from a checkpoint: give the name of its file.")
+  }
   file <- check_path(file, "file", "the path of a checkpoint")
   if (!file.exists(file) || dir.exists(file)) {
     gps_abort(sprintf(paste("`file`: there is no file %s. gps_control(checkpoint = file) makes a",
                             "fit write one."), quoted(file)))
   }
   absolute_path(file)
+}
+
+#' @export
+print.gps_checkpoint <- function(x, ...) {
+  refuse_shown(list(...))
+  say(paste("Checkpoint of a fit, which gps_resume(file, y) goes on with:", "`file` is its name."))
+  invisible(x)
 }
 
 # A run goes on writing where it was, unless it is to write nothing.

@@ -69,7 +69,7 @@ find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
       plural(found$n_points, "row"), plural(model$n_dims, "column"), kind
     )))
   }
-  total <- total_width(model, params)
+  total <- total_width(model, params, found)
   flat <- which(total$variance < at_floor)
   if (length(flat) == length(total$variance)) return(c(no_spread = "the rows are all equal"))
   collapsed <- describe_collapsed(model, params, total, flat, found)
@@ -84,8 +84,8 @@ at_floor <- 2
 
 # What the clusters together say of the data, in units of the floors: `variance` of each column (of
 # all at once, where covariances are spherical), and of a full covariance `low`, the directions
-# without width, D x k.
-total_width <- function(model, params) {
+# without width, D x k. Clusters of too few points keep an older covariance, which says nothing.
+total_width <- function(model, params, found) {
   floors <- sigma_floors(model)
   shift <- params$mu - drop(params$mu %*% params$pi)
   between <- drop(shift^2 %*% params$pi)
@@ -97,8 +97,9 @@ total_width <- function(model, params) {
     return(list(variance = (between + drop(params$sigma %*% params$pi)) / floors))
   }
   n_dims <- model$n_dims
+  enough <- found$usage >= points_needed(model) * (1 - 1e-9)
   within <- if (is_tied(params)) cluster_covariance(params, 1) else
-    matrix(matrix(params$sigma, n_dims^2) %*% params$pi, n_dims)
+    matrix(matrix(params$sigma, n_dims^2) %*% (params$pi * (enough | !any(enough))), n_dims)
   total <- within + tcrossprod(shift * rep(params$pi, each = n_dims), shift)
   list(variance = diag(total) / floors, low = low_directions(total, floors))
 }
@@ -133,11 +134,11 @@ describe_collinear <- function(total, flat, names) {
   weight[flat] <- 0
   columns <- which(weight > 0.01)
   what <- if (length(columns) == 2) {
-    "the same but for unit and offset"
+    "are the same but for unit and offset"
   } else {
-    "linearly dependent"
+    "determine one another: each follows from the others"
   }
-  sprintf("%s %s", column_words(columns, names, c("is", "are")), what)
+  sprintf("%s %s", column_words(columns, names), what)
 }
 
 # Clusters whose covariance too few points determine, and that keep an older one. Unused ones count

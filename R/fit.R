@@ -226,6 +226,8 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
                       if (inherits(y, "gps_fit")) "fit" else "model",
                       if (inherits(y, "gps_fit")) "fit$model, start = fit" else "model"))
   }
+  refuse_response(y, model, "model")
+  refuse_response(y, selector, "selector")
   model <- check_model(model)
   selector <- check_selector(selector)
   control <- check_control(control)
@@ -260,12 +262,11 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 open_data <- function(y, model, control, start, weights, labels) {
   has_rule <- !is.null(data_rule(model))
   if (!has_rule) tell_logical(y, "y")
-  if (!is_source(y)) {
-    tell_images_last(y, "y")
-    tell_opacity(y, "y")
-  }
+  is_doubted <- !is_source(y) && tell_images_last(y, "y")
+  if (!is_source(y)) tell_opacity(y, "y")
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
+  data$is_doubted <- is_doubted
   if (!is.null(labels)) data$row_names <- check_labels(labels, n_points(data$y))
   tell_names(data)
   if (!is.null(start)) start <- read_start(start, model, data)
@@ -285,7 +286,8 @@ open_data <- function(y, model, control, start, weights, labels) {
 
 # The fit that a run from this point ends with; see em-checkpoint.R.
 run_task <- function(task, data, point) {
-  facts <- warn_data(task, is_picture = !is.null(c(data$image_dim, data$pixels)))
+  is_doubted <- isTRUE(data$is_doubted)
+  facts <- warn_data(task, !is.null(c(data$image_dim, data$pixels)), is_doubted)
   task["teller"] <- list(open_fit_teller(task, point$start))
   on.exit({
     flush_keeper(task$keeper)
@@ -302,7 +304,7 @@ run_task <- function(task, data, point) {
     fit <- make_fit(ended, data, counted_rows(data))
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
-      warn_degenerate(fit, is_said = is_constant(task))
+      warn_degenerate(fit, is_said = is_doubted || is_constant(task))
       doubt_fit(fit$model, fit$params, facts)
       warn_falls(fit)
     })

@@ -309,8 +309,8 @@ fit_given <- function(x, targets, given, n_threads, progress) {
 #'
 #' @param fit An object of class `gp_fit`.
 #' @param n_threads See [gp_fit()].
-#' @return A list with `mean`, n x H, and `variance`, n numbers: the variance of the left-out
-#'   observation, noise included, the same for all targets.
+#' @return A list of class `gp_loo` with `mean`, n x H, and `variance`, n numbers: the variance of
+#'   the left-out observation, noise included, the same for all targets.
 #' @concept leave-one-out
 #' @concept cross-validation
 #' @examples
@@ -318,6 +318,7 @@ fit_given <- function(x, targets, given, n_threads, progress) {
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
 #' loo <- gp_loo(fit)
 #' sqrt(mean((loo$mean - fit$targets)^2))
+#' plot(fit$targets, loo$mean)
 #' @export
 gp_loo <- function(fit, n_threads = NULL) {
   need_given()
@@ -330,8 +331,12 @@ gp_loo <- function(fit, n_threads = NULL) {
   }
   mean <- t(loo$mean)
   dimnames(mean) <- dimnames(fit$targets)
-  list(mean = mean, variance = stats::setNames(loo$variance, rownames(fit$targets)))
+  structure(list(mean = mean, variance = stats::setNames(loo$variance, rownames(fit$targets))),
+            class = c("gp_loo", "list"))
 }
+
+#' @export
+print.gp_loo <- function(x, ...) print(unclass(x), ...)
 
 #' Gradient of a Gaussian process's log marginal likelihood
 #'

@@ -55,9 +55,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
                            se.fit = FALSE, ...) {
   is_whole <- is.null(newdata) || !inherits(object, "gp_fit") || is.null(unclass(object)$sums)
   check_gp_fit(object, "object", points = is_whole)
-  extra <- list(...)
-  refuse_columns(extra, colnames(object$x))
-  refuse_unknown(extra, setdiff(names(formals(predict.gp_fit)), "object"))
+  refuse_gp(list(...), setdiff(names(formals(predict.gp_fit)), "object"), object)
   noise <- check_flag(noise, "noise")
   interval <- check_choice(interval, "interval", c("none", "confidence", "prediction"))
   if (!is_number(level) || level <= 0 || level >= 1) {
@@ -85,14 +83,13 @@ gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
   engine_predict(trained_engine(fit, n_threads, has_data = is_whole), t(newdata), moments = TRUE)
 }
 
-# A column of the data among the arguments of predict() is new data in the wrong place.
-refuse_columns <- function(extra, columns) {
-  name <- intersect(names(extra), columns)
-  if (length(name) == 0) return(invisible())
-  gps_abort(sprintf(
-    "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s = ...).",
-    printable(name[1]), printable(name[1])
-  ))
+# Arguments that a method of Gaussian processes does not have, some of which are new points.
+refuse_gp <- function(extra, valid = character(), fit = NULL) {
+  if (length(extra) == 0) return(invisible())
+  has_new <- "newdata" %in% valid
+  if (has_new) refuse_columns(extra, colnames(fit$x))
+  refuse_unknown(extra, valid, is_gp = TRUE, frame = parent.frame(),
+                 otherwise = if (has_new) advise_new_points(extra, colnames(fit$x)))
 }
 
 # Sums over points far out overflow; an infinite or undefined prediction is none.
@@ -122,7 +119,7 @@ align_newdata <- function(newdata, x) {
 #' @rdname gp_fit-methods
 #' @export
 fitted.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   mean <- stats::predict(object)$mean
   dimnames(mean) <- dimnames(object$targets)
   mean
@@ -131,14 +128,14 @@ fitted.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   object$targets - stats::fitted(object)
 }
 
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   check_gp_fit(object, "object")
   object$theta
 }
@@ -146,7 +143,7 @@ coef.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 logLik.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   check_gp_fit(object, "object")
   check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
@@ -159,8 +156,8 @@ logLik.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise = TRUE, ...) {
-  refuse_unknown(list(...), c("nsim", "seed", "newdata", "noise"))
   check_gp_fit(object, "object", points = TRUE)
+  refuse_gp(list(...), c("nsim", "seed", "newdata", "noise"), object)
   nsim <- check_count(nsim, "nsim")
   noise <- check_flag(noise, "noise")
   if (object$method != "exact") {
@@ -218,7 +215,8 @@ update.gp_fit <- function(object, ...) {
   changes <- name_formula(changes, "x", gp_columns_formula(object))
   known <- setdiff(names(formals(gp_fit)), "...")
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
-  refuse_unknown(changes[!names %in% known], known)
+  refuse_unknown(changes[!names %in% known], known,
+                 otherwise = "What changes has a name, as in update(fit, trend = \"linear\").")
   if (is.null(object$given)) {
     gps_abort("update() needs the arguments of gp_fit(), which a fit of an earlier version lacks.")
   }
@@ -274,7 +272,7 @@ gp_columns_formula <- function(fit) {
 #' @rdname gp_fit-methods
 #' @export
 formula.gp_fit <- function(x, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   check_gp_fit(x, "x")
   if (!is.null(x$formula)) return(x$formula)
   gps_abort("formula() is not for a Gaussian process that was fitted to a matrix.")
@@ -285,8 +283,7 @@ formula.gp_fit <- function(x, ...) {
 #' @export
 nobs.gp_fit <- function(object, ...) {
   extra <- list(...)
-  refuse_unknown(extra[setdiff(seq_along(extra), which(names(extra) == "use.fallback"))],
-                 character())
+  refuse_gp(extra[setdiff(seq_along(extra), which(names(extra) == "use.fallback"))])
   check_gp_fit(object, "object")
   nrow(object$x)
 }
@@ -362,7 +359,7 @@ print.gp_fit <- function(x, digits = 5, ...) {
 #' @rdname gp_fit-methods
 #' @export
 summary.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   check_gp_fit(object, "object", points = TRUE)
   loo <- gp_loo(object)
   log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
@@ -378,7 +375,7 @@ summary.gp_fit <- function(object, ...) {
 
 #' @export
 coef.summary.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_gp(list(...))
   need_made(is.numeric(object$coefficients), "object", "summary()")
   object$coefficients
 }

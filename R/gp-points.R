@@ -28,7 +28,8 @@ number_ways <- c(
   POSIXlt = "as.numeric(as.POSIXct()) gives the seconds",
   difftime = "as.numeric(, units = ) gives the number in that unit",
   factor = paste("as.integer() numbers levels that have an order, and model.matrix(~ 0 + f)",
-                 "makes a column of 0 and 1 of each")
+                 "makes a column of 0 and 1 of each"),
+  dist = "give the points themselves, d and not dist(d)"
 )
 
 # Vectors that only look like numbers are called by their class, with the way out.

@@ -278,7 +278,9 @@ patch_size <- function(patches, size, image_dim) {
   if (is.null(size) && n_axes > 2) size <- dim(patches)[2:3]
   if (is.null(size)) size <- guess_image_dim(n_pixels)
   if (is.null(size)) {
-    gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.", n_pixels))
+    gps_abort(sprintf(paste("Patches of %d pixels are not square: give their height and width,",
+                            "`size`.%s"), n_pixels,
+                      advise_cut_patches(nrow(patches), n_pixels, image_dim)))
   }
   size <- check_pair(size, "size", upper = image_dim[1:2])
   if (prod(size) != n_pixels) {
@@ -290,6 +292,15 @@ patch_size <- function(patches, size, image_dim) {
   size
 }
 
+# As many patches as an image has of another size have mostly lost some of their columns.
+advise_cut_patches <- function(n, n_pixels, image_dim) {
+  side <- seq_len(min(image_dim[1:2]))
+  side <- side[(image_dim[1] - side + 1) * (image_dim[2] - side + 1) == n & side^2 != n_pixels]
+  if (length(side) == 0) return("")
+  sprintf(paste(" There are as many as all patches of %d x %d, of %d pixels: were columns left",
+                "out? Patches are rows."), side[1], side[1], as.integer(side[1]^2))
+}
+
 # Given corners as an integer matrix n x 2 inside the image; without any those of all overlapping
 # patches.
 check_positions <- function(positions, n, size, image_dim) {
@@ -298,8 +309,10 @@ check_positions <- function(positions, n, size, image_dim) {
     if (nrow(positions) != n) {
       gps_abort(sprintf(paste(
         "`positions` must be given: an image of %s has %d overlapping patches of %s, and `patches`",
-        "are %d. If they were computed from others: `like` = those from extract_patches()."
-      ), shown_dim(image_dim), nrow(positions), shown_dim(size), n))
+        "are %d.%s If they were computed from others: `like` = those from extract_patches(); if",
+        "they are rows of these: `positions` = attr(patches, \"positions\")[rows, ]."
+      ), shown_dim(image_dim), nrow(positions), shown_dim(size), n,
+      advise_cut_patches(n, prod(size), image_dim)))
     }
     return(positions)
   }

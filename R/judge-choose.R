@@ -82,6 +82,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)
   numbers <- sort(check_numbers(n_latents))
+  if (missing(n_latents)) tell_own_numbers(models, numbers)
   control <- check_control(control)
   y <- blank_infinite(y, control$infinite)
   warm <- check_flag(warm, "warm")
@@ -107,31 +108,9 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                            given_active(search, fit$model), control, start = stats::coef(fit),
                            weights = weights))
   }
-  tell_search(table, search$heard$baseline)
+  tell_search(table, search$heard)
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
-}
-
-# Which fits of a table were cut short, so that more iterations could change the choice. Choices of
-# earlier versions do not say it.
-is_unfinished <- function(table) {
-  if (is.null(table$status)) return(logical(nrow(table)))
-  !is.na(table$status) & table$status != "converged"
-}
-
-describe_unfinished <- function(table) {
-  at <- is_unfinished(table)
-  limits <- intersect(c("max_iter", "time_limit"), table$status[at])
-  sprintf("%d of %s %s cut short%s, so that a longer search may choose another number.", sum(at),
-          plural(nrow(table), "fit"), if (sum(at) == 1) "was" else "were",
-          if (length(limits) == 0) "" else
-            sprintf(": raise %s of gps_control()", list_arguments(limits)))
-}
-
-# What is to be said of the data, a warning of a fit or NULL, and of fits that were cut short.
-tell_search <- function(table, baseline) {
-  if (!is.null(baseline)) warning(baseline)
-  if (any(is_unfinished(table))) gps_warn(describe_unfinished(table), class = "unfinished")
 }
 
 # Models by name; one without a name has that of its constructor.
@@ -149,6 +128,17 @@ check_models <- function(model) {
   }
   for (name in names(models)) check_sizable(models[[name]])
   models
+}
+
+# Who gives models of several numbers, and no numbers, hardly means all those of the default.
+tell_own_numbers <- function(models, numbers) {
+  sized <- Filter(function(model) !is.function(model), models)
+  own <- unique(vapply(sized, count_choices, 1))
+  if (length(own) < 2) return(invisible())
+  gps_warn(sprintf(paste("The models' own numbers do not count: each is fitted with %d to %d.",
+                         "n_latents = c(%s) takes theirs, for each model; gps_compare() compares",
+                         "fits of models as they are."), min(numbers), max(numbers),
+                   paste(sort(own), collapse = ", ")), class = "numbers")
 }
 
 # A constructor of ours that is called without the number it needs.
@@ -281,10 +271,9 @@ try_fit <- function(search, model, start) {
     gps_fit(search$y, model, selector, given_selected(search, model, selector),
             given_active(search, model, selector), search$control, start, search$weights)
   }
-  # What is said of the data is the same for all fits, and no column of the table.
   listening <- function() {
-    withCallingHandlers(fit(), gps_warning_baseline = function(condition) {
-      search$heard$baseline <- condition
+    withCallingHandlers(fit(), gps_warning = function(condition) {
+      for (kind in intersect(class(condition), heard_warnings)) search$heard[[kind]] <- condition
     })
   }
   tryCatch(quietly(listening()), gps_error = identity)
@@ -371,11 +360,4 @@ choose_row <- function(rows, criterion) {
   margin <- if (criterion == "held-out") 0 else no_evidence
   near <- which(score <= min(score) + margin)
   near[order(value_of("df")[near])[1]]
-}
-
-is_choice_sound <- function(x) {
-  is.list(x) && is.data.frame(x$table) && is_number(x$n_latents) &&
-    is_one_of(x$criterion, c("BIC", "ICL", "held-out")) &&
-    all(c("model", "n_latents", "used", "bound", "df", "BIC", "ICL", "entropy", "held_out", "start",
-          "degenerate", "chosen", "error") %in% names(x$table))
 }

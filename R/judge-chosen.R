@@ -82,3 +82,41 @@ coef.gps_choice <- function(object, ...) ask_chosen("coef(choice$fit)")
 summary.gps_choice <- function(object, ...) {
   ask_chosen("summary(choice$fit), and print(choice) shows all numbers")
 }
+
+# Which fits of a table were cut short, so that more iterations could change the choice. Choices of
+# earlier versions do not say it.
+is_unfinished <- function(table) {
+  if (is.null(table$status)) return(logical(nrow(table)))
+  !is.na(table$status) & table$status != "converged"
+}
+
+describe_unfinished <- function(table) {
+  at <- is_unfinished(table)
+  limits <- intersect(c("max_iter", "time_limit"), table$status[at])
+  sprintf("%d of %s %s cut short%s, so that a longer search may choose another number.", sum(at),
+          plural(nrow(table), "fit"), if (sum(at) == 1) "was" else "were",
+          if (length(limits) == 0) "" else
+            sprintf(": raise %s of gps_control()", list_arguments(limits)))
+}
+
+# What is said of the data is the same for all fits, and no column of the table.
+heard_warnings <- paste0("gps_warning_", c("baseline", "negative", "reading"))
+
+# What the fits said of the data, with an intercept as models of several numbers have it, and that
+# fits were cut short.
+tell_search <- function(table, heard) {
+  for (kind in intersect(heard_warnings, names(heard))) {
+    condition <- heard[[kind]]
+    condition$message <- gsub("(model_[a-z_]+)[(][., ]*intercept",
+                              "function(k) \\1(k, intercept", condition$message)
+    warning(condition)
+  }
+  if (any(is_unfinished(table))) gps_warn(describe_unfinished(table), class = "unfinished")
+}
+
+is_choice_sound <- function(x) {
+  is.list(x) && is.data.frame(x$table) && is_number(x$n_latents) &&
+    is_one_of(x$criterion, c("BIC", "ICL", "held-out")) &&
+    all(c("model", "n_latents", "used", "bound", "df", "BIC", "ICL", "entropy", "held_out", "start",
+          "degenerate", "chosen", "error") %in% names(x$table))
+}

@@ -110,14 +110,15 @@ check_sizing <- function(make, arg) {
   if (length(needs) < 2) return(invisible(make))
   ours <- grep("^model_", getNamespaceExports(topenv()), value = TRUE)
   is_same <- vapply(ours, function(name) identical(get(name, topenv()), make), NA)
-  way <- if (any(is_same)) {
-    shown <- paste(needs[-1], ifelse(needs[-1] == "size", "= c(8, 8)", "= "), collapse = ", ")
-    sprintf("function(k) %s(k, %s)", ours[is_same][1], shown)
-  } else {
-    "it makes a model of this package, as model_gaussian_mixture does"
+  if (!any(is_same)) {
+    gps_abort(sprintf(paste("`%s` must be a function that makes a model of one number, such as",
+                            "model_gaussian_mixture, not one that needs %s."), arg,
+                      list_arguments(needs)))
   }
+  shown <- paste(needs[-1], ifelse(needs[-1] == "size", "= c(8, 8)", "= "), collapse = ", ")
   gps_abort(sprintf("`%s` must be a function of one number, but this one needs %s: %s.", arg,
-                    list_arguments(needs), way))
+                    list_arguments(needs), sprintf("function(k) %s(k, %s)", ours[is_same][1],
+                                                   shown)))
 }
 
 # The same model with another number of latents. A function makes models itself.

@@ -210,7 +210,7 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
   has_values <- sums[, "cells"] > 0
   if (all(abs(sums[has_values, "value"]) <= 1e-9 * sums[has_values, "size"])) {
     warn_negative("the mean of every column is 0, as if the data had been centred")
-    return(NULL)
+    return(FALSE)
   }
   low <- which(is_negative(sums, n_tests = nrow(sums)))
   if (length(low) == 0 && !is_negative(t(colSums(sums)), 1)) return(facts)
@@ -219,7 +219,7 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
   warn_negative(sprintf("%s %.0f %% of %s values below 0, too many or too low for noise", where,
                         100 * sum(cells[, "below"]) / sum(cells[, "cells"]),
                         if (length(low) == 1) "its" else "their"))
-  NULL
+  FALSE
 }
 
 # Once the noise is known: no value is far below zero for it, and no column's mean square below zero
@@ -227,7 +227,7 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
 # noise for signal).
 #' @export
 doubt_fit.gps_max_spike_slab <- function(model, params, facts) {
-  if (is.null(facts)) return(invisible())
+  if (!is.list(facts)) return(invisible())
   noise <- sqrt(params$sigma2) / facts$scale
   most <- 2 * noise^2 * (1 + 5 / sqrt(facts$n_points))
   low <- which(facts$lowest < -8 * noise | facts$sums[, "below_square"] / facts$n_points > most)
@@ -283,7 +283,7 @@ warn_negative <- function(what) {
   gps_warn(sprintf(paste(
     "model_max_spike_slab() takes all that `y` has below 0 for noise, but %s: do not centre the",
     "data, and move them so that 0 is what they are where nothing is on; or use",
-    "intercept = TRUE, or model_spike_slab()."
+    "model_max_spike_slab(..., intercept = TRUE), or model_spike_slab()."
   ), what), class = "negative")
 }
 

@@ -62,8 +62,8 @@ data_rule <- function(model) UseMethod("data_rule")
 #' @export
 data_rule.default <- function(model) NULL
 
-# Warns of data that cannot be a model's, before the fit; the value is what doubt_fit() needs of
-# them once the parameters are known, or NULL.
+# Warns of data that cannot be a model's, before the fit: FALSE if it has. Else the value is what
+# doubt_fit() needs of them once the parameters are known, or NULL.
 doubt_data <- function(model, task) UseMethod("doubt_data")
 
 #' @export

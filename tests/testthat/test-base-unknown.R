@@ -91,7 +91,7 @@ test_that("functions of results and data refuse them as well", {
     threshold = match_components(diag(2), diag(2), treshold = 0.9),
     within = selection_recall(a_fit("handcrafted"), diag(2), withn = 1),
     step = extract_patches(diag(4), 2, stepp = 1),
-    positions = assemble_patches(diag(4), c(4, 4), position = 1, positons = 1),
+    positions = assemble_patches(diag(4), c(4, 4), positons = 1),
     top = posterior_states(a_fit("handcrafted"), 1, topp = 3),
     n_draws = posterior_sample(a_fit("handcrafted"), n_drws = 3),
     names = gps_source(3, 2, identity, nmes = "a"),

@@ -54,3 +54,134 @@ test_that("doubles that are read as floats are noticed, floats are not", {
     expect_silent(gps_source_binary(path, 4, "float"))
   }
 })
+
+test_that("what follows from something that was told is not told again", {
+  set.seed(1)
+  brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  warned <- function(y, model) {
+    kinds <- NULL
+    withCallingHandlers(gps_fit(y, model, selector_full(), control = brief),
+                        gps_warning = function(condition) {
+      kinds <<- c(kinds, class(condition)[1])
+      invokeRestart("muffleWarning")
+    })
+    kinds
+  }
+  y <- as.matrix(iris[1:4])
+  expect_identical(warned(-y, model_max_spike_slab(2)), "gps_warning_negative")
+  expect_identical(warned(y, model_max_spike_slab(2)), "gps_warning_baseline")
+  images <- array(rnorm(400), c(4, 5, 20))
+  expect_identical(warned(images, model_binary_sparse(8)), "gps_warning_reading")
+  # A choice says once what each of its fits would say of the data.
+  heard <- function(y, make) capture_warnings(gps_choose(y, make, 2, control = brief))
+  expect_match(heard(images, model_binary_sparse), "images come first", all = FALSE)
+  for (sign in c(-1, 1)) {
+    expect_match(heard(sign * y, model_max_spike_slab), "function(k) model_max_spike_slab(k, inter",
+                 fixed = TRUE, all = FALSE)
+  }
+})
+
+test_that("clusters of too few points hide no columns that determine one another", {
+  y <- unname(as.matrix(iris[1:4]))
+  model <- gps_bind(model_gaussian_mixture(2), cbind(y, y[, 1] + y[, 2]))
+  set.seed(1)
+  params <- gps_init(model, cbind(y, y[, 1] + y[, 2]))
+  params$pi <- c(1, 1e-5) / (1 + 1e-5)
+  params$mu <- matrix(colMeans(cbind(y, y[, 1] + y[, 2])), 5, 2)
+  params$sigma <- array(c(cov(cbind(y, y[, 1] + y[, 2])), diag(5)), c(5, 5, 2))
+  found <- list(n_points = 150, usage = c(150, 0))
+  expect_identical(find_degenerate(model, params, found),
+                   c(collinear = paste("columns 1, 2 and 5 determine one another: each follows",
+                                       "from the others")))
+})
+
+test_that("what a fit, a checkpoint or predictions are not is told, and what is new data", {
+  gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  for (f in list(predict, simulate)) expect_gps_error(f(gp, wt = 2), "newdata = 2.")
+  for (f in list(fitted, residuals, coef, logLik, summary, plot)) {
+    message <- tryCatch(f(gp, weights = 1), error = conditionMessage)
+    expect_match(message, "^Unknown argument `weights`. There ")
+  }
+  named <- gp_fit(mpg ~ wt, mtcars, optimise = FALSE)
+  for (f in list(predict, simulate)) {
+    expect_gps_error(f(named, wt = 2), "newdata = data.frame(wt = ...)")
+    expect_gps_error(f(named, horse = 2), "a data frame with the column \"wt\"")
+  }
+  mixture <- gps_fit(iris[1:4], model_gaussian_mixture(2), start = rep(1:2, 75),
+                     control = gps_control(max_iter = 1, checkpoint = path <- tempfile()))
+  expect_gps_error(predict(mixture, Sepal.Width = 2), "newdata = data.frame(Sepal.Width = ...)")
+  loo <- gp_loo(gp)
+  expect_gps_error(plot(loo), "plot(fit$targets, loo$mean)")
+  expect_output(print(loo), "[$]variance")
+  expect_identical(as.data.frame(loo)$mean, loo$mean[, 1])
+  saved <- readRDS(path)
+  expect_gps_error(predict(saved), "gps_resume(file, y)")
+  expect_gps_error(gps_fit(iris[1:4], model_gaussian_mixture(2), start = saved), "gps_resume(")
+  expect_gps_error(gps_resume(saved, iris[1:4]), "the name of its file")
+  expect_output(print(saved), "gps_resume(file, y)", fixed = TRUE)
+})
+
+test_that("starts of other sizes and patches that were cut have a way out", {
+  y <- as.matrix(iris[1:4])
+  brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
+  sparse <- model_binary_sparse(2, intercept = TRUE)
+  fit <- gps_fit(y, sparse, control = brief)
+  expect_gps_error(gps_fit(y, model_binary_sparse(3), start = fit), "gps_choose(y, model, c(2, 3))")
+  expect_gps_error(gps_fit(y[, 1:2], sparse, start = fit), "list(W = coef(fit)$W[columns, ])")
+  expect_gps_error(gps_fit(cbind(y, 1), sparse, start = fit), "Leave it out")
+  begun <- gps_fit(y[, 1:2], sparse, start = list(W = coef(fit)$W[1:2, ]), control = brief)
+  expect_s3_class(begun, "gps_fit")
+  mixture <- gps_fit(y, model_gaussian_mixture(2), start = rep(1:2, 75), control = brief)
+  expect_gps_error(gps_fit(y[, 1:2], mixture$model, start = mixture), "predict(fit, type = \"class")
+  patches <- extract_patches(matrix(runif(144), 12), 6)
+  expect_gps_error(assemble_patches(patches[, 1:10], c(12, 12)), "all patches of 6 x 6, of 36")
+  expect_gps_error(assemble_patches(patches[, 1:9], c(12, 12)), "were columns left out?")
+  expect_gps_error(assemble_patches(patches[1:9, ], c(12, 12)), "\"positions\")[rows, ]")
+})
+
+test_that("words for a criterion, numbers, kernels and columns that are meant otherwise", {
+  y <- as.matrix(iris[1:4])
+  choose <- function(...) gps_choose(y, ...)
+  expect_gps_error(choose(model_gaussian_mixture, 2, "AIC"), "2 * df - 2 * bound")
+  expect_gps_error(choose(model_gaussian_mixture, 2, "CV"), "Did you mean \"held-out\"?")
+  expect_gps_error(choose(model_gaussian_mixture, 2, k = 5), "`n_latents`, which is given already")
+  expect_gps_error(choose(model_gaussian_mixture, k = 5), "Did you mean `n_latents`?")
+  sized <- list(a = model_gaussian_mixture(2), b = model_gaussian_mixture(3, "diagonal"))
+  expect_warning(tell_own_numbers(sized, 2:20), "n_latents = c(2, 3)", fixed = TRUE,
+                 class = "gps_warning_numbers")
+  expect_silent(tell_own_numbers(list(a = model_gaussian_mixture, b = sized$b), 2:20))
+  image <- matrix(0, 9, 9)
+  expect_gps_error(gps_denoise(image, -1), "a number above 0, not -1. Left out, the noise")
+  expect_gps_error(gps_denoise(image, 1e200), "from 1e-150 to 1e+150")
+  expect_gps_error(gps_denoise(image, h = 5), "`sd` is the standard deviation of the noise")
+  expect_gps_error(gp_fit(1:3, 1:3, normalize_y = TRUE), "trend = \"constant\"")
+  expect_gps_error(gp_fit(dist(y[1:3, ]), 1:3), "d and not dist(d)")
+  expect_gps_error(gps_fit(y, sized$a, dist = "euclidean"), "by densities, not distances")
+  expect_gps_error(gps_fit(y, kernel_rbf()), "gps_fit(y, model, selector_gp(kernel))")
+  expect_gps_error(gps_fit(y, "rbf"), "selector_gp(kernel_rbf())")
+  expect_gps_error(selector_gp("spike_slab"), "gps_fit(y, model_spike_slab())")
+  expect_gps_error(gps_fit(y, sized$a, mian = 1), "Unknown argument `mian`. There are")
+  expect_identical(nearest_name("mian", c("main", "mean")), "main")
+  expect_gps_error(gps_source(function(from, to) y, 150, 4), "The function comes third")
+  expect_gps_error(gps_source(150, function(from, to) y, 4), "gps_source(n, d, read)")
+  source <- gps_source(150, 4, function(from, to) y[from:to, , drop = FALSE], names(iris)[1:4])
+  expect_gps_error(source[, "Sepal"], "Did you mean \"Sepal.Length\" or \"Sepal.Width\"?")
+  expect_gps_error(source["a", ], "rows of a source have no names")
+  colnames(source) <- NULL
+  expect_gps_error(source[, "Sepal"], "colnames(source) <- names gives them")
+})
+
+test_that("a step tells of outcomes, and of the model's own number of latents", {
+  skip_if_not_installed("recipes")
+  recipe <- recipes::recipe(Sepal.Length ~ ., iris[1:4])
+  step <- function(...) step_gpselect(recipe, ..., options = list(control = quick_control()))
+  all <- recipes::all_predictors
+  three <- model_gaussian_mixture(3)
+  expect_warning(step(all(), model = three), "write num_comp = 3", class = "gps_warning_num_comp")
+  expect_silent(step(all(), model = model_gaussian_mixture))
+  expect_silent(chosen <- step(all(), recipes::all_outcomes(), num_comp = 2, model = three))
+  expect_warning(recipes::prep(chosen), "\"Sepal.Length\" is an outcome",
+                 class = "gps_warning_outcome")
+  expect_no_warning(recipes::prep(step(all(), num_comp = 2, model = three)),
+                    class = "gps_warning_outcome")
+})

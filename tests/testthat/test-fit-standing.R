@@ -21,7 +21,7 @@ degenerate_rows <- function() {
                    full = "columns 1 (\"Sepal.Length\") and 5 (\"twice\") are the same",
                    diagonal = "", spherical = ""),
     collinear = list(cbind(flowers, flowers[, 1] - flowers[, 3]), 3,
-                     full = "and 5 are linearly dependent", diagonal = "", spherical = ""),
+                     full = "and 5 determine one another", diagonal = "", spherical = ""),
     copies = list(rbind(flowers, flowers[rep(1, 20), ]), 4, full = "has shrunk to no width",
                   diagonal = "has shrunk to no width", spherical = "has shrunk to no width"),
     discrete = list(cbind(a = rep(0:3, 50), b = rep(1:50, each = 4)), 4,

@@ -12,12 +12,12 @@ test_that("responses, distances, trees and fits of another size are told what is
   for (call in list(quote(gps_fit(flowers, y = species, model = model)),
                     quote(gps_fit(flowers, species)), quote(gps_fit(flowers, species, model)),
                     quote(gps_fit(flowers[, 1:2], flowers[, 3])))) {
-    expect_gps_error(eval(call), "Data have no response here")
+    expect_gps_error(eval(call), "Data are given twice")
   }
   expect_gps_error(gps_fit(flowers, model, gps_control()), "control = gps_control()")
   expect_gps_error(gps_fit(flowers, list(model)), "[[1]]")
   expect_gps_error(gps_fit(model), "they come first, gps_fit(y, model)")
-  expect_gps_error(gps_fit(dist(flowers), model), "Distances are no data points")
+  expect_gps_error(gps_fit(dist(flowers), model), "not distances of 150 points. Give the data")
   fit <- a_mixture(flowers, start = species)
   start <- function(x, y = flowers, n = 3) a_mixture(y, model_gaussian_mixture(n), start = x)
   expect_gps_error(start(hclust(dist(flowers[1:9, ]))), "cutree(tree, 3)")
@@ -100,7 +100,7 @@ test_that("tables of text, lists and columns that are no numbers", {
 test_that("what stands in another place, or is made of the data", {
   expect_gps_error(a_mixture(simulate_clusters(9)), "Its data are y$y.")
   expect_gps_error(a_mixture(digits8), "Its data are y$x.")
-  expect_gps_error(a_mixture(dist(flowers[1:3, ])), "Distances are no data points")
+  expect_gps_error(a_mixture(dist(flowers[1:3, ])), "y = d, not dist(d)")
   y <- flowers[1:20, ]
   mixture <- model_gaussian_mixture(3)
   expect_gps_error(gps_fit(y, mixture, gps_control()), "control = gps_control()")
@@ -300,7 +300,7 @@ test_that("what stands in the place of models of a choice, or is asked of a choi
   choose <- function(...) gps_choose(flowers, ...)
   expect_gps_error(choose(model_occlusive, 2:3),
                    "function(k) model_occlusive(k, size = c(8, 8))")
-  expect_gps_error(choose(kmeans, 2:3), "needs `x` and `centers`: it makes a model")
+  expect_gps_error(choose(kmeans, 2:3), "such as model_gaussian_mixture, not one that needs `x`")
   expect_gps_error(choose(2:4), "The numbers come third")
   expect_gps_error(choose("VVV", 2), "function(k) model_gaussian_mixture(k, \"full\")")
   expect_gps_error(choose(model_gaussian_mixture(), 2:3), "without parentheses")
