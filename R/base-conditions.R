@@ -80,8 +80,9 @@ describe_object <- function(x) {
     return(sprintf("an object of class %s%s", quoted(name), if (is.null(size)) "" else size))
   }
   if (name == "dist") {
-    return(if (is_number(attr(x, "Size"))) sprintf("distances of %.0f points", attr(x, "Size")) else
-      "distances")
+    size <- attr(x, "Size")
+    return(paste(c("distances", if (is.numeric(size)) sprintf("of %.0f points", size[1])),
+                 collapse = " "))
   }
   if (!is.atomic(x) || inherits(x, c("table", "ts", "AsIs", "noquote"))) return(NULL)
   size <- if (is.null(dim(x))) sprintf("vector of length %d", length(x)) else

@@ -100,11 +100,12 @@ pick_index <- function(index, n, names, arg) {
                      if (is.null(names)) "" else ", or names of columns")
   index <- if (is.null(index)) integer() else plain_numbers(index)
   if (is.character(index) && is.null(names)) {
-    gps_abort(sprintf("`%s` is %s, but the %s.", arg, describe_value(index), if (arg == "i") {
-      "rows of a source have no names, only numbers"
-    } else {
-      sprintf("columns of this source have no names: %s", "colnames(source) <- names gives them")
-    }))
+    gps_abort(sprintf("`%s` must be %s, not %s: %s.", arg, allowed, describe_value(index),
+                      if (arg == "i") {
+                        "rows of a source have no names"
+                      } else {
+                        "the columns have no names, and colnames(source) <- names gives them"
+                      }))
   }
   if (is.character(index)) index <- match_index(index, names, arg)
   is_sound <- is.null(dim(index)) && !anyNA(index) && if (is.logical(index)) {

@@ -9,8 +9,9 @@ is_constant <- function(task) {
 # `is_doubted`: whether rows are told to be other things than data points, which says why they are
 # few.
 warn_data <- function(task, is_picture, is_doubted = FALSE) {
-  if (!is_doubted) warn_few(task, is_picture)
+  if (!is_doubted) warn_single(task)
   if (is_constant(task)) gps_warn(describe_constant(task), class = "degenerate")
+  if (!is_doubted) warn_surplus(task, is_picture)
   if (!is.null(task$batches)) warn_batches(task)
   facts <- doubt_data(task$model, task)
   # Where zero lies is told once, and by the model if it has its own view of it.
@@ -18,13 +19,12 @@ warn_data <- function(task, is_picture, is_doubted = FALSE) {
   facts
 }
 
-warn_few <- function(task, is_picture) {
+warn_single <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp")
   if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
     gps_warn(paste("One data point cannot teach a selector, whose affinities are the prior mean,",
                    "0: give more, or take selector_handcrafted() or selector_full()."))
   }
-  warn_surplus(task, is_picture)
 }
 
 # What comes of data without any spread.

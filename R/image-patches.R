@@ -278,8 +278,7 @@ patch_size <- function(patches, size, image_dim) {
   if (is.null(size) && n_axes > 2) size <- dim(patches)[2:3]
   if (is.null(size)) size <- guess_image_dim(n_pixels)
   if (is.null(size)) {
-    gps_abort(sprintf(paste("Patches of %d pixels are not square: give their height and width,",
-                            "`size`.%s"), n_pixels,
+    gps_abort(sprintf("`size` must be given: patches of %d pixels are not square.%s", n_pixels,
                       advise_cut_patches(nrow(patches), n_pixels, image_dim)))
   }
   size <- check_pair(size, "size", upper = image_dim[1:2])

@@ -50,7 +50,7 @@ test_that("values are described shortly, in any locale and with any options", {
   on.exit(options(old))
   described <- list(
     "NULL" = NULL, "NA" = NA, "2.5" = 2.5, "\"a\"" = "a", "TRUE" = TRUE, "a function" = sum,
-    "a data frame with 2 rows and 1 columns" = data.frame(a = 1:2),
+    "a data frame with 2 rows and 1 column" = data.frame(a = 1:2),
     "a numeric matrix (2 x 3)" = matrix(0, 2, 3), "a list of length 2" = list(1, 2),
     "an integer vector of length 3" = 1:3
   )
