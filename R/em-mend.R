@@ -103,7 +103,9 @@ saved_price <- function(task, state, other) {
 run_trial <- function(task, state, move) {
   state$params <- move$params
   if (!is.null(move$components)) return(run_placed_trial(task, state, move))
-  state <- if (!is.null(move$pairs)) {
+  state <- if (isTRUE(move$is_parted)) {
+    part_step(task, state)
+  } else if (!is.null(move$pairs)) {
     bulk_step(task, state, move$pairs)
   } else if (is.null(move$emptied)) {
     insert_step(task, state, move$latents)
@@ -196,7 +198,9 @@ find_moves <- function(task, state) UseMethod("find_moves", task$model)
 find_moves.default <- function(task, state) {
   model <- task$model
   if (model$n_latents < 2 || !can_move(model)) return(list())
-  if (moves_in_bulk(model)) return(bulk_moves(task, state))
+  if (moves_in_bulk(model)) {
+    return(c(parting_moves(task, state, run_trial), bulk_moves(task, state)))
+  }
   result <- pass(task, state, "response")
   on <- dense_targets(result, model$n_latents)
   weights <- result$weights
@@ -205,7 +209,9 @@ find_moves.default <- function(task, state) {
   leaver <- find_leaver(task, state, result, on)
   if (!is.null(weights)) value <- value[, spread_weights(weights), drop = FALSE]
   others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
-  c(emptying_moves(task, state, leaver$costs, trial_moves), utils::head(others, trial_moves))
+  others <- utils::head(others, trial_moves)
+  parted <- parting_moves(task, state, run_trial, c(leaver$from, leaver$taker))
+  c(parted, emptying_moves(task, state, leaver$costs, trial_moves), others)
 }
 
 # The component that the fit could best do without: list(from, cost, params), with what the bound

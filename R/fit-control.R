@@ -114,9 +114,10 @@
 #' [gps_screen()]) work until then, few after. This takes 25 iterations or more: with a smaller
 #' `max_iter` the noise is still raised at the end. The floor is off with `monotone = TRUE`.
 #' In a mixture clusters become the same at a temperature at which the data no longer tell them
-#' apart, most easily where their covariance is tied. Mending parts them again one by one while that
-#' pays at once, which it need not where several are the same: `print()` then has a line "Double",
-#' and a fit without annealing is the better one.
+#' apart, most easily where their covariance is tied, and EM alone keeps them the same. Mending
+#' parts all of them at once (see below), so that such a fit mostly ends where one without annealing
+#' does, or a little below or above; with `mend = FALSE` they stay, and `print()` has a line
+#' "Double".
 #'
 #' @section Mending:
 #' In a local optimum one component typically stands for two, or two for one, while another is all
@@ -125,7 +126,7 @@
 #' as wide as both), and
 #' proposes to put it where the residuals fall into two groups:
 #' beside another component, which is split ("split" among the events of the trace; one that has
-#' taken over may be split anew, so that two that are the same become two again), or, where
+#' taken over may be split anew), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]
 #' two components may also be mixtures of the same two causes: they are turned towards the two lines
 #' on which the values of most points that need both lie ("turned"). Where more than two are on
@@ -138,6 +139,11 @@
 #' round that finds nothing is made again where the bound has risen since. A merge and a split
 #' judged by the bound is as in Ueda, Nakano, Ghahramani and Hinton (2000, *Neural Computation* 12,
 #' 2109). All this works with any selector and every built-in model.
+#'
+#' Clusters of a mixture whose means are the same, and in a fit that anneals the two that could best
+#' be one, begin anew among the points that they share, all of them in one move before the others
+#' (one "split" for each but one of a group): by seeds far apart, greedy k-means++ as at the
+#' beginning of a fit, in `n_starts` ways, of which five iterations tell the best one.
 #'
 #' Latents that are surplus turn into sums or copies of others. In [model_binary_sparse()],
 #' [model_spike_slab()] and [model_max_spike_slab()] those without which the bound, after a few

@@ -151,13 +151,17 @@ read_centres <- function(centres, model, data, arg) {
 partition_params <- function(task, params, partition) {
   task$n_selected <- task$max_active <- 1L
   task$states <- build_states(task$model, 1L, 1L, "exact")
-  made <- label_mstep(task, params, partition)
+  label_of <- function(task, block) {
+    if (!is.null(partition$label)) return(partition$label[block_columns(block)])
+    nearest_centre(task$model, block_data(task$y, block), partition$centres)
+  }
+  made <- label_mstep(task, params, label_of)
   # What is expected in missing cells depends on the parameters: the M-step is repeated until it
   # no longer does on those that it began with.
   if (lacks_cells(task)) {
     for (pass in seq_len(label_passes)) {
       before <- unlist(made)
-      made <- label_mstep(task, made, partition)
+      made <- label_mstep(task, made, label_of)
       if (max(abs(unlist(made) - before) / pmax(abs(before), 1e-300)) < 1e-9) break
     }
   }
@@ -182,20 +186,6 @@ allowed_centres <- function(range, centres, made) {
 }
 
 label_passes <- 500L
-
-# The M-step of data points each of which is surely in the cluster of its label.
-label_mstep <- function(task, params, partition) {
-  parts <- map_blocks(task, function(task, block) {
-    label <- if (is.null(partition$label)) {
-      nearest_centre(task$model, block_data(task$y, block), partition$centres)
-    } else {
-      partition$label[block_columns(block)]
-    }
-    run_estep(task$model, block_inputs(task$model, params, task$y, block), task$y, block,
-              matrix(as.integer(label), 1), task$states, task$n_threads, "stats")$stats
-  })
-  mstep_model(task$model, params, fold_parts(parts))$params
-}
 
 # Which centre [D x C] is nearest to each point of y [D x n], in the model's units.
 nearest_centre <- function(model, y, centres) {
