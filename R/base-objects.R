@@ -2,8 +2,11 @@
 # another version. Each that enters the package is made anew of its own parts before anything else
 # looks at it: what its constructor refuses is refused, and what it makes is used.
 
-# `x` as the function named `maker` makes it of those parts of `x` that are its arguments.
+# `x` as the function named `maker` makes it of those parts of `x` that are its arguments. What was
+# made last by each is kept: fits, predictions and steps of fits come with the same one again.
 remake <- function(x, arg, maker) {
+  last <- remade[[maker]]
+  if (!is.null(last) && identical(x, last$x)) return(last$made)
   parts <- named_parts(x, arg, maker)
   make <- get(maker, envir = topenv(), mode = "function")
   given <- intersect(names(parts), names(formals(make)))
@@ -12,8 +15,11 @@ remake <- function(x, arg, maker) {
     if (!identical(parts[[name]], unclass(made)[[name]])) abort_part(arg, maker, name)
   }
   if (!identical(class(x), class(made))) abort_altered(arg, maker, "its class is another one")
+  remade[[maker]] <- list(x = x, made = made)
   made
 }
+
+remade <- new.env(parent = emptyenv())
 
 is_exported <- function(name) {
   exists(name, envir = getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
