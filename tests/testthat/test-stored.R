@@ -76,9 +76,12 @@ test_that("fits of earlier versions can be shown, drawn from and continued", {
     expect_length(simulate(fit, 2, seed = 1, n = 3), 2)
     if (is.null(fit$y)) next
     y <- if (is.null(fit$image_dim)) t(fit$y) else array(t(fit$y), c(fit$n_points, fit$image_dim))
+    # The control as it was stored, but for going on until nothing moves.
+    control <- fit$control
+    control$max_iter <- 2L
     expect_no_error(suppressWarnings({
       update(fit, max_iter = 1, n_starts = 1, progress = FALSE)
-      gps_fit(y, fit$model, fit$selector, fit$n_selected, control = fit$control, start = fit)
+      gps_fit(y, fit$model, fit$selector, fit$n_selected, control = control, start = fit)
     }, classes = "gps_warning"))
   }
 })
