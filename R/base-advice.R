@@ -140,6 +140,10 @@ advise_list <- function(x, arg) {
 # What is no count: what the argument of this name is for, or NULL.
 advise_count <- function(x, arg) {
   if (arg == "n_threads") return(" NULL leaves the number to the session.")
+  if (arg %in% c("max_iter", "max_evals")) {
+    if (identical(x, Inf)) return(" 1e9 is as good as no limit.")
+    if (is.list(x)) return(" do.call(gps_control, list) takes settings from a list.")
+  }
   if (!arg %in% c("n_components", "n_latents")) return(NULL)
   if (length(dim(x)) == 2) return(" gps_fit(y, model) takes the data.")
   if (is.numeric(x) && length(x) > 1) " gps_choose(y, model, numbers) compares several."
@@ -155,6 +159,38 @@ advise_matrix <- function(x) {
   if (is.data.frame(x)) return(" as.matrix() makes one of it.")
   if (is.list(x) && !is.object(x)) return(advise_list(x, "y"))
   advise_table(x, "y")
+}
+
+# Labels of data points in the place of components.
+advise_labels <- function(x) {
+  if (!is.atomic(x) || length(x) < 2 || !is.null(dim(x))) return(NULL)
+  "Labels of data points are compared by table(predict(fit, type = \"class\"), labels)."
+}
+
+# A list that holds the table that is wanted, and no images.
+advise_listed <- function(x, n_cols, arg) {
+  is_one <- is.list(x) && !is.object(x) && length(x) == 1 && length(dim(x[[1]])) == 2
+  if (!is_one || ncol(x[[1]]) != n_cols) return(NULL)
+  sprintf(" A list holds images: give its table itself, %s[[1]].", arg)
+}
+
+# The name of a column, or a table of one, in the place of its numbers.
+advise_vector <- function(x, arg) {
+  if (is_line(x)) {
+    return(sprintf("Names of columns are not looked up: give the numbers, %s = data$%s.", arg,
+                   printable(x)))
+  }
+  if (is.data.frame(x) && ncol(x) == 1) {
+    return(sprintf("Its column is a vector: %s = data$%s.", arg, printable(names(x))))
+  }
+}
+
+# A fit in a file, where a checkpoint is wanted; the file is read only where it was refused.
+advise_saved <- function(path) {
+  saved <- tryCatch(suppressWarnings(readRDS(path)), error = function(condition) NULL)
+  if (!inherits(saved, "gps_fit")) return("")
+  sprintf(" It is a fit that was saved: fit <- readRDS(%s), and update(fit, start = fit) goes on.",
+          quoted(path))
 }
 
 # A matrix that has as many rows as it should have columns.

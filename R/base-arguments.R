@@ -57,8 +57,7 @@ check_flag <- function(x, arg) {
 check_choice <- function(x, arg, choices) {
   if (identical(x, choices)) return(choices[1])
   if (!is.character(x) || length(x) != 1 || is.na(x) || !x %in% choices) {
-    hint <- intersect(value_synonyms[[if (is_one_of(x, names(value_synonyms))) x else ""]], choices)
-    hint <- if (length(hint) > 0) hint[1] else nearest_name(x, choices)
+    hint <- meant_value(x, choices)
     hint <- if (!is.null(hint)) sprintf("Did you mean %s?", quoted(hint))
     why <- if (arg == "criterion" && is_one_of(x, x)) no_criterion[[tolower(printable(x))]]
     gps_abort(paste(c(sprintf("`%s` must be one of %s, not %s.", arg,
@@ -66,6 +65,13 @@ check_choice <- function(x, arg, choices) {
                       if (is.null(why)) hint else why), collapse = " "))
   }
   x
+}
+
+# The choice that is meant by another word, or NULL.
+meant_value <- function(x, choices) {
+  if (!is_one_of(x, names(value_synonyms))) return(nearest_name(x, choices))
+  meant <- intersect(value_synonyms[[x]], choices)
+  if (length(meant) > 0) meant[1] else nearest_name(x, choices)
 }
 
 # A matrix of finite numbers, or with NA where `may_miss`, from a matrix or data frame; rows are
@@ -158,18 +164,6 @@ no_criterion <- list(
   silhouette = "\"ICL\" is for clusters that are well apart."
 )
 
-# What other software calls the values of our arguments.
-value_synonyms <- list(
-  VVV = "full", VVI = "diagonal", VII = "spherical", diag = "diagonal", unrestricted = "full",
-  EEE = "tied", common = "tied", pooled = "tied", isotropic = "spherical", bic = "BIC",
-  cv = "held-out", CV = "held-out", icl = "ICL", cluster = "class", clusters = "class",
-  label = "class", labels = "class",
-  classification = "class", posterior = "prob", probability = "prob", probabilities = "prob",
-  proba = "prob", responsibilities = "prob", mean = "response", fitted = "response",
-  reconstruction = "response", loglikelihood = "loglik", logLik = "loglik", density = "loglik",
-  float64 = "double", float32 = "float", numeric = "double", real = "double"
-)
-
 # TRUE for an object of one of the package's classes, else an error that says what was expected.
 check_class <- function(x, arg, class, allowed) {
   if (!inherits(x, class)) abort_class(x, arg, class, allowed)
@@ -187,7 +181,7 @@ abort_class <- function(x, arg, class, allowed) {
   hint <- if (!is.null(own)) {
     own
   } else if (is.function(x)) {
-    " A function has to be called, with parentheses after its name."
+    advise_function(x, makers)
   } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {
     sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
   } else if (is_one_of(x, x) && length(makers) > 0) {
@@ -195,6 +189,14 @@ abort_class <- function(x, arg, class, allowed) {
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
                     if (is.null(hint)) "" else hint))
+}
+
+# A function instead of what it makes.
+advise_function <- function(x, makers) {
+  if (length(makers) == 0 || identical(environment(x), environment(advise_function))) {
+    return(" A function has to be called, with parentheses after its name.")
+  }
+  sprintf(" There are %s.", paste0(sort(makers), "()", collapse = ", "))
 }
 
 # Whether a value is data, or a response: several values, or a table of them.
@@ -265,6 +267,10 @@ advise_model <- function(x) {
     return(" The control has a name: gps_fit(y, model, control = control).")
   }
   if (inherits(x, "gps_fit")) return(" Its model is fit$model; gps_fit(y, fit$model, start = fit).")
+  if (inherits(x, c("kmeans", "hclust", "Mclust"))) {
+    return(paste(" Clusters that were found can be a start:",
+                 "gps_fit(y, model_gaussian_mixture(3), start = ), see ?gps_fit."))
+  }
 }
 
 # What stands in the place of a selector.

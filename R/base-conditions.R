@@ -90,8 +90,10 @@ describe_object <- function(x) {
   sprintf("a%s %s %s", if (grepl("^[aeiou]", name)) "n" else "", printable(name), size)
 }
 
-abort_value <- function(x, arg, allowed) {
-  gps_abort(sprintf("`%s` must be %s, not %s.", arg, allowed, describe_value(x)))
+# `way`: a sentence on what to do, or NULL.
+abort_value <- function(x, arg, allowed, way = NULL) {
+  gps_abort(paste(c(sprintf("`%s` must be %s, not %s.", arg, allowed, describe_value(x)), way),
+                  collapse = " "))
 }
 
 # The choice nearest to a misspelt name, or NULL.

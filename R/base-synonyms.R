@@ -31,7 +31,7 @@ synonyms <- list(
   path = c("file", "filename", "con", "name"), dataset = c("name", "key", "path"),
   image = c("img", "x", "y", "picture", "noisy"), sd = c("noise", "sigma", "noise_sd", "stddev"),
   size = c("patch_size", "patch", "width"), step = c("stride", "by"),
-  type = c("what", "kind", "dtype", "precision", "output"), which = c("type", "what"),
+  type = c("what", "kind", "dtype", "precision", "output", "method"), which = c("type", "what"),
   truth = c("true", "latents"),
   n_selected = c("selected", "h_prime", "H_prime", "hprime"),
   max_active = c("n_nonzero_coefs", "sparsity", "truncation"),
@@ -44,7 +44,7 @@ synonyms <- list(
   selector = c("select", "selection"),
   start = c("init", "initial", "params", "inits", "initialization", "init_params", "means_init",
             "weights_init", "warm_start"), nsim = c("n_sim", "times"),
-  targets = c("y", "target", "response"), x = c("X", "inputs", "data"),
+  targets = c("y", "target", "response"), x = c("X", "inputs", "data", "design"),
   kernel = c("kern", "covfun", "kpar", "covtype", "covariance"),
   optimise = c("optimize", "optimizer", "learn"),
   max_evals = c("max_iter", "maxit", "iter", "max_eval"), period = c("p", "periodicity", "freq"),
@@ -53,6 +53,26 @@ synonyms <- list(
   se.fit = c("return_std", "return_cov", "se", "std"),
   ard = "ARD", nu = "smoothness", trend = c("basis", "mean", "drift"),
   rank = c("n_inducing", "num_inducing", "inducing", "n_features")
+)
+
+# What other software calls the values of our arguments; several where arguments differ.
+value_synonyms <- list(
+  VVV = "full", VVI = "diagonal", VII = "spherical", diag = "diagonal", unrestricted = "full",
+  EEE = "tied", common = "tied", pooled = "tied", isotropic = "spherical", bic = "BIC",
+  cv = "held-out", CV = "held-out", icl = "ICL", cluster = c("class", "clusters"),
+  clusters = "class", label = "class", labels = "class", membership = "class",
+  classification = c("class", "clusters"),
+  posterior = c("prob", "selection"), probability = "prob", probabilities = "prob",
+  proba = "prob", responsibilities = "prob", z = "prob", raw = "prob",
+  codes = c("latent", "prob"), scores = c("latent", "prob"), embedding = c("latent", "prob"),
+  mean = "response", fitted = "response", reconstruction = "response", loglikelihood = "loglik",
+  logLik = "loglik", density = c("loglik", "clusters"), loglik = "bound", uncertainty = "selection",
+  convergence = "bound", trace = "bound", history = "bound", elbo = "bound", usage = "selection",
+  means = "components", centers = "components", centres = "components", loadings = "components",
+  dictionary = "components", W = "components", mu = "components", rate = "components",
+  em = "exact", EM = "exact", mcmc = "gibbs", MCMC = "gibbs", sampling = "gibbs",
+  credible = "confidence", predict = "prediction", float64 = "double", float32 = "float",
+  numeric = "double", real = "double"
 )
 
 # Arguments of other software that are ours by a formula: their name, ours, and how in a sentence.
@@ -124,8 +144,13 @@ no_argument <- c(
   lambda = "There is no penalty; compare numbers of latents by gps_choose().",
   reg_covar = "Variances have floors of their own, so that none becomes 0.",
   dist = distance_words, distance = distance_words, metric = distance_words,
-  level = "It is an argument of confint(), predict() and plot().",
-  conf = "`level` is an argument of confint(), predict() and plot().",
+  level = paste("It is an argument of predict() of gp_fit(), and of confint() and plot() of a",
+                "bootstrap."),
+  conf = paste("`level` is an argument of predict() of gp_fit(), and of confint() and plot() of a",
+               "bootstrap."),
+  alpha = "There is no penalty; compare numbers of latents by gps_choose().",
+  threshold = paste("predict(fit, type = \"state\") is the most probable state; of probabilities",
+                    "predict(fit) > 0.5 says which are above a threshold."),
   digits = "It is an argument of print(): print(x, digits = ).",
   na.rm = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
   tuneLength = "gps_choose() compares numbers of latents.",
@@ -143,11 +168,19 @@ no_argument <- c(
 # The same of Gaussian processes.
 no_gp_argument <- c(
   family = paste("Targets are numbers with normal noise; there are no other families, and TRUE and",
-                 "FALSE count as 1 and 0.")
+                 "FALSE count as 1 and 0."),
+  weights = "All data points weigh the same; noise is a term of `kernel`, kernel_white().",
+  subset = "Give the rows themselves: data = d[rows, ].",
+  newdata = "predict(fit, newdata) takes new data."
 )
+
+# What R's figures take, and those of this package do not, unless they name it.
+graphic_names <- c("pch", "cex", "cex.axis", "cex.lab", "cex.main", "lwd", "lty", "las", "xlab",
+                   "ylab", "xlim", "ylim", "zlim", "log", "axes", "asp", "bg", "fg", "font", "bty",
+                   "ann", "sub", "add", "ask", "xaxt", "yaxt", "legend", "palette", "border")
 
 # Those of them that belong to functions of data, and to fits of models.
 about_data <- c("data", "subset", "na.action", "na.rm", "binary", "header", "formula", "scale",
                 "scaled", "standardize", "center")
-about_models <- c("dist", "distance", "metric", "family", "lambda", "nfolds", "folds", "cv",
-                  "prior", "reg_covar")
+about_models <- c("dist", "distance", "metric", "family", "lambda", "alpha", "threshold", "nfolds",
+                  "folds", "cv", "prior", "reg_covar")

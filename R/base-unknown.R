@@ -2,27 +2,60 @@
 
 # An error for arguments that a function does not have. `parts`: names of our arguments that are
 # made by functions with arguments of their own. `is_gp`: whether the function is of Gaussian
-# processes, not of models. `otherwise`: a sentence where nothing else is known of the name.
-# `frame` is the function's own, which knows what it was given.
+# processes, not of models. `otherwise`: a sentence where nothing else is known of the name, and in
+# any case where there are no arguments. `pages`: names of the help pages of a function with many
+# arguments. `frame` is the function's own, which knows what it was given.
 refuse_unknown <- function(extra, valid, parts = character(), is_gp = "targets" %in% valid,
-                           otherwise = NULL, frame = parent.frame()) {
+                           otherwise = NULL, pages = NULL, frame = parent.frame()) {
   if (length(extra) == 0) return(invisible())
   name <- if (is.null(names(extra))) "" else names(extra)[1]
   valid <- setdiff(valid, "...")
-  advice <- if (name != "") {
-    advise_argument(name, valid, argument_makers(parts), is_gp, function(name) {
-      is_argument_given(name, frame)
-    })
-  }
-  there <- if (length(valid) == 0) {
-    "There are no further arguments."
+  named <- if (name == "") sprintf("without a name, %s", describe_value(extra[[1]])) else
+    sprintf("`%s`", printable(name))
+  advice <- if (length(valid) == 0 && !is.null(otherwise)) {
+    otherwise
+  } else if (name == "") {
+    advise_unnamed(extra[[1]], valid)
   } else {
-    sprintf("There %s %s.", if (length(valid) == 1) "is" else "are", list_arguments(valid))
+    is_given <- function(name) is_argument_given(name, frame)
+    c(advise_argument(name, valid, argument_makers(parts), is_gp, is_given),
+      if ("model" %in% parts) advise_numbers(name, extra[[1]]))
   }
-  words <- c(sprintf("Unknown argument %s.",
-                     if (name == "") "without a name" else sprintf("`%s`", printable(name))),
-             if (is.null(advice)) otherwise else advice, there)
+  words <- c(sprintf("Unknown argument %s.", named), if (is.null(advice)) otherwise else advice,
+             say_valid(valid, pages))
   gps_abort(paste(words, collapse = " "))
+}
+
+# Which arguments there are: more than can be read at a glance are left to the help page.
+say_valid <- function(valid, pages = NULL) {
+  if (length(valid) == 0) return("There are no further arguments.")
+  if (length(valid) > 12 && !is.null(pages)) {
+    return(sprintf("All arguments are on %s.", paste0("?", pages, collapse = " and ")))
+  }
+  sprintf("There %s %s.", if (length(valid) == 1) "is" else "are", list_arguments(valid))
+}
+
+# Arguments that objects of a class are given to by name.
+named_by_class <- c(gps_model = "model", gps_control = "control", gps_selector = "selector",
+                    gps_kernel = "kernel", gps_fit = "start")
+
+# A sentence on the name of a value that was given without one, or NULL.
+advise_unnamed <- function(x, valid) {
+  own <- named_by_class[names(named_by_class) %in% class(x)]
+  if (is_given_data(x)) own <- intersect(c("newdata", "y", "data"), valid)
+  own <- intersect(own, valid)
+  if (length(own) > 0) return(sprintf("It has a name here: %s = .", own[1]))
+  if ("model" %in% valid && is_number(x)) {
+    return(paste0(trimws(advise_model(x)), " It has a name here: model = ."))
+  }
+  NULL
+}
+
+# What is said of several numbers of clusters or latents, or NULL.
+advise_numbers <- function(name, x) {
+  if (!name %in% c("n_components", synonyms$n_components)) return(NULL)
+  advice <- advise_count(x, "n_components")
+  if (!is.null(advice)) trimws(advice)
 }
 
 # Functions whose values are arguments, and what they take.
@@ -75,6 +108,11 @@ advise_argument <- function(name, valid, makers, is_gp, is_given) {
 # A sentence for what is no argument of any function, where it says something, or NULL.
 advise_nowhere <- function(name, valid, is_gp) {
   has_data <- any(c("y", "x", "newdata", "data") %in% valid)
+  if (name %in% graphic_names && "main" %in% valid) {
+    return(sprintf(paste("The figure has axes, symbols and lines of its own: %s change it, and",
+                         "plot() returns what it draws, for figures of your own."),
+                   list_arguments(intersect(c("main", "col", "key"), valid))))
+  }
   if (is_gp && name %in% names(no_gp_argument)) return(no_gp_argument[[name]])
   if (!name %in% names(no_argument) || name %in% about_models && is_gp) return(NULL)
   if (name %in% about_data && !has_data) return("Data are given to gps_fit(y, model).")

@@ -19,7 +19,10 @@ match_columns <- function(given, wanted, arg, of, what = "column") {
     gps_abort(sprintf("`%s` has two %ss %s: which is the one of %s?", arg, what, quoted(twice[1]),
                       of))
   }
-  if (are_unique && is_complete) abort_absent(wanted[is.na(place)], arg, of, what)
+  if (are_unique && is_complete) {
+    are_renamed <- all(is.na(place)) && length(given) == length(wanted)
+    abort_absent(wanted[is.na(place)], arg, of, what, are_renamed)
+  }
   if (length(given) != length(wanted)) return(NULL)
   clash <- which(is_named(given) & is_named(wanted) & given != wanted)
   if (length(clash) == 0) return(NULL)
@@ -29,12 +32,15 @@ match_columns <- function(given, wanted, arg, of, what = "column") {
   ), what, arg, of, what, clash[1], quoted(given[clash[1]]), quoted(wanted[clash[1]]), what))
 }
 
-abort_absent <- function(absent, arg, of, what) {
+# As many columns without any of the names may be the same columns under others.
+abort_absent <- function(absent, arg, of, what, are_renamed) {
   gps_abort(sprintf(
-    "`%s` must have the %ss of %s by name, but %s %s missing.", arg, what, of,
+    "`%s` must have the %ss of %s by name, but %s %s missing.%s", arg, what, of,
     paste(quoted(utils::head(absent, 3)), collapse = ", "),
     if (length(absent) == 1) "is" else
-      if (length(absent) <= 3) "are" else sprintf("(%d in all) are", length(absent))
+      if (length(absent) <= 3) "are" else sprintf("(%d in all) are", length(absent)),
+    if (!are_renamed || what != "column") "" else
+      sprintf(" Where the order is the same, leave the names off: unname(as.matrix(%s)).", arg)
   ))
 }
 

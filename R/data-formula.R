@@ -15,12 +15,8 @@ formula_columns <- function(formula, data, left = "") {
   wanted <- gsub("^`|`$", "", attr(terms, "term.labels"))
   absent <- setdiff(wanted, names(data))
   if (length(absent) > 0) {
-    is_made <- grepl("[^A-Za-z0-9._ ]", absent[1])
-    gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]), if (is_made) {
-      " Make it one first, so that new data can have it, too: transform(data, ...)."
-    } else {
-      advise_column(absent[1], names(data))
-    }))
+    gps_abort(sprintf("`data` has no column %s.%s", quoted(absent[1]),
+                      advise_term(absent[1], names(data), is_gp = nzchar(left))))
   }
   if (length(wanted) == 0) {
     gps_abort(sprintf("The formula names no column: %s~ a + b, or %s~ . for all.", left, left))
@@ -73,6 +69,61 @@ columns_said <- function(names) {
   more <- length(names) - length(shown)
   sprintf("%s%s.", paste(shown, collapse = ", "), if (more > 0) sprintf(" and %d more", more) else
     "")
+}
+
+# The same of a term of a formula, which may be made of columns: what makes a column of it.
+advise_term <- function(term, names, is_gp) {
+  code <- tryCatch(str2lang(term), error = function(condition) NULL)
+  called <- if (is.call(code)) deparse_line(code[[1]]) else ""
+  if (called == "") return(advise_column(term, names))
+  inside <- intersect(all.vars(code), names)
+  if (called %in% c("$", "[[")) {
+    return(sprintf(" Columns are named without their data frame: %s.", deparse_line(code[[3]])))
+  }
+  if (called == "|") return(" A formula has no groups here: fit the rows of each by themselves.")
+  if (called %in% c("factor", "as.factor", "ordered", "cut", "C")) {
+    return(sprintf(paste(" model.matrix(~ 0 + %s, data) makes a column of 0 and 1 of each level:",
+                         "cbind() it to the data."), term))
+  }
+  if (called %in% c("s", "te", "ti", "poly", "bs", "ns", "lo") && is_gp && length(inside) > 0) {
+    return(sprintf(" Write %s: curves are what a Gaussian process learns.",
+                   paste(inside, collapse = " + ")))
+  }
+  if (called == ":") code <- str2lang(gsub(":", "*", term, fixed = TRUE))
+  if (called == "I") code <- code[[2]]
+  made <- make.names(paste(c(inside, if (called %in% c(":", "I")) "new" else called),
+                           collapse = "_"))
+  sprintf(paste(" Make it one first, so that new data can have it, too:",
+                "transform(data, %s = %s)."), made, deparse_line(code))
+}
+
+# A formula without data as it can be written with them, and these: columns without their data
+# frame, or vectors that stand by themselves.
+written_formula <- function(formula) {
+  frames <- character()
+  bare <- function(code) {
+    if (!is.call(code)) return(code)
+    if (identical(code[[1]], as.name("$")) && is.name(code[[2]])) {
+      frames <<- union(frames, as.character(code[[2]]))
+      return(code[[3]])
+    }
+    code[-1] <- lapply(as.list(code)[-1], bare)
+    code
+  }
+  written <- deparse_line(bare(as.call(as.list(formula))))
+  if (length(frames) == 1) return(list(formula = written, data = frames))
+  vars <- setdiff(all.vars(formula), ".")
+  is_vector <- vapply(vars, function(name) {
+    space <- environment(formula)
+    if (is.null(space)) space <- globalenv()
+    is.atomic(get0(name, space, inherits = TRUE)) && exists(name, space)
+  }, NA)
+  data <- if (length(vars) > 0 && all(is_vector) && !"." %in% all.vars(formula)) {
+    sprintf("data.frame(%s)", paste(vars, collapse = ", "))
+  } else {
+    "d"
+  }
+  list(formula = shown_formula(formula), data = data)
 }
 
 # A formula without its left side, whose columns a dot leaves out.

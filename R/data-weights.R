@@ -10,7 +10,7 @@ check_weights <- function(weights, n_points, arg = "weights") {
                      n_points)
   is_plain <- (is.numeric(weights) || is.logical(weights)) && !is.factor(weights) &&
     (is.null(dim(weights)) || sum(dim(weights) > 1) <= 1)
-  if (!is_plain) abort_value(weights, arg, allowed)
+  if (!is_plain) abort_value(weights, arg, allowed, advise_vector(weights, arg))
   if (length(weights) != n_points) {
     gps_abort(sprintf("`%s` must have %s, one for each data point, not %d.", arg,
                       plural(n_points, "number"), length(weights)))

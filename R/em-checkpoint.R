@@ -139,8 +139,8 @@ read_part <- function(path, connection, arg) {
 abort_foreign <- function(path, arg) {
   said <- if (arg == "checkpoint") "and is not replaced: give another name, or remove it" else
     "or was damaged"
-  gps_abort(sprintf("`%s`: %s is no checkpoint of a fit, %s.", arg, quoted(path), said),
-            c("data", "argument"))
+  gps_abort(sprintf("`%s`: %s is no checkpoint of a fit, %s.%s", arg, quoted(path), said,
+                    advise_saved(path)), c("data", "argument"))
 }
 
 # Points are gone on with by the version that made them alone: others may compute other bits.

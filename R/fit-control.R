@@ -270,14 +270,14 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL,
                         keep_starts = FALSE, budget = NULL, missing = c("allow", "error", "omit"),
                         infinite = c("error", "missing"), ...) {
-  refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"))
+  refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"), pages = "gps_control")
   refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
   monotone <- check_flag(monotone, "monotone")
   if (monotone && !is.null(anneal) && anneal > 1) {
-    gps_abort(paste("`monotone` = TRUE excludes `anneal` above 1:",
-                    "the tempered bound is not monotone."))
+    gps_abort(paste("`monotone` = TRUE excludes `anneal` above 1: the bound may fall while",
+                    "annealing ends. Leave one of them out."))
   }
   if (monotone && method == "gibbs") refuse_monotone()
   if (!is.null(batch_size)) batch_size <- check_count(batch_size, "batch_size")
@@ -337,7 +337,9 @@ check_step <- function(step) {
   if (is.null(step) || is.function(step)) return(step)
   step <- plain_numbers(step)
   allowed <- "NULL, a number above 0.5 and at most 1, or a function of the update's number"
-  if (!is_number(step) || step <= 0.5 || step > 1) abort_value(step, "step", allowed)
+  if (!is_number(step) || step <= 0.5 || step > 1) {
+    abort_value(step, "step", allowed, "It is the power by which steps shrink, not their size.")
+  }
   as.double(step)
 }
 

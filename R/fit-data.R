@@ -1,10 +1,10 @@
 # The data of a fit as formulas name them, those that it keeps, and results shaped like them.
 
-# The stored data, D x n or a source, or an error that says why there are none.
-need_data <- function(fit, what) {
+# The stored data, D x n or a source, or an error that says why there are none, and `way`, what to
+# do then.
+need_data <- function(fit, what, way = "refit with gps_control(keep_data = TRUE)") {
   if (is.null(fit$y)) {
-    gps_abort(paste(what, "needs the data, which this fit has not kept:",
-                    "refit with gps_control(keep_data = TRUE)."))
+    gps_abort(sprintf("%s needs the data, which this fit has not kept: %s.", what, way))
   }
   is_sound <- if (is_source(fit$y)) {
     is_source_whole(fit$y)
@@ -30,7 +30,9 @@ shape_rows <- function(x, fit, row_names) {
 
 # The arguments of update(), with the data that the fit has kept and what belongs to them.
 with_own_data <- function(arguments, fit, changed) {
-  y <- need_data(fit, "update() without `y`")
+  y <- need_data(fit, "update() without `y`",
+                 paste("give them, update(fit, y = y), or refit with",
+                       "gps_control(keep_data = TRUE)"))
   arguments$y <- if (is_source(y)) y else shape_rows(t(y), fit, fit$row_names)
   if (is_source(y) && !"labels" %in% changed) arguments$labels <- fit$row_names
   if (!is.null(fit$pixels)) attr(arguments$y, "size") <- fit$pixels[1:2]
@@ -44,9 +46,10 @@ read_formula <- function(formula, data, others, caller = "gps_fit") {
   if (is.null(data)) {
     is_placed <- any(vapply(others, is.data.frame, NA))
     own <- if (length(formula) == 3) right_side(formula) else formula
-    gps_abort(sprintf("A formula needs `data`, a data frame%s: %s(%s, model, data = d).%s",
-                      if (is_placed) ", by its name" else "", caller, shown_formula(own),
-                      if (length(formula) == 3) {
+    written <- written_formula(own)
+    gps_abort(sprintf("A formula needs `data`, a data frame%s: %s(%s, model, data = %s).%s",
+                      if (is_placed) ", by its name" else "", caller, written$formula,
+                      written$data, if (length(formula) == 3) {
                         " Nothing stands left of ~: latents have no response."
                       } else {
                         ""
@@ -57,6 +60,20 @@ read_formula <- function(formula, data, others, caller = "gps_fit") {
                       describe_value(data), advise_frame(data)))
   }
   formula_columns(formula, data)
+}
+
+#' @rdname fit-methods
+#' @importFrom stats formula
+#' @export
+formula.gps_fit <- function(x, ...) {
+  refuse_unknown(list(...), character())
+  x <- check_fit(x)
+  written <- x$call$y
+  is_formula <- is.call(written) && identical(written[[1]], as.name("~"))
+  if (!is_formula || is.null(x$col_names)) {
+    gps_abort("formula() is not for a fit to a matrix. The columns of its data are in coef(fit).")
+  }
+  sum_columns(x$col_names)
 }
 
 # The data of a fit that is made again or gone on with: `y` as given, or what it or the fit's names

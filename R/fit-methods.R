@@ -43,6 +43,7 @@
 #'   and 1; where components have places a data frame of `point`, `component`, `row`, `column`) and,
 #'   for models with slabs, their `values` z (n x H, drawn for all latents). Attribute `seed` as in
 #'   [stats::simulate()].
+#' * `formula()`: the columns of the data, of a fit that was given a formula.
 #' * `update()`: a fit. `fit$call`, of [stats::getCall()], is the call of [gps_fit()] that made a
 #'   fit, as it was written, with the changes of `update()`; of a fit that went on the call of
 #'   [gps_resume()].
@@ -199,10 +200,21 @@ user_functions <- function(selector) {
           vapply(given, function(f) paste(names(formals(args(f))), collapse = ", "), ""))
 }
 
+# Where one of several parameters is, of methods that give all of them.
+part_way <- function(params) {
+  if (!is.list(params) || length(params) == 0) return(NULL)
+  sprintf("Parameters are a list: coef(fit)$%s is one of them.", names(params)[1])
+}
+
+# Where the same of new data is.
+of_new_data <- function(type) {
+  sprintf("predict(fit, newdata, type = %s) has them of new data.", quoted(type))
+}
+
 #' @rdname fit-methods
 #' @export
 coef.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(), otherwise = part_way(object$params))
   object <- check_fit(object)
   name_params(object$params, object$model, object$col_names, object$latent_names)
 }
@@ -210,7 +222,7 @@ coef.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 logLik.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(), otherwise = of_new_data("loglik"))
   object <- check_fit(object)
   model <- object$model
   structure(object$bound, df = count_free(model, n_left(model, object$params)),
@@ -255,7 +267,7 @@ nobs.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 fitted.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(), otherwise = of_new_data("response"))
   object <- check_fit(object)
   stats::predict(object, type = "response")
 }
@@ -263,7 +275,7 @@ fitted.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 residuals.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(), otherwise = "They are the data less fitted(fit).")
   object <- check_fit(object)
   y <- need_matrix(object, "residuals()")
   shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
@@ -300,7 +312,8 @@ update.gps_fit <- function(object, ...) {
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known, c("selector", "model"),
-                 otherwise = "What changes has a name, as in update(fit, max_iter = 500).")
+                 otherwise = "What changes has a name, as in update(fit, max_iter = 500).",
+                 pages = c("gps_fit", "gps_control"))
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,

@@ -357,6 +357,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
   }
   if (inherits(newdata, "dist")) abort_table(newdata, arg)
   is_vector <- is.numeric(newdata) && is.null(dim(newdata))
+  listed <- advise_listed(newdata, fit$model$n_dims, arg)
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
   data <- read_data(newdata, arg, may_miss = TRUE)
@@ -371,6 +372,8 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
     gps_abort(sprintf("`%s` must have %s, not %d.%s", arg, plural(n_dims, "column"),
                       n_dims(data$y), if (is_vector) {
                         " A vector is one data point; several are the rows of a matrix."
+                      } else if (!is.null(listed)) {
+                        listed
                       } else {
                         advise_transposed(c(n_points(data$y), n_dims(data$y)), n_dims)
                       }))

@@ -342,6 +342,10 @@ data_of_call <- function(y, model, selector, extra) {
     if (inherits(y, "gps_model")) {
       gps_abort("`y` is a model, and there are no data: they come first, gps_fit(y, model).")
     }
+    if (inherits(y, "gps_fit")) {
+      gps_abort(paste("`y` is a fit, where data are wanted, and `model` is missing: y, fit$model.",
+                      "update(fit, start = fit) goes on with a fit."))
+    }
     gps_abort("`model` is missing: model_gaussian_mixture(3), or another model_*() function.")
   }
   y

@@ -82,6 +82,11 @@ clamp_theta <- function(theta, limits) {
   stats::setNames(pmin(pmax(theta, limits$lower), limits$upper), names(theta))
 }
 
+# How names of log parameters begin, by what users call these.
+theta_words <- c(lengthscale = "^log_len", ls = "^log_len", variance = "^log_var",
+                 noise = "^log_var_white", nugget = "^log_var_white", sigma2 = "^log_var_white",
+                 period = "^log_period")
+
 # Positions of what `name` means among the log parameters: one of coef(), or all columns of a term
 # that has one for each ("log_len" for "log_len_1", "log_len_2", ...).
 find_parameters <- function(name, kernel, n_dims, arg) {
@@ -95,7 +100,13 @@ find_parameters <- function(name, kernel, n_dims, arg) {
   groups <- theta_groups(kernel, n_dims)
   at <- which(groups == name)
   if (length(at) > 0) return(at)
-  hint <- nearest_name(name, c(known, unique(groups)))
+  own <- c(known, unique(groups))
+  hint <- if (is_one_of(name, names(theta_words))) {
+    grep(theta_words[[name]], own, value = TRUE)[1]
+  } else {
+    nearest_name(name, own)
+  }
+  if (isTRUE(is.na(hint))) hint <- NULL
   gps_abort(sprintf(
     "`%s` names %s, which the kernel does not have; its parameters are %s.%s", arg,
     dQuote(name, FALSE), shorten_names(dQuote(known, FALSE)),

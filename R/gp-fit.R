@@ -232,17 +232,18 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
   } else if (!is.null(data)) {
     gps_abort("`data` goes with a formula: gp_fit(y ~ a + b, data = d).")
   }
-  refuse_unknown(extra, names(formals(gp_fit)))
+  refuse_unknown(extra, names(formals(gp_fit)), pages = "gp_fit")
   if (!missing(targets) && inherits(targets, "formula")) {
     gps_abort(sprintf("The formula comes first: gp_fit(%s, data = d).", shown_formula(targets)))
   }
   need_given()
+  refuse_column_name(targets, x)
   trend <- check_choice(trend, "trend", trend_forms)
   given <- list(kernel = kernel, method = method, optimise = optimise, max_evals = max_evals,
                 rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
                 n_starts = n_starts, fixed = fixed, lower = lower, upper = upper, index = index,
                 trend = trend)
-  fit <- fit_given(x, targets, given, n_threads, progress)
+  fit <- fit_given(x, targets, c(given, by_formula = !is.null(formula)), n_threads, progress)
   fit["formula"] <- if (inherits(formula, "formula")) list(formula)
   fit$given <- given
   fit$call <- shown_call(match.call(), "gp_fit")
@@ -256,7 +257,8 @@ fit_given <- function(x, targets, given, n_threads, progress) {
     gps_abort("`targets` is a kernel, which comes third: gp_fit(x, targets, kernel).")
   }
   tell_logical(targets, "targets")
-  cure <- " Leave the row out of `x` and `targets`."
+  cure <- paste0(" Leave the row out", if (given$by_formula) ": data = na.omit(data)." else
+    " of `x` and `targets`.")
   x <- check_points(x, "x", cure)
   is_logical <- is.logical(targets)
   targets <- check_points(targets, "targets", cure)

@@ -11,8 +11,9 @@ read_gp_formula <- function(formula, targets, data) {
       "left of ~: gp_fit(%s, data = d)."), shown_formula(formula)))
   }
   if (!is.data.frame(data)) {
-    gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = d).%s",
-                      shown_formula(formula), if (is.null(data)) "" else {
+    written <- written_formula(formula)
+    gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = %s).%s",
+                      written$formula, written$data, if (is.null(data)) "" else {
                         sprintf(" It is %s.%s", describe_value(data), advise_frame(data))
                       }))
   }

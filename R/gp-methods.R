@@ -84,12 +84,13 @@ gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
 }
 
 # Arguments that a method of Gaussian processes does not have, some of which are new points.
-refuse_gp <- function(extra, valid = character(), fit = NULL) {
+refuse_gp <- function(extra, valid = character(), fit = NULL, otherwise = NULL) {
   if (length(extra) == 0) return(invisible())
-  has_new <- "newdata" %in% valid
-  if (has_new) refuse_columns(extra, colnames(fit$x))
-  refuse_unknown(extra, valid, is_gp = TRUE, frame = parent.frame(),
-                 otherwise = if (has_new) advise_new_points(extra, colnames(fit$x)))
+  if ("newdata" %in% valid) {
+    refuse_columns(extra, colnames(fit$x))
+    otherwise <- c(advise_new_points(extra, colnames(fit$x)), gp_prediction_way)[1]
+  }
+  refuse_unknown(extra, valid, is_gp = TRUE, otherwise = otherwise, frame = parent.frame())
 }
 
 # Sums over points far out overflow; an infinite or undefined prediction is none.
@@ -113,7 +114,7 @@ align_newdata <- function(newdata, x) {
     }
   }
   newdata <- pick_columns(newdata, colnames(x), "newdata", "`x`")
-  check_matrix(newdata, "newdata", n_cols = ncol(x))
+  check_matrix(newdata, "newdata", n_cols = ncol(x), cure = " Leave the row out.")
 }
 
 #' @rdname gp_fit-methods
@@ -128,14 +129,14 @@ fitted.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(list(...), otherwise = "They are the targets less fitted(fit).")
   object$targets - stats::fitted(object)
 }
 
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(list(...), otherwise = "Parameters have names: coef(fit)[\"log_len\"].")
   check_gp_fit(object, "object")
   object$theta
 }
@@ -215,7 +216,7 @@ update.gp_fit <- function(object, ...) {
   changes <- name_formula(changes, "x", gp_columns_formula(object))
   known <- setdiff(names(formals(gp_fit)), "...")
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
-  refuse_unknown(changes[!names %in% known], known,
+  refuse_unknown(changes[!names %in% known], known, pages = "gp_fit",
                  otherwise = "What changes has a name, as in update(fit, trend = \"linear\").")
   if (is.null(object$given)) {
     gps_abort("update() needs the arguments of gp_fit(), which a fit of an earlier version lacks.")

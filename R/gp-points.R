@@ -1,5 +1,8 @@
 # What goes into a Gaussian process: rows are data points.
 
+# What predict() has, said where it is asked for otherwise.
+gp_prediction_way <- "The result has means and variances: predict(fit, newdata)$mean."
+
 # A matrix with points in rows; a bare vector is one column. Logical values count as 0 and 1.
 check_points <- function(x, arg, cure = "") {
   refuse_class(x, arg)
@@ -10,6 +13,13 @@ check_points <- function(x, arg, cure = "") {
     x <- matrix(as.double(x), ncol = 1, dimnames = if (!is.null(names)) list(names, NULL))
   }
   check_matrix(x, arg, cure = cure)
+}
+
+# The targets by the name of a column of the inputs.
+refuse_column_name <- function(targets, x) {
+  if (!is_one_of(targets, colnames(x))) return(invisible())
+  gps_abort(sprintf("`targets` is the name of a column of `x`: gp_fit(%s ~ ., data = x) takes it.",
+                    if (make.names(targets) == targets) targets else sprintf("`%s`", targets)))
 }
 
 # Nothing can depend on a column that does not vary.

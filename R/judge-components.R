@@ -63,7 +63,7 @@ get_components <- function(x, arg) {
   }
   if (length(dim(components)) != 2) {
     abort_value(x, arg, paste("a matrix with components in columns, or a fit or list with `W`,",
-                              "`mu` or `rate`"))
+                              "`mu` or `rate`"), advise_labels(x))
   }
   check_matrix(components, arg)
 }

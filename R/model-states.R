@@ -144,7 +144,9 @@ check_sweeps <- function(sweeps) {
   sweeps <- plain_numbers(sweeps)
   if (is.null(sweeps)) return(c(2L, 4L))
   if (!is.numeric(sweeps) || length(sweeps) != 2) {
-    abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws")
+    abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws",
+                if (is_count(sweeps)) sprintf("With %s draws: sweeps = c(2, %s).", format(sweeps),
+                                              format(sweeps)))
   }
   c(check_count(sweeps[1], "sweeps[1]", 0, most_sweeps),
     check_count(sweeps[2], "sweeps[2]", 1, most_sweeps))

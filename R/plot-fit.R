@@ -125,8 +125,7 @@ plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = N
   if (!is.null(x$selected)) need_slots(x, "plot()")
   is_compared <- !is.null(truth) || !is.null(beside)
   if (is.null(which)) which <- default_figure(x, is_compared)
-  if (!is.character(which)) check_choice(which, "which", names(figures))
-  which <- vapply(which, check_choice, "", arg = "which", choices = names(figures))
+  check_figures(which, x, names(figures))
   kinds <- lapply(which, figure_kind, fit = x, is_compared = is_compared)
   names(kinds) <- which
   check_figure_arguments(x, which, kinds, truth, beside, point, n, select)
@@ -377,9 +376,4 @@ draw_activity <- function(part, value, is_sure, xlab, main, colours, key) {
     graphics::abline(v = mean(value), lty = 2, col = colours[3], lwd = 2)
     if (key) top_legend(sprintf("mean %s", plain_number(mean(value), 3)), colours[3], 2, 2)
   })
-}
-
-# Whether there is something to show of each latent or component.
-has_components <- function(fit) {
-  has_images(fit$model) || !is.null(component_values(fit$model, fit$params))
 }

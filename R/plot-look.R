@@ -24,7 +24,7 @@ new_look <- function(main = NULL, col = NULL, key = TRUE, n = NULL, select = NUL
 # One title, or one for each panel that has one; "" is none.
 check_titles <- function(main, n_titles) {
   if (!is.character(main) || !length(main) %in% c(1, n_titles) || !all(is_text(main))) {
-    abort_value(main, "main", if (n_titles == 1) "one title" else
+    abort_value(main, "main", if (n_titles == 1) "one title (text)" else
       sprintf("one title, or %d, one for each panel", n_titles))
   }
   main

@@ -147,7 +147,7 @@ selector_gp <- function(kernel = kernel_composition(),
                         refit_rows = 500, explore = 0.1, smooth = NULL, screen = NULL,
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                         cross = TRUE, index = NULL, ...) {
-  refuse_unknown(list(...), names(formals(selector_gp)))
+  refuse_unknown(list(...), names(formals(selector_gp)), pages = "selector_gp")
   kernel <- check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
@@ -180,14 +180,15 @@ selector_handcrafted <- function(screen = NULL, ...) {
 #' @rdname selector
 #' @export
 selector_full <- function(...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(), otherwise = "It selects all latents of every data point.")
   new_selector("full", "all latents")
 }
 
 #' @rdname selector
 #' @export
 selector_random <- function(...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(list(...), character(),
+                 otherwise = "`n_selected` of gps_fit() says how many latents are selected.")
   new_selector("random", "random")
 }
 

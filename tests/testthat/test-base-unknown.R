@@ -69,7 +69,7 @@ test_that("every method refuses arguments that it does not have, and says which 
   for (f in list(coef, logLik, nobs, fitted, residuals, summary, predict)) {
     for (object in list(fit, gp)) {
       if (inherits(object, "gp_fit") && identical(f, predict)) next
-      expect_gps_error(f(object, nonsense = 1), "Unknown argument `nonsense`. There ")
+      expect_gps_error(f(object, nonsense = 1), "Unknown argument `nonsense`. ")
       expect_gps_error(f(object, type = "prob", nonsense = 1), "Unknown argument")
     }
   }

@@ -198,7 +198,7 @@ test_that("arguments of other packages lead to ours, by a formula where they mea
   expect_gps_error(gps_control(init = "kmeans"), "`start` is an argument of gps_fit().")
   expect_gps_error(model_binary_sparse(3, W = 1), "gps_fit(start = list(W = )) begins with it.")
   said <- tryCatch(gp_fit(1:3, 1:3, prior = 1), error = conditionMessage)
-  expect_match(said, "^Unknown argument `prior`. There are `x`")
+  expect_match(said, "^Unknown argument `prior`. All arguments are on")
   expect_null(nearest_name("skip", c("sep", "header")))
   # Every argument that a formula leads to is one.
   arguments <- unlist(lapply(getNamespaceExports("gpselect"), function(name) {
