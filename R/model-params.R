@@ -300,7 +300,7 @@ is_in_model <- function(params) colSums(params$W != 0) > 0
 n_left <- function(model, params) model$n_latents - length(emptied_latents(model, params))
 
 # The same from what the model has prepared for a block: log odds of -Inf.
-emptied_inputs <- function(inputs) which(utils::head(inputs$prior, -1) == -Inf)
+emptied_inputs <- function(inputs) which(inputs$prior[-length(inputs$prior)] == -Inf)
 
 # Latents in the model beside one.
 others_left <- function(params, latent) setdiff(which(is_in_model(params)), latent)

@@ -12,6 +12,10 @@
 # 9 runs and more), and `verdict` is "slower" where `ratio` and `low` agree that it is by more than
 # 3 %. A fit or a search may take another number of iterations or evaluations in another version:
 # `steps` says how many, and `ratio` is of the time for one.
+#
+# Memory that a job has freed stays with its process. Else a matrix would be made of new pages in
+# one process and of old ones in the other, by what they did before; in a virtual machine a new page
+# costs more than the work on it.
 
 source("bench/common.R")
 given <- commandArgs(TRUE)
@@ -23,6 +27,7 @@ runs <- as.integer(argument(4, 15))
 seconds <- as.numeric(argument(5, 0.2))
 allowed <- 1.03
 
+Sys.setenv(MALLOC_MMAP_MAX_ = "0", MALLOC_TRIM_THRESHOLD_ = "17179869184")
 workers <- parallel::makePSOCKcluster(2, rscript_args = "--no-init-file")
 names(workers) <- names(libraries)
 on_one <- function(side, fun, ...) parallel::clusterCall(workers[side], fun, ...)[[1]]

@@ -144,6 +144,9 @@ GPS_CLONES static void tied_log_joint(const gps_problem *problem, const double *
   }
 }
 
+/* Means of so many numbers do not stay in the nearest cache. */
+#define FAR_MEANS 4096
+
 /* value [n] for latents [n]; a latent of -1 gets -Inf. Means of many clusters lie far away, and are
  * asked for together. */
 GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const double *y, int n,
@@ -151,7 +154,8 @@ GPS_CLONES static void cluster_log_joint(const gps_problem *problem, const doubl
   const size_t n_dims = (size_t)problem->shape.n_dims;
   const double *mu = problem->input[MU], *log_scale = problem->input[LOG_SCALE];
   const int kind = kind_of(problem);
-  for (int i = 0; i < n; i++) {
+  const int is_far = (size_t)problem->shape.n_latents * n_dims > FAR_MEANS;
+  for (int i = 0; is_far && i < n; i++) {
     if (latent[i] >= 0) prefetch_doubles(mu + (size_t)latent[i] * n_dims, n_dims);
   }
   for (int i = 0; i < n; i++) {
