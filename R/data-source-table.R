@@ -131,6 +131,7 @@ csv_names <- function(path, sep, header) {
   if (length(first) == 0) gps_abort(sprintf("The file %s has no rows.", quoted(path)), "data")
   tell_separator(first, sep, path)
   if (!header) return(list(all = paste0("V", seq_along(first)), given = seq_along(first)))
+  refuse_encoded(first, path)
   # A header that is one word short, as write.table() writes it, names all but the row names.
   if (length(lines[[2]]) == length(first) + 1) {
     refuse_unlike(first, lines[[2]], sep, path)
@@ -141,6 +142,15 @@ csv_names <- function(path, sep, header) {
                      quoted(path), "`header` = FALSE"))
   }
   list(all = first, given = if (nzchar(first[1])) seq_along(first) else seq_along(first)[-1])
+}
+
+# Names in an encoding of one byte a letter, as some spreadsheets write them.
+refuse_encoded <- function(names, path) {
+  if (all(is_text(names))) return(invisible())
+  gps_abort(sprintf(paste(
+    "The first line of %s is not text in ASCII or UTF-8: convert the file, such as by",
+    "writeLines(iconv(readLines(path), \"latin1\", \"UTF-8\"), \"new.csv\")."
+  ), quoted(path)), "data")
 }
 
 # A header that is a word short for another reason than that rows have names.
@@ -244,7 +254,10 @@ read_cells <- function(connection, csv, n) {
 # Column k of cells as numbers, `before` rows having been read before them.
 cell_numbers <- function(cells, k, csv, before) {
   words <- cells[[k]]
-  numbers <- suppressWarnings(as.numeric(if (csv$dec == ",") chartr(",", ".", words) else words))
+  # With decimals after a comma a point stands between thousands, or `dec` is wrong: a letter takes
+  # its place, with which no word is a number.
+  plain <- if (csv$dec == ",") chartr(",.", ".?", words) else words
+  numbers <- suppressWarnings(as.numeric(plain))
   at <- which(is.na(numbers) & !is.nan(numbers) & !is.na(words))
   if (length(at) == 0) return(numbers)
   gps_abort(sprintf("Column %d (%s) of %s must be numeric, but row %.0f has %s.%s", k,
@@ -256,6 +269,9 @@ cell_numbers <- function(cells, k, csv, before) {
 word_hint <- function(k, word, numbers, words, csv) {
   if (grepl("^[-+]?[0-9]+,[0-9]+$", word)) {
     return(" If the comma stands before decimals: `dec = \",\"`, with `sep = \";\"`.")
+  }
+  if (csv$dec == "," && grepl("^[-+]?[0-9.]+(,[0-9]+)?$", word)) {
+    return(" If the point stands before decimals: `dec = \".\"`; between thousands: remove it.")
   }
   if (toupper(word) %in% c("TRUE", "FALSE", "T", "F")) return(" Write truth values as 0 and 1.")
   if (length(csv$names) == 1 && grepl("[0-9] +[0-9]", word)) return(" `sep` = \" \"?")

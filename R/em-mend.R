@@ -242,7 +242,7 @@ split_moves <- function(task, result, on, leaver) {
   from <- leaver$from
   taker <- leaver$taker
   split_at <- function(h, points) {
-    split_residual(residual[, points, drop = FALSE], h, weights[points])
+    promising_split(model, residual, points, h, weights, leaver$params)
   }
   is_of <- points_of(model, on)
   splits <- lapply(setdiff(seq_len(model$n_latents), c(from, taker)), function(h) {
@@ -251,11 +251,9 @@ split_moves <- function(task, result, on, leaver) {
   if (!is.null(taker)) {
     splits <- c(splits, list(split_at(taker, points_of(model, join_rows(on, from, taker))(taker))))
   }
-  if (model$rule$min_active == 0) splits <- c(splits, list(split_residual(residual, 0L, weights)))
+  if (model$rule$min_active == 0) splits <- c(splits, list(split_at(0L, TRUE)))
   splits <- splits[!vapply(splits, is.null, NA)]
-  gain <- vapply(splits, function(split) {
-    weighed_gain(model, split, residual, weights, leaver$params)
-  }, 1)
+  gain <- vapply(splits, `[[`, 1, "gain")
   # Two that have become one are made two again if these promise more than those were worth.
   is_taker <- vapply(splits, function(split) split$latent %in% taker, NA)
   ranked <- order(-gain)

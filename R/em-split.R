@@ -1,16 +1,17 @@
 # Splitting a component in two: halves of the residuals of its points, and what a model makes of
 # them.
 
-# Two halves of the residuals [D x n] of a latent's points along their leading direction: `centres`
-# [D x 2], `size` [2], and squares: `between` them, `along` the direction, `within` the halves in
-# each dimension [D x 2], and `within_along` the direction [2]. A point is `unit` observations.
+# Two halves of the residuals [D x n] of a latent's points along a direction, which `find` makes of
+# deviations from the mean and of weights: `centres` [D x 2], `size` [2], and squares: `between`
+# them, `along` the direction, `within` the halves in each dimension [D x 2], and `within_along` the
+# direction [2]. A point is `unit` observations.
 # Latent 0: all points, of which a cause that is missing is on in few, so that the direction is that
 # of the largest skewness.
-split_residual <- function(residual, latent, weights = NULL) {
+split_residual <- function(residual, latent, weights = NULL, find = leading_direction) {
   if (ncol(residual) == 0 || total_weight(weights, ncol(residual)) < 4) return(NULL)
   centre <- row_means(residual, weights)
   deviation <- residual - centre
-  direction <- leading_direction(deviation, weights)
+  direction <- find(deviation, weights)
   if (latent == 0) direction <- skewed_direction(deviation, direction, weights)
   score <- drop(crossprod(deviation, direction))
   is_high <- score > 0
@@ -33,6 +34,22 @@ split_residual <- function(residual, latent, weights = NULL) {
        between = prod(size) / sum(size) * sum((centres[, 1] - centres[, 2])^2))
 }
 
+# The split of some of the points whose residuals are [D x N] that promises most, with its `gain`,
+# or NULL. Where columns have units of their own, what varies most may be noise: then points are
+# split along the column in which they look most like two groups, too.
+promising_split <- function(model, residual, points, latent, weights, params) {
+  finders <- if (length(residual_unit(model)) > 1) c(leading_direction, humped_column) else
+    leading_direction
+  splits <- lapply(c(finders), function(find) {
+    split <- split_residual(residual[, points, drop = FALSE], latent, weights[points], find)
+    if (is.null(split)) return(NULL)
+    split$gain <- weighed_gain(model, split, residual, weights, params)
+    split
+  })
+  gain <- vapply(splits, function(split) if (is.null(split)) -Inf else split$gain, 1)
+  splits[[which.max(gain)]]
+}
+
 # What a split says of one half: its residuals [D x n] and their places along the direction.
 sum_half <- function(residual, score, weights) {
   centre <- row_means(residual, weights)
@@ -44,6 +61,13 @@ sum_half <- function(residual, score, weights) {
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
 leading_direction <- function(x, weights = NULL) {
   .Call(C_leading_direction, x, weights, 20L)
+}
+
+# The unit vector of the row of x [D x n], of mean 0, whose values have the fewest far from the mean
+# beside their variance: two groups of equal size have none.
+humped_column <- function(x, weights = NULL) {
+  far <- row_means(x^4, weights) / row_means(x^2, weights)^2
+  replace(numeric(nrow(x)), which.min(far), 1)
 }
 
 # Along the mean of columns far out on its side: of several directions in a mixture, iterating this

@@ -4,8 +4,9 @@
 # Rows that starts are judged on, of those they did not see: at most, and at fewest.
 judge_rows <- c(1000L, 200L)
 
-# Bounds that differ by less than this share are of one optimum: the first start goes on, lest
-# rounding, which depends on the unit of the data, should choose among them.
+# Bounds that differ by less than so many nats a number of the data are of one optimum: the first
+# start goes on, lest rounding should choose among them. No share of the bound, which grows with the
+# unit of the data.
 equal_bounds <- 1e-9
 
 # The state to go on from, with the table of starts in `starts`. `results` are those of starts that
@@ -20,7 +21,7 @@ choose_start <- function(task, results = list()) {
   if (is_cut_short) close_keeper(task)
   unseen <- if (!is_cut_short) restrict_unseen(task, rows)
   bounds <- vapply(states, judge_start, 1, lean_task(short), unseen)
-  best <- which(bounds >= max(bounds) - equal_bounds * max(1, abs(max(bounds))))[1]
+  best <- first_of_best(bounds, n_dims(task$y))
   state <- start_from(task, short, states[[best]], run$cut)
   state$starts <- data.frame(start = which(is_whole), bound_per_point = bounds,
                              chosen = seq_along(states) == best,
@@ -32,6 +33,8 @@ choose_start <- function(task, results = list()) {
   state$trace <- unlist(lapply(kept, `[[`, "trace"), recursive = FALSE)
   state
 }
+
+first_of_best <- function(bounds, n_dims) which(bounds >= max(bounds) - equal_bounds * n_dims)[1]
 
 # All starts after those that are over, which share the learned kernel and its factorisation:
 # list(results, cut). A result is list(state), or list(failure), the error of a start that failed.

@@ -124,7 +124,8 @@
 #' but idle. Mending takes the component whose removal would cost the bound least, when others take
 #' its points over (in a mixture the one that shares most points with it, or whose mean is nearest,
 #' as wide as both), and
-#' proposes to put it where the residuals fall into two groups:
+#' proposes to put it where the residuals fall into two groups, along the direction in which they
+#' vary most or, in mixtures, along the column in which they look most like two:
 #' beside another component, which is split ("split" among the events of the trace; one that has
 #' taken over may be split anew), or, where
 #' any number of latents may be on, as a new cause of its own ("renewed"). In [model_spike_slab()]

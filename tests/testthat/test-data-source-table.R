@@ -54,6 +54,7 @@ test_that("what is wrong in a table of text is named with its row and column", {
   refused("a,b", "has no rows below its header")
   refused(character(), "has no rows.")
   refused(c("a;b", "1;2"), "`sep` = \";\"?")
+  refused("b\xe9b\xe9,a\n1,2", "not text in ASCII or UTF-8: convert the file")
   expect_warning(gps_source_csv(text_file("1,2", "3,4")), "`header` = FALSE",
                  class = "gps_warning")
   path <- text_file("length,width", "1,2")
@@ -121,6 +122,13 @@ test_that("a word among numbers is answered with what it may be", {
     expect_gps_error(gps_source_csv(text_file(lines), sep = ";"), ending, "data")
   }
   hint("4,5", ending = "`dec = \",\"`")
+  # A point that is not before decimals is no number, as for read.csv2().
+  for (cell in c("1.5", "1.500,25")) {
+    expect_gps_error(gps_source_csv(text_file("a;b", "1,5;2", paste0("3;", cell)), sep = ";",
+                                    dec = ","), "between thousands: remove it", "data")
+  }
+  late <- text_file("a;b", rep("1,5;2", 150), "1.5;2")
+  expect_gps_error(gps_source_csv(late, sep = ";", dec = ","), "row 151 has \"1.5\"", "data")
   hint("n/a", ending = "`na = c(\"\", \"NA\", \"n/a\")`")
   hint("TRUE", ending = "truth values as 0 and 1")
   hint("4 # of 5", ending = "with nothing beside")

@@ -118,6 +118,28 @@ test_that("a split finds the two groups along the leading direction", {
   expect_null(split_residual(residual[, 1:3], 0L))
 })
 
+test_that("clusters are parted beside a column of noise that varies more than they do", {
+  set.seed(3)
+  centres <- cbind(c(0, 10, 20, 0, 10, 20), rep(c(0, 10), each = 3))
+  y <- cbind(centres[rep(1:6, 40), ] + rnorm(480), 3000 * rnorm(240))
+  model <- gps_bind(model_gaussian_mixture(6, "diagonal"), y)
+  two <- t(y[rep(1:2, 40) + rep(6 * (0:39), each = 2), ]) / residual_unit(model)
+  expect_identical(which.max(abs(leading_direction(two - rowMeans(two)))), 3L)
+  expect_identical(humped_column(two - rowMeans(two)), c(1, 0, 0))
+  split <- promising_split(model, two, TRUE, 1L, NULL, NULL)
+  expect_equal(split$size, c(40, 40))
+  expect_equal(split, promising_split(model, two, TRUE, 1L, rep(1, 80), NULL))
+  # Fits that one direction left with two of the clusters in one.
+  for (kind in c("diagonal", "full", "tied")) {
+    fit <- function(start = NULL, ...) {
+      set.seed(1)
+      gps_fit(y, model_gaussian_mixture(6, kind), selector_full(), start = start,
+              control = gps_control(progress = FALSE, ...))
+    }
+    expect_gt(fit()$bound, fit(list(mu = rbind(t(centres), 0)), mend = FALSE)$bound - 1)
+  }
+})
+
 test_that("mixtures with two clusters on one are mended for every covariance", {
   set.seed(7)
   centres <- rbind(c(0, 0), c(12, 0), c(0, 12), c(12, 12))

@@ -27,6 +27,14 @@ test_that("the start with the best bound goes on", {
   }
 })
 
+test_that("which start goes on does not depend on the unit of the data", {
+  # Two starts that ended within 3e-8 nats a point of each other.
+  apart <- c(-22.2, -17.6379659043980, -17.6379658760536)
+  chosen <- vapply(2^c(-30, 0, 17), function(unit) first_of_best(apart - 9 * log(unit), 9), 1L)
+  expect_identical(chosen, rep(3L, 3))
+  expect_identical(first_of_best(c(-2, -1 - 1e-12, -1), 9), 2L)
+})
+
 test_that("the main run begins with the chosen start's parameters and slots", {
   y <- bars_of()
   none <- fit_bars(max_iter = 0, n_starts = 4)
