@@ -7,7 +7,8 @@
 #' broom re-exports) and ggplot2. These are registered when these packages are loaded; gpselect does
 #' not need them.
 #'
-#' @param x,object a fit, as made by [gps_fit()].
+#' @param x,object a fit, as made by [gps_fit()]; `tidy()`, `glance()` and `augment()` also take
+#'   one of [gp_fit()].
 #' @param data the data of the fit, as a data frame or matrix, maybe with further columns, with or
 #'   without the rows that `missing = "omit"` left out; NULL: those that it kept. Where it has kept
 #'   none, or no slots, points are looked at as new data.
@@ -37,6 +38,11 @@
 #'   their sum), `iterations`, `status`.
 #' * `augment()`: the data, or new ones, with `.loglik` for each data point and, of mixtures,
 #'   `.class` and `.uncertainty`, of other models `.active`, the expected number of latents on.
+#' * Of a Gaussian process: `tidy()` the log parameters of the kernel, `term` and `estimate`, and
+#'   `value`, their exponentials; `glance()` `method`, `n_dims`, `logLik`, `df`, `AIC`, `BIC` and
+#'   `nobs`; `augment()` the inputs and targets, or `newdata`, with `.fitted`, its standard error
+#'   `.se.fit` (without noise) and, of the fit's own points, `.resid`; of several targets
+#'   `.fitted_1` and so on.
 #' * `autoplot()`: a ggplot.
 #' @name fit-tidy
 #' @examples

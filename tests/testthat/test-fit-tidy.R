@@ -89,3 +89,47 @@ test_that("data.frame() and cbind() take a fit as as.data.frame() does", {
   fit <- a_fit("mixture")
   expect_identical(data.frame(fit, check.names = FALSE), as.data.frame(fit))
 })
+
+test_that("a Gaussian process is a tidy data frame, too", {
+  skip_if_not_installed("generics")
+  fit <- gp_fit(mpg ~ wt + hp, mtcars, kernel_rbf(1, 50) + kernel_white(5), optimise = FALSE)
+  expect_identical(generics::tidy(fit)$value, unname(exp(coef(fit))))
+  glanced <- generics::glance(fit)
+  expect_equal(unlist(glanced[c("logLik", "AIC", "BIC", "nobs")]),
+               c(logLik = as.numeric(logLik(fit)), AIC = AIC(fit), BIC = BIC(fit), nobs = 32))
+  own <- generics::augment(fit, mtcars)
+  expect_identical(dim(own), c(32L, 14L))
+  expect_equal(own$.fitted + own$.resid, mtcars$mpg)
+  expect_equal(own$.se.fit, predict(fit, se.fit = TRUE)$se.fit, ignore_attr = TRUE)
+  expect_identical(names(generics::augment(fit))[4:6], c(".fitted", ".se.fit", ".resid"))
+  new <- generics::augment(fit, newdata = mtcars[3:1, ])
+  expect_equal(new$.fitted, own$.fitted[3:1])
+  expect_null(new$.resid)
+  expect_gps_error(generics::augment(fit, mtcars[32:1, ]), "Give them as `newdata`")
+  two <- gp_fit(cbind(mpg, qsec) ~ wt, mtcars, kernel_rbf() + kernel_white(), optimise = FALSE)
+  expect_equal(generics::augment(two)$.resid_2, mtcars$qsec - fitted(two)[, 2], ignore_attr = TRUE)
+})
+
+test_that("elements of other packages' fits name what has them here", {
+  tidied <- a_fit("mixture")
+  gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  expect_warning(found <- tidied$cluster, "predict(fit, type = \"class\")", fixed = TRUE,
+                 class = "gps_warning_element")
+  expect_null(found)
+  expect_warning(gp$coefficients, "coef(fit)", fixed = TRUE, class = "gps_warning_element")
+  # What is there is told as ever, by the beginning of its name as well.
+  expect_no_warning(expect_identical(tidied$param, tidied[["params"]]))
+  expect_no_warning(expect_null(tidied$nonsense))
+  # Every way that is named can be gone.
+  for (class in names(foreign_elements)) {
+    ways <- foreign_elements[[class]]
+    fit <- if (class == "gps_fit") tidied else gp
+    expect_false(any(names(ways) %in% names(fit)))
+    for (way in ways) {
+      if (!way %in% c("coef(fit)$W", "coef(fit)$sigma2")) {
+        expect_no_error(found <- eval(str2lang(way)))
+        expect_false(is.null(found))
+      }
+    }
+  }
+})
