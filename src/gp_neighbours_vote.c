@@ -96,7 +96,20 @@ gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room) {
   return rows;
 }
 
-/* One point's list; `place` says where a latent stands in it. SIZE_MAX: a latent is none. */
+/* `value` more for a latent, which comes last in the list of n where it is not there yet; `place`
+ * says where a latent stands. Whether it does is as good as random, and asked without a branch.
+ * Returns how many are in the list. */
+GPS_INLINE size_t add_vote(int latent, double value, size_t n, int *list, double *affinity,
+                           int *place) {
+  const int known = place[latent - 1], is_new = known < 0, at = is_new ? (int)n : known;
+  affinity[n] = 0.0;
+  list[at] = latent;
+  affinity[at] += value;
+  place[latent - 1] = at;
+  return n + (size_t)is_new;
+}
+
+/* One point's list. SIZE_MAX: a latent is none. */
 static size_t vote_point(const gp_voters *voters, const gp_slot_rows *targets, size_t i_point,
                          int *latent, double *affinity, int *place) {
   const size_t n_slots = targets->n_slots;
@@ -112,13 +125,7 @@ static size_t vote_point(const gp_voters *voters, const gp_slot_rows *targets, s
       if (slot[i] <= 0 || prob[i] == 0.0) continue;
       is_sound = (size_t)slot[i] <= targets->n_latents;
       if (!is_sound) break;
-      int at = place[slot[i] - 1];
-      if (at < 0) {
-        at = place[slot[i] - 1] = (int)n;
-        latent[n] = slot[i];
-        affinity[n++] = 0.0;
-      }
-      affinity[at] += weight * prob[i];
+      n = add_vote(slot[i], weight * prob[i], n, latent, affinity, place);
     }
   }
   for (size_t k = 0; k < n; k++) place[latent[k] - 1] = -1;
