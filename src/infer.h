@@ -63,13 +63,16 @@ gps_status infer_alone(const gps_model *model, const gps_problem *problem, const
 /* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
 #define GPS_NEGLIGIBLE 1e-22
 
-/* The points of each latent, ascending, and their responsibilities, times the weights of the points
- * where these have any: those of latent h are
- * start[h] .. start[h + 1] - 1. */
+/* A point's responsibility, times its weight where it has one. */
+typedef struct {
+  double weight;
+  int point;
+} gps_share;
+
+/* The points of each latent, ascending: those of latent h are start[h] .. start[h + 1] - 1. */
 typedef struct {
   size_t *start, *next; /* [n_latents + 1]; next begins as start, and is used up by sorting */
-  int *point;
-  double *weight;
+  gps_share *share;
 } gps_shares;
 
 /* How many there are in slots [n_slots x n_points], and where those of each latent begin. */

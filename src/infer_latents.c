@@ -30,9 +30,7 @@ void infer_sort_shares(const double *prob_on, const int *latent, const double *p
     const double times = point_weight ? point_weight[n] : 1;
     for (int slot = 0; slot < n_slots; slot++, i++) {
       if (latent[i] < 0 || !(prob_on[i] > GPS_NEGLIGIBLE)) continue;
-      const size_t at = shares->next[latent[i]]++;
-      shares->point[at] = n;
-      shares->weight[at] = times * prob_on[i];
+      shares->share[shares->next[latent[i]]++] = (gps_share){times * prob_on[i], n};
     }
   }
 }
@@ -43,7 +41,7 @@ void infer_sort_shares(const double *prob_on, const int *latent, const double *p
 static void fetch_share(const gps_latent_sums *sums, const gps_shares *shares, size_t i) {
   const size_t n_dims = (size_t)sums->problem->shape.n_dims;
   if (i >= shares->start[sums->problem->shape.n_latents]) return;
-  prefetch_doubles(sums->y + (size_t)shares->point[i] * n_dims, n_dims);
+  prefetch_doubles(sums->y + (size_t)shares->share[i].point * n_dims, n_dims);
 }
 
 /* Whether the blocks a and b meet in the tree before b and c do: the highest bit in which a and b
@@ -62,7 +60,7 @@ typedef struct {
 /* The two rightmost sums become one. storage [length] each. */
 static void join_top(sum_stack *stack, double *storage, size_t length) {
   double *left = storage + (size_t)(stack->n - 2) * length, *right = left + length;
-  for (size_t i = 0; i < length; i++) left[i] += right[i];
+  add_multiple(length, 1.0, right, left);
   stack->last[stack->n - 2] = stack->last[stack->n - 1];
   stack->n--;
 }
@@ -90,7 +88,8 @@ static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shar
   size_t n_calls = 0;
   memset(storage, 0, length * sizeof *storage);
   for (size_t i = shares->start[latent]; i < shares->start[latent + 1]; i++) {
-    const size_t n = (size_t)shares->point[i], block = n / GPS_BLOCK_POINTS;
+    const gps_share share = shares->share[i];
+    const size_t n = (size_t)share.point, block = n / GPS_BLOCK_POINTS;
     if (gps_must_stop_each(sums->problem->watch, every, &n_calls)) return GPS_INTERRUPTED;
     fetch_share(sums, shares, i + SHARES_AHEAD);
     if (stack.n == 0 || stack.last[stack.n - 1] != block) {
@@ -104,7 +103,7 @@ static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shar
     const gps_point point = {(int)n, sums->y + n * n_dims, gps_observed_of(sums->problem, (int)n),
                              NULL};
     const gps_status status = sums->model->accumulate_latent(sums->problem, &point, latent,
-                                                             shares->weight[i], part, scratch);
+                                                             share.weight, part, scratch);
     if (status != GPS_OK) return status;
   }
   while (stack.n > 1) join_top(&stack, storage, length);

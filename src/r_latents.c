@@ -70,8 +70,7 @@ static gps_shares sort_shares(const gps_problem *problem, int n_slots,
   const size_t n =
       infer_count_shares(slots->prob_on, slots->latent, n_slots, n_points, n_latents, shares.start);
   memcpy(shares.next, shares.start, n_starts * sizeof *shares.next);
-  shares.point = (int *)R_alloc(n, sizeof(int));
-  shares.weight = (double *)R_alloc(n, sizeof(double));
+  shares.share = (gps_share *)R_alloc(n, sizeof(gps_share));
   infer_sort_shares(slots->prob_on, slots->latent, slots->weight, n_slots, n_points, &shares);
   return shares;
 }
