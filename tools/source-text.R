@@ -113,6 +113,9 @@ r_functions <- function(tokens) {
   name <- vapply(as.character(bodies$parent), function(parent) {
     own <- siblings[[parent]]
     if (!any(is_assignment[own])) return("(unnamed)")
+    # A plain name is one token; the text of anything else is looked up, which takes long.
+    inside <- siblings[[as.character(tokens$id[own[1]])]]
+    if (length(inside) == 1) return(tokens$text[inside])
     paste(utils::getParseText(tokens, tokens$id[own[1]]), collapse = "")
   }, "", USE.NAMES = FALSE)
   data.frame(name = name, from = bodies$line1, to = bodies$line2)
