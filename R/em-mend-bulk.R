@@ -104,22 +104,16 @@ rank_leavers <- function(task, state, result, held) {
 
 # What splitting each cluster promises, best first: list of splits with `gain`.
 rank_splits <- function(task, state, result, held) {
-  model <- task$model
-  unit <- residual_unit(model)
+  unit <- residual_unit(task$model)
   own <- owned_slots(held)
-  of <- split(held$point[own], held$latent[own])
-  splits <- lapply(names(of), function(name) {
-    points <- of[[name]]
-    residual <- task_residuals(task, result$response, points) / unit
-    weights <- result$weights[points]
-    split <- split_residual(residual, as.integer(name), weights)
-    if (is.null(split)) return(NULL)
-    split$gain <- weighed_gain(model, split, residual, weights, state$params)
-    split$centres <- split$centres * unit
-    split
+  points <- held$point[own]
+  residual <- task_residuals(task, result$response, points) / unit
+  splits <- split_residuals(residual, held$latent[own], result$weights[points])
+  splits$gain <- weighed_gains(task$model, splits, state$params)
+  splits$centres <- splits$centres * unit
+  lapply(order(-splits$gain), function(i) {
+    pick_split(splits[c("latent", "centres", "size", "gain")], i)
   })
-  splits <- splits[!vapply(splits, is.null, NA)]
-  splits[order(-vapply(splits, `[[`, 1, "gain"))]
 }
 
 # The best splits with the cheapest leavers, each cluster in one move only.

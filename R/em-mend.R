@@ -62,21 +62,30 @@ restrict_state <- function(short, state, rows) {
 best_trial <- function(task, state, deadline, confirm = NULL) {
   moves <- find_moves(task, state)
   if (length(moves) == 0) return(NULL)
-  rival <- continue_trial(task, state, trial_iterations)
-  # Selections that wander may have made the rival worse.
-  if (is.null(confirm) && state$bound > rival$bound) rival <- state
+  rival <- NULL
   for (move in moves) {
     if (elapsed() > deadline) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
-    if (is.null(trial) || !exceeds(trial, rival, required_gain(task, move),
-                                   saved_price(task, trial, rival))) {
-      next
+    if (is.null(trial)) next
+    beats <- function(other) {
+      exceeds(trial, other, required_gain(task, move), saved_price(task, trial, other))
     }
+    # The rival is no worse than the state, whose bound is known, and has its parameters' price.
+    if (is.null(confirm) && state$bound_error == 0 && !beats(state)) next
+    if (is.null(rival)) rival <- continue_rival(task, state, confirm)
+    if (!beats(rival)) next
     found <- list(move = move, state = trial)
     if (!is.null(confirm)) found <- confirm(found)
     if (!is.null(found)) return(found)
   }
   NULL
+}
+
+# The state as it is after as many iterations as a trial has.
+continue_rival <- function(task, state, confirm) {
+  rival <- continue_trial(task, state, trial_iterations)
+  # Selections that wander may have made the rival worse.
+  if (is.null(confirm) && state$bound > rival$bound) state else rival
 }
 
 # A latent that leaves has gained its price already. One that comes back must gain it twice, or it

@@ -58,6 +58,78 @@ sum_half <- function(residual, score, weights) {
        along = sum(weigh((score - mean_of(score, weights))^2, weights)))
 }
 
+# The same of many latents at once, from the residuals [D x n] of points, of which each is one of
+# latent `of` [n]: arrays with the latents along the last dimension, of those that can be split.
+split_residuals <- function(residual, of, weights = NULL) {
+  if (is.null(weights)) weights <- rep(1, length(of))
+  latents <- sort(unique(of))
+  total <- group_sums(t(weights), match(of, latents), length(latents))[1, ]
+  latents <- latents[total >= 4]
+  kept <- which(of %in% latents)
+  x <- list(residual = residual[, kept, drop = FALSE], weights = weights[kept],
+            group = match(of[kept], latents), n_groups = length(latents))
+  x$score <- group_scores(x)
+  x$side <- 2L * x$group - (halve_groups(x) > 0)
+  splits <- c(list(latent = latents), sum_halves(x))
+  pick_splits(splits, which(splits$size[1, ] > 0 & splits$size[2, ] > 0))
+}
+
+# Sums [k x groups] of the columns of x [k x n] of each group.
+group_sums <- function(x, group, n_groups) {
+  sums <- matrix(0, nrow(x), n_groups)
+  if (length(group) == 0) return(sums)
+  found <- rowsum(t(x), group)
+  sums[, as.integer(rownames(found))] <- t(found)
+  sums
+}
+
+# Places of points along the leading direction of their group, about its centre.
+group_scores <- function(x) {
+  total <- group_sums(t(x$weights), x$group, x$n_groups)[1, ]
+  centre <- group_sums(weigh_columns(x$residual, x$weights), x$group, x$n_groups) /
+    rep(total, each = nrow(x$residual))
+  deviation <- x$residual - centre[, x$group, drop = FALSE]
+  direction <- centre
+  for (at in split(seq_along(x$group), x$group)) {
+    direction[, x$group[at[1]]] <- leading_direction(deviation[, at, drop = FALSE], x$weights[at])
+  }
+  colSums(deviation * direction[, x$group, drop = FALSE])
+}
+
+# 1 for points in the upper half of their group, 0 for others, as split_residual() finds them.
+halve_groups <- function(x) {
+  is_high <- as.double(x$score > 0)
+  for (iteration in 1:10) {
+    side <- 2L * x$group - as.integer(is_high)
+    sums <- group_sums(rbind(x$weights, x$weights * x$score), side, 2L * x$n_groups)
+    means <- matrix(sums[2, ] / sums[1, ], 2)
+    limit <- ((means[1, ] + means[2, ]) / 2)[x$group]
+    after <- ifelse(is.finite(limit), as.double(x$score > limit), is_high)
+    if (identical(after, is_high)) break
+    is_high <- after
+  }
+  is_high
+}
+
+# What split_residual() says of halves, of all groups.
+sum_halves <- function(x) {
+  n_dims <- nrow(x$residual)
+  sums <- function(value) group_sums(weigh_columns(value, x$weights), x$side, 2L * x$n_groups)
+  size <- sums(matrix(1, 1, length(x$side)))
+  centres <- sums(x$residual) / rep(c(size), each = n_dims)
+  score <- t(x$score)
+  mean_score <- (sums(score) / size)[, x$side]
+  size <- matrix(size, 2)
+  dim(centres) <- c(n_dims, 2, x$n_groups)
+  within <- sums((x$residual - matrix(centres, n_dims)[, x$side, drop = FALSE])^2)
+  gap <- matrix(centres[, 1, ] - centres[, 2, ], n_dims)
+  list(centres = centres, size = size,
+       along = group_sums(weigh_columns(score^2, x$weights), x$group, x$n_groups)[1, ],
+       within = array(within, dim(centres)), within_along = matrix(sums((score - mean_score)^2), 2),
+       unit = group_sums(t(x$weights), x$group, x$n_groups)[1, ] / tabulate(x$group, x$n_groups),
+       between = size[1, ] * size[2, ] / colSums(size) * colSums(gap^2))
+}
+
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
 leading_direction <- function(x, weights = NULL) {
   .Call(C_leading_direction, x, weights, 20L)
@@ -104,6 +176,14 @@ weighed_gain <- function(model, split, residual, weights, params = NULL) {
   split[sums] <- lapply(split[sums], `/`, unit)
   split$unit <- unit
   unit * move_gain(model, split, weigh_columns(residual, sqrt(weights / unit)), params)
+}
+
+# The same of many splits in arrays, whose `unit` is the mean weight of their points.
+weighed_gains <- function(model, splits, params) {
+  unit <- splits$unit
+  sums <- c("size", "along", "within", "within_along", "between")
+  splits[sums] <- lapply(splits[sums], function(x) x / rep(unit, each = length(x) / length(unit)))
+  unit * halves_gain(model, splits, params)
 }
 
 # Parameters with the component `from` moved to one half of a split, and the split latent to the

@@ -3,37 +3,55 @@
 #' @export
 residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
-# Each point of the cluster has a narrower density, for the entropy of which half it is in: in each
-# dimension, or along the split's direction where covariances are full. Where all clusters have one
-# covariance, all points gain by it.
 #' @export
 move_gain.gps_gaussian_mixture <- function(model, split, residual, params = NULL) {
-  n_points <- sum(split$size)
-  between <- prod(split$size) / n_points * (split$centres[, 1] - split$centres[, 2])^2
-  along <- split$along - sum(split$within_along)
-  narrowing <- switch(
-    model$settings$covariance,
-    spherical = nrow(residual) * narrowing_gain(t(colMeans(split$within)), mean(between), split),
-    diagonal = narrowing_gain(split$within, between, split),
-    full = narrowing_gain(t(split$within_along), along, split),
-    tied = tied_gain(model, split, params)
-  )
-  narrowing + sum(split$size * log(split$size / n_points))
+  halves_gain(model, as_splits(split), params)
 }
 
-# What the points gain if their density has the variances of halves, by squares `within` these
-# [k x 2], instead of one with those `between` them [k], too. The variance of a half is as if two
-# more observations with the mean of both halves were there.
-narrowing_gain <- function(within, between, split) {
-  n_points <- sum(split$size)
-  pooled <- rowSums(within) / n_points
+# Each point of the cluster has a narrower density, for the entropy of which half it is in: in each
+# dimension, or along the split's direction where covariances are full. Where all clusters have one
+# covariance, all points gain by it. Of many splits, in arrays with these along the last dimension.
+halves_gain <- function(model, splits, params) {
+  size <- splits$size
+  n_splits <- ncol(size)
+  n_points <- colSums(size)
+  n_dims <- nrow(splits$within)
+  step <- matrix(splits$centres[, 1, ] - splits$centres[, 2, ], n_dims)
+  between <- rep(size[1, ] * size[2, ] / n_points, each = n_dims) * step^2
+  rows <- function(x) array(x, c(1, 2, n_splits))
+  narrowing <- switch(
+    model$settings$covariance,
+    spherical = n_dims *
+      narrowing_gain(rows(colMeans(splits$within)), t(colMeans(between)), splits),
+    diagonal = narrowing_gain(splits$within, between, splits),
+    full = narrowing_gain(rows(splits$within_along),
+                          t(splits$along - colSums(splits$within_along)), splits),
+    tied = vapply(seq_len(n_splits), function(i) {
+      tied_gain(model, pick_split(splits, i), params)
+    }, 1)
+  )
+  narrowing + colSums(size * log(size / rep(n_points, each = 2)))
+}
+
+# What the points of each split gain if their density has the variances of halves, by squares
+# `within` these [k x 2 x splits], instead of one with those `between` them [k x splits], too. The
+# variance of a half is as if two more observations with the mean of both halves were there.
+narrowing_gain <- function(within, between, splits) {
+  n_rows <- nrow(between)
+  each <- function(x) rep(x, each = n_rows)
+  half <- lapply(1:2, function(i) matrix(within[, i, ], n_rows))
+  n_points <- each(colSums(splits$size))
+  pooled <- (half[[1]] + half[[2]]) / n_points
   whole <- pooled + between / n_points
-  used <- whole > 0
-  added <- 2 / split$unit
-  own <- (within + added * pooled) / rep(split$size + added, each = nrow(within))
-  own <- pmax(own, 1e-6 * whole)[used, , drop = FALSE]
-  after <- log(own) * rep(split$size, each = nrow(own)) + within[used, , drop = FALSE] / own
-  (n_points * sum(log(whole[used]) + 1) - sum(after)) / 2
+  added <- each(2 / splits$unit)
+  after <- lapply(1:2, function(i) {
+    size <- each(splits$size[i, ])
+    own <- pmax((half[[i]] + added * pooled) / (size + added), 1e-6 * whole)
+    log(own) * size + half[[i]] / own
+  })
+  gain <- n_points * (log(whole) + 1) - after[[1]] - after[[2]]
+  gain[whole <= 0] <- 0
+  colSums(gain) / 2
 }
 
 # The same by the covariance of all clusters, which loses what lies between the halves.
@@ -44,6 +62,29 @@ tied_gain <- function(model, split, params) {
   part <- sum(params$pi[same_place(model, params, split$latent)])
   share <- part * prod(split$size / n_points)
   -n_points / part / 2 * log(max(1 - share * square, 1e-6))
+}
+
+# Some of the splits in arrays.
+pick_splits <- function(splits, at) {
+  lapply(splits, function(value) {
+    switch(max(1, length(dim(value))), value[at], value[, at, drop = FALSE],
+           value[, , at, drop = FALSE])
+  })
+}
+
+# One of them, as split_residual() has it.
+pick_split <- function(splits, at) {
+  lapply(pick_splits(splits, at), function(value) {
+    if (length(dim(value)) == 3) matrix(value, nrow(value)) else c(value)
+  })
+}
+
+# A split as arrays of one.
+as_splits <- function(split) {
+  lapply(split, function(value) {
+    if (is.matrix(value)) array(value, c(dim(value), 1)) else
+      if (length(value) == 2) as.matrix(value) else value
+  })
 }
 
 # Clusters whose means are that of the k-th, as nearly as annealing makes them the same: the points

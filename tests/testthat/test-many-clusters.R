@@ -360,3 +360,31 @@ test_that("a fit by neighbours has the same bits in blocks of any size", {
   expect_identical(parts$trace$refit, whole$trace$refit)
   expect_gt(sum(whole$trace$refit), 0)
 })
+
+test_that("splits of many clusters at once are those of each by itself, and promise the same", {
+  set.seed(12)
+  of <- sort(sample.int(12, 90, replace = TRUE, prob = 1:12))
+  residual <- matrix(rnorm(270), 3)
+  residual[, of == 7] <- 1
+  y <- matrix(rnorm(60), 20)
+  for (covariance in c("spherical", "diagonal", "full", "tied")) {
+    model <- gps_bind(model_gaussian_mixture(12, covariance), y)
+    params <- gps_init(model, y)
+    for (weights in list(NULL, runif(90, 0, 3))) {
+      splits <- split_residuals(residual, of, weights)
+      gain <- weighed_gains(model, splits, params)
+      for (latent in unique(of)) {
+        own <- of == latent
+        each <- split_residual(residual[, own, drop = FALSE], latent, weights[own])
+        at <- match(latent, splits$latent)
+        expect_identical(is.null(each), is.na(at))
+        if (is.null(each)) next
+        same <- setdiff(names(each), "unit")
+        expect_equal(pick_split(splits, at)[same], each[same], tolerance = 1e-11)
+        expect_equal(gain[at], weighed_gain(model, each, residual[, own, drop = FALSE],
+                                            weights[own], params), tolerance = 1e-11)
+      }
+    }
+  }
+  expect_length(split_residuals(residual[, 0], integer())$latent, 0)
+})
