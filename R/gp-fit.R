@@ -337,9 +337,6 @@ gp_loo <- function(fit, n_threads = NULL) {
             class = c("gp_loo", "list"))
 }
 
-#' @export
-print.gp_loo <- function(x, ...) print(unclass(x), ...)
-
 #' Gradient of a Gaussian process's log marginal likelihood
 #'
 #' @param fit An object of class `gp_fit`.

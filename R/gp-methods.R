@@ -83,16 +83,6 @@ gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
   engine_predict(trained_engine(fit, n_threads, has_data = is_whole), t(newdata), moments = TRUE)
 }
 
-# Arguments that a method of Gaussian processes does not have, some of which are new points.
-refuse_gp <- function(extra, valid = character(), fit = NULL, otherwise = NULL) {
-  if (length(extra) == 0) return(invisible())
-  if ("newdata" %in% valid) {
-    refuse_columns(extra, colnames(fit$x))
-    otherwise <- c(advise_new_points(extra, colnames(fit$x)), gp_prediction_way)[1]
-  }
-  refuse_unknown(extra, valid, is_gp = TRUE, otherwise = otherwise, frame = parent.frame())
-}
-
 # Sums over points far out overflow; an infinite or undefined prediction is none.
 check_moments <- function(moments) {
   bad <- which(!is.finite(colSums(moments$mean) + moments$variance))
@@ -354,6 +344,12 @@ print.gp_fit <- function(x, digits = 5, ...) {
   digits <- shown_digits(digits, list(...))
   check_gp_fit(x, "x", points = TRUE)
   describe_gp_fit(x, digits)
+  invisible(x)
+}
+
+#' @export
+print.gp_loo <- function(x, digits = 7, ...) {
+  print(unclass(x), digits = shown_digits(digits, list(...)))
   invisible(x)
 }
 

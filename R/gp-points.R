@@ -49,3 +49,13 @@ refuse_class <- function(x, arg) {
   gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1],
                     number_ways[[class[1]]]))
 }
+
+# Arguments that a method of Gaussian processes does not have, some of which are new points.
+refuse_gp <- function(extra, valid = character(), fit = NULL, otherwise = NULL) {
+  if (length(extra) == 0) return(invisible())
+  if ("newdata" %in% valid) {
+    refuse_columns(extra, colnames(fit$x))
+    otherwise <- c(advise_new_points(extra, colnames(fit$x)), gp_prediction_way)[1]
+  }
+  refuse_unknown(extra, valid, is_gp = TRUE, otherwise = otherwise, frame = parent.frame())
+}

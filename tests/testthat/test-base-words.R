@@ -114,6 +114,7 @@ test_that("what a fit, a checkpoint or predictions are not is told, and what is 
   loo <- gp_loo(gp)
   expect_gps_error(plot(loo), "plot(fit$targets, loo$mean)")
   expect_output(print(loo), "[$]variance")
+  expect_gps_error(print(loo, nonsense = 1), "argument `nonsense`")
   expect_identical(as.data.frame(loo)$mean, loo$mean[, 1])
   saved <- readRDS(path)
   expect_gps_error(predict(saved), "gps_resume(file, y)")
