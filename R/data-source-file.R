@@ -45,10 +45,12 @@ gps_source_binary <- function(path, d,
                       dQuote(path, FALSE), n, .Machine$integer.max))
   }
   if (offset != round(offset) || n < 1 || n != round(n)) {
+    kind <- if (offset == 0) advise_kind(path) else ""
     gps_abort(sprintf(paste(
       "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
-      "data points of %d %ss, %.0f bytes each. Is `d` or `type` another one?"
-    ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes))
+      "data points of %d %ss, %.0f bytes each.%s"
+    ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes,
+    if (nzchar(kind)) kind else " Is `d` or `type` another one?"))
   }
   tell_bytes(state$path, type, endian, offset)
   new_source("binary", as.integer(n), d, names, type = type, endian = endian, offset = offset,

@@ -66,9 +66,10 @@
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
   refuse_unknown(list(...), names(formals(gps_source)))
-  if (!missing(n) && missing(d) && (is.data.frame(n) || length(dim(n)) > 0)) {
+  given <- Filter(is_given_data, list(if (!missing(n)) n, if (!missing(read)) read))
+  if (length(given) > 0 && length(dim(given[[1]])) > 0) {
     gps_abort(sprintf("Data in memory need no source: gps_fit(y, model) takes a %s as it is.",
-                      if (is.data.frame(n)) "data frame" else "matrix"))
+                      if (is.data.frame(given[[1]])) "data frame" else "matrix"))
   }
   if (!missing(n) && is.character(n)) {
     gps_abort(sprintf("`n` must be a number of data points, not %s.%s", describe_value(n),

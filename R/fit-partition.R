@@ -19,35 +19,81 @@ read_start <- function(start, model, data, arg = "start") {
   structure(parts, class = "gps_partition")
 }
 
-# Starts of another kind, or of other sizes, with the way to one.
+# Starts of another kind, of another model or of other sizes, with the way to one.
 refuse_start <- function(start, model, data, arg) {
-  k <- model$n_latents
   if (inherits(start, "hclust")) {
-    gps_abort(sprintf("`%s` is a tree of clusters: cutree(tree, %d) makes labels of it.", arg, k))
-  }
-  if (inherits(start, "gps_checkpoint")) {
-    gps_abort(sprintf("`%s` is a checkpoint: %s", arg, refused_classes$gps_checkpoint[2]))
+    gps_abort(sprintf("`%s` is a tree of clusters: cutree(tree, %d) makes labels of it.", arg,
+                      model$n_latents))
   }
   if (is_one_of(start, start) && is_text(start) && file_ending(start) %in% names(file_readers)) {
     gps_abort(sprintf("`%s` is the name of a file.%s", arg, advise_file(start)))
   }
-  if (!inherits(start, "gps_fit") || !inherits(start$model, "gps_model")) return(invisible())
-  sizes <- list(c(start$model$n_latents, k), c(start$model$n_dims, n_dims(data$y)))
+  if (inherits(start, "gps_fit")) {
+    if (inherits(start$model, "gps_model")) refuse_other_fit(start, model, data, arg)
+    return(invisible())
+  }
+  known <- c("gps_partition", "kmeans", "Mclust", "data.frame")
+  is_foreign <- is.list(start) && is.object(start) && !inherits(start, known)
+  is_inside <- is.list(start) && length(start) == 1 && inherits(start[[1]], "gps_fit")
+  if (!is_foreign && !is_inside) return(invisible())
+  gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
+                    "a fit, or a named list of parameters as coef() gives them",
+                    describe_value(start), if (is_inside) {
+                      " Take the fit out of the list, [[1]]."
+                    } else if (inherits(start, "gps_checkpoint")) {
+                      paste("", refused_classes$gps_checkpoint[2])
+                    } else {
+                      ""
+                    }))
+}
+
+refuse_other_fit <- function(start, model, data, arg) {
+  if (is_other_model(start, model)) {
+    gps_abort(sprintf("`%s` must be a fit of the same model, not of this: %s. %s", arg,
+                      format_model(start$model), advise_other_model(start, model)))
+  }
+  sizes <- list(c(count_choices(start$model), count_choices(model)),
+                c(start$model$n_dims, n_dims(data$y)))
   is_other <- vapply(sizes, function(pair) {
     all(vapply(pair, is_count, NA)) && pair[1] != pair[2]
   }, NA)
   # Components in images may go on in images of another size.
-  if (has_images(model) || has_images(start$model) || !any(is_other)) return(invisible())
+  if (has_images(model) || has_images(start$model)) is_other[2] <- FALSE
+  if (!any(is_other)) return(invisible())
   words <- c(choice_word(model), "column")
   gps_abort(sprintf(
     "`%s` must be a fit of the same size, but it has %s, and the %s %d. %s", arg,
     plural(sizes[is_other][[1]][1], words[is_other][1]), c("model", "data")[is_other][1],
-    sizes[is_other][[1]][2], advise_other_size(sizes, model, is_other, names(start$params))))
+    as.integer(sizes[is_other][[1]][2]),
+    advise_other_size(sizes, model, is_other, names(start$params))))
+}
+
+# Whether a fit has other parameters than one of this model, which knows its own before it is bound.
+is_other_model <- function(fit, model) {
+  is_known <- chooses_latents(model) && !is.null(model_maker(model)) && length(model$params) > 0
+  if (!is_known) return(FALSE)
+  # Without an intercept it is one that is 0.
+  own <- union(names(fit$params), if (has_intercept(model)) "intercept")
+  !setequal(own, names(model$params)) ||
+    !identical(fit$model$settings$covariance, model$settings$covariance)
+}
+
+# What of a fit of another model can be begun with.
+advise_other_model <- function(fit, model) {
+  if (fit$model$rule$min_active == 1 && model$rule$min_active == 1) {
+    return("Its clusters can be one: start = predict(fit, type = \"class\").")
+  }
+  has_both <- !is.null(fit$params$W) && "W" %in% names(model$params)
+  if (has_both && fit$model$n_latents == model$n_latents) {
+    return("Its components can be one: start = list(W = coef(fit)$W).")
+  }
+  "Leave it out, and the fit begins anew."
 }
 
 # What of a fit of another size can be begun with. `sizes`: numbers of latents and of columns, each
 # of the fit and wanted.
 advise_other_size <- function(sizes, model, is_other, params) {
+  if (is_other[1] && !chooses_latents(model)) return("Leave it out, and the fit begins anew.")
   if (is_other[1]) {
     return(sprintf("gps_choose(y, model, c(%d, %d)) begins each from the other.",
                    as.integer(min(sizes[[1]])), as.integer(max(sizes[[1]]))))

@@ -29,8 +29,6 @@ check_params <- function(model, params, arg = "start") {
   if (length(unknown) > 0) {
     hint <- if (all(c("merge", "height") %in% unknown)) {
       " Labels of a tree: cutree(tree, k)."
-    } else if (inherits(params, "gp_fit")) {
-      " A Gaussian process is no beginning."
     }
     gps_abort(sprintf("`%s` has no parameter %s; the model has %s.%s", arg, quoted(unknown[1]),
                       paste(names(model$params), collapse = ", "), paste(hint, collapse = "")))

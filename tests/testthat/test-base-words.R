@@ -128,13 +128,24 @@ test_that("starts of other sizes and patches that were cut have a way out", {
   brief <- gps_control(max_iter = 1, n_starts = 1, progress = FALSE)
   sparse <- model_binary_sparse(2, intercept = TRUE)
   fit <- gps_fit(y, sparse, control = brief)
-  expect_gps_error(gps_fit(y, model_binary_sparse(3), start = fit), "gps_choose(y, model, c(2, 3))")
+  expect_gps_error(gps_fit(y, model_binary_sparse(3, intercept = TRUE), start = fit),
+                   "gps_choose(y, model, c(2, 3))")
   expect_gps_error(gps_fit(y[, 1:2], sparse, start = fit), "list(W = coef(fit)$W[columns, ])")
   expect_gps_error(gps_fit(cbind(y, 1), sparse, start = fit), "Leave it out")
   begun <- gps_fit(y[, 1:2], sparse, start = list(W = coef(fit)$W[1:2, ]), control = brief)
   expect_s3_class(begun, "gps_fit")
   mixture <- gps_fit(y, model_gaussian_mixture(2), start = rep(1:2, 75), control = brief)
   expect_gps_error(gps_fit(y[, 1:2], mixture$model, start = mixture), "predict(fit, type = \"class")
+  start <- function(model, from) gps_fit(y, model, start = from, control = brief)
+  expect_gps_error(start(model_gaussian_mixture(2, "diagonal"), mixture),
+                   "2 clusters, covariance = full. Its clusters can be one: start = predict(fit, t")
+  expect_gps_error(start(model_spike_slab(2), fit), "start = list(W = coef(fit)$W)")
+  expect_s3_class(start(model_spike_slab(2, intercept = TRUE), list(W = coef(fit)$W)), "gps_fit")
+  expect_gps_error(start(sparse, mixture), "Leave it out")
+  expect_gps_error(start(mixture$model, list(mixture)), "Take the fit out of the list")
+  for (odd in list(summary(fit), sparse, brief, gp_fit(1:3, 1:3, optimise = FALSE))) {
+    expect_gps_error(start(sparse, odd), "a fit, or a named list of parameters as coef() gives")
+  }
   patches <- extract_patches(matrix(runif(144), 12), 6)
   expect_gps_error(assemble_patches(patches[, 1:10], c(12, 12)), "all patches of 6 x 6, of 36")
   expect_gps_error(assemble_patches(patches[, 1:9], c(12, 12)), "were columns left out?")
@@ -166,6 +177,9 @@ test_that("words for a criterion, numbers, kernels and columns that are meant ot
   expect_identical(nearest_name("mian", c("main", "mean")), "main")
   expect_gps_error(gps_source(function(from, to) y, 150, 4), "The function comes third")
   expect_gps_error(gps_source(150, function(from, to) y, 4), "gps_source(n, d, read)")
+  for (call in list(quote(gps_source(y, 4, mean)), quote(gps_source(150, 4, y)))) {
+    expect_gps_error(eval(call), "gps_fit(y, model) takes a matrix as it is")
+  }
   source <- gps_source(150, 4, function(from, to) y[from:to, , drop = FALSE], names(iris)[1:4])
   expect_gps_error(source[, "Sepal"], "Did you mean \"Sepal.Length\" or \"Sepal.Width\"?")
   expect_gps_error(source["a", ], "rows of a source have no names")

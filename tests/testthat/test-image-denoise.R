@@ -262,7 +262,7 @@ test_that("bad arguments are refused", {
                    "`image` must have finite values, but row 6, column 2 is NA")
   expect_gps_error(gps_denoise(list(1), 1), "`image` must be a numeric matrix, height x width")
   for (bad in list(0, -1, NA_real_, Inf, 1e151, 1:2, "1")) {
-    expect_gps_error(gps_denoise(image, bad), "`sd` must be a number above 0, at most 1e+150")
+    expect_gps_error(gps_denoise(image, bad), "`sd` must be a number above 0")
   }
   expect_gps_error(gps_denoise(image, 1, remainder = NA), "`remainder` must be TRUE or FALSE")
   for (bad in c(1e151, 1e-155)) {

@@ -55,7 +55,7 @@ test_that("refused scenes", {
   expect_gps_error(scenes(2, prob = c(0.1, 0.2, 0.3)),
                    "`prob` must be one number, or 2 of them (one for each object)")
   expect_gps_error(scenes(2, prob = c(0.1, NA)), "`prob` must be a number between 0 and 1, not NA")
-  expect_gps_error(scenes(2, sigma = -1), "`sigma` must be a number of at least 0, at most 1e+150")
+  expect_gps_error(scenes(2, sigma = -1), "`sigma` must be a number of at least 0, not -1")
   expect_gps_error(scenes(2, wrap = NA), "`wrap` must be TRUE or FALSE, not NA")
   expect_gps_error(scenes(2, background = c(0, 1)),
                    "`background` must be one number, or 3 of them (one for each channel)")
