@@ -83,6 +83,9 @@ advise_other_model <- function(fit, model) {
   if (fit$model$rule$min_active == 1 && model$rule$min_active == 1) {
     return("Its clusters can be one: start = predict(fit, type = \"class\").")
   }
+  if (setequal(setdiff(names(fit$params), "intercept"), names(model$params))) {
+    return("Give the model an intercept, too.")
+  }
   has_both <- !is.null(fit$params$W) && "W" %in% names(model$params)
   if (has_both && fit$model$n_latents == model$n_latents) {
     return("Its components can be one: start = list(W = coef(fit)$W).")

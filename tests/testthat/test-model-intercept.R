@@ -83,7 +83,7 @@ test_that("a model with an intercept goes on from a fit without one", {
     further <- update(fit, model = make(10, intercept = TRUE), start = fit)
     expect_near(further$trace$bound[1], fit$bound, 1e-6 * abs(fit$bound))
     expect_gte(further$bound, fit$bound - 1e-6 * abs(fit$bound))
-    expect_error(update(further, model = make(10), start = further), "no parameter \"intercept\"",
+    expect_error(update(further, model = make(10), start = further), "an intercept, too.",
                  class = "gps_error_argument")
   }
 })
