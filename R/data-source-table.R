@@ -129,9 +129,9 @@ csv_names <- function(path, sep, header) {
   }, at_data = FALSE)
   first <- lines[[1]]
   if (length(first) == 0) gps_abort(sprintf("The file %s has no rows.", quoted(path)), "data")
-  tell_separator(first, sep, path)
+  if (header) refuse_encoded(first, path)
+  tell_separator(printable(first), sep, path)
   if (!header) return(list(all = paste0("V", seq_along(first)), given = seq_along(first)))
-  refuse_encoded(first, path)
   # A header that is one word short, as write.table() writes it, names all but the row names.
   if (length(lines[[2]]) == length(first) + 1) {
     refuse_unlike(first, lines[[2]], sep, path)
@@ -253,7 +253,7 @@ read_cells <- function(connection, csv, n) {
 
 # Column k of cells as numbers, `before` rows having been read before them.
 cell_numbers <- function(cells, k, csv, before) {
-  words <- cells[[k]]
+  words <- printable(cells[[k]])
   # With decimals after a comma a point stands between thousands, or `dec` is wrong: a letter takes
   # its place, with which no word is a number.
   plain <- if (csv$dec == ",") chartr(",.", ".?", words) else words

@@ -55,6 +55,13 @@ test_that("what is wrong in a table of text is named with its row and column", {
   refused(character(), "has no rows.")
   refused(c("a;b", "1;2"), "`sep` = \";\"?")
   refused("b\xe9b\xe9,a\n1,2", "not text in ASCII or UTF-8: convert the file")
+  refused("b\xe9b\xe9\n1", "not text in ASCII or UTF-8: convert the file")
+  # Words that are not in UTF-8 matter only where they are read.
+  for (dec in c(".", ",")) {
+    towns <- text_file("town;a", "M\xfcnchen;1", "K\xf6ln;2")
+    expect_gps_error(gps_source_csv(towns, sep = ";", dec = dec), "M\\xfcnchen", "data")
+    expect_identical(gps_source_csv(towns, -1, sep = ";", dec = dec)[, ], cbind(a = c(1, 2)))
+  }
   expect_warning(gps_source_csv(text_file("1,2", "3,4")), "`header` = FALSE",
                  class = "gps_warning")
   path <- text_file("length,width", "1,2")

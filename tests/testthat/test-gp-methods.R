@@ -109,6 +109,9 @@ test_that("logical targets are 0 and 1, and the fit says so", {
   expect_printed(fit, "The targets are logical: FALSE is 0, TRUE is 1.", fixed = TRUE)
   expect_warning(gp_fit(x, data.frame(late = targets), kernel), "read as 1 and 0",
                  class = "gps_warning")
+  # Inputs as well, a bare vector as a column.
+  late <- gp_fit(targets, x, kernel, optimise = FALSE)
+  expect_identical(predict(late, c(TRUE, FALSE)), predict(late, matrix(c(1, 0))))
 })
 
 test_that("pictures take what graphics take", {
