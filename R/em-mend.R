@@ -151,8 +151,12 @@ continue_trial <- function(task, state, n_iterations) {
 
 # An iteration in which the moved latents may be on for every point, where that explains it better
 # (everywhere where states are sampled): no selector knows yet where they belong. In the iterations
-# after it the selector must have learned that, or the gain would not last.
+# after it the selector must have learned that, or the gain would not last. Where they would fill
+# the slots of a mixture no point had its own cluster left: there the model itself ranks.
 insert_step <- function(task, state, latents) {
+  is_full <- task$model$rule$min_active == 1 && length(latents) >= task$n_selected &&
+    task$n_selected < task$model$n_latents
+  if (is_full) return(part_step(task, state))
   step_given(task, state, insert_latents(state$selected, state$prob_on, latents))
 }
 

@@ -104,6 +104,22 @@ test_that("the cost of removing a latent is what log Z loses without it", {
                tolerance = 1e-10)
 })
 
+test_that("a move leaves each point its own cluster where few are selected", {
+  set.seed(3)
+  means <- matrix(rnorm(20, 0, 4), 5)
+  of <- rep(1:5, c(10, 30, 50, 70, 90))
+  y <- means[of, ] + c(0.3, 1, 1, 2, 1)[of] * rnorm(1000)
+  fit <- function(selector, ...) {
+    set.seed(2)
+    gps_fit(y, model_gaussian_mixture(5, "diagonal"), selector, ...,
+            control = gps_control(progress = FALSE))
+  }
+  # The moved cluster, the split one and that which takes over fill both slots.
+  few <- fit(selector_handcrafted(), 2)
+  expect_identical(few$n_selected, 2L)
+  expect_gt(few$bound, fit(selector_full())$bound - 1)
+})
+
 test_that("a split finds the two groups along the leading direction", {
   residual <- cbind(matrix(c(3, 0, 1), 3, 4), matrix(c(-1, 0, 1), 3, 12)) + c(0, 0.1, -0.1)
   split <- split_residual(residual, 2L)
