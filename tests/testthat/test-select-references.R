@@ -87,11 +87,12 @@ test_that("minibatches fit as well, whatever the blocks and threads", {
   batched <- near_fit(y, batch_size = 400, max_iter = 15)
   expect_lt((whole$bound - batched$bound) / 2000, 0.1)
   expect_gt(sum(batched$trace$refit), 0)
-  expect_identical(without_data(near_fit(y, batch_size = 400, max_iter = 15, n_threads = 2))$params,
-                   batched$params)
+  short <- near_fit(y, batch_size = 400, max_iter = 3)
+  expect_gt(sum(short$trace$refit), 0)
+  expect_identical(near_fit(y, batch_size = 400, max_iter = 3, n_threads = 2)$params, short$params)
   # Seeds are compared block by block, too, which rounds.
-  expect_equal(with_small_blocks(near_fit(y, batch_size = 400, max_iter = 3))$params,
-               near_fit(y, batch_size = 400, max_iter = 3)$params, tolerance = 1e-8)
+  expect_equal(with_small_blocks(near_fit(y, batch_size = 400, max_iter = 3))$params, short$params,
+               tolerance = 1e-8)
   set.seed(4)
   again <- suppressWarnings(gps_fit(y, batched$model, batched$selector, start = batched,
                                     control = gps_control(batch_size = 400, max_iter = 2,
@@ -155,7 +156,9 @@ test_that("a source that is too large is selected for by references", {
   fit <- near_fit(source, max_iter = 15)
   expect_identical(length(fit$gp$refs), 1500L)
   expect_lt((whole$bound - fit$bound) / 3000, 0.1)
-  expect_identical(near_fit(source, max_iter = 15, n_threads = 2)$params, fit$params)
+  short <- near_fit(source, max_iter = 3)
+  expect_gt(sum(short$trace$refit), 0)
+  expect_identical(near_fit(source, max_iter = 3, n_threads = 2)$params, short$params)
   expect_lt((whole$bound - near_fit(source, max_iter = 15, batch_size = 500)$bound) / 3000, 0.1)
   # No point is its own neighbour, and seeds are among the references.
   task <- near_task(source)
