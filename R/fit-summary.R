@@ -85,6 +85,9 @@ sum_by <- function(x, class, n) {
 
 # An audit whose fit this is.
 check_audit <- function(audit, fit) {
+  if (is_number(audit)) {
+    gps_abort("`audit` must be NULL or an audit from gps_audit(). print() takes `digits`.")
+  }
   check_class(audit, "audit", "gps_audit", "NULL or an audit from gps_audit()")
   need_made(is_line(audit$line), "audit", "gps_audit()")
   is_own <- identical(audit$bound, fit$bound) && identical(audit$n_selected, fit$n_selected) &&

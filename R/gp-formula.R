@@ -12,6 +12,7 @@ read_gp_formula <- function(formula, targets, data) {
   }
   if (!is.data.frame(data)) {
     written <- written_formula(formula)
+    if (!is.null(data)) written$data <- "d"
     gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = %s).%s",
                       written$formula, written$data, if (is.null(data)) "" else {
                         sprintf(" It is %s.%s", describe_value(data), advise_frame(data))

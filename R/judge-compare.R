@@ -97,7 +97,8 @@ check_selectors <- function(selectors) {
     anyDuplicated(names) == 0
   if (!is_named) {
     abort_value(selectors, "selectors", paste("a list of selectors with distinct names, such as",
-                                              "list(gp = selector_gp(), all = selector_full())"))
+                                              "list(gp = selector_gp(), all = selector_full())"),
+                if (is.list(selectors) && is.null(names)) "Its elements have no names.")
   }
   for (name in names) {
     selectors[[name]] <- check_selector(selectors[[name]], paste0("selectors$", name))

@@ -26,11 +26,11 @@ advise_figure <- function(x, own) {
   if (inherits(x, c("gps_fit", "gps_fits")) || is.list(x) && !is.data.frame(x)) {
     return(" Another fit is drawn beside: plot(fit, beside = other).")
   }
+  if (is.numeric(x) && is.null(dim(x))) return(" Figures have names.")
   if (is_given_data(x) && !is.character(x)) {
     return(paste(" A figure is of the fit's own data, and has a name; true components are given as",
                  "`truth`."))
   }
-  if (is.numeric(x)) return(" Figures have names.")
   if (!is_line(x)) return("")
   if (x == "all") {
     return(sprintf(" Several are named one by one: which = c(%s).",

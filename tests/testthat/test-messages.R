@@ -137,7 +137,7 @@ test_that("figures that a fit does not have are answered with its own", {
   expect_match(said("classification", fit), "Did you mean \"clusters\"?", fixed = TRUE)
   expect_match(said("BIC", fit), "gps_choose(y, model, numbers)", fixed = TRUE)
   expect_match(said("all", bars), "which = c(\"components\", \"bound\"", fixed = TRUE)
-  expect_match(said(1, fit), "Figures have names")
+  for (number in list(1, 1:2)) expect_match(said(number, fit), "Figures have names")
   expect_match(said(fit, fit), "plot(fit, beside = other)", fixed = TRUE)
   expect_match(said(flowers, fit), "`truth`")
   for (name in figures_of(fit, names(figures))) expect_true(is.function(figures[[name]]$draw))
@@ -183,6 +183,7 @@ test_that("terms of formulas, and formulas without data, are written as they can
   b <- 4:6
   expect_gps_error(gp_fit(a ~ b), "gp_fit(a ~ b, data = data.frame(a, b))")
   expect_gps_error(gp_fit(a ~ not_there), "data = d)")
+  expect_gps_error(gp_fit(a ~ b, data = cbind(a, b)), "data = d). It is a numeric matrix (3 x 2).")
   gap <- mtcars
   gap$wt[2] <- NA
   expect_gps_error(gp_fit(mpg ~ wt, gap), "data = na.omit(data)")
@@ -204,6 +205,9 @@ test_that("models of other packages, functions and settings are answered", {
   expect_gps_error(gps_control(max_iter = Inf), "1e9 is as good as no limit")
   expect_gps_error(gps_control(list(max_iter = 2)), "do.call(gps_control, list)")
   expect_gps_error(gps_control(method = "em"), "Did you mean \"exact\"?")
+  done <- a_fit("mixture")
+  expect_gps_error(summary(done, 3), "print() takes `digits`")
+  expect_gps_error(compare_selectors(few, done$model, list(selector_full())), "have no names")
   expect_gps_error(gps_control(step = 0.1), "power by which steps shrink")
   expect_gps_error(gps_control(sweeps = 3), "sweeps = c(2, 3)")
 })
