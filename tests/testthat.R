@@ -14,17 +14,19 @@ show_result <- function(test, result) {
 
 tryCatch(test_check("gpselect", reporter = results), finally = {
   tests <- results$get_results()
-  passed <- 0
+  passed <- skipped <- 0
   for (test in tests) {
     for (result in test$results) {
       if (inherits(result, "expectation_success")) {
         passed <- passed + 1
+      } else if (inherits(result, "expectation_skip")) {
+        skipped <- skipped + 1
       } else {
         show_result(test, result)
       }
     }
   }
-  cat(passed, "expectations passed\n")
+  cat(passed, "expectations passed,", skipped, "tests skipped\n")
   file <- Sys.getenv("GPSELECT_RESULTS")
   if (nzchar(file)) saveRDS(tests, file)
 })
