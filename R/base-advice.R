@@ -30,6 +30,8 @@ file_ending <- function(path) {
 # The call that reads a picture.
 picture_reader <- function(path) {
   ending <- file_ending(path)
+  if (ending == "csv") return(sprintf("as.matrix(read.csv(%s, header = FALSE))", quoted(path)))
+  if (ending == "rds") return(sprintf(file_readers[["rds"]], quoted(path)))
   if (!ending %in% names(picture_readers)) ending <- "png"
   sprintf(picture_readers[[ending]], quoted(path))
 }

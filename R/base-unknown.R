@@ -146,9 +146,11 @@ advise_maker <- function(makers, find) {
 refuse_columns <- function(extra, columns) {
   name <- intersect(names(extra), columns)
   if (length(name) == 0) return(invisible())
+  shown <- if (length(columns) <= 4) columns else c(name[1], "...")
   gps_abort(sprintf(
-    "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s = ...).",
-    printable(name[1]), printable(name[1])
+    "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s).",
+    printable(name[1]), paste(ifelse(shown == "...", "...", paste(printable(shown), "= ...")),
+                              collapse = ", ")
   ))
 }
 

@@ -3,9 +3,8 @@
 # The columns of a data frame that a formula without a left side names. `left` is what stood there.
 formula_columns <- function(formula, data, left = "") {
   if (length(formula) == 3) {
-    right <- deparse_line(right_side(formula)[[2]])
-    gps_abort(sprintf(paste("The formula must have nothing left of ~, as latents have no response:",
-                            "write `~ %s`."), right))
+    gps_abort(paste("The formula must have nothing left of ~, as latents have no response:",
+                    advise_sides(deparse_line(formula[[2]]), deparse_line(formula[[3]]))))
   }
   terms <- tryCatch(stats::terms(formula, data = data), error = function(condition) {
     gps_abort(sprintf("The formula %s cannot be read: %s", shown_formula(formula),
@@ -24,6 +23,13 @@ formula_columns <- function(formula, data, left = "") {
   columns <- unclass(data)[wanted]
   refuse_odd_columns(columns, formula, left)
   as_frame(columns, data, wanted)
+}
+
+# What a formula of two sides may mean, for somebody who wants latents or a regression.
+advise_sides <- function(left, right) {
+  if (right == ".") return(sprintf("`~ . - %s` fits the other columns, `~ .` all.", left))
+  sprintf("`~ %s` fits what is right of it, `~ %s + %s` all, and gp_fit(%s ~ %s) is a regression.",
+          right, left, right, left, right)
 }
 
 # The columns of a formula that hold no numbers, with the formula without them.

@@ -91,7 +91,10 @@ tell_images_last <- function(y, arg) {
   }
   n <- dim[length(dim)]
   sides <- dim[1:2]
-  if (n <= 3 * max(sides) || max(sides) > 3 * min(sides)) return(invisible(FALSE))
+  # Squares as ours would not be squares.
+  are_squares <- length(dim) == 3 && sides[1] == sides[2] && n != sides[2] && n > 1
+  are_many <- n > 3 * max(sides) && max(sides) <= 3 * min(sides)
+  if (!are_squares && !are_many) return(invisible(FALSE))
   order <- c(length(dim), seq_len(length(dim) - 1))
   gps_warn(sprintf(paste("`%s` is read as %d images of %s. If it is %d images of %s, give",
                          "aperm(%s, c(%s)): images come first."), arg, dim[1], shown_dim(dim[-1]),

@@ -173,8 +173,11 @@ predict_task <- function(fit, task, state, type, row_names) {
 check_type <- function(type, fit) {
   if (identical(type, prediction_types)) return(type[1])
   scene <- names(scene_predictors)
-  if (is_one_of(type, scene)) need_places(fit$model, sprintf("`type` = \"%s\"", type))
   of_clusters <- c("class", "uncertainty")
+  others <- c(if (!has_images(fit$model)) scene, if (is_one_hot(fit)) latent_types else of_clusters)
+  types <- setdiff(prediction_types, others)
+  way <- paste("; this one's types are", paste(quoted(types), collapse = ", "))
+  if (is_one_of(type, scene)) need_places(fit$model, sprintf("`type` = \"%s\"", type), way)
   if (is_one_of(type, of_clusters) && !is_one_hot(fit)) {
     gps_abort(sprintf(paste("`type` = %s is for mixtures, in which one cluster is on: \"state\"",
                             "says which latents are."), quoted(type)))
@@ -184,8 +187,7 @@ check_type <- function(type, fit) {
                             "mixture is on or off, and %s has its probabilities."), quoted(type),
                       quoted(sub("latent_", "", type))))
   }
-  others <- c(if (!has_images(fit$model)) scene, if (is_one_hot(fit)) latent_types else of_clusters)
-  check_choice(type, "type", setdiff(prediction_types, others))
+  check_choice(type, "type", types)
 }
 
 # What each type asks of the E-step, how many columns it has, and how the E-step's result of a block

@@ -42,7 +42,7 @@ describe_failures <- function(fit) {
 describe_start_rows <- function(starts, n_points) {
   if (is.null(starts$rows)) return(if (n_points > start_rows) " on a sample of the rows" else "")
   if (starts$unseen[1] > 0) {
-    return(sprintf(" on %d rows that they had not seen", starts$unseen[1]))
+    return(sprintf(" on %d other rows, unlike the bound above", starts$unseen[1]))
   }
   if (starts$rows[1] < n_points) sprintf(" on a sample of %d rows", starts$rows[1]) else ""
 }

@@ -314,7 +314,7 @@ describe_trend <- function(x, number) {
 describe_limits <- function(x) {
   check_search_end(x, "x")
   for (side in unique(x$limits)) {
-    say(sprintf("At the %s limit of the search, so no maximum: %s", side,
+    say(sprintf("At the %s limit of the search (argument `%s`), so no maximum: %s", side, side,
                 shorten_names(names(x$limits)[x$limits == side])))
   }
   idle <- idle_columns(x$kernel, x$x)

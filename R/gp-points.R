@@ -46,8 +46,11 @@ number_ways <- c(
 refuse_class <- function(x, arg) {
   class <- intersect(class(x), names(number_ways))
   if (length(class) == 0) return(invisible())
-  gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1],
-                    number_ways[[class[1]]]))
+  way <- number_ways[[class[1]]]
+  if (is.factor(x) && are_numbers(levels(x))) {
+    way <- "as.numeric(as.character()) gives the numbers that its levels are"
+  }
+  gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1], way))
 }
 
 # Arguments that a method of Gaussian processes does not have, some of which are new points.

@@ -28,9 +28,9 @@ regresses_slots <- function(model) is_placed(model)
 choice_grid <- function(model) model$grid
 
 # Errors where `what` needs components with places, or cannot have them.
-need_places <- function(model, what) {
+need_places <- function(model, what, way = "") {
   if (is_placed(model)) return(invisible(model))
-  gps_abort(paste(what, "is for models whose components have locations."))
+  gps_abort(paste0(what, " is for models whose components have locations", way, "."))
 }
 
 refuse_places <- function(model, what, why = "") {

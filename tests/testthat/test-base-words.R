@@ -110,7 +110,7 @@ test_that("what a fit, a checkpoint or predictions are not is told, and what is 
   }
   mixture <- gps_fit(iris[1:4], model_gaussian_mixture(2), start = rep(1:2, 75),
                      control = gps_control(max_iter = 1, checkpoint = path <- tempfile()))
-  expect_gps_error(predict(mixture, Sepal.Width = 2), "newdata = data.frame(Sepal.Width = ...)")
+  expect_gps_error(predict(mixture, Sepal.Width = 2), "Sepal.Width = ..., Petal.Length = ...")
   loo <- gp_loo(gp)
   expect_gps_error(plot(loo), "plot(fit$targets, loo$mean)")
   expect_output(print(loo), "[$]variance")

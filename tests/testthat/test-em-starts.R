@@ -74,7 +74,7 @@ test_that("large data are started on 2000 rows, judged on others, and all rows g
     per_point <- c(max(fit$starts$bound_per_point), main$bound / 2300)
     expect_lt(diff(range(per_point)) / abs(per_point[1]), 0.2)
     expect_identical(c(fit$starts$rows, fit$starts$unseen), rep(c(2000L, 300L), each = 2))
-    expect_printed(fit, "300 rows that they had not seen", fixed = TRUE)
+    expect_printed(fit, "300 other rows, unlike the bound above", fixed = TRUE)
   }
   # Too few others.
   fit <- fit_bars(max_iter = 2, n_starts = 2, y = y[1:2100, ])

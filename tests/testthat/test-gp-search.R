@@ -197,7 +197,7 @@ test_that("a search that ends at a limit says so, and warns where more was to be
   x <- seq(0, 5, length.out = 40)
   fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
   expect_identical(fit$limits, c(log_var_white = "lower"))
-  expect_printed(fit, "At the lower limit of the search, so no maximum: log_var_white",
+  expect_printed(fit, "search (argument `lower`), so no maximum: log_var_white",
                  fixed = TRUE)
   # A line is a small part of an ever larger and slower signal.
   x <- seq(0, 5, length.out = 60)
