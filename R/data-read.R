@@ -75,6 +75,30 @@ images_to_array <- function(images, arg) {
   array(t(matrix(stacked, prod(dims[[1]]))), c(length(images), dims[[1]]))
 }
 
+# What `y` may be instead of what it is read as, images or a table. Whether something was told.
+tell_reading <- function(y, arg) tell_images_last(y, arg) || tell_table_wide(y, arg)
+
+# A table of few rows that are far longer than they are many has data points in its columns, more
+# often than not. Of one row other things are said, and so are of rows that are pictures.
+most_wide_rows <- 20
+wide_times <- 10
+
+tell_table_wide <- function(y, arg) {
+  size <- dim(y)
+  if (length(size) != 2 || !is.null(attr(y, "size"))) return(invisible(FALSE))
+  is_wide <- size[1] > 1 && size[1] <= most_wide_rows && size[2] > wide_times * size[1]
+  if (!is_wide) return(invisible(FALSE))
+  gps_warn(sprintf(paste("`%s` is read as %d data points of %d columns. If data points are your",
+                         "columns, give t(%s)."), arg, size[1], size[2], arg), class = "reading")
+  invisible(TRUE)
+}
+
+# What to do about too few data points, where their number may be due to how they were given.
+advise_few <- function(n_points, n_dims, image_dim = NULL) {
+  if (n_points > 1) return(advise_wide(n_points, n_dims, image_dim))
+  " There is nothing to learn from a single data point: give more. predict() takes one."
+}
+
 # Other programs have the images along the last dimension: read as ours they would be few and far
 # from square, which they are not. A picture in colour would be narrow images of its rows. Whether
 # something was told.

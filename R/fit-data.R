@@ -89,3 +89,11 @@ data_again <- function(y, data, names) {
   }
   pick_columns(data, names, "data", "the fit's data")
 }
+
+# How images along the last dimension come first.
+advise_order <- function(dim, image_dim, arg) {
+  last <- length(dim)
+  if (last < 3 || !identical(dim[-last], image_dim)) return("")
+  sprintf(" Images come first: aperm(%s, c(%s)).", arg,
+          paste(c(last, seq_len(last - 1)), collapse = ", "))
+}

@@ -12,6 +12,7 @@ warn_data <- function(task, is_picture, is_doubted = FALSE) {
   if (!is_doubted) warn_single(task)
   if (is_constant(task)) gps_warn(describe_constant(task), class = "degenerate")
   if (!is_doubted) warn_surplus(task, is_picture)
+  if (!is_picture && !is_doubted) warn_doubles(task)
   if (!is.null(task$batches)) warn_batches(task)
   facts <- doubt_data(task$model, task)
   # Where zero lies is told once, and by the model if it has its own view of it.
@@ -42,8 +43,47 @@ describe_constant <- function(task) {
 warn_surplus <- function(task, is_picture) {
   n_choices <- count_choices(task$model)
   if (n_choices <= n_points(task$y)) return(invisible())
-  wide <- if (!is_picture) advise_wide(n_points(task$y), n_dims(task$y))
+  wide <- advise_few(n_points(task$y), n_dims(task$y), if (is_picture) n_dims(task$y))
   gps_warn(sprintf("There are more %ss (%d) than data points (%d): some can be of no use.%s",
-                   latent_word(task$model), n_choices, n_points(task$y),
-                   paste(wide, collapse = "")))
+                   latent_word(task$model), n_choices, n_points(task$y), wide))
+}
+
+# Columns that are the same, of mixtures that take columns for independent within a cluster. Full
+# covariances have no width there, which is told at the end.
+warn_doubles <- function(task) {
+  kind <- task$model$settings$covariance
+  kind <- if (inherits(task$model, "gps_poisson_mixture")) "Poisson" else
+    if (is_one_of(kind, c("diagonal", "spherical"))) kind
+  if (is.null(kind)) return(invisible())
+  first <- equal_columns(task)
+  doubled <- unique(first[first < seq_along(first)])
+  if (length(doubled) == 0) return(invisible())
+  equal <- which(first == doubled[1])
+  words <- sub("^c", "C", column_words(equal, task$columns))
+  others <- length(doubled) - 1
+  gps_warn(sprintf("%s are the same: %s clusters count it %s. %s one.%s", words, kind,
+                   if (length(equal) == 2) "twice" else sprintf("%d times", length(equal)),
+                   if (length(equal) == 2) "Drop" else "Keep",
+                   if (others == 0) "" else if (others == 1) " Another one has doubles, too." else
+                     sprintf(" %d others have doubles, too.", others)),
+           class = "columns")
+}
+
+# Of each column the number of the first that is the same, in most cases its own. Only where columns
+# have the same mean and variance are the data looked at.
+equal_columns <- function(task) {
+  moments <- task$moments
+  first <- seq_along(moments$centre)
+  varied <- which(moments$variances > 0)
+  key <- paste(moments$centre, moments$variances)[varied]
+  like <- varied[match(key, key)]
+  later <- varied[like < varied]
+  like <- like[like < varied]
+  if (length(later) == 0) return(first)
+  is_equal <- Reduce(`&`, map_blocks(task, function(task, block) {
+    y <- gappy_data(task$y, block)
+    vapply(seq_along(later), function(i) identical(y[later[i], ], y[like[i], ]), NA)
+  }))
+  first[later[is_equal]] <- like[is_equal]
+  first
 }

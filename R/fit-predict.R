@@ -367,8 +367,8 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)
   if (has_images && !identical(data$image_dim, fit$image_dim)) {
-    gps_abort(sprintf("`%s` must have images of %s, not %s.", arg, shown_dim(fit$image_dim),
-                      shown_dim(data$image_dim)))
+    gps_abort(sprintf("`%s` must have images of %s, not %s.%s", arg, shown_dim(fit$image_dim),
+                      shown_dim(data$image_dim), advise_order(dim(newdata), fit$image_dim, arg)))
   }
   if (n_dims(data$y) != n_dims) {
     gps_abort(sprintf("`%s` must have %s, not %d.%s", arg, plural(n_dims, "column"),

@@ -235,24 +235,30 @@ narrow_columns <- function(k, model, params, total, flat) {
   )
 }
 
+# Images that are none are said to be so, and all else follows. Rows of a table that is doubted may
+# still be what they are read as.
+is_said_of <- function(fit, is_doubted) is_doubted && !is.null(fit$image_dim)
+
 # One warning for all that is wrong, with what to do. What the fit has already said is left out.
-warn_degenerate <- function(fit, is_said = FALSE) {
+warn_degenerate <- function(fit, is_said = FALSE, is_doubted = FALSE) {
   reasons <- fit$standing$degenerate
   if (length(reasons) == 0 || is_said) return(invisible())
   gps_warn(sprintf(
     paste("Degenerate fit: %s. %s The likelihood has no maximum here: bound, AIC and BIC depend on",
           "the lower limits of variances, and cannot be compared with those of other fits."),
-    paste(reasons, collapse = "; "), paste(cures_of(fit, names(reasons)), collapse = " ")
+    paste(reasons, collapse = "; "), paste(cures_of(fit, names(reasons), is_doubted),
+                                            collapse = " ")
   ), class = "degenerate", reasons = reasons)
 }
 
-# What helps against the cause is enough. Of a table that may be transposed that comes first.
-cures_of <- function(fit, kinds) {
+# What helps against the cause is enough. Of a table that may be transposed that comes first, unless
+# it was told before.
+cures_of <- function(fit, kinds, is_doubted) {
   if ("far" %in% kinds) kinds <- setdiff(kinds, c("few_points", "collapsed"))
   if ("collapsed" %in% kinds) kinds <- setdiff(kinds, "few_points")
   wide <- advise_wide(fit$n_points, fit$model$n_dims, c(fit$image_dim, fit$pixels))
   is_few <- any(c("few_rows", "few_points", "collapsed") %in% kinds)
-  c(if (is_few && nzchar(wide)) trimws(wide), unique(degenerate_cures[kinds]))
+  c(if (is_few && nzchar(wide) && !is_doubted) trimws(wide), unique(degenerate_cures[kinds]))
 }
 
 degenerate_cures <- c(

@@ -81,6 +81,12 @@
 #' by value, TRUE and FALSE as 1 and 0, of which a warning tells where they are columns of a data
 #' frame.
 #'
+#' @section Data that may be meant otherwise:
+#' A warning of class `gps_warning_reading` tells of images that seem to come last in an array, and
+#' of a table of 2 to 20 rows with more than ten times as many columns, whose columns may be the
+#' data points; one of class `gps_warning_columns` of columns that are the same, where clusters are
+#' diagonal, spherical or Poisson and would count them twice.
+#'
 #' @section Starts of mixtures:
 #' A model of which exactly one latent is on, such as [model_gaussian_mixture()], can begin with a
 #' partition: `start` is a vector of n labels, one a data point, whole numbers 1..C, words or a
@@ -235,6 +241,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
   data <- opened$data
   start <- opened$start
   if (!is.null(data$weights)) refuse_weights(model, data$weights)
+  if (!inherits(start, "gps_fit")) refuse_few_pictures(model, data)
   counted <- count_rows(data, data$weights)
   refuse_unobserved(unobserved_columns(find_missing(counted$y), n_dims(data$y)), data$col_names)
   if (!is.null(start) && !is.null(counted$kept)) {
@@ -262,7 +269,7 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 open_data <- function(y, model, control, start, weights, labels) {
   has_rule <- !is.null(data_rule(model))
   if (!has_rule) tell_logical(y, "y")
-  is_doubted <- !is_source(y) && tell_images_last(y, "y")
+  is_doubted <- !is_source(y) && tell_reading(y, "y")
   if (!is_source(y)) tell_opacity(y, "y")
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
@@ -282,6 +289,16 @@ open_data <- function(y, model, control, start, weights, labels) {
   data$y <- admit_missing(data$y, model, missing = control$missing)
   if (has_rule) check_values(model, data$y, names = data$col_names)
   list(data = data, start = if (!is.null(start)) check_start(start, model, data))
+}
+
+# More clusters than pictures: what models say of other tables, whose columns may be the points, is
+# no help for these.
+refuse_few_pictures <- function(model, data) {
+  size <- c(data$image_dim, data$pixels)
+  if (is.null(size) || !inherits(model, c("gps_gaussian_mixture", "gps_poisson_mixture"))) {
+    return(invisible())
+  }
+  refuse_few_points(model, n_points(data$y), n_dims(data$y), size)
 }
 
 # The fit that a run from this point ends with; see em-checkpoint.R.
@@ -304,7 +321,7 @@ run_task <- function(task, data, point) {
     fit <- make_fit(ended, data, counted_rows(data))
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
-      warn_degenerate(fit, is_said = is_doubted || is_constant(task))
+      warn_degenerate(fit, is_said = is_said_of(fit, is_doubted) || is_constant(task), is_doubted)
       doubt_fit(fit$model, fit$params, facts)
       warn_falls(fit)
     })

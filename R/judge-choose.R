@@ -20,7 +20,8 @@
 #' points (of the bound on it) that the fit has not seen, `share` of all, drawn once for all fits;
 #' *larger is better*; the chosen model is fitted to all data points at the end, from where it is.
 #' A fit whose likelihood has no maximum (see [gps_fit()]) is not chosen unless all are such: its
-#' criterion is what floors make of it.
+#' criterion is what floors make of it. Where all are such the choice means nothing: `print()` says
+#' why, and there is the warning of class `gps_warning_degenerate` that [gps_fit()] gives.
 #'
 #' A fit that `max_iter` or a time limit has cut short can be behind others only because it had
 #' less time: `status` says how each ended, a warning of class `gps_warning_unfinished` how many
@@ -95,6 +96,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                  unseen_weights = split$unseen_weights, criterion = criterion, selector = selector,
                  n_selected = n_selected, max_active = max_active, control = control, warm = warm,
                  heard = new.env())
+  is_doubted <- tell_choice_data(y)
   check_search(search, models, numbers)
   rows <- unlist(lapply(names(models), function(name) {
     search_numbers(search, models[[name]], name, numbers)
@@ -103,14 +105,17 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   table <- do.call(rbind, lapply(rows, function(one) as.data.frame(one$row)))
   table$chosen <- seq_along(rows) == chosen
   fit <- rows[[chosen]]$fit
-  if (criterion == "held-out") {
-    fit <- quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
-                           given_active(search, fit$model), control, start = stats::coef(fit),
-                           weights = weights))
-  }
-  tell_search(table, search$heard)
+  if (criterion == "held-out") fit <- fit_to_all(search, fit, y, weights)
+  tell_search(table, search$heard, fit, is_doubted)
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")
+}
+
+# The chosen fit, gone on with where no data points are held out.
+fit_to_all <- function(search, fit, y, weights) {
+  quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
+                  given_active(search, fit$model), search$control, start = stats::coef(fit),
+                  weights = weights))
 }
 
 # Models by name; one without a name has that of its constructor.

@@ -19,8 +19,9 @@ print.gps_choice <- function(x, digits = 6, ...) {
     say(sprintf("%d stopped: %s", failed$n_latents[i], printable(failed$error[i])))
   }
   if (any(is_unfinished(table))) say(describe_unfinished(table))
-  edge <- describe_edge(table, x$fit)
-  if (!is.null(edge)) say(edge)
+  endless <- describe_endless(table, x$fit)
+  say(endless)
+  if (is.null(endless)) say(describe_edge(table, x$fit))
   invisible(x)
 }
 
@@ -34,8 +35,18 @@ shown_choice <- function(table, has_several, digits) {
   numbers <- intersect(shown, c("bound", "BIC", "ICL", "held_out"))
   marked[numbers] <- lapply(marked[numbers], function(v) formatC(v, digits = digits, format = "fg"))
   if ("entropy" %in% shown) marked$entropy <- formatC(marked$entropy, digits = 3, format = "g")
-  marked$` ` <- ifelse(table$chosen, "<-", ifelse(table$degenerate %in% TRUE, "no maximum", ""))
+  marked$` ` <- trimws(paste(ifelse(table$degenerate %in% TRUE, "no maximum", ""),
+                             ifelse(table$chosen, "<-", "")))
   marked
+}
+
+# Why a choice means nothing whose fit has a likelihood without a maximum; NULL where it has one.
+# Such a fit is chosen only where all are such.
+describe_endless <- function(table, fit) {
+  if (!table$degenerate[table$chosen] %in% TRUE) return(NULL)
+  reasons <- fit$standing$degenerate
+  sprintf("The likelihood of the chosen fit has no maximum, so that the choice means nothing%s.",
+          if (length(reasons) == 0) "" else paste0(": ", paste(reasons, collapse = "; ")))
 }
 
 # What to do where the chosen number is the first or the last of several, of the same model, beyond
@@ -100,11 +111,19 @@ describe_unfinished <- function(table) {
 }
 
 # What is said of the data is the same for all fits, and no column of the table.
-heard_warnings <- paste0("gps_warning_", c("baseline", "negative", "reading"))
+heard_warnings <- paste0("gps_warning_", c("baseline", "negative", "columns"))
 
-# What the fits said of the data, with an intercept as models of several numbers have it, and that
-# fits were cut short.
-tell_search <- function(table, heard) {
+# What may be wrong with how data were given, once for all fits and before any of them stops at it.
+# Whether something was told.
+tell_choice_data <- function(y) {
+  if (is_source(y)) return(FALSE)
+  tell_opacity(y, "y")
+  tell_reading(y, "y")
+}
+
+# What the fits said of the data, with an intercept as models of several numbers have it, that fits
+# were cut short, and that the chosen one has no maximum.
+tell_search <- function(table, heard, fit, is_doubted) {
   for (kind in intersect(heard_warnings, names(heard))) {
     condition <- heard[[kind]]
     condition$message <- gsub("(model_[a-z_]+)[(][., ]*intercept",
@@ -112,6 +131,7 @@ tell_search <- function(table, heard) {
     warning(condition)
   }
   if (any(is_unfinished(table))) gps_warn(describe_unfinished(table), class = "unfinished")
+  warn_degenerate(fit, is_said_of(fit, is_doubted), is_doubted)
 }
 
 is_choice_sound <- function(x) {

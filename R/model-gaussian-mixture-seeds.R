@@ -5,10 +5,10 @@
 many_clusters <- 40L
 
 # Each cluster begins at a data point of its own.
-refuse_few_points <- function(model, n_points, n_dims) {
+refuse_few_points <- function(model, n_points, n_dims, image_dim = NULL) {
   if (model$n_latents <= n_points) return(invisible())
   gps_abort(sprintf("`n_components` must be at most the number of data points, %d, not %d.%s",
-                    n_points, model$n_latents, advise_wide(n_points, n_dims)))
+                    n_points, model$n_latents, advise_few(n_points, n_dims, image_dim)))
 }
 
 refuse_short_start <- function(n_clusters, n_rows) {

@@ -13,8 +13,8 @@
 #' and `W` of D x H; without an intercept `a` is 0. The 0 in the maximum is there whatever is on: in
 #' the paper it stands there wherever a latent is off. What data have below the intercept is noise
 #' to this model, so without one they should not be centred: [gps_fit()] warns (class
-#' `gps_warning_negative`) where columns lie below zero more often or further than any noise does,
-#' or where the means of all columns are zero.
+#' `gps_warning_negative`) where columns, or all values of about one size, lie below zero more often
+#' or further than any noise does, or where the means of all columns are zero.
 #'
 #' @section States:
 #' All subsets of the `n_selected` selected latents with at most `max_active` on, the empty one
@@ -199,8 +199,8 @@ move_component.gps_max_spike_slab <- function(model, params, from, split) {
 
 # What a column has below zero is noise, whatever is on: given its size, a value is below zero with
 # a probability of at most one half, independently of all others. So sums of signs, of values and of
-# signed squares are not far below zero, of no column and not of all cells together; and no column's
-# mean is zero to the last digit.
+# signed squares are not far below zero, of no column and not of all cells together, and of no size
+# are many more values below zero than above; and no column's mean is zero to the last digit.
 #' @export
 doubt_data.gps_max_spike_slab <- function(model, task) {
   if (has_intercept(model)) return(NULL)
@@ -213,7 +213,8 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
     return(FALSE)
   }
   low <- which(is_negative(sums, n_tests = nrow(sums)))
-  if (length(low) == 0 && !is_negative(t(colSums(sums)), 1)) return(facts)
+  is_low <- length(low) > 0 || is_negative(t(colSums(sums)), 1) || is_lopsided(facts$sizes)
+  if (!is_low) return(facts)
   where <- if (length(low) > 0) column_words(low, NULL, c("has", "have")) else "the data have"
   cells <- if (length(low) > 0) sums[low, , drop = FALSE] else sums
   warn_negative(sprintf("%s %.0f %% of %s values below 0, too many or too low for noise", where,
@@ -238,8 +239,8 @@ doubt_fit.gps_max_spike_slab <- function(model, params, facts) {
                         plain_number(-min(facts$lowest[low]) / noise, 2)))
 }
 
-# list(sums [D x 9], lowest [D], n_points, scale): what columns have on either side of zero, in
-# units of `scale`.
+# list(sums [D x 9], sizes [2 x 16], lowest [D], n_points, scale): what columns have on either side
+# of zero, in units of `scale`.
 sign_facts <- function(task) {
   scale <- sqrt(variance_scale(task$moments))
   parts <- map_blocks(task, function(task, block) {
@@ -247,9 +248,10 @@ sign_facts <- function(task) {
     # Zeros are of no sign.
     missing <- cut_missing(block$missing, block$y_offset + seq_len(block$n_points))
     if (!is.null(missing)) y[missing_places(missing, nrow(y))] <- 0
-    list(sums = sign_sums(y), lowest = lowest_of_rows(y))
+    list(sums = sign_sums(y), sizes = size_counts(y), lowest = lowest_of_rows(y))
   })
   list(sums = Reduce(`+`, lapply(parts, `[[`, "sums")),
+       sizes = Reduce(`+`, lapply(parts, `[[`, "sizes")),
        lowest = do.call(pmin, lapply(parts, `[[`, "lowest")), n_points = n_points(task$y),
        scale = scale)
 }
@@ -267,6 +269,23 @@ sign_sums <- function(y) {
         below_square = rowSums(square * (y < 0)))
 }
 
+# How many values of about one size lie below zero, and above it: sizes in steps of a quarter, all
+# from the last step on in one.
+size_counts <- function(y) {
+  step <- pmin(ceiling(4 * abs(y)), 16)
+  rbind(below = tabulate(step[y < 0], 16), above = tabulate(step[y > 0], 16))
+}
+
+# Whether of the values of one size, where at least a fiftieth of all are below zero, twice as many
+# are below as above, and more than chance has it. Data that lie below zero where nothing is on are
+# so however large their other values, and so are logarithms of small numbers.
+is_lopsided <- function(sizes) {
+  n <- colSums(sizes)
+  excess <- sizes["below", ] - sizes["above", ]
+  any(excess > -stats::qnorm(1e-4 / length(n)) * sqrt(n) & excess > n / 3 &
+        sizes["below", ] > 0.02 * sum(n))
+}
+
 # Whether sums of signs, values or signed squares lie below zero by more than chance has it in
 # `n_tests` columns, and by more than a fifth of what they could.
 is_negative <- function(sums, n_tests) {
@@ -282,7 +301,8 @@ is_negative <- function(sums, n_tests) {
 warn_negative <- function(what) {
   gps_warn(sprintf(paste(
     "model_max_spike_slab() takes all that `y` has below 0 for noise, but %s: do not centre the",
-    "data, and move them so that 0 is what they are where nothing is on; or use",
+    "data, and move them so that 0 is what they are where nothing is on: log(1 + x) is not",
+    "negative where log(x) is, or subtract the least value; or use",
     "model_max_spike_slab(..., intercept = TRUE), or model_spike_slab()."
   ), what), class = "negative")
 }

@@ -25,7 +25,8 @@ new_look <- function(main = NULL, col = NULL, key = TRUE, n = NULL, select = NUL
 check_titles <- function(main, n_titles) {
   if (!is.character(main) || !length(main) %in% c(1, n_titles) || !all(is_text(main))) {
     abort_value(main, "main", if (n_titles == 1) "one title (text)" else
-      sprintf("one title, or %d, one for each panel", n_titles))
+      sprintf("one title, or %d, one for each panel%s", n_titles,
+              if (is.character(main)) "" else ", as text"))
   }
   main
 }

@@ -227,6 +227,7 @@ test_that("plot() draws three pictures and puts the parameters back", {
                c("noisy", "denoised", "removed"))
   expect_named(plot(denoised, main = "over all"), c("noisy", "denoised", "removed"))
   expect_gps_error(plot(denoised, main = c("one", "two")), "must be one title, or 3, one for each")
+  expect_gps_error(plot(denoised, main = 3), "one for each panel, as text, not 3.")
   expect_identical(graphics::par(c("mfrow", "mar", "cex")), before)
   expect_gps_error(plot(denoised, stripes()[, 1:5]), "`clean` must be an image of 24 x 24")
   expect_gps_error(plot(denoised, "clean"), "`clean` must be a numeric matrix")

@@ -191,6 +191,24 @@ test_that("a fit without maximum is not chosen", {
   expect_printed(choice, "no maximum")
 })
 
+test_that("a choice among fits without a maximum says that it means nothing", {
+  brief <- gps_control(max_iter = 5, n_starts = 1, progress = FALSE)
+  set.seed(1)
+  y <- cbind(iris[1:4], zero = 0)
+  said <- capture_warnings(choice <- gps_choose(y, model_gaussian_mixture, 1:2, control = brief))
+  expect_identical(sum(grepl("^Degenerate fit: column 5 .* has no spread", said)), 1L)
+  expect_true(all(choice$table$degenerate))
+  shown <- printed(choice)
+  expect_identical(sum(grepl("no maximum <-$", shown)), 1L)
+  expect_match(paste(shown, collapse = " "), "the choice means nothing: column 5")
+  expect_no_match(paste(shown, collapse = " "), "number on offer")
+  kinds <- capture_warnings(gps_choose(t(y), model_gaussian_mixture, 1, control = brief))
+  expect_identical(sum(grepl("4 data points|5 data points", kinds)), 1L)
+  images <- array(rnorm(400), c(4, 5, 20))
+  expect_warning(expect_gps_error(gps_choose(images, model_gaussian_mixture(2), 2:6), "points, 4"),
+                 "images come first", class = "gps_warning_reading")
+})
+
 test_that("the number of selected latents can be left to each fit", {
   set.seed(1)
   y <- simulate_bars(60, value = 5)$y

@@ -121,11 +121,25 @@ test_that("what stands in another place, or is made of the data", {
 test_that("what may be transposed, a picture or constant is said to be so, and nothing else is", {
   wide <- t(flowers[1:60, ])
   hint <- "if yours are the columns, give t(y)"
-  expect_gps_error(a_mixture(wide, model_gaussian_mixture(5)), hint)
+  expect_gps_error(suppressWarnings(a_mixture(wide, model_gaussian_mixture(5))), hint)
   expect_gps_error(a_mixture(flowers[1:4, ], model_gaussian_mixture(5)), "data points, 4, not 5.")
+  # A table of few rows and far more columns is told to be one, and that once.
+  for (form in c("full", "diagonal", "spherical")) {
+    said <- capture_warnings(a_mixture(wide, model_gaussian_mixture(2, form)))
+    expect_identical(sum(grepl("t(y)", said, fixed = TRUE)), 1L)
+    expect_match(said[1], "`y` is read as 4 data points of 60 columns. If data points are",
+                 fixed = TRUE)
+  }
+  expect_true(suppressWarnings(tell_table_wide(as.data.frame(wide), "y")))
+  for (size in list(c(50, 1000), c(20, 200), c(1, 99))) {
+    expect_no_warning(tell_table_wide(array(0, size), "y"))
+  }
+  expect_no_warning(tell_table_wide(structure(wide, size = c(6, 10)), "y"))
+  wide <- t(flowers[1:30, ])
   for (form in c("full", "diagonal")) {
     expect_warning(a_mixture(wide, model_gaussian_mixture(4, form)), hint, fixed = TRUE)
   }
+  expect_gps_error(a_mixture(flowers[1, , drop = FALSE]), "from a single data point: give more")
   said <- tryCatch(a_mixture(flowers[1:4, ]), warning = conditionMessage)
   expect_no_match(said, "t(y)", fixed = TRUE)
   set.seed(1)
@@ -135,6 +149,8 @@ test_that("what may be transposed, a picture or constant is said to be so, and n
   expect_true(any(grepl("more latents (8) than data points (4)", said, fixed = TRUE)))
   expect_false(any(grepl("t(y)", said, fixed = TRUE)))
   images <- array(rnorm(180), c(3, 6, 10))
+  condition <- expect_gps_error(a_mixture(images, model_gaussian_mixture(5)), "points, 3, not 5.")
+  expect_no_match(conditionMessage(condition), "t(y)", fixed = TRUE)
   said <- tryCatch(a_mixture(images, model_gaussian_mixture(1)), warning = conditionMessage)
   expect_match(said, "3 rows of 60 columns")
   expect_no_match(said, "t(y)", fixed = TRUE)
@@ -145,7 +161,21 @@ test_that("what may be transposed, a picture or constant is said to be so, and n
   expect_warning(a_mixture(flowers * 0, model_binary_sparse(2)), "noise variance will be at")
 })
 
+test_that("columns that are the same count twice where clusters have no full covariance", {
+  for (form in c("diagonal", "spherical")) {
+    expect_warning(a_mixture(cbind(flowers, flowers[, 1]), model_gaussian_mixture(3, form)),
+                   "and 5 are the same", class = "gps_warning_columns")
+  }
+  # Equal means and variances are not enough, and columns that are constant are told otherwise.
+  other <- cbind(flowers, rev(flowers[, 1]), 0, 0)
+  said <- capture_warnings(a_mixture(other, model_gaussian_mixture(3, "diagonal")))
+  expect_false(any(grepl("are the same", said)))
+})
+
 test_that("new data of another shape", {
+  few <- array(stats::rnorm(80), c(20, 2, 2))
+  fit <- suppressWarnings(a_mixture(few, model_gaussian_mixture(1, "spherical")))
+  expect_gps_error(predict(fit, array(0, c(2, 2, 7))), "aperm(newdata, c(3, 1, 2))")
   fit <- suppressWarnings(a_mixture(unname(flowers)))
   expect_gps_error(predict(fit, 1:3), "must have 4 columns, not 3. A vector is one data point")
   expect_gps_error(predict(fit, flowers[, 1:3]), "must have 4 columns, not 3.")
@@ -311,7 +341,7 @@ test_that("what stands in the place of models of a choice, or is asked of a choi
   expect_warning(expect_warning(choice <- choose(model_binary_sparse, 2, control = brief),
                                 class = "gps_warning_baseline"), class = "gps_warning_unfinished")
   for (ask in list(predict, coef, summary)) expect_gps_error(ask(choice), "(choice$fit)")
-  expect_gps_error(a_mixture(Species ~ ., data = iris), "write `~ . - Species`")
+  expect_gps_error(a_mixture(Species ~ ., data = iris), "`~ . - Species` fits the other columns")
 })
 
 test_that("arguments of a step stand where they belong", {

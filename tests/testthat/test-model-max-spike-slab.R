@@ -376,3 +376,19 @@ test_that("parameters and arguments outside their ranges are refused by name", {
     expect_gps_error(model_max_spike_slab(3, bad), "`shared_prob` must be TRUE or FALSE")
   }
 })
+
+test_that("data that lie below zero are told from noise about it, whatever their other values", {
+  is_told <- function(y) is_lopsided(size_counts(t(y) / stats::sd(y)))
+  for (seed in 1:20) {
+    set.seed(seed)
+    bars <- simulate_bars(100)$y
+    expect_true(is_told(bars - mean(bars)))
+    expect_true(is_told(log(abs(bars) + 0.01)))
+    expect_false(is_told(bars))
+    expect_false(is_told(simulate_bars(100, "max_spike_slab")$y))
+    expect_false(is_told(matrix(rt(2000, 2), 100)))
+  }
+  expect_warning(gps_fit(log(abs(bars) + 0.01), model_max_spike_slab(2), selector_handcrafted(),
+                         control = gps_control(n_starts = 1, max_iter = 1, progress = FALSE)),
+                 "log(1 + x) is not negative", fixed = TRUE, class = "gps_warning_negative")
+})
