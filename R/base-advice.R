@@ -14,8 +14,18 @@ file_readers <- c(
   mat = "R.matlab::readMat(%s)", npy = "RcppCNPy::npyLoad(%s)"
 )
 
+# The same where the numbers must be in memory, of kinds that a source reads else.
+memory_readers <- c(
+  csv = "read.csv(%s)", tsv = "read.delim(%s)", parquet = "nanoparquet::read_parquet(%s)",
+  h5 = "hdf5r::H5File$new(%s)[[\"name\"]][, ]",
+  bin = "matrix(readBin(%s, \"double\", 1e9), ncol = d, byrow = TRUE)"
+)
+
 picture_readers <- c(png = "png::readPNG(%s)", jpg = "jpeg::readJPEG(%s)",
                      tif = "tiff::readTIFF(%s)")
+
+# Kinds of pictures that are made such ones first.
+other_pictures <- c("bmp", "gif", "webp", "heic", "heif", "svg")
 
 # Other endings of the same files.
 same_endings <- c(jpeg = "jpg", tiff = "tif", rdata = "rda", hdf5 = "h5", hdf = "h5", raw = "bin",
@@ -32,38 +42,58 @@ picture_reader <- function(path) {
   ending <- file_ending(path)
   if (ending == "csv") return(sprintf("as.matrix(read.csv(%s, header = FALSE))", quoted(path)))
   if (ending == "rds") return(sprintf(file_readers[["rds"]], quoted(path)))
+  if (ending %in% other_pictures) path <- as_png(path)
   if (!ending %in% names(picture_readers)) ending <- "png"
   sprintf(picture_readers[[ending]], quoted(path))
 }
 
+as_png <- function(path) sub("[.][^.]*$", ".png", path)
+
 # The names of files in the place of a picture.
 advise_picture <- function(paths) {
+  if (file_ending(paths[1]) %in% other_pictures) {
+    return(sprintf(" Convert it to PNG, and read that: %s.", picture_reader(paths[1])))
+  }
   sprintf(" A file is read first: %s%s.", picture_reader(paths[1]),
           if (length(paths) > 1) ", one picture at a time" else "")
 }
 
-# The names of files, or of an object, in the place of a table.
-advise_file <- function(paths) {
+# The names of files, or of an object, in the place of a table; `in_memory` where that cannot be a
+# source. `listed` is the code of the names.
+advise_file <- function(paths, in_memory = FALSE, listed = "files") {
   path <- paths[1]
   ending <- file_ending(path)
-  if (ending %in% names(picture_readers)) {
-    if (length(paths) > 1) {
-      reader <- sub("[(].*$", "", picture_reader(path))
-      return(sprintf(" Pictures of one size are read into a list: lapply(files, %s).", reader))
-    }
-    return(sprintf(paste(" One picture is many data points, its patches: extract_patches(%s, 8).",
-                         "gps_denoise() takes noise out of a picture."), picture_reader(path)))
+  if (ending %in% c(names(picture_readers), other_pictures)) {
+    return(advise_pictures(paths, ending, listed))
   }
-  if (ending %in% names(file_readers)) {
-    return(sprintf(" A file is read first: %s.", sprintf(file_readers[[ending]], quoted(path))))
+  readers <- file_readers
+  if (in_memory) readers[names(memory_readers)] <- memory_readers
+  if (ending %in% names(readers)) {
+    return(sprintf(" A file is read first: %s.", sprintf(readers[[ending]], quoted(path))))
   }
-  paste(" A file is read first: read.csv() for a table of text, gps_source_binary() for raw",
-        "numbers; the name of an object stands without quotes.")
+  sprintf(paste(" A file is read first: read.csv() for a table of text, %s for raw",
+                "numbers; the name of an object stands without quotes."),
+          if (in_memory) "readBin()" else "gps_source_binary()")
+}
+
+# The names of pictures in the place of a table.
+advise_pictures <- function(paths, ending, listed) {
+  convert <- if (ending %in% other_pictures) {
+    sprintf(" Pictures of kind %s are converted to PNG first.", toupper(ending))
+  }
+  reader <- picture_reader(paths[1])
+  paste0(convert, if (length(paths) > 1) {
+    sprintf(" Pictures of one size are read into a list: lapply(%s, %s).", listed,
+            sub("[(].*$", "", reader))
+  } else {
+    sprintf(paste(" One picture is many data points, its patches: extract_patches(%s, 8).",
+                  "gps_denoise() takes noise out of a picture."), reader)
+  })
 }
 
 # Whether texts are names of files.
 are_paths <- function(x) {
-  known <- c(names(file_readers), names(picture_readers), names(same_endings))
+  known <- c(names(file_readers), names(picture_readers), other_pictures, names(same_endings))
   all(is_text(x)) && all(grepl("[.]", x)) && all(vapply(x, file_ending, "") %in% known)
 }
 
@@ -74,8 +104,11 @@ are_numbers <- function(x) {
   !anyNA(suppressWarnings(as.double(x)))
 }
 
-# What is no table of numbers: the way to make one of it, or NULL.
-advise_table <- function(x, arg) {
+# What is no table of numbers: the way to make one of it, or NULL. `in_memory` says that a source
+# is none.
+advise_table <- function(x, arg, in_memory = FALSE) {
+  unread <- advise_unread(x)
+  if (!is.null(unread)) return(unread)
   if (is.null(x)) return(" NULL is what $ gives of a column or element that is not there.")
   if (inherits(x, "formula")) {
     return(" Give the columns themselves: data[c(\"a\", \"b\")], or model.matrix() for terms.")
@@ -84,7 +117,7 @@ advise_table <- function(x, arg) {
   if (inherits(x, c("Date", "POSIXt", "difftime"))) {
     return(" Times: as.numeric() gives their number of days or seconds.")
   }
-  if (is.character(x) || is.factor(x)) return(advise_text(x))
+  if (is.character(x) || is.factor(x)) return(advise_text(x, in_memory))
   if (is.list(x) && !is.object(x) && length(x) > 0) return(advise_list(x, arg))
   if (inherits(x, "dist")) {
     return(sprintf(" Give the data points themselves: %s = d, not dist(d).", arg))
@@ -95,12 +128,18 @@ advise_table <- function(x, arg) {
   }
 }
 
-advise_text <- function(x) {
+# What is read first, as a whole: a source, and a connection, which R stores as a number.
+advise_unread <- function(x) {
+  if (inherits(x, "gps_source")) return(" as.matrix(source) reads it.")
+  if (inherits(x, "connection")) return(" A connection is read first: read.csv(con).")
+}
+
+advise_text <- function(x, in_memory = FALSE) {
   if (is_quoted_formula(x)) {
     return(sprintf(" A formula has no quotes: %s, with `data`, a data frame.", printable(x)))
   }
   if (is.character(x) && length(x) > 0 && is.null(dim(x)) && (length(x) == 1 || are_paths(x))) {
-    return(advise_file(x))
+    return(advise_file(x, in_memory))
   }
   if (is.character(x) && are_numbers(x)) {
     return(paste(" Numbers that are stored as text become numbers by",
@@ -113,19 +152,26 @@ advise_text <- function(x) {
   " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
 }
 
+# A path can have a ~, too: it begins by ~/, or it ends as files do and has no space beside the ~.
 is_quoted_formula <- function(x) {
-  is.character(x) && length(x) == 1 && all(is_text(x)) && all(grepl("~", x, fixed = TRUE))
+  if (!is.character(x) || length(x) != 1 || !all(is_text(x))) return(FALSE)
+  is_path <- grepl("^~[/\\\\]", x) || are_paths(x) && !grepl("~ | ~", x)
+  grepl("~", x, fixed = TRUE) && !is_path
 }
 
 # The name of a data frame, or of its file, where the data frame itself is wanted.
 advise_frame <- function(data) {
+  unread <- advise_unread(data)
+  if (!is.null(unread)) return(unread)
   if (!is.character(data) || length(data) != 1 || !all(is_text(data))) return(" as.data.frame()?")
-  if (are_paths(data)) return(advise_file(data))
+  if (are_paths(data)) return(advise_file(data, in_memory = TRUE))
   sprintf(" The name of an object stands without quotes: data = %s.", printable(data))
 }
 
 # A list that holds no images: the way to make a table of it, or "".
 advise_list <- function(x, arg) {
+  are_lines <- all(vapply(x, function(part) is.character(part) && length(part) == 1, NA))
+  if (are_lines && are_paths(unlist(x))) return(advise_file(unlist(x), listed = arg))
   is_table <- vapply(x[intersect(c("y", "x"), names(x))], function(part) length(dim(part)) > 1, NA)
   if (any(is_table)) return(sprintf(" Its data are %s$%s.", arg, names(is_table)[is_table][1]))
   is_vector <- vapply(x, function(part) is.atomic(part) && is.null(dim(part)), NA)
@@ -210,6 +256,12 @@ advise_wide <- function(n_points, n_dims, image_dim = NULL, arg = "y") {
 column_hint <- function(column, name, rest = NULL) {
   if (make.names(name) != name) name <- "f"
   left_out <- paste0(" Leave it out", if (!is.null(rest)) paste(":", rest))
+  # Columns of 0 and 1 are for few values; many are mostly names of the data points.
+  if ((is.factor(column) || is.character(column) && !are_numbers(column)) &&
+        length(unique(column)) > 20) {
+    return(paste0(left_out, ". If it names the data points, make it their row names, or `labels` ",
+                  "of gps_fit()."))
+  }
   if (is.factor(column)) {
     return(sprintf(paste0("%s; or give a column of 0 and 1 for each level: ",
                           "model.matrix(~ 0 + %s, data)."), left_out, name))

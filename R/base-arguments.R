@@ -97,11 +97,11 @@ check_matrix <- function(x, arg, n_cols = NULL, allow_empty = FALSE, may_miss = 
   x
 }
 
-# What is no table of numbers, with the way to make one of it.
-abort_table <- function(x, arg) {
+# What is no table of numbers, with the way to make one of it. Data of models can be sources.
+abort_table <- function(x, arg, in_memory = !arg %in% c("y", "newdata")) {
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
                     "a numeric matrix or data frame with data points in rows", describe_value(x),
-                    paste(advise_table(x, arg), collapse = "")))
+                    paste(advise_table(x, arg, in_memory), collapse = "")))
 }
 
 # Same numbers, plain double matrix: no class, only dim and dimnames.

@@ -75,6 +75,9 @@ value_synonyms <- list(
   numeric = "double", real = "double"
 )
 
+# What asks for the cluster of each point elsewhere.
+cluster_words <- c("cluster", "clusters", "label", "labels", "membership", "classification")
+
 # Arguments of other software that are ours by a formula: their name, ours, and how in a sentence.
 conversions <- list(
   c("sigma", "variance", "`variance` is its square if it is a standard deviation: sigma^2."),
@@ -178,6 +181,9 @@ no_gp_argument <- c(
 graphic_names <- c("pch", "cex", "cex.axis", "cex.lab", "cex.main", "lwd", "lty", "las", "xlab",
                    "ylab", "xlim", "ylim", "zlim", "log", "axes", "asp", "bg", "fg", "font", "bty",
                    "ann", "sub", "add", "ask", "xaxt", "yaxt", "legend", "palette", "border")
+
+# Values of `type` by which R's figures say what is drawn.
+graphic_types <- c("p", "l", "b", "c", "o", "h", "s", "S", "n")
 
 # Those of them that belong to functions of data, and to fits of models.
 about_data <- c("data", "subset", "na.action", "na.rm", "binary", "header", "formula", "scale",

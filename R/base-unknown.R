@@ -16,6 +16,8 @@ refuse_unknown <- function(extra, valid, parts = character(), is_gp = "targets" 
     otherwise
   } else if (name == "") {
     advise_unnamed(extra[[1]], valid)
+  } else if (name == "type" && "main" %in% valid && is_one_of(extra[[1]], graphic_types)) {
+    advise_graphic(valid)
   } else {
     is_given <- function(name) is_argument_given(name, frame)
     c(advise_argument(name, valid, argument_makers(parts), is_gp, is_given),
@@ -108,15 +110,21 @@ advise_argument <- function(name, valid, makers, is_gp, is_given) {
 # A sentence for what is no argument of any function, where it says something, or NULL.
 advise_nowhere <- function(name, valid, is_gp) {
   has_data <- any(c("y", "x", "newdata", "data") %in% valid)
-  if (name %in% graphic_names && "main" %in% valid) {
-    return(sprintf(paste("The figure has axes, symbols and lines of its own: %s change it, and",
-                         "plot() returns what it draws, for figures of your own."),
-                   list_arguments(intersect(c("main", "col", "key"), valid))))
+  if (name %in% graphic_names && "main" %in% valid) return(advise_graphic(valid))
+  if (name == "labels" && all(c("criterion", "n_latents") %in% valid)) {
+    return(paste("Row names of the data are kept, and update(choice$fit, labels = ) gives other",
+                 "ones."))
   }
   if (is_gp && name %in% names(no_gp_argument)) return(no_gp_argument[[name]])
   if (!name %in% names(no_argument) || name %in% about_models && is_gp) return(NULL)
   if (name %in% about_data && !has_data) return("Data are given to gps_fit(y, model).")
   no_argument[[name]]
+}
+
+advise_graphic <- function(valid) {
+  sprintf(paste("The figure has axes, symbols and lines of its own: %s change it, and plot()",
+                "returns what it draws, for figures of your own."),
+          list_arguments(intersect(c("main", "col", "key", graphic_names), valid)))
 }
 
 # The function of models that has an argument of such a name, or NULL.

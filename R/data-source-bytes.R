@@ -81,7 +81,7 @@ tell_numbers <- function(bytes, type, endian) {
   # The halves of doubles: first those with their last digits.
   halves <- matrix(floats, 2)
   if (endian == "big") halves <- halves[2:1, , drop = FALSE]
-  if (type == "float" && are_doubles(halves)) {
+  if (type == "float" && are_doubles(halves, doubles)) {
     return(paste("The numbers of %s look like doubles that are read as two floats each: `type` =",
                  "\"double\"?"))
   }
@@ -109,8 +109,9 @@ is_text_bytes <- function(bytes) {
 }
 
 # The halves of doubles that hold their last digits are floats of any size, or all 0 where the
-# numbers are whole. Numbers of different columns differ in size by less.
-are_doubles <- function(halves) {
+# numbers are whole, while the others are not; a few others may be so by chance, unless all numbers
+# are whole ones. Numbers of different columns differ in size by less.
+are_doubles <- function(halves, doubles) {
   # Decimals repeat a pattern, which as a float is tiny or huge by the last digit.
   decades <- vapply(1:2, function(half) {
     size <- abs(halves[half, is.finite(halves[half, ]) & halves[half, ] != 0])
@@ -120,7 +121,9 @@ are_doubles <- function(halves) {
   # NaN may be missing cells, of which a column can have many, and says nothing.
   is_odd <- !is.na(halves) & halves != 0 & (abs(halves) > 1e25 | abs(halves) < 1e-25)
   last <- mean(is_odd[1, ])
-  is_whole <- all(halves[1, ] %in% 0) && mean(halves[2, ] != 0, na.rm = TRUE) > 0.5
+  n_others <- sum(halves[2, ] != 0, na.rm = TRUE)
+  least <- if (all(doubles == round(doubles)) %in% TRUE) 3 else 10
+  is_whole <- all(halves[1, ] %in% 0) && n_others >= min(least, ncol(halves) / 2)
   !any(is_odd[2, ]) && (last > 0.2 || is_whole || is_wild)
 }
 

@@ -55,11 +55,25 @@ read_formula <- function(formula, data, others, caller = "gps_fit") {
                         ""
                       }))
   }
+  if (is_source(data)) refuse_source_formula(formula, data, caller)
   if (!is.data.frame(data)) {
     gps_abort(sprintf("`data` must be a data frame with the formula's columns, not %s.%s",
                       describe_value(data), advise_frame(data)))
   }
   formula_columns(formula, data)
+}
+
+# A source has its columns from when it was made.
+refuse_source_formula <- function(formula, source, caller) {
+  columns <- setdiff(all.vars(formula[[length(formula)]]), ".")
+  columns <- if (length(columns) > 0) sprintf(", c(%s)", paste(quoted(columns), collapse = ", "))
+  maker <- if (inherits(source, "gps_source_parquet")) "gps_source_parquet" else
+    if (!is.null(source$table)) "gps_source_csv"
+  gps_abort(sprintf("`data` is a source, which takes no formula: %sgive it as `y`, %s.",
+                    if (is.null(maker)) "" else
+                      sprintf("choose columns when it is made, %s(path%s), and ", maker,
+                              paste(columns, collapse = "")),
+                    sprintf("%s(source, model)", caller)))
 }
 
 #' @rdname fit-methods

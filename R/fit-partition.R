@@ -62,10 +62,20 @@ refuse_other_fit <- function(start, model, data, arg) {
   if (!any(is_other)) return(invisible())
   words <- c(choice_word(model), "column")
   gps_abort(sprintf(
-    "`%s` must be a fit of the same size, but it has %s, and the %s %d. %s", arg,
+    "`%s` must be a fit of the same size, but it has %s, and the %s %d.%s %s", arg,
     plural(sizes[is_other][[1]][1], words[is_other][1]), c("model", "data")[is_other][1],
     as.integer(sizes[is_other][[1]][2]),
+    if (is_other[1]) "" else say_new_columns(data$col_names, start$col_names),
     advise_other_size(sizes, model, is_other, names(start$params))))
+}
+
+# The columns of the data that a fit does not have, or those of the fit that the data lack.
+say_new_columns <- function(names, own) {
+  if (is.null(names) || is.null(own)) return("")
+  new <- setdiff(names, own)
+  lost <- setdiff(own, names)
+  paste0(if (length(new) > 0) sprintf(" Not in the fit: %s", columns_said(new)),
+         if (length(lost) > 0) sprintf(" Not in the data: %s", columns_said(lost)))
 }
 
 # Whether a fit has other parameters than one of this model, which knows its own before it is bound.

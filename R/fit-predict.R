@@ -178,7 +178,7 @@ check_type <- function(type, fit) {
   types <- setdiff(prediction_types, others)
   way <- paste("; this one's types are", paste(quoted(types), collapse = ", "))
   if (is_one_of(type, scene)) need_places(fit$model, sprintf("`type` = \"%s\"", type), way)
-  if (is_one_of(type, of_clusters) && !is_one_hot(fit)) {
+  if (is_one_of(type, c(of_clusters, cluster_words)) && !is_one_hot(fit)) {
     gps_abort(sprintf(paste("`type` = %s is for mixtures, in which one cluster is on: \"state\"",
                             "says which latents are."), quoted(type)))
   }

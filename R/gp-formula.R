@@ -10,6 +10,11 @@ read_gp_formula <- function(formula, targets, data) {
       "`targets`, in the second place, and `data` are both given, but a formula has its targets",
       "left of ~: gp_fit(%s, data = d)."), shown_formula(formula)))
   }
+  if (inherits(data, "gps_source")) {
+    gps_abort(sprintf(paste("`data` must be a data frame, and a source takes no formula:",
+                            "gp_fit(%s, data = as.data.frame(as.matrix(source))) reads it."),
+                      shown_formula(formula)))
+  }
   if (!is.data.frame(data)) {
     written <- written_formula(formula)
     if (!is.null(data)) written$data <- "d"
@@ -55,6 +60,7 @@ read_left <- function(formula, data) {
     gps_abort(sprintf("The targets %s cannot be computed: %s",
                       paste(deparse(formula[[2]]), collapse = " "), conditionMessage(condition)))
   })
+  refuse_left(targets, deparse_line(formula[[2]]))
   if (!is.numeric(targets) && !is.logical(targets)) return(targets)
   if (is.null(dim(targets))) {
     targets <- matrix(targets, ncol = 1,
@@ -63,4 +69,20 @@ read_left <- function(formula, data) {
   has_names <- .row_names_info(data) > 0 && nrow(targets) == nrow(data)
   if (has_names && is.null(rownames(targets))) rownames(targets) <- row.names(data)
   targets
+}
+
+# Targets that are categories, text or times, by what stands left of ~.
+refuse_left <- function(targets, left) {
+  class <- c(intersect(class(targets), names(number_ways)), if (is.character(targets)) "character")
+  if (length(class) == 0) return(invisible())
+  is_kind <- is.character(targets) || is.factor(targets)
+  shown <- if (is.factor(targets)) levels(targets) else targets
+  way <- if (is.character(targets) && are_numbers(targets)) {
+    sprintf("as.numeric(%s) gives those that it is text of", left)
+  } else if (is_kind && !are_numbers(shown)) {
+    sprintf("model.matrix(~ 0 + %s, data) makes a column of 0 and 1 of each value", left)
+  } else {
+    number_way(targets, class[1])
+  }
+  gps_abort(sprintf("`%s`, left of ~, must be numbers, not of class %s: %s.", left, class[1], way))
 }

@@ -100,10 +100,12 @@ align_newdata <- function(newdata, x) {
     newdata <- if (ncol(x) == 1) {
       matrix(newdata, ncol = 1)
     } else {
+      refuse_part(newdata, x)
       matrix(newdata, nrow = 1, dimnames = list(NULL, names(newdata)))
     }
   }
-  newdata <- pick_columns(newdata, colnames(x), "newdata", "`x`")
+  refuse_absent(newdata, colnames(x))
+  newdata <- pick_columns(newdata, colnames(x), "newdata", "the fit's inputs")
   check_matrix(newdata, "newdata", n_cols = ncol(x), cure = " Leave the row out.")
 }
 

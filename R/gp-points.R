@@ -44,13 +44,20 @@ number_ways <- c(
 
 # Vectors that only look like numbers are called by their class, with the way out.
 refuse_class <- function(x, arg) {
+  if (is.character(x) || inherits(x, c("connection", "gps_source"))) {
+    abort_table(x, arg, in_memory = TRUE)
+  }
   class <- intersect(class(x), names(number_ways))
   if (length(class) == 0) return(invisible())
-  way <- number_ways[[class[1]]]
+  gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1],
+                    number_way(x, class[1])))
+}
+
+number_way <- function(x, class) {
   if (is.factor(x) && are_numbers(levels(x))) {
-    way <- "as.numeric(as.character()) gives the numbers that its levels are"
+    return("as.numeric(as.character()) gives the numbers that its levels are")
   }
-  gps_abort(sprintf("`%s` must be numbers, not of class %s: %s.", arg, class[1], way))
+  number_ways[[class]]
 }
 
 # Arguments that a method of Gaussian processes does not have, some of which are new points.
@@ -61,4 +68,33 @@ refuse_gp <- function(extra, valid = character(), fit = NULL, otherwise = NULL) 
     otherwise <- c(advise_new_points(extra, colnames(fit$x)), gp_prediction_way)[1]
   }
   refuse_unknown(extra, valid, is_gp = TRUE, otherwise = otherwise, frame = parent.frame())
+}
+
+# A vector of too few numbers for one point of a fit with several inputs `x`.
+refuse_part <- function(newdata, x) {
+  if (length(newdata) >= ncol(x) || length(newdata) == 0 || !is.null(names(newdata))) {
+    return(invisible())
+  }
+  shown <- c(format(newdata, digits = 6, trim = TRUE), rep("...", ncol(x) - length(newdata)))
+  named <- if (!is.null(colnames(x))) {
+    sprintf(", or data.frame(%s)", paste(printable(colnames(x)), "=", shown, collapse = ", "))
+  }
+  gps_abort(sprintf(paste("`newdata` must have %d columns, not %d. One point is one vector:",
+                          "predict(fit, c(%s))%s."), ncol(x), length(newdata),
+                    paste(shown, collapse = ", "), paste(named, collapse = "")))
+}
+
+# New points that lack some of the inputs, by name.
+refuse_absent <- function(newdata, wanted) {
+  given <- if (length(dim(newdata)) == 2) colnames(newdata)
+  absent <- setdiff(wanted, given)
+  if (length(absent) == 0 || !any(wanted %in% given)) return(invisible())
+  shown <- if (length(wanted) <= 6) paste(printable(wanted), "= ...") else
+    c(paste(printable(absent[1]), "= ..."), "...")
+  verb <- if (length(absent) == 1) "is" else
+    if (length(absent) <= 3) "are" else sprintf("(%d in all) are", length(absent))
+  gps_abort(sprintf(
+    "`newdata` must have all inputs of the fit by name, but %s %s missing: data.frame(%s).",
+    paste(quoted(utils::head(absent, 3)), collapse = ", "), verb, paste(shown, collapse = ", ")
+  ))
 }

@@ -265,7 +265,8 @@ patch_size <- function(patches, size, image_dim) {
     gps_abort(sprintf("`patches` must be %s or n x height x width x 3, not %s.%s",
                       "a numeric matrix n x pixels or array n x height x width",
                       describe_value(patches),
-                      if (is.data.frame(patches)) " as.matrix(patches) makes one of it." else ""))
+                      if (is.data.frame(patches)) " as.matrix(patches) makes one of it." else
+                        if (are_paths(patches)) advise_file(patches) else ""))
   }
   n_channels <- count_channels(image_dim)
   n_numbers <- length(patches) / nrow(patches)

@@ -132,6 +132,7 @@ test_that("a prediction has the types of its model", {
   }
   named <- a_fit("handcrafted")
   expect_gps_error(predict(named, type = "class"), "`type` = \"class\" is for mixtures")
+  expect_gps_error(predict(named, type = "cluster"), "\"state\" says which latents are")
   expect_gps_error(predict(named, type = "objects"), "`type` = \"objects\"")
   condition <- expect_gps_error(predict(named, type = "nonsense"), "`type` must be one of \"prob\"")
   expect_no_match(conditionMessage(condition), "objects|class")

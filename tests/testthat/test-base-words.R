@@ -201,3 +201,81 @@ test_that("a step tells of outcomes, and of the model's own number of latents", 
   expect_no_warning(recipes::prep(step(all(), num_comp = 2, model = three)),
                     class = "gps_warning_outcome")
 })
+
+test_that("paths, pictures without a reader and connections are told what reads them", {
+  model <- model_gaussian_mixture(2)
+  for (path in c("~/x.csv", "~user/x.csv", "x~1.csv")) {
+    expect_gps_error(gps_fit(path, model), sprintf("read first: read.csv(\"%s\")", path))
+  }
+  expect_gps_error(gps_fit("~/pics/a.jpg", model), "(jpeg::readJPEG(\"~/pics/a.jpg\"), 8)")
+  expect_gps_error(gps_fit("~/pics", model), "A file is read first")
+  expect_gps_error(gp_fit("mpg ~ x.raw", 1:3), "A formula has no quotes")
+  for (formula in c("Species ~ .", "~ Species")) {
+    expect_gps_error(gps_fit(formula, model, data = iris), "A formula has no quotes")
+  }
+  for (ending in c("bmp", "GIF", "webp")) {
+    path <- paste0("a.", ending)
+    expect_gps_error(gps_fit(path, model), "extract_patches(png::readPNG(\"a.png\"), 8)")
+    expect_gps_error(gps_denoise(path), "Convert it to PNG, and read that: png::readPNG(\"a.png\")")
+  }
+  expect_gps_error(gps_fit(list("a.jpg", "b.jpg"), model), "lapply(y, jpeg::readJPEG)")
+  expect_gps_error(gps_fit(list("a", 1:2), model), "1 to 2 values")
+  expect_gps_error(assemble_patches("a.jpg", c(3, 3)), "extract_patches(jpeg::readJPEG(\"a.jpg\")")
+  con <- file("a.csv")
+  on.exit(close(con))
+  expect_gps_error(gps_fit(con, model), "read.csv(con)")
+  expect_gps_error(gps_fit(~ a, model, data = con), "read.csv(con)")
+  expect_gps_error(gp_fit(con, 1), "read.csv(con)")
+})
+
+test_that("where data must be in memory, no source is named, and a source is told so", {
+  said <- function(expr) conditionMessage(tryCatch(expr, error = identity))
+  line <- gp_fit(1:5, c(2, 3, 5, 4, 6), optimise = FALSE)
+  for (ending in c("csv", "parquet", "tsv", "h5", "bin", "other")) {
+    path <- paste0("a.", ending)
+    for (words in c(said(gp_fit(path, 1:3)), said(gp_fit(1:3, path)), said(predict(line, path)),
+                    if (ending != "other") said(gp_fit(a ~ b, path)))) {
+      expect_match(words, "A file is read first: (?!.*gps_source)", perl = TRUE)
+    }
+  }
+  source <- gps_source(9, 2, function(from, to) matrix(0, to - from + 1, 2), c("a", "b"))
+  model <- model_gaussian_mixture(2)
+  expect_gps_error(gp_fit(source, 1:9), "as.matrix(source) reads it")
+  expect_gps_error(predict(line, source), "as.matrix(source) reads it")
+  expect_gps_error(gp_fit(a ~ b, source), "data = as.data.frame(as.matrix(source))")
+  expect_identical(dim(as.data.frame(as.matrix(source))), c(9L, 2L))
+  expect_gps_error(gps_fit(~ a, model, data = source), "no formula: give it as `y`")
+  path <- tempfile(fileext = ".csv")
+  on.exit(unlink(path))
+  write.csv(mtcars, path, row.names = FALSE)
+  expect_gps_error(gps_fit(~ mpg + cyl, model, data = gps_source_csv(path)),
+                   "gps_source_csv(path, c(\"mpg\", \"cyl\")), and give it as `y`")
+})
+
+test_that("inputs and targets by a formula are told by the names of columns", {
+  fit <- gp_fit(mpg ~ wt + hp, data = mtcars[1:8, ], optimise = FALSE)
+  expect_gps_error(predict(fit, 2, 1), "predict(fit, c(2, ...)), or data.frame(wt = 2, hp = ...)")
+  expect_gps_error(predict(fit, data.frame(wt = 2)),
+                   "all inputs of the fit by name, but \"hp\" is missing: data.frame(wt = ..., hp")
+  expect_gps_error(gp_fit(Species ~ ., iris), "`Species`, left of ~, must be numbers, not of")
+  expect_gps_error(gp_fit(Species ~ ., iris), "model.matrix(~ 0 + Species, data)")
+  expect_gps_error(gp_fit(a ~ b, data.frame(a = c("1", "2"), b = 1:2)), "as.numeric(a)")
+  expect_gps_error(plot(fit, type = "l"), "axes, symbols and lines of its own")
+})
+
+test_that("names in a column, labels to choose with and new columns since a fit are told", {
+  set.seed(5)
+  d <- data.frame(name = paste0("n", 1:30), a = rnorm(30), b = rnorm(30))
+  model <- model_gaussian_mixture(2)
+  expect_gps_error(gps_fit(~ ., model, data = d), "~ . - name. If it names the data points, make")
+  d$name <- rep(c("x", "y"), 15)
+  expect_gps_error(gps_fit(d, model), "a column of 0 and 1 for each value")
+  fit <- gps_fit(d[2:3], model, control = gps_control(max_iter = 1, n_starts = 1))
+  d$new <- 1:30
+  expect_gps_error(gps_fit(~ . - name, model, data = d, start = fit), "Not in the fit: \"new\".")
+  expect_gps_error(gps_fit(d["a"], model, start = fit), "Not in the data: \"b\".")
+  expect_gps_error(gps_choose(d[2:3], model_gaussian_mixture, 1:2, labels = 1:30),
+                   "update(choice$fit, labels = )")
+  expect_gps_error(plot(fit, type = "l"), "axes, symbols and lines of its own")
+  expect_gps_error(plot(fit, type = "bound"), "Did you mean `which`?")
+})

@@ -158,6 +158,23 @@ test_that("doubles that are read as floats are pointed out, floats are not", {
   }
 })
 
+test_that("doubles that are mostly 0 are told from floats, zeros only are not", {
+  path <- tempfile()
+  on.exit(unlink(path))
+  set.seed(67)
+  for (endian in c("little", "big")) {
+    read <- function(values, size) {
+      writeBin(as.double(values), path, size, endian)
+      gps_source_binary(path, 4, "float", endian)
+    }
+    for (values in list(rpois(400, 0.05), rbinom(400, 1, 0.03), rbinom(400, 1, 0.1) / 2)) {
+      expect_warning(read(values, 8), "`type` = \"double\"?", class = "gps_warning", fixed = TRUE)
+      expect_silent(read(values, 4))
+    }
+    expect_silent(read(numeric(400), 8))
+  }
+})
+
 test_that("truth values and 64-bit integers in HDF5 files are numbers, other categories are not", {
   skip_if_not_installed("hdf5r")
   path <- tempfile(fileext = ".h5")
