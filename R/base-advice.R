@@ -94,7 +94,8 @@ advise_pictures <- function(paths, ending, listed) {
 # Whether texts are names of files.
 are_paths <- function(x) {
   known <- c(names(file_readers), names(picture_readers), other_pictures, names(same_endings))
-  all(is_text(x)) && all(grepl("[.]", x)) && all(vapply(x, file_ending, "") %in% known)
+  is.character(x) && all(is_text(x)) && all(grepl("[.]", x)) &&
+    all(vapply(x, file_ending, "") %in% known)
 }
 
 # Whether all texts that are there are numbers.
