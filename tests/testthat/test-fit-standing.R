@@ -28,7 +28,7 @@ degenerate_rows <- function() {
     discrete = list(cbind(a = rep(0:3, 50), b = rep(1:50, each = 4)), 4,
                     full = "no width in column 1 (\"a\")",
                     diagonal = "no width in column 1 (\"a\")", spherical = ""),
-    transposed = list(unname(t(flowers[1:60, ])), 1, full = "4 rows of 60 columns",
+    transposed = list(unname(t(flowers[1:40, ])), 1, full = "4 rows of 40 columns",
                       diagonal = "", spherical = ""),
     wide = list(wide, 1, full = "30 rows of 40 columns: a full covariance needs more rows",
                 diagonal = "", spherical = ""),
