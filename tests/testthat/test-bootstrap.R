@@ -50,6 +50,19 @@ test_that("intervals are percentiles of replicates, named by cell", {
   expect_gps_error(print(boot), "is not as gps_bootstrap() made it")
 })
 
+test_that("the figure of a bootstrap returns what it draws", {
+  boot <- gps_bootstrap(mixture_of(), 4)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  shown <- expect_invisible(plot(boot, "mu", level = 0.5, main = "Means"))
+  ends <- confint(boot, "mu", 0.5)
+  expect_identical(shown$parameter, rownames(ends))
+  expect_identical(cbind(shown$lower, shown$upper), unname(ends))
+  expect_identical(shown$estimate, c(boot$estimate$mu))
+  expect_identical(plot(boot, "mu", select = 2, key = FALSE)$parameter, rownames(ends)[2])
+  expect_gps_error(plot(boot, "nu"), "`parm` must be among")
+})
+
 test_that("components stand in the order of the fit's, whatever the refit made of them", {
   set.seed(3)
   y <- simulate_bars(150, size = 3, value = 5)$y
