@@ -92,7 +92,7 @@ test_that("sweeps are counted", {
 test_that("monotone excludes Gibbs sampling", {
   words <- "`monotone` = TRUE excludes Gibbs sampling"
   expect_gps_error(gps_control(monotone = TRUE, method = "gibbs"), words)
-  y <- matrix(rnorm(60), 2)
+  y <- matrix(rnorm(60), 3)
   control <- gps_control(monotone = TRUE)
   expect_gps_error(gps_fit(y, model_binary_sparse(30), selector_full(), control = control), words)
 })

@@ -282,7 +282,7 @@ test_that("print() names double clusters, and says what minibatches leave out", 
 })
 
 test_that("a summary of many components says where all are", {
-  y <- matrix(rep(1:51, 4) + rep(c(0, 0.1), each = 102), 204, 2)
+  y <- matrix(rep(1:51, 4) + rep(c(0, 0.1), each = 102), 204, 2) + rep(0:1, each = 204)
   fit <- quiet_degenerate(gps_fit(y, model_gaussian_mixture(51, "spherical"), start = rep(1:51, 4),
                                   control = short_control(max_iter = 0)))
   expect_printed(summary(fit), "The 20 most used of 51; summary(fit)$classes has all", fixed = TRUE)

@@ -115,7 +115,7 @@ test_that("a formula names inputs and targets, and new data are read by it", {
   expect_gps_error(gp_fit(mpg ~ log(wt), mtcars), "Make it one first")
   expect_gps_error(gp_fit(mpg ~ wt), "gp_fit(mpg ~ wt, data = d)")
   expect_gps_error(gp_fit(plain$x, plain$targets, data = mtcars), "`data` goes with a formula")
-  expect_gps_error(gp_fit(Species ~ Sepal.Width, iris), "`targets`")
+  expect_gps_error(gp_fit(Species ~ Sepal.Width, iris), "`Species`, left of ~, must be numbers")
 })
 
 test_that("update() changes what is named and keeps the rest", {
