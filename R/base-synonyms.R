@@ -129,6 +129,11 @@ held_out_words <-
 distance_words <-
   "Clusters are told apart by densities, not distances: `covariance` of the model is their shape."
 
+# What is said of weights of a penalty, and after the name of `level`.
+penalty_words <- "There is no penalty; compare numbers of latents by gps_choose()."
+level_words <-
+  "an argument of predict() of gp_fit(), and of confint() and plot() of a bootstrap."
+
 # What is no argument of any function here.
 no_argument <- c(
   seed = "set.seed() before the call governs all random numbers.",
@@ -144,14 +149,11 @@ no_argument <- c(
   standardize = "Columns are taken in their units: scale() makes them alike.",
   center = "Columns are taken as they are: scale(, scale = FALSE) centres them.",
   family = "The model says how data are made, see the model_*() functions.",
-  lambda = "There is no penalty; compare numbers of latents by gps_choose().",
+  lambda = penalty_words,
   reg_covar = "Variances have floors of their own, so that none becomes 0.",
   dist = distance_words, distance = distance_words, metric = distance_words,
-  level = paste("It is an argument of predict() of gp_fit(), and of confint() and plot() of a",
-                "bootstrap."),
-  conf = paste("`level` is an argument of predict() of gp_fit(), and of confint() and plot() of a",
-               "bootstrap."),
-  alpha = "There is no penalty; compare numbers of latents by gps_choose().",
+  level = paste("It is", level_words), conf = paste("`level` is", level_words),
+  alpha = penalty_words,
   threshold = paste("predict(fit, type = \"state\") is the most probable state; of probabilities",
                     "predict(fit) > 0.5 says which are above a threshold."),
   digits = "It is an argument of print(): print(x, digits = ).",

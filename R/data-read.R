@@ -76,7 +76,9 @@ images_to_array <- function(images, arg) {
 }
 
 # What `y` may be instead of what it is read as, images or a table. Whether something was told.
-tell_reading <- function(y, arg) tell_images_last(y, arg) || tell_table_wide(y, arg)
+tell_reading <- function(y, arg) {
+  !is_source(y) && (tell_images_last(y, arg) || tell_table_wide(y, arg))
+}
 
 # A table of few rows that are far longer than they are many has data points in its columns, more
 # often than not. Of one row other things are said, and so are of rows that are pictures.

@@ -27,9 +27,6 @@ parting_moves <- function(task, state, try_move, nearest = NULL) {
   best
 }
 
-# Sums of absolute differences between means, in units of the data, up to which they are the same.
-place_tol <- 1e-4
-
 # Of each cluster the first one that has its place: [C] numbers. Those of one place are neighbours
 # in the order of the sums of their coordinates.
 same_clusters <- function(model, params) {

@@ -38,10 +38,10 @@ split_residual <- function(residual, latent, weights = NULL, find = leading_dire
 # or NULL. Where columns have units of their own, what varies most may be noise: then points are
 # split along the column in which they look most like two groups, too.
 promising_split <- function(model, residual, points, latent, weights, params) {
-  finders <- if (length(residual_unit(model)) > 1) c(leading_direction, humped_column) else
-    leading_direction
-  splits <- lapply(c(finders), function(find) {
-    split <- split_residual(residual[, points, drop = FALSE], latent, weights[points], find)
+  finders <- c(leading_direction, if (length(residual_unit(model)) > 1) humped_column)
+  own <- residual[, points, drop = FALSE]
+  splits <- lapply(finders, function(find) {
+    split <- split_residual(own, latent, weights[points], find)
     if (is.null(split)) return(NULL)
     split$gain <- weighed_gain(model, split, residual, weights, params)
     split

@@ -96,7 +96,9 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                  unseen_weights = split$unseen_weights, criterion = criterion, selector = selector,
                  n_selected = n_selected, max_active = max_active, control = control, warm = warm,
                  heard = new.env())
-  is_doubted <- tell_choice_data(y)
+  # How data may be meant is told once for all fits, before any of them stops at it.
+  tell_opacity(y, "y")
+  is_doubted <- tell_reading(y, "y")
   check_search(search, models, numbers)
   rows <- unlist(lapply(names(models), function(name) {
     search_numbers(search, models[[name]], name, numbers)

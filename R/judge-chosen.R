@@ -113,14 +113,6 @@ describe_unfinished <- function(table) {
 # What is said of the data is the same for all fits, and no column of the table.
 heard_warnings <- paste0("gps_warning_", c("baseline", "negative", "columns"))
 
-# What may be wrong with how data were given, once for all fits and before any of them stops at it.
-# Whether something was told.
-tell_choice_data <- function(y) {
-  if (is_source(y)) return(FALSE)
-  tell_opacity(y, "y")
-  tell_reading(y, "y")
-}
-
 # What the fits said of the data, with an intercept as models of several numbers have it, that fits
 # were cut short, and that the chosen one has no maximum.
 tell_search <- function(table, heard, fit, is_doubted) {

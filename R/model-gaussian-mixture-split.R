@@ -87,11 +87,14 @@ as_splits <- function(split) {
   })
 }
 
+# Sums of absolute differences between means, in units of the data, up to which they are the same.
+place_tol <- 1e-4
+
 # Clusters whose means are that of the k-th, as nearly as annealing makes them the same: the points
 # of all of these are counted as those of one.
 same_place <- function(model, params, k) {
   away <- abs(params$mu - params$mu[, k]) / model$options$scale
-  colSums(away) <= 1e-4
+  colSums(away) <= place_tol
 }
 
 #' @export
