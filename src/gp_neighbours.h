@@ -35,6 +35,31 @@ size_t gp_search_scratch(const gp_search *search);
 gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
                           double *scratch);
 
+/* All points, cut into `n_leaves` leaves of at most so many that lie together, each about its
+ * centre and no farther from it than its radius: those of leaf l are order[first[l]] ..
+ * order[first[l + 1] - 1]. Room for 3 n_points + 2 ints is the caller's. */
+#define GP_LEAF_POINTS 16
+typedef struct {
+  size_t n_leaves;
+  int *order, *first, *panel; /* [n_points], [n_leaves + 1] each */
+  double *centre, *radius;    /* [n_dims x n_leaves], [n_leaves] */
+} gp_leaves;
+size_t gp_leaves_scratch(const gp_search *search);
+gp_leaves gp_cut_leaves(const gp_search *search, int *room, double *scratch);
+
+/* The nearest points of all points among themselves: by leaves, unless for some points this takes
+ * more time than comparing all pairs: is_done is 0 then. `distance` [n_near x GP_LEAF_POINTS] is
+ * scratch. */
+size_t gp_panels_scratch(const gp_search *search, const gp_leaves *leaves);
+gps_status gp_search_leaves(const gp_search *search, const gp_leaves *leaves, int *near,
+                            double *distance, double *scratch, int *is_done);
+
+/* The same from all pairs, in the order of leaves, since of points that lie together the nearest
+ * are found early. The queries are the points. n_held [n_points] is scratch. */
+size_t gp_sorted_scratch(const gp_search *search);
+gps_status gp_search_sorted(const gp_search *search, const gp_queries *queries, const int *order,
+                            int *near, int *n_held, double *scratch);
+
 /* Points sorted into cells: those of cell c are order[first[c]] .. order[first[c + 1] - 1]. A query
  * looks at the points of some cells: those that look at cell c first of all are
  * ask[first_ask[c]] .. ask[first_ask[c + 1] - 1], and those that look at it later follow in the

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gp_neighbours.h"
+#include "gp_neighbours_list.h"
 #include "vector_math.h"
 
 /* Inner products at a time stay in the second-level cache. There is one thread: of so little work
@@ -58,35 +59,6 @@ GPS_CLONES static size_t skip_far(const double *gram, const double *half, size_t
     if (n_near > 0) return from;
   }
   return from;
-}
-
-/* The nearest points of one query so far, nearest first. */
-typedef struct {
-  int *near;
-  double *distance;
-  size_t n, n_near;
-} near_list;
-
-/* Whether a point comes before the one at place `at`: of equal ones that of smaller number. */
-static int is_nearer(const near_list *list, size_t at, int point, double distance) {
-  return distance < list->distance[at] ||
-         (distance == list->distance[at] && point < list->near[at]);
-}
-
-static void take_near(near_list *list, int point, double distance) {
-  size_t at = list->n;
-  if (list->n == list->n_near) {
-    at--;
-    if (!is_nearer(list, at, point, distance)) return;
-  } else {
-    list->n++;
-  }
-  for (; at > 0 && is_nearer(list, at - 1, point, distance); at--) {
-    list->distance[at] = list->distance[at - 1];
-    list->near[at] = list->near[at - 1];
-  }
-  list->distance[at] = distance;
-  list->near[at] = point;
 }
 
 /* Points [from, from + n) against one query, whose products with them are `gram`. */
@@ -210,6 +182,27 @@ gps_status gp_search_near(const gp_search *search, const gp_queries *queries, in
     if (status != GPS_OK) return status;
     end_lists(n_near, width, &lists);
   }
+  return GPS_OK;
+}
+
+size_t gp_sorted_scratch(const gp_search *search) {
+  return room_for(search, panel_points(search), PANEL_QUERIES, search->n_points);
+}
+
+gps_status gp_search_sorted(const gp_search *search, const gp_queries *queries, const int *order,
+                            int *near, int *n_held, double *scratch) {
+  const size_t n = search->n_points;
+  const workspace w = place_points(search, order, panel_points(search), PANEL_QUERIES, scratch);
+  const near_lists lists = {0, near, n_held, w.distance};
+  memset(n_held, 0, n * sizeof *n_held);
+  for (size_t first = 0; first < n; first += PANEL_QUERIES) {
+    const size_t width = n - first < PANEL_QUERIES ? n - first : PANEL_QUERIES;
+    gps_status status = search_points(search, &w, queries, order + first, width, first, n, &lists);
+    if (status == GPS_OK)
+      status = search_points(search, &w, queries, order + first, width, 0, first, &lists);
+    if (status != GPS_OK) return status;
+  }
+  end_lists(search->n_near, n, &lists);
   return GPS_OK;
 }
 

@@ -55,6 +55,34 @@ static void end_search(gps_status status, SEXP near) {
   for (R_xlen_t i = 0; i < Rf_xlength(near); i++) INTEGER(near)[i]++;
 }
 
+/* Up to so many points all pairs take less time than cutting leaves. */
+#define FEW_POINTS 512
+
+/* Whether all points are asked for, each by its own number. */
+static int asks_all(const gp_search *search, const gp_queries *queries) {
+  if (!queries->own || queries->is_before || queries->n != search->n_points ||
+      queries->x != search->x)
+    return 0;
+  for (size_t i = 0; i < queries->n; i++) {
+    if (queries->own[i] != (int)i) return 0;
+  }
+  return 1;
+}
+
+static gps_status search_all(const gp_search *search, const gp_queries *queries, int *near) {
+  const size_t n = search->n_points;
+  if (search->n_near == 0) return GPS_OK;
+  const gp_leaves leaves =
+      gp_cut_leaves(search, alloc_ints(3 * n + 2), alloc_doubles(gp_leaves_scratch(search), 1));
+  int is_done = 0;
+  const gps_status status =
+      gp_search_leaves(search, &leaves, near, alloc_doubles(search->n_near, GP_LEAF_POINTS),
+                       alloc_doubles(gp_panels_scratch(search, &leaves), 1), &is_done);
+  if (status != GPS_OK || is_done) return status;
+  return gp_search_sorted(search, queries, leaves.order, near, alloc_ints(n),
+                          alloc_doubles(gp_sorted_scratch(search), 1));
+}
+
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
  * those of smaller number count -> numbers of the nearest [n_near x n]. */
 SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_near) {
@@ -62,9 +90,11 @@ SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_nea
   const gp_queries queries =
       view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at, "at")));
-  end_search(gp_search_near(&search, &queries, INTEGER(result),
-                            alloc_doubles(gp_search_scratch(&search), 1)),
-             result);
+  const gps_status status = search.n_points > FEW_POINTS && asks_all(&search, &queries)
+                                ? search_all(&search, &queries, INTEGER(result))
+                                : gp_search_near(&search, &queries, INTEGER(result),
+                                                 alloc_doubles(gp_search_scratch(&search), 1));
+  end_search(status, result);
   UNPROTECT(1);
   return result;
 }

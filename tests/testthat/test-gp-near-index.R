@@ -142,3 +142,39 @@ test_that("left to itself, it is there where the search would take long, and for
   expect_true(large$gp$by_index)
   expect_identical(large$params, fit_clusters(y, TRUE)$params)
 })
+
+# The nearest others of whole numbers, whose distances are exact, of equal ones those of smaller
+# number.
+true_near <- function(y, rank) {
+  vapply(seq_len(ncol(y)), function(n) {
+    distance <- colSums((y - y[, n])^2)
+    distance[n] <- Inf
+    near <- order(distance)[seq_len(rank)]
+    replace(near, is.infinite(distance[near]), 0L)
+  }, integer(rank))
+}
+
+test_that("all points among themselves have their exact neighbours, clustered or not, and tied", {
+  near_clusters <- round(10 * cluster_points(900, 60, 3, spread = 20))
+  set.seed(2)
+  cases <- list(
+    clustered = near_clusters, shifted = near_clusters + 1e6,
+    tied = matrix(sample.int(5, 1600, TRUE) + 0, 2), equal = matrix(7, 3, 600),
+    line = matrix(round(rexp(700, 1e-4)), 1), apart = matrix(2^(1:520 / 20) %/% 1, 1),
+    spread_out = matrix(round(rnorm(700 * 12, sd = 100)), 12)
+  )
+  for (name in names(cases)) {
+    expect_identical(exact_near(cases[[name]], 9L), true_near(cases[[name]], 9L), info = name)
+  }
+  few <- cases$spread_out[, 1:513]
+  expect_identical(c(exact_near(few, 1L)), true_near(few, 1L))
+  expect_identical(exact_near(few, 514L), rbind(true_near(few, 512L), matrix(0L, 2, 513)))
+})
+
+test_that("scales of columns tell which points are near, all among themselves as some of them", {
+  y <- cluster_points(1200, 60, 4)
+  scale <- c(1, 0.1, 3, 1e-4)
+  some <- seq(5L, 1200L, by = 7L)
+  expect_identical(exact_near(y, 12L, scale = scale)[, some],
+                   exact_near(y, 12L, y[, some], some, scale))
+})
