@@ -153,6 +153,12 @@ advise_text <- function(x, in_memory = FALSE) {
   " Categories: model.matrix(~ 0 + f) makes a column of 0 and 1 of each."
 }
 
+# Text in the place of a formula, beside `data`.
+refuse_text <- function(y, data) {
+  if (is.null(data) || !is.character(y)) return(invisible())
+  gps_abort(sprintf("`y` is text, and `data` belongs to a formula.%s", advise_text(y)))
+}
+
 # A path can have a ~, too: it begins by ~/, or it ends as files do and has no space beside the ~.
 is_quoted_formula <- function(x) {
   if (!is.character(x) || length(x) != 1 || !all(is_text(x))) return(FALSE)

@@ -177,7 +177,11 @@ abort_class <- function(x, arg, class, allowed) {
          value = TRUE)
   }
   own <- switch(class[1], gps_model = advise_model(x), gps_selector = advise_selector(x),
-                gps_kernel = advise_kernel(x), gp_fit = " gp_fit(x, targets) makes one.")
+                gps_kernel = advise_kernel(x), gp_fit = " gp_fit(x, targets) makes one.",
+                gps_posterior = if (inherits(x, "gps_fit")) {
+                  paste(" Of a fit, predict(fit, type = \"latent\") has posterior means,",
+                        "type = \"prob\" probabilities, and posterior_states() the states.")
+                })
   hint <- if (!is.null(own)) {
     own
   } else if (is.function(x)) {

@@ -58,6 +58,12 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'
 #' Missing cells (NA) are allowed for where they are in a fit, see [missing_cells].
 #'
+#' New data in another unit than the fit's, or raw ones where those were scaled, are predicted
+#' like any others. Where three or more are given, and most lie beyond all values that a column has
+#' in the fit and more than five standard deviations from their mean, a warning of class
+#' `gps_warning_far` tells of that column; of a fit that has not kept its data in memory nothing is
+#' known.
+#'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the
 #' types `"slots"` and `"sparse"`, which have the same numbers as `"prob"`, and `"latent_slots"` and
@@ -381,7 +387,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
                       }))
   }
   check_values(fit$model, data$y, arg, names = data$col_names)
-  data
+  tell_far(data, fit, arg)
 }
 
 # A bare vector (of one dimension: points, else one point) or a single image as a matrix.
@@ -391,10 +397,4 @@ as_rows <- function(newdata, fit) {
   if (length(dim(newdata)) > 1 && !is_image) return(newdata)
   if (fit$model$n_dims == 1) return(matrix(as.vector(newdata)))
   matrix(as.vector(newdata), 1, dimnames = if (!is_image) list(NULL, names(newdata)))
-}
-
-is_one_hot <- function(fit) fit$model$rule$min_active == 1
-
-is_mixture <- function(fit) {
-  all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
 }

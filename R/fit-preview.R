@@ -44,6 +44,13 @@
 gps_plan <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                      control = gps_control(), start = NULL, weights = NULL, ...) {
   y <- data_of_call(y, model, selector, list(...))
+  if (is_number(y)) {
+    gps_abort(sprintf(paste(
+      "`y` must be data, or a source of them, not the number %s: a plan is measured on samples.",
+      "Numbers that are made do: gps_source(%s, d, function(from, to) matrix(rnorm((to - from +",
+      "1) * d), ncol = d)), where d is the number of columns."
+    ), format(y), format(y)))
+  }
   before <- process_bytes()
   began <- elapsed()
   keep_stream({

@@ -38,3 +38,9 @@ match_states <- function(on) {
   }
   id
 }
+
+is_one_hot <- function(fit) fit$model$rule$min_active == 1
+
+is_mixture <- function(fit) {
+  all(c("mu", "sigma") %in% names(fit$params)) && fit$model$rule$min_active == 1
+}

@@ -352,8 +352,8 @@ data_of_call <- function(y, model, selector, extra) {
     others <- if (missing(model)) list(selector) else list(model, selector)
     y <- read_formula(y, extra$data, others)
     extra$data <- NULL
-  } else if (!missing(y) && !is.null(extra$data) && is_quoted_formula(y)) {
-    gps_abort(paste0("`y` is text.", advise_text(y)))
+  } else if (!missing(y)) {
+    refuse_text(y, extra$data)
   }
   refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
   if (missing(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")

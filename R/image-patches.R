@@ -216,8 +216,10 @@ check_image <- function(image, arg = "image") {
     hint <- if (is.character(image) && any(startsWith(printable(image), "#") %in% TRUE)) {
       sprintf(" Its colours are text. Grey levels of them: matrix(%s, nrow(%s)).",
               sprintf("colMeans(grDevices::col2rgb(as.matrix(%s))) / 255", arg), arg)
-    } else if (is.character(image)) {
-      advise_picture(image)
+    } else if (is.character(unlist(image))) {
+      advise_picture(unlist(image))
+    } else if (inherits(image, "connection")) {
+      " A picture is read first, by the name of its file: png::readPNG(\"picture.png\")."
     } else if (is_numeric && length(dim(image)) == 3 && dim(image)[1] == 3) {
       sprintf(" Channels come last: aperm(%s, c(2, 3, 1)).", arg)
     } else if (length(dim(image)) == 3 && dim(image)[3] == 4) {

@@ -53,7 +53,7 @@
 #'   needed where the selector does without.
 #' @param y NULL: the fit's own data points, with the latents that it selected; or new ones, for
 #'   which they are selected as in [predict()].
-#' @param n number of data points to look at, at least 1; all if there are no more.
+#' @param n number of data points to look at, at least 1, all if there are no more; or "all".
 #' @param probable probability from which on a latent counts as truly probable, in 0..1.
 #' @param n_threads number of threads; NULL: see [gps_control()].
 #' @param n_selected NULL; or numbers of selected latents to compare, distinct whole numbers in
@@ -92,7 +92,7 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
     gps_abort(sprintf("`y` must be data, not %s. How many points to look at is `n`: n = %s.",
                       describe_value(y), format(y)))
   }
-  n <- check_count(n, "n")
+  n <- if (identical(n, "all")) .Machine$integer.max else check_count(n, "n")
   probable <- check_number(probable, "probable", 0, 1, open = TRUE)
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (!is.null(n_selected)) n_selected <- check_selected_sizes(n_selected, fit)

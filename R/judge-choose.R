@@ -79,6 +79,7 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
     y <- read_formula(y, extra$data, list(model, n_latents), "gps_choose")
     extra["data"] <- NULL
   }
+  refuse_text(y, extra$data)
   refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector", "sized"))
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)

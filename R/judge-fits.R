@@ -86,6 +86,7 @@ check_fits <- function(fits, names) {
 
 # How the data of two fits differ, NULL where they do not, as far as the fits know.
 tell_other_data <- function(one, two) {
+  two <- in_order_of(one, two)
   size <- function(fit) c(fit$n_points, fit$model$n_dims)
   n_missing <- function(fit) if (is.null(fit$n_missing)) 0 else fit$n_missing
   if (!identical(as.double(size(one)), as.double(size(two)))) {
@@ -103,6 +104,16 @@ tell_other_data <- function(one, two) {
   } else if (differ(one$row_names, two$row_names)) {
     "their data points have other names"
   }
+}
+
+# The fit `two` with its data's columns in the order that they have in `one`, where names tell.
+in_order_of <- function(one, two) {
+  place <- match(one$col_names, two$col_names)
+  has_all <- length(place) == length(two$col_names) && !anyNA(place) && anyDuplicated(place) == 0
+  if (!has_all || identical(one$col_names, two$col_names)) return(two)
+  two$col_names <- two$col_names[place]
+  if (is.matrix(two$y)) two$y <- two$y[place, , drop = FALSE]
+  two
 }
 
 # Names differ where both are there.

@@ -279,3 +279,20 @@ test_that("names in a column, labels to choose with and new columns since a fit 
   expect_gps_error(plot(fit, type = "l"), "axes, symbols and lines of its own")
   expect_gps_error(plot(fit, type = "bound"), "Did you mean `which`?")
 })
+
+test_that("text beside `data`, a number to plan with, and a fit as a posterior are told the way", {
+  model <- model_gaussian_mixture(3)
+  fit <- gps_fit(iris[1:4], model, selector_full(),
+                 control = gps_control(max_iter = 1, n_starts = 1))
+  for (call in list(quote(gps_fit("a.csv", model, data = iris)),
+                    quote(gps_choose("a.csv", model, data = iris)))) {
+    expect_gps_error(eval(call), "`data` belongs to a formula. A file is read first: read.csv(")
+  }
+  expect_gps_error(gps_choose("~ a", model, data = iris), "A formula has no quotes: ~ a")
+  expect_gps_error(gps_plan(1e6, model), "gps_source(1e+06, d, function(from, to)")
+  expect_gps_error(posterior_mean(fit), "predict(fit, type = \"latent\")")
+  expect_gps_error(extract_patches(list("a.jpg"), 8), "jpeg::readJPEG(\"a.jpg\")")
+  con <- file("a.jpg")
+  on.exit(close(con))
+  expect_gps_error(gps_denoise(con), "A picture is read first")
+})

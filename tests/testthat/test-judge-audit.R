@@ -193,6 +193,8 @@ test_that("arguments of gps_audit() are checked", {
   set.seed(9)
   y <- simulate_bars(30, size = 3)$y
   fit <- audit_fit(y, model_binary_sparse(6), 3L)
+  expect_identical(gps_audit(fit, n = "all"), gps_audit(fit, n = 30))
+  expect_gps_error(gps_audit(fit, n = "some"), "`n` must be")
   expect_gps_error(gps_audit(1), "`fit` must be a fit")
   expect_gps_error(gps_audit(fit, n = 0), "`n` must be")
   expect_gps_error(gps_audit(fit, probable = 2), "`probable` must be")

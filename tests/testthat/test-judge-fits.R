@@ -26,6 +26,17 @@ test_that("fits of the same data are compared by what their generics say, and on
   expect_identical(gps_compare(list(tied, round))$fit, c("fit 1", "fit 2"))
 })
 
+test_that("the order of named columns is no matter of a comparison", {
+  turned <- gps_fit(flowers[4:1], model_gaussian_mixture(2), selector_full(), control = short)
+  expect_identical(gps_compare(tied, turned, newdata = iris[21:30, 1:4])$bound,
+                   c(tied$bound, turned$bound))
+  other <- gps_fit(flowers[4:1] + 1, model_gaussian_mixture(2), selector_full(), control = short)
+  expect_gps_error(gps_compare(tied, other), "their numbers differ")
+  expect_gps_error(gps_compare(tied, gps_fit(unname(as.matrix(flowers[4:1])), tied$model,
+                                             selector_full(), control = short)),
+                   "their numbers differ")
+})
+
 test_that("fits that cannot be compared are refused by name", {
   other <- gps_fit(flowers[-1, ], model_gaussian_mixture(2), selector_full(), control = short)
   expect_gps_error(gps_compare(tied, other), "\"tied\" and \"other\" are of different data (60 x 4")

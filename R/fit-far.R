@@ -1,0 +1,55 @@
+# Whether new data are of the kind that was fitted: scaled data know nothing of raw ones, and a
+# model predicts the ones like the others.
+
+# No more than this share of any numbers lies `far_deviations` standard deviations from their mean
+# or farther (Chebyshev), whatever their distribution.
+far_deviations <- 5
+most_far <- 1 / far_deviations^2
+
+# So rarely data of the fit's own kind may be taken for others.
+far_risk <- 1e-3
+
+# As many data points say of a column where it lies; the spread of fewer than `least_known` says
+# little.
+most_looked_at <- 1000
+least_known <- 20
+
+# Warns of new data of which most lie beyond all values of a column of the fit's; returns `data`.
+tell_far <- function(data, fit, arg) {
+  column <- find_far(data$y, fit$y)
+  if (is.null(column)) return(data)
+  known <- vapply(range(fit$y[column, ], na.rm = TRUE), plain_number, "")
+  gps_warn(sprintf(paste(
+    "Most of `%s` lies far from all that was fitted: %s has %s to %s in the data of the fit,",
+    "and here mostly values beyond, such as %s. Were those scaled, or in another unit? New data",
+    "must be as they were: scale() them with the same `center` and `scale`."
+  ), arg, column_words(column, fit$col_names), known[1], known[2],
+  plain_number(stats::median(data$y[column, ], na.rm = TRUE))), class = "far")
+  data
+}
+
+# The first column (a row of `y`, as of the fit's data `known`) that says so, or NULL.
+find_far <- function(y, known) {
+  if (!is.matrix(y) || !is.matrix(known) || ncol(known) < least_known) return(NULL)
+  y <- some_points(y)
+  some <- some_points(known)
+  centre <- rowMeans(some, na.rm = TRUE)
+  spread <- sqrt(rowMeans((some - centre)^2, na.rm = TRUE))
+  # Of a constant column nothing is known but that others vary.
+  spread[!spread > 0] <- sqrt(mean(spread^2, na.rm = TRUE))
+  is_far <- abs(y - centre) > far_deviations * spread
+  n_far <- rowSums(is_far, na.rm = TRUE)
+  n_seen <- rowSums(!is.na(is_far))
+  risk <- stats::pbinom(n_far - 1, n_seen, most_far, lower.tail = FALSE) * nrow(y)
+  # What is rare in the fit may be asked for by itself.
+  Find(function(column) {
+    limits <- range(known[column, ], na.rm = TRUE)
+    mean(y[column, ] < limits[1] | y[column, ] > limits[2], na.rm = TRUE) > 0.5
+  }, which(n_far > n_seen / 2 & risk < far_risk))
+}
+
+some_points <- function(y) {
+  n <- ncol(y)
+  if (n <= most_looked_at) return(y)
+  y[, round(seq(1, n, length.out = most_looked_at)), drop = FALSE]
+}
