@@ -281,17 +281,25 @@ add_labels <- function(state, labels) {
     state$prob_on[1, labels$point] <- 1
     return(state)
   }
-  for (i in seq_len(nrow(labels))) {
-    point <- labels$point[i]
-    slots <- state$selected[, point]
-    if (labels$latent[i] %in% slots) next
-    at <- which.min(ifelse(slots == 0, -1, state$prob_on[, point]))
-    slots[at] <- as.integer(labels$latent[i])
-    prob_on <- replace(state$prob_on[, point], at, 1)
-    ordered <- order(ifelse(slots > 0, slots, Inf))
-    state$selected[, point] <- slots[ordered]
-    state$prob_on[, point] <- prob_on[ordered]
-  }
+  # Labels of one point take their places one after the other.
+  turn <- stats::ave(seq_len(nrow(labels)), labels$point, FUN = seq_along)
+  for (of_turn in split(labels, turn)) state <- take_labels(state, of_turn)
+  state
+}
+
+# The same where no two labels are of one point.
+take_labels <- function(state, labels) {
+  labels <- labels[colSums(state$selected[, labels$point, drop = FALSE] ==
+                             rep(labels$latent, each = nrow(state$selected))) == 0, ]
+  if (nrow(labels) == 0) return(state)
+  selected <- state$selected[, labels$point, drop = FALSE]
+  prob_on <- state$prob_on[, labels$point, drop = FALSE]
+  at <- cbind(max.col(-t(ifelse(selected == 0, -1, prob_on)), "first"), seq_len(nrow(labels)))
+  selected[at] <- as.integer(labels$latent)
+  prob_on[at] <- 1
+  ordered <- slot_order(selected)
+  state$selected[, labels$point] <- selected[ordered]
+  state$prob_on[, labels$point] <- prob_on[ordered]
   state
 }
 

@@ -102,7 +102,7 @@ rank_leavers <- function(task, state, result, held) {
   found[order(found$cost), ]
 }
 
-# What splitting each cluster promises, best first: list of splits with `gain`.
+# What splitting each cluster promises, best first: splits in arrays with `gain`.
 rank_splits <- function(task, state, result, held) {
   unit <- residual_unit(task$model)
   own <- owned_slots(held)
@@ -111,9 +111,7 @@ rank_splits <- function(task, state, result, held) {
   splits <- split_residuals(residual, held$latent[own], result$weights[points])
   splits$gain <- weighed_gains(task$model, splits, state$params)
   splits$centres <- splits$centres * unit
-  lapply(order(-splits$gain), function(i) {
-    pick_split(splits[c("latent", "centres", "size", "gain")], i)
-  })
+  pick_splits(splits[c("latent", "centres", "size", "gain")], order(-splits$gain))
 }
 
 # The best splits with the cheapest leavers, each cluster in one move only.
@@ -121,17 +119,18 @@ pair_moves <- function(leavers, splits, n_latents) {
   used <- logical(n_latents)
   pairs <- list()
   at <- 1L
-  for (split in splits) {
+  for (i in seq_along(splits$latent)) {
     if (length(pairs) >= bulk_share * n_latents) break
-    if (used[split$latent]) next
+    latent <- splits$latent[i]
+    if (used[latent]) next
     is_free <- function(row) {
       !any(c(used[leavers$from[row]], used[leavers$taker[row]],
-             c(leavers$from[row], leavers$taker[row]) == split$latent))
+             c(leavers$from[row], leavers$taker[row]) == latent))
     }
     while (at <= nrow(leavers) && !is_free(at)) at <- at + 1L
-    if (at > nrow(leavers) || split$gain < bulk_promise * leavers$cost[at]) break
-    pair <- list(from = leavers$from[at], taker = leavers$taker[at], split = split)
-    used[c(pair$from, pair$taker, split$latent)] <- TRUE
+    if (at > nrow(leavers) || splits$gain[i] < bulk_promise * leavers$cost[at]) break
+    pair <- list(from = leavers$from[at], taker = leavers$taker[at], split = pick_split(splits, i))
+    used[c(pair$from, pair$taker, latent)] <- TRUE
     pairs <- c(pairs, list(pair))
   }
   pairs
@@ -164,7 +163,12 @@ move_slots <- function(slots, pairs, n_latents) {
     relabel[pair$from] <- pair$taker
     joins[pair$split$latent] <- pair$from
   }
-  moved <- relabel_slots(slots, relabel)
+  is_moved <- c(FALSE, relabel != seq_len(n_latents))[slots$selected + 1L]
+  points <- which(colSums(array(is_moved, dim(slots$selected))) > 0)
+  held <- relabel_slots(lapply(slots, function(x) x[, points, drop = FALSE]), relabel)
+  moved <- slots
+  moved$selected[, points] <- held$selected
+  moved$prob_on[, points] <- held$prob_on
   for (slot in seq_len(nrow(moved$selected))) {
     joined <- c(0L, joins)[moved$selected[slot, ] + 1L]
     points <- which(joined > 0 & moved$prob_on[slot, ] > least_on)

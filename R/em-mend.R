@@ -72,7 +72,14 @@ best_trial <- function(task, state, deadline, confirm = NULL) {
     }
     # The rival is no worse than the state, whose bound is known, and has its parameters' price.
     if (is.null(confirm) && state$bound_error == 0 && !beats(state)) next
-    if (is.null(rival)) rival <- continue_rival(task, state, confirm)
+    if (is.null(rival)) {
+      first <- continue_trial(task, state, 1L)
+      is_clear <- is.null(confirm) &&
+        exceeds(trial, first, required_gain(task, move) + likely_rise(state),
+                saved_price(task, trial, first))
+      if (is_clear) return(list(move = move, state = trial))
+      rival <- continue_rival(task, state, first, confirm)
+    }
     if (!beats(rival)) next
     found <- list(move = move, state = trial)
     if (!is.null(confirm)) found <- confirm(found)
@@ -81,12 +88,21 @@ best_trial <- function(task, state, deadline, confirm = NULL) {
   NULL
 }
 
-# The state as it is after as many iterations as a trial has.
-continue_rival <- function(task, state, confirm) {
-  rival <- continue_trial(task, state, trial_iterations)
+# The state as it is after as many iterations as a trial has, of which it has had the first.
+continue_rival <- function(task, state, first, confirm) {
+  rival <- continue_trial(task, first, trial_iterations - 1L)
   # Selections that wander may have made the rival worse.
   if (is.null(confirm) && state$bound > rival$bound) state else rival
 }
+
+# What the bound may rise by in the other iterations of a rival, by several times the steepest of
+# the last ones: a trial that gains more has no need of a rival that goes on.
+likely_rise <- function(state) {
+  rise <- max(diff(utils::tail(state$bounds, flat_window)), 0)
+  clear_margin * (trial_iterations - 1L) * rise
+}
+
+clear_margin <- 4
 
 # A latent that leaves has gained its price already. One that comes back must gain it twice, or it
 # may come for a single point, and leave again.

@@ -61,11 +61,12 @@ sum_half <- function(residual, score, weights) {
 # The same of many latents at once, from the residuals [D x n] of points, of which each is one of
 # latent `of` [n]: arrays with the latents along the last dimension, of those that can be split.
 split_residuals <- function(residual, of, weights = NULL) {
-  if (is.null(weights)) weights <- rep(1, length(of))
   latents <- sort(unique(of))
-  total <- group_sums(t(weights), match(of, latents), length(latents))[1, ]
-  latents <- latents[total >= 4]
-  kept <- which(of %in% latents)
+  group <- match(of, latents)
+  is_large <- group_weights(weights, group, length(latents)) >= 4
+  kept <- which(is_large[group])
+  kept <- kept[order(group[kept])]
+  latents <- latents[is_large]
   x <- list(residual = residual[, kept, drop = FALSE], weights = weights[kept],
             group = match(of[kept], latents), n_groups = length(latents))
   x$score <- group_scores(x)
@@ -75,34 +76,34 @@ split_residuals <- function(residual, of, weights = NULL) {
 }
 
 # Sums [k x groups] of the columns of x [k x n] of each group.
-group_sums <- function(x, group, n_groups) {
-  sums <- matrix(0, nrow(x), n_groups)
-  if (length(group) == 0) return(sums)
-  found <- rowsum(t(x), group)
-  sums[, as.integer(rownames(found))] <- t(found)
-  sums
+group_sums <- function(x, group, n_groups) .Call(C_group_sums, x, group, n_groups)
+
+# How many points each group has, or their weights added up.
+group_weights <- function(weights, group, n_groups) {
+  if (is.null(weights)) return(as.double(tabulate(group, n_groups)))
+  group_sums(t(weights), group, n_groups)[1, ]
 }
 
-# Places of points along the leading direction of their group, about its centre.
+# Places of points along the leading direction of their group, about its centre. Groups follow one
+# another.
 group_scores <- function(x) {
-  total <- group_sums(t(x$weights), x$group, x$n_groups)[1, ]
+  total <- group_weights(x$weights, x$group, x$n_groups)
   centre <- group_sums(weigh_columns(x$residual, x$weights), x$group, x$n_groups) /
     rep(total, each = nrow(x$residual))
   deviation <- x$residual - centre[, x$group, drop = FALSE]
-  direction <- centre
-  for (at in split(seq_along(x$group), x$group)) {
-    direction[, x$group[at[1]]] <- leading_direction(deviation[, at, drop = FALSE], x$weights[at])
-  }
+  direction <- leading_directions(deviation, x$weights, tabulate(x$group, x$n_groups))
   colSums(deviation * direction[, x$group, drop = FALSE])
 }
 
 # 1 for points in the upper half of their group, 0 for others, as split_residual() finds them.
 halve_groups <- function(x) {
   is_high <- as.double(x$score > 0)
+  score <- weigh(x$score, x$weights)
   for (iteration in 1:10) {
     side <- 2L * x$group - as.integer(is_high)
-    sums <- group_sums(rbind(x$weights, x$weights * x$score), side, 2L * x$n_groups)
-    means <- matrix(sums[2, ] / sums[1, ], 2)
+    means <- group_sums(t(score), side, 2L * x$n_groups) /
+      group_weights(x$weights, side, 2L * x$n_groups)
+    means <- matrix(means, 2)
     limit <- ((means[1, ] + means[2, ]) / 2)[x$group]
     after <- ifelse(is.finite(limit), as.double(x$score > limit), is_high)
     if (identical(after, is_high)) break
@@ -115,10 +116,10 @@ halve_groups <- function(x) {
 sum_halves <- function(x) {
   n_dims <- nrow(x$residual)
   sums <- function(value) group_sums(weigh_columns(value, x$weights), x$side, 2L * x$n_groups)
-  size <- sums(matrix(1, 1, length(x$side)))
+  size <- group_weights(x$weights, x$side, 2L * x$n_groups)
   centres <- sums(x$residual) / rep(c(size), each = n_dims)
   score <- t(x$score)
-  mean_score <- (sums(score) / size)[, x$side]
+  mean_score <- (c(sums(score)) / size)[x$side]
   size <- matrix(size, 2)
   dim(centres) <- c(n_dims, 2, x$n_groups)
   within <- sums((x$residual - matrix(centres, n_dims)[, x$side, drop = FALSE])^2)
@@ -126,13 +127,16 @@ sum_halves <- function(x) {
   list(centres = centres, size = size,
        along = group_sums(weigh_columns(score^2, x$weights), x$group, x$n_groups)[1, ],
        within = array(within, dim(centres)), within_along = matrix(sums((score - mean_score)^2), 2),
-       unit = group_sums(t(x$weights), x$group, x$n_groups)[1, ] / tabulate(x$group, x$n_groups),
+       unit = group_weights(x$weights, x$group, x$n_groups) / tabulate(x$group, x$n_groups),
        between = size[1, ] * size[2, ] / colSums(size) * colSums(gap^2))
 }
 
 # Unit vector along which the columns of x [D x n] vary most, by power iteration.
-leading_direction <- function(x, weights = NULL) {
-  .Call(C_leading_direction, x, weights, 20L)
+leading_direction <- function(x, weights = NULL) drop(leading_directions(x, weights, ncol(x)))
+
+# The same of groups of columns that follow one another: [D x groups].
+leading_directions <- function(x, weights, sizes) {
+  .Call(C_leading_directions, x, weights, sizes, 20L)
 }
 
 # The unit vector of the row of x [D x n], of mean 0, whose values have the fewest far from the mean

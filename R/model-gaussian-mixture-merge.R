@@ -121,13 +121,8 @@ affinities_at <- function(task, clusters, joint) {
                            numeric(n_dims)), n_dims))
   constant <- log(vapply(clusters, `[[`, 1, "pi")) - colSums(log(sd / scale)) -
     sum(log(scale)) - n_dims / 2 * log(2 * pi)
-  each <- max(1, block_doubles %/% (8 * n_dims))
-  part <- (seq_along(joint$point) - 1) %/% each
-  distance <- lapply(split(seq_along(part), part), function(at) {
-    pair <- joint$pair[at]
-    colSums(((task$y[, joint$point[at], drop = FALSE] - mu[, pair]) / sd[, pair])^2)
-  })
-  constant[joint$pair] - 0.5 * unlist(distance, use.names = FALSE)
+  constant[joint$pair] -
+    0.5 * .Call(C_centre_distances, task$y, joint$point, joint$pair, mu, sd)
 }
 
 # What cluster_affinity() says of a mixture of one, from the cells that the points have.

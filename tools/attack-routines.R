@@ -101,6 +101,7 @@ work_of_routines <- function(call) {
   code <- kernel_routine(kernel_rbf())
   call(code$symbol, code$code, c(0, 0), matrix(1:6 / 2, 2), 1L)
   inner("leading_direction")(matrix(1:6 / 2, 2), c(1, 2, 3))
+  inner("group_sums")(matrix(1:6 / 2, 2), c(2L, 1L, 2L), 2L)
   inner("thin_slots")(matrix(stats::runif(40), 20))
 }
 

@@ -42,6 +42,29 @@ test_that("mending works with selectors that know nothing of the parameters", {
   expect_identical(fit_bars(1, selector = learned)$n_found, 10L)
 })
 
+test_that("a rival goes on only where it could gain as much as the trial, and changes no fit", {
+  fit <- function() fit_bars(1, n = 600, selector = selector_full())$fit
+  rival <- continue_rival
+  went_on <- FALSE
+  local_value("continue_rival", function(...) {
+    went_on <<- TRUE
+    rival(...)
+  })
+  clear <- fit()
+  expect_identical(moves_of(clear), "renewed 1")
+  expect_false(went_on)
+  local_value("likely_rise", function(state) Inf)
+  with_rival <- fit()
+  expect_true(went_on)
+  same <- c("params", "bound", "selected", "n_iter")
+  expect_identical(with_rival[same], clear[same])
+})
+
+test_that("what a rival may rise by is in proportion to the steepest of its last rises", {
+  expect_identical(likely_rise(list(bounds = c(-9, 1, 2, 4, 5))), clear_margin * 4 * 2)
+  expect_identical(likely_rise(list(bounds = c(1, 3, 2, 1, 1))), 0)
+})
+
 test_that("moves judged on sampled rows hold on all rows", {
   with <- fit_bars(2, n = 3000)
   expect_lt(fit_bars(2, n = 3000, mend = FALSE)$n_found, 10)

@@ -321,12 +321,11 @@ test_that("many clusters that a start has missed are found by moves of many", {
 
 test_that("pairs of a bulk move are disjoint, cheapest with best", {
   leavers <- data.frame(from = c(3L, 1L, 5L, 2L), taker = c(4L, 0L, 3L, 0L), cost = c(1, 2, 3, 50))
-  splits <- list(list(latent = 1L, gain = 90), list(latent = 6L, gain = 80),
-                 list(latent = 7L, gain = 60))
+  splits <- list(latent = c(1L, 6L, 7L), gain = c(90, 80, 60))
   pairs <- pair_moves(leavers, splits, 40)
   expect_identical(lapply(pairs, `[[`, "from"), list(3L))
   expect_identical(pairs[[1]]$split$latent, 1L)
-  splits[[1]]$latent <- 8L
+  splits$latent[1] <- 8L
   pairs <- pair_moves(leavers, splits, 40)
   expect_identical(vapply(pairs, `[[`, 1L, "from"), c(3L, 1L))
   held <- list(latent = c(1L, 2L, 2L, 1L), point = c(1L, 1L, 2L, 2L), prob = c(0.5, 0.5, 0.9, 0.8))
@@ -389,4 +388,7 @@ test_that("splits of many clusters at once are those of each by itself, and prom
     }
   }
   expect_length(split_residuals(residual[, 0], integer())$latent, 0)
+  mixed <- order(seq_len(90) %% 7)
+  expect_equal(split_residuals(residual[, mixed], of[mixed]), split_residuals(residual, of),
+               tolerance = 1e-11)
 })

@@ -63,6 +63,10 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   }
   expect_named(mstep(stats), c("params", "events"))
   refuses(mstep(with_one(stats, "data_on", list(1))), "data_on")
+  refuses(.Call(C_group_sums, matrix(1, 2, 3), c(1L, 2L, 3L), 2L), "`group` names 3 of 2")
+  refuses(.Call(C_leading_directions, matrix(1, 2, 3), NULL, c(2L, 2L), 5L), "more than 3 columns")
+  refuses(.Call(C_centre_distances, matrix(1, 2, 3), 4L, 1L, matrix(1, 2, 1), matrix(1, 2, 1)),
+          "`points` names 4 of 3")
   refuses(.Call(C_thin_slots, matrix(0.5, 3, 2), 0L), "`n_kept`")
   refuses(.Call(C_dense_targets, case$selected, case$selected / 3, 1L), "names latent 2 of 1")
   refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L), "`n_near`")
