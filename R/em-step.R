@@ -70,6 +70,7 @@ inferred <- c("selected", "prob_on", "value", "bound", "bound_error", "evaluatio
 # list(selected, prob_on, log_evidence, bound, bound_error, stats, evaluations, ...) of all points
 # at the state's parameters; `evaluations` is how many gains of the model screening computed.
 pass <- function(task, state, want = "stats") {
+  state["memory"] <- list(open_memory(task, state$memory))
   join_parts(map_blocks(task, function(task, block) expect_block(task, state, block, want)))
 }
 

@@ -53,6 +53,13 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   engine_loo(memory$prepared, memory$targets, points)$mean
 }
 
+# A memory as all blocks of a pass read it: targets in slots are packed once for them.
+open_memory <- function(task, memory) {
+  if (!has_candidates(task) || is.null(memory$targets) || length(task$blocks) == 1) return(memory)
+  memory$targets$rows <- .Call(C_gp_pack, memory$targets)
+  memory
+}
+
 # Where a time limit left no time to learn, and a look at all latents of all points takes about a
 # second at most, the model ranks; else nothing does.
 rank_late <- function(task, state, block, inputs) {

@@ -156,16 +156,17 @@ typedef struct {
   int is_packed; /* what counts of a point comes first, and what follows an empty slot is nothing */
 } gp_slot_rows;
 
-/* The same targets in rows, where they are, or copied so that all of a point lies together, without
- * what is 0: for n_points as many bytes of room, which are aligned to 64. */
+/* The same targets in rows: where they are, or packed so that all of a point lies together, without
+ * what is 0, in so many doubles of room for each point. */
 gp_slot_rows gp_view_rows(const gp_slots *slots);
-size_t gp_rows_room(const gp_slots *slots, size_t n_points);
-gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room);
+size_t gp_packed_size(size_t n_slots);
+void gp_pack_rows(const gp_slots *slots, size_t n_points, double *room);
+gp_slot_rows gp_packed_rows(const gp_slots *slots, const double *room);
 
 /* Of targets in slots the latents that neighbours have on, and their means: those of largest mean
  * where there are more than a list can hold, of equal ones those that are met first. Returns 0
  * where a latent is none of the n_latents, or a neighbour none of the points. Each thread has
- * n_near n_slots ints and doubles of room, and `place` [n_latents] as above. */
+ * 3 n_near n_slots ints and 2 n_near n_slots doubles of room, and `place` [n_latents] as above. */
 int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp_lists *lists,
                   int *room, double *value, int *place);
 

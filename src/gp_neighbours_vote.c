@@ -1,5 +1,6 @@
 /* Predictions from the weights of neighbours: each point costs as many additions as its neighbours
  * have targets, or slots. Called by r_gp_neighbours.c. */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -56,35 +57,29 @@ gp_slot_rows gp_view_rows(const gp_slots *slots) {
                         .prob_step = slots->n_slots};
 }
 
-/* Bytes of memory that come together. */
-#define LINE_BYTES (GPS_LINE_DOUBLES * sizeof(double))
-
-/* Bytes of one point in a copy: whole lines, probabilities first. */
-static size_t row_bytes(size_t n_slots) {
-  const size_t used = n_slots * (sizeof(double) + sizeof(int));
-  return (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+size_t gp_packed_size(size_t n_slots) {
+  const size_t used = (n_slots * (sizeof(double) + sizeof(int)) - 1) / sizeof(double) + 1;
+  return (used + GPS_LINE_DOUBLES - 1) / GPS_LINE_DOUBLES * GPS_LINE_DOUBLES;
 }
 
-size_t gp_rows_room(const gp_slots *slots, size_t n_points) {
-  return row_bytes(slots->n_slots) * n_points;
+gp_slot_rows gp_packed_rows(const gp_slots *slots, const double *room) {
+  const size_t size = gp_packed_size(slots->n_slots);
+  return (gp_slot_rows){.n_slots = slots->n_slots,
+                        .n_latents = slots->n_latents,
+                        .selected = (const int *)(room + slots->n_slots),
+                        .prob = room,
+                        .selected_step = size * (sizeof(double) / sizeof(int)),
+                        .prob_step = size,
+                        .is_packed = 1};
 }
 
-gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room) {
-  const size_t n_slots = slots->n_slots, size = row_bytes(n_slots);
-  double *prob = room;
-  int *selected = (int *)(prob + n_slots);
-  const gp_slot_rows rows = {.n_slots = n_slots,
-                             .n_latents = slots->n_latents,
-                             .selected = selected,
-                             .prob = prob,
-                             .selected_step = size / sizeof *selected,
-                             .prob_step = size / sizeof *prob,
-                             .is_packed = 1};
+void gp_pack_rows(const gp_slots *slots, size_t n_points, double *room) {
+  const size_t n_slots = slots->n_slots, size = gp_packed_size(n_slots);
   for (size_t j = 0; j < n_points; j++) {
     const int *slot = slots->selected + j * n_slots;
     const double *value = slots->prob + j * n_slots;
-    double *own_prob = prob + j * rows.prob_step;
-    int *own = selected + j * rows.selected_step;
+    double *own_prob = room + j * size;
+    int *own = (int *)(own_prob + n_slots);
     size_t n = 0;
     for (size_t i = 0; i < n_slots; i++) {
       own[n] = slot[i];
@@ -93,7 +88,6 @@ gp_slot_rows gp_copy_rows(const gp_slots *slots, size_t n_points, void *room) {
     }
     if (n < n_slots) own[n] = 0;
   }
-  return rows;
 }
 
 /* `value` more for a latent, which comes last in the list of n where it is not there yet; `place`
@@ -155,45 +149,79 @@ static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, s
   return i;
 }
 
-/* Places of the best of n candidates, n_best < n, into best, in the order in which they were met;
- * of equal ones those that were met first. value [n_best] is scratch. */
-static void best_places(size_t n_best, size_t n, const double *affinity, int *best, double *value) {
-  size_t n_held = 0;
-  for (size_t k = 0; k < n; k++) {
-    const double x = affinity[k];
-    if (n_held == n_best && !(x > value[n_best - 1])) continue;
-    size_t at = n_held < n_best ? n_held++ : n_best - 1;
-    for (; at > 0 && value[at - 1] < x; at--) {
-      value[at] = value[at - 1];
-      best[at] = best[at - 1];
+/* A value that at least LANES of n > LANES are not below: the least of the highest of all lanes. */
+#define LANES 8
+
+GPS_INLINE double low_bar(size_t n, const double *value) {
+  double highest[LANES], least;
+  for (int l = 0; l < LANES; l++) highest[l] = -HUGE_VAL;
+  size_t k = 0;
+  for (; k + LANES <= n; k += LANES) {
+#pragma omp simd
+    for (int l = 0; l < LANES; l++) {
+      const double x = value[k + (size_t)l];
+      highest[l] = x > highest[l] ? x : highest[l];
     }
-    value[at] = x;
-    best[at] = (int)k;
   }
-  for (size_t i = 1; i < n_best; i++) {
-    const int moving = best[i];
-    size_t at = i;
-    for (; at > 0 && best[at - 1] > moving; at--) best[at] = best[at - 1];
-    best[at] = moving;
-  }
+  for (int l = 0; k < n; k++, l++) highest[l] = value[k] > highest[l] ? value[k] : highest[l];
+  least = highest[0];
+  for (int l = 1; l < LANES; l++) least = highest[l] < least ? highest[l] : least;
+  return least;
 }
 
-/* The best of n candidates, as many as a list holds, in the order in which they were met. */
-static void keep_best(size_t length, size_t n, const int *latent, const double *affinity, int *best,
-                      double *value) {
-  if (length == 0) return;
-  if (n > length) {
-    best_places(length, n, affinity, best, value);
-    for (size_t i = 0; i < length; i++) {
-      value[i] = affinity[best[i]];
-      best[i] = latent[best[i]];
-    }
-    return;
+/* Places of the best of n candidates, n_best < n, into best, in the order in which they were met;
+ * of equal ones those that were met first. Returns how many there are, n_best unless some are no
+ * numbers. Which are better nobody could foretell, so that nothing branches on it: of those that
+ * may be among them each is counted against all before. place [n] and rank [n] are scratch. */
+GPS_CLONES static size_t best_places(size_t n_best, size_t n, const double *affinity, int *best,
+                                     double *value, int *place, int *rank) {
+  const double bar = n_best <= LANES && n > LANES ? low_bar(n, affinity) : -HUGE_VAL;
+  size_t n_open = 0, n_held = 0;
+  for (size_t k = 0; k < n; k++) {
+    place[n_open] = (int)k;
+    value[n_open] = affinity[k];
+    n_open += affinity[k] >= bar;
   }
-  memcpy(best, latent, n * sizeof *best);
-  memcpy(value, affinity, n * sizeof *value);
-  memset(best + n, 0, (length - n) * sizeof *best);
-  memset(value + n, 0, (length - n) * sizeof *value);
+  for (size_t j = 0; j < n_open; j++) {
+    const double x = value[j];
+    int n_below = 0;
+#pragma omp simd reduction(+ : n_below)
+    for (size_t i = 0; i < j; i++) {
+      const int is_below = value[i] < x;
+      rank[i] += is_below;
+      n_below += is_below;
+    }
+    rank[j] = (int)j - n_below;
+  }
+  for (size_t j = 0; j < n_open && n_held < n_best; j++) {
+    best[n_held] = place[j];
+    n_held += (size_t)(rank[j] < (int)n_best);
+  }
+  return n_held;
+}
+
+/* Room for the candidates of one point: [most] of each. */
+typedef struct {
+  int *latent, *place, *rank;
+  double *affinity, *value;
+} vote_room;
+
+/* The best of n candidates, as many as a list holds, in the order in which they were met. */
+static void keep_best(size_t length, size_t n, const vote_room *room, int *best, double *value) {
+  if (length == 0) return;
+  size_t n_kept = n;
+  if (n > length) {
+    n_kept = best_places(length, n, room->affinity, best, room->value, room->place, room->rank);
+    for (size_t i = 0; i < n_kept; i++) {
+      value[i] = room->affinity[best[i]];
+      best[i] = room->latent[best[i]];
+    }
+  } else {
+    memcpy(best, room->latent, n * sizeof *best);
+    memcpy(value, room->affinity, n * sizeof *value);
+  }
+  memset(best + n_kept, 0, (length - n_kept) * sizeof *best);
+  memset(value + n_kept, 0, (length - n_kept) * sizeof *value);
 }
 
 int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp_lists *lists,
@@ -205,19 +233,19 @@ int gp_vote_slots(const gp_voters *voters, const gp_slot_rows *targets, const gp
   for (int t = 0; t < n_threads; t++) {
     const size_t from = share_start(voters->n, t, n_threads);
     const size_t end = share_start(voters->n, t + 1, n_threads);
-    int *latent = room + most * (size_t)t;
-    double *affinity = value + most * (size_t)t;
+    int *ints = room + 3 * most * (size_t)t;
+    double *doubles = value + 2 * most * (size_t)t;
+    const vote_room own = {ints, ints + most, ints + 2 * most, doubles, doubles + most};
     size_t next = from;
     for (size_t i = from; i < end && n_failed == 0; i++) {
       if (next <= i) next = fetch_next(voters, targets, i + 1, end);
-      const size_t n =
-          vote_point(voters, targets, i, latent, affinity, place + targets->n_latents * (size_t)t);
+      const size_t n = vote_point(voters, targets, i, own.latent, own.affinity,
+                                  place + targets->n_latents * (size_t)t);
       if (n == SIZE_MAX) {
         n_failed++;
         break;
       }
-      keep_best(length, n, latent, affinity, lists->latent + i * length,
-                lists->affinity + i * length);
+      keep_best(length, n, &own, lists->latent + i * length, lists->affinity + i * length);
     }
   }
   return n_failed == 0;

@@ -254,14 +254,33 @@ SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_t
   return mean;
 }
 
-/* Targets in rows: copied where more of them are read than there are. */
-static gp_slot_rows read_rows(const gp_slots *slots, const gp_voters *voters) {
+/* Targets list(selected, prob_on), both [n_slots x n], layout) -> the same packed, [any x n], which
+ * a pass of many blocks has in them as `rows`. */
+SEXP r_gp_pack(SEXP targets) {
+  const int n_points = n_cols_of(list_need(targets, "selected"), "selected");
+  const gp_slots slots = view_slots(targets, 0, (size_t)n_points);
+  const size_t size = gp_packed_size(slots.n_slots);
+  const SEXP rows = PROTECT(Rf_allocMatrix(REALSXP, (int)size, n_points));
+  ask_large_pages(REAL(rows), size * (size_t)n_points);
+  gp_pack_rows(&slots, (size_t)n_points, REAL(rows));
+  UNPROTECT(1);
+  return rows;
+}
+
+/* Targets in rows: as they were packed before, or packed now where more of them are read than there
+ * are. */
+static gp_slot_rows read_rows(SEXP targets, const gp_slots *slots, const gp_voters *voters) {
+  const size_t size = gp_packed_size(slots->n_slots), n_points = voters->n_points;
+  const SEXP rows = list_get(targets, "rows");
+  if (rows != R_NilValue)
+    return gp_packed_rows(slots, view_matrix(rows, (R_xlen_t)size, (R_xlen_t)n_points, "rows"));
   size_t n_asked = 0;
   for (size_t i = 0; i < voters->n; i++) n_asked += voters->column[i] > 0;
-  if (n_asked * voters->n_near < 2 * voters->n_points) return gp_view_rows(slots);
-  char *room = R_alloc(gp_rows_room(slots, voters->n_points) + 64, 1);
-  room += (64 - (uintptr_t)room % 64) % 64;
-  return gp_copy_rows(slots, voters->n_points, room);
+  if (n_asked * voters->n_near < 2 * n_points) return gp_view_rows(slots);
+  double *room = alloc_doubles(size, n_points);
+  ask_large_pages(room, size * n_points);
+  gp_pack_rows(slots, n_points, room);
+  return gp_packed_rows(slots, room);
 }
 
 /* The same for targets in slots -> list(latent, affinity), both [length x columns], of the best
@@ -279,9 +298,9 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP len
   const SEXP result = PROTECT(new_named_list(2, names));
   const gp_lists lists = {(size_t)n_best, hang_int_matrix(result, 0, n_best, (int)voters.n),
                           hang_matrix(result, 1, n_best, (int)voters.n)};
-  const gp_slot_rows rows = read_rows(&slots, &voters);
-  if (!gp_vote_slots(&voters, &rows, &lists, alloc_ints(most * threads),
-                     alloc_doubles(most, threads), alloc_places(slots.n_latents, 0, threads)))
+  const gp_slot_rows rows = read_rows(targets, &slots, &voters);
+  if (!gp_vote_slots(&voters, &rows, &lists, alloc_ints(3 * most * threads),
+                     alloc_doubles(2 * most, threads), alloc_places(slots.n_latents, 0, threads)))
     raise_error("model", "`selected` names a latent beyond %d, or `near` a point beyond %.0f.",
                 n_latents, (double)n_points);
   UNPROTECT(1);

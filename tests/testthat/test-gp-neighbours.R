@@ -89,6 +89,35 @@ test_that("targets in slots have the same means, as candidates", {
                class = "gps_error_model")
 })
 
+test_that("a short list has the best of a long one, as they are met, of equal ones the first", {
+  slots <- slots_of(300, 60L, 5L)
+  slots$prob_on[] <- sample(c(0, 0.25, 0.5, 0.75), length(slots$prob_on), replace = TRUE)
+  slots$selected[slots$selected == 7L] <- 0L
+  targets <- slot_targets(slots, list(n_latents = 60L))
+  near <- replicate(40, sample.int(300, 20))
+  near[15:20, 9] <- 0L
+  weights <- matrix(sample(c(-1, 0.5, 1, 2), 800, replace = TRUE), 20)
+  vote <- function(targets, length) {
+    .Call(C_gp_near_vote, near, weights, 1:40, targets, length, 1L)
+  }
+  whole <- vote(targets, 100L)
+  packed <- targets
+  packed$rows <- .Call(C_gp_pack, targets)
+  for (length in c(1L, 5L, 8L, 9L, 30L, 59L)) {
+    short <- vote(targets, length)
+    expect_identical(vote(packed, length), short)
+    for (n in 1:40) {
+      held <- which(whole$latent[, n] > 0)
+      best <- sort(utils::head(held[order(-whole$affinity[held, n])], length))
+      expect_identical(short$latent[, n], c(whole$latent[best, n], integer(length - length(best))))
+      expect_identical(utils::head(short$affinity[, n], length(best)), whole$affinity[best, n])
+    }
+  }
+  expect_identical(vote(packed, 100L), whole)
+  packed$rows <- packed$rows[, -1]
+  expect_error(vote(packed, 8L), "`rows`", class = "gps_error_model")
+})
+
 test_that("the objective is the log density of each point given its neighbours", {
   data <- smooth_toy(40, 3, 4)
   y <- t(data$x)
