@@ -59,10 +59,13 @@ fit_trend <- function(x, targets, kernel, plan, search, kind) {
   columns <- trend_columns(trend, x)
   trend$beta <- qr.coef(qr(columns), targets)
   for (round in seq_len(trend_rounds)) {
-    heard <- hear_warnings(new_gp_fit(x, targets - columns %*% trend$beta, kernel, plan, search))
+    rest <- beside_trend(targets, columns, trend$beta)
+    heard <- hear_warnings(new_gp_fit(x, rest, kernel, plan, search))
     fit <- heard$value
     trace <- if (round == 1) fit$trace else join_traces(trace, fit$trace)
     step <- trend_step(fit, columns, targets, search$n_threads)
+    is_exact <- all(rest == 0)
+    if (is_exact) break
     change <- step$beta - trend$beta
     trend$beta <- step$beta
     if (sum(change * (step$precision %*% change)) / 2 <= 1e-9 * (1 + abs(fit$lml))) break
@@ -72,8 +75,13 @@ fit_trend <- function(x, targets, kernel, plan, search, kind) {
   }
   for (condition in heard$warned) warning(condition)
   search$optimise <- FALSE
-  last <- hear_warnings(new_gp_fit(x, targets - columns %*% trend$beta, fit$kernel, plan,
-                                   search))$value
+  rest <- beside_trend(targets, columns, trend$beta)
+  last <- hear_warnings(new_gp_fit(x, rest, fit$kernel, plan, search))$value
+  if (is_exact) {
+    gps_warn(paste("The targets follow the trend exactly: a process has nothing to learn beside it,",
+                   "and likelihood and variances are those at the limits of the search. lm() has",
+                   "the same line."))
+  }
   kept <- c("converged", "fixed", "limits")
   last[kept] <- fit[kept]
   last$trace <- trace
@@ -82,6 +90,15 @@ fit_trend <- function(x, targets, kernel, plan, search, kind) {
   trend$coefficients <- trend_coefficients(trend, x, targets)
   last$trend <- trend
   last
+}
+
+# The targets less the trend, 0 where no more than rounding is left: of that a process would learn
+# variances near 0, at which nothing can be solved.
+beside_trend <- function(targets, columns, beta) {
+  rest <- targets - columns %*% beta
+  is_rounding <- apply(abs(rest), 2, max) <= 2^-46 * apply(abs(targets), 2, max)
+  rest[, is_rounding] <- 0
+  rest
 }
 
 # list(value, warned): rounds are alike, and what the last one warns of is said once.

@@ -190,3 +190,21 @@ test_that("a single point has no trend, and is told so", {
   expect_gps_error(gp_fit(matrix(1, 1, 1), 2, trend = "linear"), "needs more data points than")
   expect_gps_error(gp_fit(matrix(1, 1, 1), 2, trend = "constant"), "needs more data points than")
 })
+
+test_that("targets that follow the trend exactly are told of, whatever the kernel", {
+  set.seed(1)
+  x <- seq(0, 1, length.out = 25)
+  noise <- rnorm(25, sd = 0.1)
+  kernels <- list(kernel_linear(1) + kernel_bias(1) + kernel_rbf(1, 0.2) + kernel_white(1e-4),
+                  kernel_rbf() + kernel_white())
+  for (kernel in kernels) {
+    for (y in list(2 + 3 * x, rep(2, 25), 1e6 - x / 7)) {
+      given <- suppressWarnings(gp_fit(x, y, kernel, optimise = FALSE, trend = "linear"))
+      expect_warning(fit <- gp_fit(x, y, kernel, trend = "linear"), "follow the trend exactly",
+                     class = "gps_warning")
+      expect_gte(fit$lml, given$lml)
+      expect_near(predict(fit, c(0.3, 2))$mean[, 1], y[1] + c(0.3, 2) * (y[25] - y[1]), 1e-6)
+    }
+    expect_warning(gp_fit(x, 2 + 3 * x + noise, kernel, max_evals = 20, trend = "linear"), NA)
+  }
+})
