@@ -12,7 +12,10 @@ warn_data <- function(task, is_picture, is_doubted = FALSE) {
   if (!is_doubted) warn_single(task)
   if (is_constant(task)) gps_warn(describe_constant(task), class = "degenerate")
   if (!is_doubted) warn_surplus(task, is_picture)
-  if (!is_picture && !is_doubted) warn_doubles(task)
+  if (!is_picture && !is_doubted) {
+    warn_doubles(task)
+    warn_uneven(task)
+  }
   if (!is.null(task$batches)) warn_batches(task)
   facts <- doubt_data(task$model, task)
   # Where zero lies is told once, and by the model if it has its own view of it.
@@ -67,6 +70,30 @@ warn_doubles <- function(task) {
                    if (others == 0) "" else if (others == 1) " Another one has doubles, too." else
                      sprintf(" %d others have doubles, too.", others)),
            class = "columns")
+}
+
+# The share of all spread from which on one column leaves nothing to see of the others.
+uneven_share <- 0.999
+
+# One column that has nearly all the spread, of models with one variance for all columns.
+warn_uneven <- function(task) {
+  model <- task$model
+  is_spherical <- identical(model$settings$covariance, "spherical")
+  if (!is_spherical && !all(c("W", "sigma2") %in% names(model$params))) return(invisible())
+  variances <- task$moments$variances
+  at <- which.max(variances)
+  others <- sum(variances[-at])
+  if (others <= 0 || variances[at] < uneven_share * (variances[at] + others)) return(invisible())
+  what <- if (is_spherical) "spherical clusters have" else sprintf("%s() has", model_maker(model))
+  gps_warn(sprintf(paste(
+    "Nearly all the spread of `y` is that of %s (standard deviation %s, of the others %s on",
+    "average), but %s one variance for all columns and hardly see%s the others. In another unit",
+    "they count: scale(y) gives all the same spread%s. Are there values far from all others, such",
+    "as codes for missing ones?"
+  ), column_words(at, task$columns), plain_number(sqrt(variances[at]), 3),
+  plain_number(sqrt(others / (length(variances) - 1)), 3), what, if (is_spherical) "" else "s",
+  if (is_spherical) ", and \"diagonal\" covariances have a variance for each" else ""),
+  class = "units")
 }
 
 # Of each column the number of the first that is the same, in most cases its own. Only where columns

@@ -78,9 +78,9 @@ fit_trend <- function(x, targets, kernel, plan, search, kind) {
   rest <- beside_trend(targets, columns, trend$beta)
   last <- hear_warnings(new_gp_fit(x, rest, fit$kernel, plan, search))$value
   if (is_exact) {
-    gps_warn(paste("The targets follow the trend exactly: a process has nothing to learn beside it,",
-                   "and likelihood and variances are those at the limits of the search. lm() has",
-                   "the same line."))
+    gps_warn(paste("The targets follow the trend exactly: a process has nothing to learn beside",
+                   "it, and likelihood and variances are those at the limits of the search. lm()",
+                   "has the same line."))
   }
   kept <- c("converged", "fixed", "limits")
   last[kept] <- fit[kept]

@@ -229,3 +229,18 @@ test_that("occlusive components do not depend on the unit of the images", {
     expect_equal(fit$bound + length(images) * log(unit), plain$bound, tolerance = 1e-8)
   }
 })
+
+test_that("a column that hides the others from a model of one variance is told of", {
+  set.seed(1)
+  y <- cbind(simulate_bars(50, size = 3)$y, rnorm(50, sd = 1000))
+  fit <- function(y, model) {
+    gps_fit(y, model, selector_full(), control = short_control(max_iter = 1))
+  }
+  expect_warning(fit(y, model_binary_sparse(4)), "that of column 10 .*scale\\(y\\)",
+                 class = "gps_warning_units")
+  expect_warning(fit(y, model_gaussian_mixture(2, "spherical")), "\"diagonal\" covariances",
+                 class = "gps_warning_units")
+  expect_warning(fit(y, model_gaussian_mixture(2, "diagonal")), NA)
+  expect_warning(fit(y[, 1:9], model_binary_sparse(4)), NA)
+  expect_warning(fit(faithful, model_gaussian_mixture(2, "spherical")), NA)
+})
