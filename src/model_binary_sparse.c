@@ -75,7 +75,6 @@ GPS_CLONES static void leave_missing(const gps_problem *problem, const gps_point
                                      size_t n_slots, double *own, double *coupling, double *rows) {
   const size_t n_missing = (size_t)gps_n_missing(problem, point->index);
   const double precision = 1 / problem->input[SIGMA2][0];
-  if (n_missing == 0) return;
   linear_missing_rows(problem, point, problem->input[W], n_slots, point->latent, rows);
   for (size_t k = 0; k < n_slots; k++) {
     own[k] += 0.5 * precision * linear_missing_dot(rows, n_missing, k, k);
@@ -125,7 +124,8 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   const size_t n_slots = (size_t)states->n_slots;
   double *own = scratch, *coupling = own + n_slots, *rows = coupling + n_slots * n_slots;
   gather(problem, point, n_slots, own, coupling);
-  leave_missing(problem, point, n_slots, own, coupling, scratch + complete_scratch(states));
+  if (gps_n_missing(problem, point->index) > 0)
+    leave_missing(problem, point, n_slots, own, coupling, scratch + complete_scratch(states));
   value[0] = 0;
   if (states->all_subsets) {
     subsets_log_joint(n_slots, own, coupling, value, rows);

@@ -4,8 +4,7 @@
  * model_gaussian_prepare.c, the M-step in model_gaussian_mstep.c. Where covariances are tied,
  * points and means are whitened once each, and all clusters have their second moments in one
  * matrix: a point, which is in one of them, adds to it once. Reached through the table
- * model_gaussian_mixture only.
- */
+ * model_gaussian_mixture only. */
 #include <math.h>
 #include <string.h>
 
@@ -101,9 +100,7 @@ GPS_INLINE double distance_square(const gps_problem *problem, int kind, const do
   return whitened_square(whitener_of(problem, c), difference, n_dims, stride_of(n_dims));
 }
 
-/* scratch: a difference, y about the centre with zeros up to the stride, and what missing cells
- * need
- */
+/* A difference, y about the centre with zeros up to the stride, and what missing cells need. */
 static size_t scratch_size(const gps_problem *problem, const gps_states *states) {
   (void)states;
   return 2 * stride_of((size_t)problem->shape.n_dims) + mixture_missing_scratch(problem);
@@ -222,13 +219,6 @@ GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, 
   }
 }
 
-/* x [stride] <- y about the centre, zeros beyond D. */
-static void centre_point(const gps_problem *problem, const double *y, double *x) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  for (size_t d = 0; d < n_dims; d++) x[d] = y[d] - problem->input[CENTRE][d];
-  for (size_t d = n_dims; d < stride; d++) x[d] = 0;
-}
-
 /* The same of a data point that is in cluster c, the `lane`-th of the n that
  * mixture_missing_expect() has seen. x is it about the centre, scratch[0 .. stride) is free; in x
  * missing cells become what they are expected to be. */
@@ -248,20 +238,14 @@ static void add_point(const gps_problem *problem, const gps_point *point, size_t
   add_moments(problem, x, weight, on, first, second);
 }
 
-/* second [stride x D] += weight * x x' */
-GPS_CLONES static void add_square(const gps_problem *problem, const double *x, double weight,
-                                  double *second) {
-  const size_t n_dims = (size_t)problem->shape.n_dims;
-  add_outer(second, x, weight, n_dims, stride_of(n_dims));
-}
-
 /* The second moments of a point that is in some cluster of one covariance, `weight` times. */
-static void add_once(const gps_problem *problem, const gps_point *point, double *x, double weight,
-                     double *second, double *scratch) {
+GPS_CLONES static void add_once(const gps_problem *problem, const gps_point *point, double *x,
+                                double weight, double *second, double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims;
   if (gps_n_missing(problem, point->index) > 0) {
     mixture_tied_spread(problem, point, x, second, missing_scratch(problem, scratch));
   }
-  add_square(problem, x, weight, second);
+  add_outer(second, x, weight, n_dims, stride_of(n_dims));
 }
 
 /* How far the second moments of a cluster are from those of the next. */
@@ -274,59 +258,78 @@ static size_t second_size(const gps_problem *problem) {
                              : 0;
 }
 
-/* Of up to MIXTURE_GROUP clusters with these shares of the point; second: NULL or the statistic. */
-static gps_status add_group(const gps_problem *problem, const gps_point *point, int n,
-                            const int *cluster, const double *share, double *const *stats,
-                            double *second, double *scratch) {
+/* x [stride] <- the point about the centre, zeros beyond D, and what its missing cells need. */
+static gps_status begin_point(const gps_problem *problem, const gps_point *point, double *x,
+                              double *scratch) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
+  for (size_t d = 0; d < n_dims; d++) x[d] = point->y[d] - problem->input[CENTRE][d];
+  for (size_t d = n_dims; d < stride; d++) x[d] = 0;
+  if (!point->observed) return GPS_OK;
+  return mixture_missing_begin(problem, point, missing_scratch(problem, scratch));
+}
+
+/* All clusters that have a share of a point with all its cells; the value is their sum. */
+static double add_shares(const gps_problem *problem, const gps_point *point, int n_slots,
+                         const double *prob, double weight, const double *x, double *const *stats,
+                         double *second) {
   const size_t n_dims = (size_t)problem->shape.n_dims, size = second_size(problem);
-  if (n > 0 && point->observed) {
-    double *rest = missing_scratch(problem, scratch);
+  double total = 0;
+  for (int i = 0; i < n_slots; i++) {
+    if (!(prob[i] > NEGLIGIBLE) || point->latent[i] < 0) continue;
+    const size_t c = (size_t)point->latent[i];
+    total += weight * prob[i];
+    add_moments(problem, x, weight * prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
+                second ? second + c * size : NULL);
+  }
+  return total;
+}
+
+/* The same of one that lacks cells, whose needs are found for a group of clusters at once. */
+static gps_status add_groups(const gps_problem *problem, const gps_point *point, int n_slots,
+                             const double *prob, double weight, double *const *stats,
+                             double *second, double *scratch, double *total) {
+  const size_t n_dims = (size_t)problem->shape.n_dims, size = second_size(problem);
+  double share[MIXTURE_GROUP], *rest = missing_scratch(problem, scratch);
+  int cluster[MIXTURE_GROUP];
+  for (int i = 0, n = 0; i < n_slots; n = 0) {
+    for (; i < n_slots && n < MIXTURE_GROUP; i++) {
+      if (!(prob[i] > NEGLIGIBLE) || point->latent[i] < 0) continue;
+      cluster[n] = point->latent[i];
+      share[n] = weight * prob[i];
+      *total += share[n++];
+    }
+    if (n == 0) break;
     const gps_status status = mixture_missing_expect(problem, point, n, cluster, rest);
     if (status != GPS_OK) return status;
     if (kind_of(problem) == TIED) mixture_tied_note(problem, point, n, share, rest);
-  }
-  for (int lane = 0; lane < n; lane++) {
-    const size_t c = (size_t)cluster[lane];
-    add_point(problem, point, c, n, lane, scratch + stride_of(n_dims), share[lane], stats[ON] + c,
-              stats[FIRST] + c * n_dims, second ? second + c * size : NULL, scratch);
+    for (int lane = 0; lane < n; lane++) {
+      const size_t c = (size_t)cluster[lane];
+      add_point(problem, point, c, n, lane, scratch + stride_of(n_dims), share[lane], stats[ON] + c,
+                stats[FIRST] + c * n_dims, second ? second + c * size : NULL, scratch);
+    }
   }
   return GPS_OK;
-}
-
-/* x <- the point about the centre, and what its missing cells need. */
-static gps_status begin_point(const gps_problem *problem, const gps_point *point, double *x,
-                              double *scratch) {
-  centre_point(problem, point->y, x);
-  if (!point->observed) return GPS_OK;
-  return mixture_missing_begin(problem, point, missing_scratch(problem, scratch));
 }
 
 static gps_status accumulate(const gps_problem *problem, const gps_point *point,
                              const gps_states *states, const double *prob, double *const *stats,
                              double *scratch) {
   const double weight = gps_weight_of(problem, (size_t)point->index);
-  const int is_once = kind_of(problem) == TIED;
+  const int is_once = kind_of(problem) == TIED, n_slots = states->n_slots;
   double *x = scratch + stride_of((size_t)problem->shape.n_dims), total = 0;
-  double *second = is_once ? NULL : stats[SECOND], share[MIXTURE_GROUP];
-  int has_cluster = 0, n = 0, cluster[MIXTURE_GROUP];
+  double *second = is_once ? NULL : stats[SECOND];
+  int n_empty = 0;
   gps_status status = begin_point(problem, point, x, scratch);
-  for (int i = 0; i < states->n_slots && status == GPS_OK; i++) {
-    if (point->latent[i] < 0) continue;
-    has_cluster = 1;
-    if (!(prob[i] > NEGLIGIBLE)) continue;
-    cluster[n] = point->latent[i];
-    share[n] = weight * prob[i];
-    total += share[n++];
-    if (n < MIXTURE_GROUP) continue;
-    status = add_group(problem, point, n, cluster, share, stats, second, scratch);
-    n = 0;
-  }
-  if (status == GPS_OK) {
-    status = add_group(problem, point, n, cluster, share, stats, second, scratch);
+  if (status != GPS_OK) return status;
+  if (point->observed) {
+    status = add_groups(problem, point, n_slots, prob, weight, stats, second, scratch, &total);
+  } else {
+    total = add_shares(problem, point, n_slots, prob, weight, x, stats, second);
   }
   if (status != GPS_OK) return status;
   if (is_once) add_once(problem, point, x, total, stats[SECOND], scratch);
-  if (has_cluster) stats[COUNT][0] += weight;
+  while (n_empty < n_slots && point->latent[n_empty] < 0) n_empty++;
+  if (n_empty < n_slots) stats[COUNT][0] += weight;
   return GPS_OK;
 }
 

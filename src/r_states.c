@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "vector_math.h"
+
 /* Slots of all states [max_active x n_states], 0-based. Beyond those of a state are valid ones,
  * which nobody counts: a model may look at the first slot of a state that has none. */
 static int *read_active(SEXP active, const gps_states *states) {
@@ -69,21 +71,50 @@ gps_states read_states(SEXP states) {
   return result;
 }
 
+/* Whether all of x [n] are in 0..most; to [n] <- x - 1. */
+GPS_CLONES static int take_latents(const int *x, size_t n, int most, int *to) {
+  int n_bad = 0;
+#pragma omp simd reduction(+ : n_bad)
+  for (size_t i = 0; i < n; i++) {
+    n_bad += (unsigned)x[i] > (unsigned)most;
+    to[i] = (int)((unsigned)x[i] - 1);
+  }
+  return n_bad == 0;
+}
+
 int *read_latents(SEXP latents, int n_rows, int n_points, int n_latents, const char *what) {
   const size_t n_all = (size_t)n_rows * (size_t)n_points;
   const int *from = view_ints(latents, (R_xlen_t)n_all, what);
   int *to = (int *)R_alloc(n_all + 1, sizeof *to);
+  if (take_latents(from, n_all, n_latents, to)) return to;
   for (size_t i = 0; i < n_all; i++) {
     if (from[i] < 0 || from[i] > n_latents)
       raise_error("model", "`%s` names latent %d of %d for data point %.0f.", what, from[i],
                   n_latents, (double)(i / (size_t)n_rows) + 1);
-    to[i] = from[i] - 1;
   }
   return to;
 }
 
+/* Whether latents ascend in each of the columns, empty slots (-1) at their ends, as this package
+ * makes them. What descends from one slot to the next is counted everywhere, and again where
+ * columns meet. */
+GPS_CLONES static int are_ascending(const int *latent, size_t n_slots, size_t n_points) {
+  const size_t n = n_slots * n_points;
+  size_t n_meeting = 0;
+  int n_down = 0;
+#pragma omp simd reduction(+ : n_down)
+  for (size_t i = 1; i < n; i++) {
+    n_down += (latent[i] >= 0) & ((latent[i - 1] < 0) | (latent[i] <= latent[i - 1]));
+  }
+  for (size_t i = n_slots; i < n; i += n_slots) {
+    n_meeting += (latent[i] >= 0) & ((latent[i - 1] < 0) | (latent[i] <= latent[i - 1]));
+  }
+  return (size_t)n_down == n_meeting;
+}
+
 int *read_slots(SEXP slots, int n_slots, int n_points, int n_latents, const char *what) {
   int *latent = read_latents(slots, n_slots, n_points, n_latents, what), *at = latent;
+  if (are_ascending(latent, (size_t)n_slots, (size_t)n_points)) return latent;
   /* The last point that has a latent. */
   int *holder = (int *)R_alloc((size_t)n_latents, sizeof *holder);
   for (int h = 0; h < n_latents; h++) holder[h] = -1;

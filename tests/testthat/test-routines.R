@@ -35,6 +35,19 @@ test_that("an E-step refuses slots that name no latent, or one twice", {
   expect_length(estep(with_one(selected, 1:40, 0L))$log_evidence, 20)
 })
 
+test_that("slots may stand in any order, with empty ones between, but each once", {
+  states <- enumerate_states(case$model$rule, 3L, 3L)
+  of <- function(...) estep(matrix(c(...), 3, 20), states)
+  expected <- of(1L, 3L, 0L)$log_evidence
+  expect_equal(of(3L, 1L, 0L)$log_evidence, expected, tolerance = 1e-12)
+  expect_equal(of(1L, 0L, 3L)$log_evidence, expected, tolerance = 1e-12)
+  for (twice in list(c(1L, 0L, 1L), c(3L, 1L, 3L), c(0L, 2L, 2L))) {
+    refuses(of(twice), "twice for data point 1")
+    refuses(estep(cbind(matrix(3:1, 3, 10), twice, matrix(3:1, 3, 9)), states),
+            "twice for data point 11")
+  }
+})
+
 test_that("an E-step refuses templates, blocks, chains and sizes that do not fit", {
   change <- function(...) utils::modifyList(case$states, list(...))
   active <- with_one(case$states$active, length(case$states$active), 3L)
