@@ -26,17 +26,14 @@ check_budget <- function(budget, selector, model, n_selected) {
 }
 
 # The state with `resting` [N], points that keep their slots in the coming pass for the sake of a
-# budget: NULL in a first pass, and as it was where there is no budget. Points with empty slots
-# always have a turn. What earlier passes have taken beyond the budget is paid back by up to half of
-# it at a time.
+# budget: NULL in a first pass. Points with empty slots always have a turn. What earlier passes have
+# taken beyond the budget is paid back by up to half of it at a time.
 plan_turns <- function(task, state) {
-  budget <- task$control$budget
-  if (is.null(budget)) return(state)
   state["resting"] <- list(NULL)
   work <- state$work
   is_known <- !is.null(work) && identical(dim(state$selected)[2], n_points(task$y))
   if (!is_known || is.null(task_screen(task))) return(state)
-  budget <- budget_headroom * budget
+  budget <- budget_headroom * task$control$budget
   left <- budget * (work$n_passes + 1) - work$spent
   share <- min(1, max(budget / 2, min(budget, left)) / work$cost)
   if (isTRUE(state$may_rest)) share <- min(share, 1 / rest_period)
@@ -73,7 +70,6 @@ state_need <- function(task, state) {
 # the sooner the longer it has waited, the less its posterior is concentrated (variances of its
 # latents), and the more of it lies on latents that were not selected before.
 count_turns <- function(task, state, result) {
-  if (is.null(task$control$budget)) return(state)
   n <- n_points(task$y)
   resting <- if (is.null(state$resting)) logical(n) else state$resting
   state$need <- (state_need(task, state) + waiting_need) * resting +

@@ -176,8 +176,10 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     max_iter = as.double(n_updates) * control$max_iter, began = elapsed(),
     deadline = elapsed() + control$time_limit
   )
-  make_task(c(parts, plan[c("selector", "n_selected", "max_active", "method", "control")],
-              annealing_of(model, control, n_updates)))
+  planned <- plan[c("selector", "n_selected", "max_active", "method", "control")]
+  task <- make_task(c(parts, planned, annealing_of(model, control, n_updates)))
+  task$screen <- plan_screen(task)
+  task
 }
 
 # ---- every field ----
@@ -208,6 +210,7 @@ make_task <- function(parts) {
     method = NULL,           # "exact" or "gibbs"
     states = NULL,           # the template, see enumerate_states()
     sweeps = NULL,           # c(burn-in, draws)
+    screen = NULL,           # of the selector, with numbers for its defaults, see plan_screen()
     is_new = FALSE,                      # of a prediction: of data that the fit has not seen
     is_before_rounds = FALSE,            # of a fit of before 0.3.0: select for new data as it did
 

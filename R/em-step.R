@@ -44,9 +44,11 @@ end_step <- function(task, state, began) {
 # cuts the fit short, is `complete`.
 infer <- function(task, state) {
   state$iteration <- state$iteration + 1L
-  state <- plan_turns(task, set_schedule(task, state))
+  state <- set_schedule(task, state)
+  has_budget <- !is.null(task$control$budget)
+  if (has_budget) state <- plan_turns(task, state)
   result <- pass(task, state)
-  state <- count_turns(task, state, result)
+  if (has_budget) state <- count_turns(task, state, result)
   if (identical(task$control$hold, "auto") && !is.null(state$selected)) {
     state$kept_share <- kept_share(state$selected, result)
   }

@@ -161,7 +161,7 @@ rebind_model.gps_native_model <- function(model) {
   if (is_bound(model)) bind_native(model, model$n_dims, model$sizes, model$options) else model
 }
 
-# Sizes of all arrays that do not depend on the block, computed once.
+# Sizes of all arrays as far as they do not depend on the block, and who prepares: computed once.
 bind_native <- function(model, n_dims, sizes = NULL, options) {
   model$n_dims <- as.integer(n_dims)
   model$sizes <- sizes
@@ -171,6 +171,12 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
   model$stats_dims <- resolve_dims(model$stats, all_sizes)
   model$stats_lengths <- resolve_lengths(model$stats, all_sizes)
   model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
+  model$block_lengths <- list(
+    unit = resolve_lengths(model$prepared, dimension_sizes(model, 1, has_gaps = TRUE)),
+    points = vapply(model$prepared, function(shape) sum(shape == "points"), 1L),
+    gaps = vapply(model$prepared, function(shape) sum(shape == "gaps"), 1L)
+  )
+  model$prepares_in_c <- model_table(model$native)$has$prepare
   check_table(model)
   model
 }
@@ -181,19 +187,44 @@ gps_mstep.gps_native_model <- function(model, params, stats) {
   .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths, params, stats)
 }
 
+# Statistics as gps_estep() gives them: the routine that reads them trusts their sizes. What is
+# empty may be missing.
+check_stats <- function(model, stats) {
+  is_known <- is.list(stats) && identical(names(stats), names(model$stats_dims))
+  if (is_known && all(lengths(stats) == model$stats_lengths) &&
+        all(vapply(stats, is.double, NA))) {
+    return(stats)
+  }
+  if (!is.list(stats)) abort_value(stats, "stats", "a named list, from gps_estep()")
+  for (name in names(model$stats_dims)) {
+    dim <- model$stats_dims[[name]]
+    if (prod(dim) == 0 && is.null(stats[[name]])) stats[[name]] <- array(0, dim)
+    if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
+      abort_value(stats[[name]], paste0("stats$", name),
+                  sprintf("%s number%s", paste(dim, collapse = " x "),
+                          if (prod(dim) == 1) "" else "s"))
+    }
+  }
+  stats
+}
+
 #' @export
 block_inputs.gps_native_model <- function(model, params, y, block) {
   inputs <- c(params, model$options)
   if (length(model$prepared) == 0) return(inputs)
-  if (!model_table(model$native)$has$prepare) {
+  if (!model$prepares_in_c) {
     return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))
   }
   dims <- resolve_dims(model$prepared, block_sizes(model, block))
   c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
 }
 
+# How many numbers all inputs of a block have. Of what is prepared they are known but for the number
+# of points, and whether there are gaps.
 block_lengths <- function(model, block) {
-  c(model$lengths, resolve_lengths(model$prepared, block_sizes(model, block)))
+  prepared <- model$block_lengths
+  has_gaps <- !is.null(block$missing)
+  c(model$lengths, prepared$unit * block$n_points^prepared$points * has_gaps^prepared$gaps)
 }
 
 #' @export

@@ -68,6 +68,12 @@ is_by_sums <- function(selector, model) {
     !regresses_slots(model)
 }
 
+# Whether a memory has a basis, and the task's selector is the one that made it: some points are
+# ranked by another one.
+has_basis <- function(task, memory) {
+  !is.null(memory$basis) && inherits(task$selector, "gps_selector_gp")
+}
+
 # Whether a process of all points is computed, of which matrices of points x points are made.
 is_whole_gp <- function(task) {
   inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&

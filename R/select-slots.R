@@ -33,15 +33,26 @@ resting_points <- function(task, state, block) {
   row <- block$streams
   if (!is.null(row)) return((row + state$iteration) %% rest_period != 0 & is_full)
   turn <- (-block$first_row - state$iteration) %% rest_period + 1
-  if (turn <= block$n_points) is_full[seq(turn, block$n_points, by = rest_period)] <- FALSE
+  if (turn <= block$n_points) is_full[seq.int(turn, block$n_points, by = rest_period)] <- FALSE
   is_full
 }
 
-# The task's screen with numbers for all its defaults; NULL without screening. Steps of a fit screen
-# in ways of their own, so that it is not settled once and for all.
+# The task's screen with numbers for all its defaults; NULL without screening. A fit has it ready,
+# see plan_screen(); some steps of a fit screen in ways of their own.
 task_screen <- function(task) {
   screen <- task$selector$screen
-  if (is.list(screen)) resolve_screen(screen, task$model, as.integer(task$n_selected))
+  if (!is.list(screen)) return(NULL)
+  if (identical(task$screen$of, screen_basis(task))) return(task$screen$whole)
+  resolve_screen(screen, task$model, as.integer(task$n_selected))
+}
+
+# list(whole, of): the task's screen with numbers for all its defaults, and what they depend on, by
+# which a task that has another selector, model or number of slots is told from this one.
+plan_screen <- function(task) list(whole = task_screen(task), of = screen_basis(task))
+
+screen_basis <- function(task) {
+  model <- task$model
+  list(task$selector$screen, task$n_selected, model$n_latents, model$defaults, choice_grid(model))
 }
 
 # A screen with numbers for all its defaults.
@@ -86,7 +97,7 @@ affinity_doubles <- 2^21
 
 select_ranked <- function(task, state, block, inputs, affinity) {
   n_latents <- task$model$n_latents
-  screen <- task$selector$screen
+  screen <- task_screen(task)
   emptied <- emptied_inputs(inputs)
   if (!is.null(screen)) {
     if (length(emptied) > 0) affinity <- bar_latents(affinity, emptied)
@@ -132,7 +143,6 @@ random_stream <- function(task, state, block) {
 
 # Selected latents; the attribute `n_gains` says how many gains the model was asked for.
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
-  screen <- resolve_screen(screen, task$model, as.integer(task$n_selected))
   kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
   refuse_nan(affinity, block)
   phase <- if (state$is_early) 1 else 2

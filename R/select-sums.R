@@ -15,12 +15,6 @@ block_view <- function(task, memory, block) {
   c(view, list(offset = block$offset))
 }
 
-# Whether a memory has a basis, and the task's selector is the one that made it: some points are
-# ranked by another one.
-has_basis <- function(task, memory) {
-  !is.null(memory$basis) && inherits(task$selector, "gps_selector_gp")
-}
-
 # The engine of a memory's basis, whose data come in blocks.
 basis_engine <- function(task, memory) {
   engine <- selector_engine(task$selector)

@@ -203,3 +203,23 @@ test_that("parameters that are given to begin with make the first expectations",
     expect_gt(stats::cor(c(on), c(t(bars$latents))), 0.9)
   }
 })
+
+test_that("the screen of a fit is ready, but not for another selector, number of slots or model", {
+  set.seed(33)
+  y <- t(simulate_bars(50)$y)
+  task <- new_task(y, model_max_spike_slab(40), selector_handcrafted(), 4, NULL,
+                   gps_control(n_threads = 1))
+  anew <- function(task) resolve_screen(task$selector$screen, task$model, task$n_selected)
+  expect_identical(task_screen(task), task$screen$whole)
+  expect_identical(task$screen$whole, anew(task))
+  task$screen$whole <- "ready"
+  expect_identical(task_screen(restrict_task(task, 1:20)), "ready")
+  others <- list(screen = task, slots = task, model = task)
+  others$screen$selector$screen$propose <- 3L
+  others$slots$n_selected <- 5L
+  others$model <- simple_task(task)
+  for (other in others) expect_identical(task_screen(other), anew(other))
+  expect_false(identical(task_screen(others$model), anew(task)))
+  task$selector <- selector_full()
+  expect_null(task_screen(task))
+})

@@ -321,7 +321,7 @@ screen_case <- function(case, n_selected, screen, affinity, kept = NULL, explore
   block <- new_block(0, ncol(y))
   stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
   selected <- screen_block(task, state, block, block_inputs(case$model, case$params, y, block),
-                           if (!is.null(affinity)) t(affinity), screen, stream)
+                           if (!is.null(affinity)) t(affinity), task_screen(task), stream)
   t(matrix(selected, n_selected))
 }
 

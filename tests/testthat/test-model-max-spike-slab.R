@@ -220,8 +220,8 @@ test_that("screening by singletons follows their log joints", {
   screen <- gps_screen("singleton", keep = FALSE, propose = 5, explore = c(0, 0))
   stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
   found <- screen_block(task, new_state(case$params, 0L, 0), block,
-                        block_inputs(case$model, case$params, y, block), matrix(1, 5, 20), screen,
-                        stream)
+                        block_inputs(case$model, case$params, y, block), matrix(1, 5, 20),
+                        resolve_screen(screen, case$model, 2L), stream)
   all_on <- matrix(1:5, 20, 5, byrow = TRUE)
   prob <- gps_estep(case$model, case$params, case$y, all_on, max_active = 1)$prob_on
   best <- apply(prob, 1, function(p) sort(order(-p)[1:2]))

@@ -380,7 +380,8 @@ test_that("guided candidates are where the image is unexplained", {
   found <- function(...) {
     screen <- gps_screen(propose = 1, explore = c(0, 0), moves = 0, conditional = c(0, 10), ...)
     selected <- screen_block(task, state, block, block_inputs(model, params, y, block), NULL,
-                             screen, list(seed = 1:2, start = 0L, iteration = 1L))
+                             resolve_screen(screen, model, as.integer(task$n_selected)),
+                             list(seed = 1:2, start = 0L, iteration = 1L))
     mean(colSums(selected == rep(number(second, 2), each = 2)) > 0)
   }
   expect_gt(found(guided = c(0, 60)), 0.4)

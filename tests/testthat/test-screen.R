@@ -27,7 +27,7 @@ screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept =
   block["resting"] <- list(resting_points(task, state, block))
   inputs <- block_inputs(case$model, case$params, case$y, block)
   stream <- list(seed = c(1L, 2L), start = 0L, iteration = 1L)
-  screen_block(task, state, block, inputs, affinity, screen, stream)
+  screen_block(task, state, block, inputs, affinity, task_screen(task), stream)
 }
 
 plain <- function(selected) matrix(c(selected), nrow(selected))

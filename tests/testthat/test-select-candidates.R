@@ -112,7 +112,7 @@ screen_few <- function(case, affinity, kept = NULL, beside = NULL, neighbours = 
   state[names(list(...))] <- list(...)
   block <- new_block(0, ncol(case$y))
   screen_block(task, state, block, block_inputs(case$model, case$params, case$y, block), affinity,
-               gps_screen(propose = 5, neighbours = neighbours),
+               resolve_screen(gps_screen(propose = 5, neighbours = neighbours), case$model, 3L),
                list(seed = c(1L, 2L), start = 0L, iteration = 1L))
 }
 

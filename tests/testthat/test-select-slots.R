@@ -124,7 +124,7 @@ test_that("screening draws its candidates uniformly and refuses NaN by its point
   # One proposal that everybody has, and one draw: the draw wins where it is the better one.
   affinity <- matrix(c(1, 0, 0, 0, 0), 5, 1200)
   task$selector$screen$propose <- 1L
-  selected <- screen_block(task, state, block, inputs, affinity, task$selector$screen, stream)
+  selected <- screen_block(task, state, block, inputs, affinity, task_screen(task), stream)
   single <- vapply(1:5, function(h) {
     step <- gps_estep(case$model, case$params, case$y, matrix(h, 1200, 1), want = "prob")
     log(step$prob[, 2]) + step$log_evidence
@@ -133,7 +133,8 @@ test_that("screening draws its candidates uniformly and refuses NaN by its point
   counts <- tabulate(selected, 5)
   for (h in 2:5) expect_frequency(counts[h], wins[h], 1 / 5)
   affinity[2, c(400, 900)] <- NaN
-  expect_gps_error(screen_block(task, state, block, inputs, affinity, one_draw, stream),
+  task$selector$screen <- one_draw
+  expect_gps_error(screen_block(task, state, block, inputs, affinity, task_screen(task), stream),
                    "data point 400", class = "numeric")
 })
 
