@@ -190,25 +190,30 @@ flat_window <- 4L
 
 flat_tol <- 8e-4
 
-# Whether bounds are flat, or so many times flatter than that.
-is_flat <- function(task, state, factor = 1) {
+# Whether bounds are flat, or so many times flatter than that, by fewer of them if asked for.
+is_flat <- function(task, state, factor = 1, window = flat_window) {
   n <- length(state$bounds)
-  if (n < 2 * flat_window) return(FALSE)
-  recent <- mean(state$bounds[n - seq_len(flat_window) + 1])
-  before <- mean(state$bounds[n - flat_window - seq_len(flat_window) + 1])
-  recent - before <= flat_tol / factor * n_numbers(task)
+  if (n < 2 * window) return(FALSE)
+  recent <- mean(state$bounds[n - seq_len(window) + 1])
+  before <- mean(state$bounds[n - window - seq_len(window) + 1])
+  recent - before <= window / flat_window * flat_tol / factor * n_numbers(task)
 }
 
 # Iterations of a trial of a move, which is accepted from this gain, in nats a number of the data.
 trial_iterations <- 5L
 least_gain <- 8e-5
 
+# Bounds that are looked at before a round of moves of many clusters at once. What it finds to be
+# moved are whole clusters, which a few more iterations would not settle.
+bulk_window <- 2L
+
 # Whether it is time for a round of mending, mend().
 is_mend_due <- function(task, state) {
   if (!task$control$mend || !is.null(task$batches)) return(FALSE)
   if (!is_cold(state) || state$iteration + trial_iterations > task$max_iter) return(FALSE)
   n_failed <- length(state$mended_at)
-  if (!is_flat(task, state, flat_factor^n_failed)) return(FALSE)
+  window <- if (moves_in_bulk(task$model)) bulk_window else flat_window
+  if (!is_flat(task, state, flat_factor^n_failed, window)) return(FALSE)
   n_failed == 0 || is_elsewhere(task, state)
 }
 

@@ -2,6 +2,23 @@
  * distances to the nearest seed. */
 #include "linalg.h"
 #include "r_shell.h"
+#include "vector_math.h"
+
+/* Products [n] of columns of known squares with a trial of square `own` <- their squared distances
+ * from it, where these are less than the old ones, else those; returns their weighted sum. */
+GPS_CLONES static double keep_nearer(size_t n, const double *square, double own, const double *old,
+                                     const double *times, double *products) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    double value = (square[i] - 2 * products[i]) + own;
+    value = value < 0 ? 0 : value;
+    value = value > old[i] ? old[i] : value;
+    products[i] = value;
+    sum += times ? times[i] * value : value;
+  }
+  return sum;
+}
 
 /* x [D x n], its columns' squares [n], nearest [n] (distances to the seeds so far), weights [n]
  * (NULL: 1 each), trials [m] (1-based columns) -> list(best, distances, nearer): which trial leaves
@@ -24,18 +41,9 @@ SEXP r_seed_trials(SEXP x, SEXP square, SEXP nearest, SEXP weights, SEXP trials)
   }
   linalg_gemm('T', 'N', n, m, d, 1, data, d, chosen, d, 0, distance, n);
   size_t best = 0;
-  long double least = -1;
+  double least = -1;
   for (size_t j = 0; j < m; j++) {
-    double *own = distance + j * n;
-    const double own_square = squares[trial[j] - 1];
-    long double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-      double value = (squares[i] - 2 * own[i]) + own_square;
-      if (value < 0) value = 0;
-      if (value > old[i]) value = old[i];
-      own[i] = value;
-      sum += times ? times[i] * value : value;
-    }
+    const double sum = keep_nearer(n, squares, squares[trial[j] - 1], old, times, distance + j * n);
     if (least >= 0 && sum >= least) continue;
     least = sum;
     best = j;

@@ -223,3 +223,18 @@ test_that("residuals are split along the direction in which they vary most", {
   }
   expect_identical(gpselect:::leading_direction(matrix(0, 3, 2)), numeric(3))
 })
+
+test_that("moves of many clusters are looked for after four bounds, others after eight", {
+  y <- matrix(rnorm(300), 2)
+  due <- function(n_clusters, bounds) {
+    model <- gps_bind(model_gaussian_mixture(n_clusters, "spherical"), t(y))
+    task <- list(model = model, y = y, control = list(mend = TRUE), max_iter = 100)
+    is_mend_due(task, list(bounds = bounds, iteration = length(bounds), beta = 1, noise_floor = 0))
+  }
+  step <- flat_tol * length(y) / flat_window
+  expect_true(due(50, step * 0.9 * 1:4))
+  expect_false(due(50, step * 1.1 * 1:4))
+  expect_false(due(50, numeric(3)))
+  expect_false(due(40, numeric(7)))
+  expect_true(due(40, numeric(8)))
+})
