@@ -108,8 +108,8 @@ rank_splits <- function(task, state, result, held) {
   own <- owned_slots(held)
   points <- held$point[own]
   residual <- task_residuals(task, result$response, points) / unit
-  splits <- split_residuals(residual, held$latent[own], result$weights[points])
-  splits$gain <- weighed_gains(task$model, splits, state$params)
+  splits <- promising_splits(task$model, residual, held$latent[own], result$weights[points],
+                             state$params)
   splits$centres <- splits$centres * unit
   pick_splits(splits[c("latent", "centres", "size", "gain")], order(-splits$gain))
 }

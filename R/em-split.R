@@ -58,20 +58,56 @@ sum_half <- function(residual, score, weights) {
        along = sum(weigh((score - mean_of(score, weights))^2, weights)))
 }
 
-# The same of many latents at once, from the residuals [D x n] of points, of which each is one of
-# latent `of` [n]: arrays with the latents along the last dimension, of those that can be split.
-split_residuals <- function(residual, of, weights = NULL) {
+# The splits that promise most of many latents at once, from the residuals [D x n] of points, of
+# which each is one of latent `of` [n]: arrays with the latents along the last dimension, of those
+# that can be split, and their `gain`.
+promising_splits <- function(model, residual, of, weights, params) {
+  finders <- c(leading_columns, if (has_column_widths(model)) humped_columns)
+  x <- group_points(residual, of, weights)
+  splits <- lapply(finders, function(find) {
+    splits <- split_groups(x, find(x))
+    splits$gain <- weighed_gains(model, splits, params)
+    splits
+  })
+  Reduce(better_splits, splits)
+}
+
+# Of two ways to split latents for each of these the one that promises more.
+better_splits <- function(splits, others) {
+  joined <- Map(function(one, other) {
+    shape <- dim(one)
+    both <- c(one, other)
+    if (is.null(shape)) return(both)
+    each <- utils::head(shape, -1)
+    array(both, c(each, length(both) / prod(each)))
+  }, splits, others)
+  ordered <- order(joined$latent, -joined$gain)
+  pick_splits(joined, ordered[!duplicated(joined$latent[ordered])])
+}
+
+# Points of latents that can be split, those of one after those of another: deviations from the
+# means of their groups, too.
+group_points <- function(residual, of, weights = NULL) {
   latents <- sort(unique(of))
   group <- match(of, latents)
   is_large <- group_weights(weights, group, length(latents)) >= 4
   kept <- which(is_large[group])
   kept <- kept[order(group[kept])]
   latents <- latents[is_large]
-  x <- list(residual = residual[, kept, drop = FALSE], weights = weights[kept],
+  x <- list(residual = residual[, kept, drop = FALSE], weights = weights[kept], latent = latents,
             group = match(of[kept], latents), n_groups = length(latents))
-  x$score <- group_scores(x)
+  centre <- group_sums(weigh_columns(x$residual, x$weights), x$group, x$n_groups) /
+    rep(group_weights(x$weights, x$group, x$n_groups), each = nrow(residual))
+  x$deviation <- x$residual - centre[, x$group, drop = FALSE]
+  x
+}
+
+# What split_residual() says of each group, split along its direction [D x groups]: of those that
+# have two halves.
+split_groups <- function(x, direction) {
+  x$score <- colSums(x$deviation * direction[, x$group, drop = FALSE])
   x$side <- 2L * x$group - (halve_groups(x) > 0)
-  splits <- c(list(latent = latents), sum_halves(x))
+  splits <- c(list(latent = x$latent), sum_halves(x))
   pick_splits(splits, which(splits$size[1, ] > 0 & splits$size[2, ] > 0))
 }
 
@@ -84,15 +120,19 @@ group_weights <- function(weights, group, n_groups) {
   group_sums(t(weights), group, n_groups)[1, ]
 }
 
-# Places of points along the leading direction of their group, about its centre. Groups follow one
-# another.
-group_scores <- function(x) {
-  total <- group_weights(x$weights, x$group, x$n_groups)
-  centre <- group_sums(weigh_columns(x$residual, x$weights), x$group, x$n_groups) /
-    rep(total, each = nrow(x$residual))
-  deviation <- x$residual - centre[, x$group, drop = FALSE]
-  direction <- leading_directions(deviation, x$weights, tabulate(x$group, x$n_groups))
-  colSums(deviation * direction[, x$group, drop = FALSE])
+# Of each group the direction along which its points vary most, [D x groups].
+leading_columns <- function(x) {
+  leading_directions(x$deviation, x$weights, tabulate(x$group, x$n_groups))
+}
+
+# Of each group that of the column that humped_column() finds.
+humped_columns <- function(x) {
+  sums <- function(values) group_sums(weigh_columns(values, x$weights), x$group, x$n_groups)
+  square <- x$deviation^2
+  far <- sums(square^2) / sums(square)^2
+  far[is.nan(far)] <- Inf
+  column <- max.col(-t(far), "first")
+  replace(matrix(0, nrow(far), x$n_groups), cbind(column, seq_len(x$n_groups)), 1)
 }
 
 # 1 for points in the upper half of their group, 0 for others, as split_residual() finds them.

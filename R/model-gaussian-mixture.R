@@ -36,8 +36,12 @@
 #' the advantages of careful seeding, *SODA*), found in standardised columns; if full or tied, at
 #' random also in coordinates in which the covariance of the data is the identity; every other time
 #' with random weights of the axes. More than 40 clusters are looked for in standardised columns
-#' alone. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer than
-#' 10 of more than 5000 clusters), so that their cost does not grow with the number of data points.
+#' alone or, unless spherical, where neighbours differ in some of these more than twice as much as
+#' in others, in units of these differences (after Art, Gnanadesikan and Kettenring 1982, Data-based
+#' metrics for cluster analysis, *Utilitas Mathematica* 21A): columns that tell nothing of clusters
+#' count less. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer
+#' than 10 of more than 5000 clusters), so that their cost does not grow with the number of data
+#' points.
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
 #' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
 #' with each seed in its own cluster, and with nothing known of all other points; where covariances
@@ -153,7 +157,8 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   }
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
-  z <- seed_space(x, can_turn = has_matrices(model), n_clusters, weights)
+  units <- seed_units(model, x, weights)
+  z <- seed_space(x, can_turn = has_matrices(model), n_clusters, weights) / units
   drawn <- draw_seeds(z, n_clusters, weights)
   seeds <- drawn$seeds
   params <- list(mu = t(y[seeds, , drop = FALSE]),
@@ -163,7 +168,8 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   # A cluster of one point has no shape of its own, and one that grows without it loses points to
   # those around: where shapes are full all points are labels.
   if (model$settings$covariance == "full") {
-    label <- nearest_seed((t(all_rows) - model$options$centre) / scale, x[, seeds, drop = FALSE])
+    all_z <- (t(all_rows) - model$options$centre) / scale / units
+    label <- nearest_seed(all_z, z[, seeds, drop = FALSE])
     return(structure(params, labels = data.frame(point = seq_len(nrow(all_rows)), latent = label)))
   }
   structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))
