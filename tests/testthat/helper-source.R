@@ -2,9 +2,11 @@
 
 # Data n x d in the kinds of source that read from memory and from files. A file lives as long as
 # the frame that asked for it.
-all_sources <- function(y, frame = parent.frame()) {
-  list(fun = function_source(y), binary = binary_source(y, frame = frame),
-       hdf5 = if (requireNamespace("hdf5r", quietly = TRUE)) hdf5_source(y, frame = frame))
+all_sources <- function(y, kinds = c("fun", "binary", "hdf5"), frame = parent.frame()) {
+  sapply(kinds, function(kind) {
+    switch(kind, fun = function_source(y), binary = binary_source(y, frame = frame),
+           hdf5 = if (requireNamespace("hdf5r", quietly = TRUE)) hdf5_source(y, frame = frame))
+  }, simplify = FALSE)
 }
 
 function_source <- function(y) {

@@ -165,7 +165,7 @@ test_that("an interrupt at any moment is answered at once by what belongs togeth
   skip_if_not(file.exists("/proc/self/stat"))
   set.seed(31)
   works <- c("binary_exact_gp", "mixture", "occlusive", "batches", "gp_predict", "estep")
-  found <- expect_answers(data.frame(work = works, wait = round(runif(6, 0.2, 0.8), 3)))
+  found <- expect_answers(data.frame(work = works, wait = round(runif(6, 0.1, 0.4), 3)))
   expect_true(any(found$class == "gps_fit"))
 })
 
@@ -234,7 +234,7 @@ test_that("a time limit ends a fit in the middle of a pass, after one complete E
     set.seed(seed)
     fit <- gps_fit(small_bars(), model_binary_sparse(6), selector_gp(), 3,
                    control = gps_control(max_iter = 1e5, n_starts = 3, tol = 0, progress = FALSE,
-                                         time_limit = 0.1 * seed))
+                                         time_limit = 0.05 * seed))
     expect_identical(fit$status, "time_limit")
     expect_together(fit, small_bars())
   }

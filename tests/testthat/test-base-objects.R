@@ -154,7 +154,7 @@ test_that("an edited selector, kernel, screen, control or source works or is ref
     source = list(whole, source_uses), file = list(gps_source_binary(file, 9), source_uses)
   )
   for (name in names(things)) {
-    sweep_parts(name, things[[name]][[1]], things[[name]][[2]], if (is_full()) 1 else 0.2,
+    sweep_parts(name, things[[name]][[1]], things[[name]][[2]], if (is_full()) 1 else 0.1,
                 more = 10)
   }
 })

@@ -334,7 +334,7 @@ test_that("figures, audits of sizes, choices and bootstraps know of missing cell
   alone <- gps_fit(one, model_gaussian_mixture(1), selector_full(),
                    control = gps_control(n_starts = 1, progress = FALSE))
   set.seed(2)
-  se <- summary(gps_bootstrap(alone, 60, "parametric"))$se
+  se <- summary(gps_bootstrap(alone, 40, "parametric"))$se
   expect_gt(se[2] / se[1], 1.3)
 })
 
@@ -359,7 +359,7 @@ test_that("figures of ones, and of models of R functions, know of missing cells"
   }
   model <- model_custom(2, init, log_joint, lower = list(base = 1e-3, rates = 1e-3),
                         takes_missing = TRUE)
-  y <- matrix(rpois(160, 3), 40)
+  y <- matrix(rpois(48, 3), 12)
   y[3, 2] <- NA
   fit <- gps_fit(y, model, control = control)
   for (figure in c("bound", "kernel", "selection", "affinity")) {

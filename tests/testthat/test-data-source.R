@@ -18,7 +18,7 @@ bars <- function(n = 1100) {
 expect_same_fits <- function(y, ..., kinds = "fun") {
   with_small_blocks({
     expected <- without_data(source_fit(y, ...))
-    for (source in Filter(Negate(is.null), all_sources(y)[kinds])) {
+    for (source in Filter(Negate(is.null), all_sources(y, kinds))) {
       expect_identical(without_data(source_fit(source, ...)), expected)
     }
   })
@@ -26,11 +26,11 @@ expect_same_fits <- function(y, ..., kinds = "fun") {
 
 test_that("a source gives the fit that its numbers give as a matrix", {
   y <- bars()
-  kinds <- c("fun", "binary", "hdf5")
-  expect_same_fits(y, kinds = kinds)
-  expect_same_fits(y, model_gaussian_mixture(4, "diagonal"), n_selected = 2, kinds = kinds)
+  # Files are read below: what a fit does with rows does not depend on where they come from.
+  expect_same_fits(y)
+  expect_same_fits(y, model_gaussian_mixture(4, "diagonal"), n_selected = 2, kinds = "binary")
   expect_same_fits(y, selector = selector_full())
-  expect_same_fits(y[1:150, ], selector = selector_gp(), kinds = kinds)
+  expect_same_fits(y[1:150, ], selector = selector_gp())
   expect_same_fits(y[1:300, ], model_spike_slab(6), max_iter = 2)
   expect_same_fits(y[1:300, ], model_max_spike_slab(4), max_iter = 2)
   expect_same_fits(y[1:300, ], selector = selector_random(), method = "gibbs", max_iter = 2)
@@ -238,10 +238,10 @@ test_that("fits of files predict and go on as those of matrices do", {
       selector_gp(kernel_linear())
     })
     for (selector in Filter(Negate(is.null), selectors)) {
-      fit <- source_fit(source, selector = selector)
-      plain <- source_fit(y, selector = selector)
-      expect_identical(without_data(fit), without_data(plain))
       with_small_blocks({
+        fit <- source_fit(source, selector = selector)
+        plain <- source_fit(y, selector = selector)
+        expect_identical(without_data(fit), without_data(plain))
         for (type in prediction_types[1:6]) {
           expect_identical(predict(fit, type = type), predict(plain, type = type))
           expect_identical(predict(fit, source, type), predict(plain, y, type))
@@ -296,7 +296,7 @@ test_that("new data from a source are matched by name", {
 
 test_that("the steps take sources", {
   y <- bars(600)
-  for (source in Filter(Negate(is.null), all_sources(y))) with_small_blocks({
+  for (source in all_sources(y, c("fun", "binary"))) with_small_blocks({
     model <- gps_bind(model_binary_sparse(6), source)
     expect_identical(model, gps_bind(model_binary_sparse(6), y))
     set.seed(1)

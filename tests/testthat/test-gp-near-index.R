@@ -109,10 +109,20 @@ fit_clusters <- function(y, index, ...) {
           control = gps_control(max_iter = 15, n_threads = 1, progress = FALSE, mend = FALSE, ...))
 }
 
-test_that("a fit by it is as good, says so, and predicts the same from a file", {
+# The fits that are compared with others, made once.
+shared_clusters <- local({
+  fits <- list()
   y <- cluster_points(9000, 90, 6)
-  exact <- fit_clusters(y, FALSE)
-  by_index <- fit_clusters(y, TRUE)
+  function(index) {
+    name <- as.character(index)
+    if (is.null(fits[[name]])) fits[[name]] <<- fit_clusters(y, index)
+    fits[[name]]
+  }
+})
+
+test_that("a fit by it is as good, says so, and predicts the same from a file", {
+  exact <- shared_clusters(FALSE)
+  by_index <- shared_clusters(TRUE)
   expect_lt(abs(exact$bound - by_index$bound) / 9000, 0.05)
   expect_printed(by_index, "12 nearest neighbours, of which an index finds [0-9.]+ %")
   expect_false(any(grepl("index", printed(exact))))
@@ -134,13 +144,13 @@ test_that("left to itself, it is there where the search would take long, and for
   y <- cluster_points(9000, 90, 6)
   small <- fit_clusters(y, NULL)
   expect_false(small$gp$by_index)
-  expect_identical(small$params, fit_clusters(y, FALSE)$params)
+  expect_identical(small$params, shared_clusters(FALSE)$params)
   expect_gte(small$gp$index$recall, enough_recall)
   expect_null(fit_clusters(y, NULL, keep_data = FALSE)$gp$index)
   local_value("most_distances_exact", 1e6)
   large <- fit_clusters(y, NULL)
   expect_true(large$gp$by_index)
-  expect_identical(large$params, fit_clusters(y, TRUE)$params)
+  expect_identical(large$params, shared_clusters(TRUE)$params)
 })
 
 # The nearest others of whole numbers, whose distances are exact, of equal ones those of smaller

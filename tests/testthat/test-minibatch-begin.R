@@ -112,9 +112,11 @@ test_that("every selector keeps what all points keep, from rows of a source in o
                     selector_gp(method = "fourier", rank = 20))
   for (selector in if (is_full()) selectors else selectors[1:2]) {
     kept <- batched_fit(case, NULL, selector, 4, start = coef(whole))
-    for (y in list(case[[1]], source)) {
+    is_random <- inherits(selector, "gps_selector_random")
+    # Rows in order are the harder ones.
+    for (y in list(case[[1]], source)[is_full() | c(is_random, !is_random)]) {
       fit <- batched_fit(case, 7, selector, 4, start = coef(whole), y = y)
-      noise <- if (inherits(selector, "gps_selector_random")) 1 else 0.1
+      noise <- if (is_random) 1 else 0.1
       expect_lt(!!nats_lost(case, kept, fit), noise)
     }
   }

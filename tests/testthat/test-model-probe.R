@@ -135,7 +135,7 @@ test_that("what depends on its company or on an order is found", {
 })
 
 test_that("M-steps, draws and derivatives are held against the log joint", {
-  expect_finding(probe_with(mstep = function(params, y, posterior) list(prob = 0.98)),
+  expect_finding(probe_with(mstep = function(params, y, posterior) list(prob = 0.98), draw = NULL),
                  "mstep", "mstep", "M-step 1 lowers")
   spread <- function(params, n) {
     latents <- matrix(stats::rbinom(n * 4, 1, params$prob), n)
@@ -156,7 +156,7 @@ test_that("M-steps, draws and derivatives are held against the log joint", {
     residual <- y - params$W %*% states
     list(W = residual %*% (weights * t(states)), prob = 0, sigma = 0)
   }
-  report <- probe_with(gradient = gradient, mstep = NULL)
+  report <- probe_with(gradient = gradient, mstep = NULL, draw = NULL)
   expect_identical(unique(report$findings$fault), "gradient")
 })
 
@@ -190,17 +190,17 @@ test_that("what functions need of the session is found in a new one", {
   expect_finding(probe_with(log_joint = function(params, y, states) {
     assign("gps_hidden_scale", sum(y), envir = globalenv())
     good(params, y, states)
-  }), "global", "log_joint", "sets `gps_hidden_scale`")
+  }, draw = NULL, mstep = NULL), "global", "log_joint", "sets `gps_hidden_scale`")
   attachNamespace("tools")
   on.exit(detach("package:tools"), add = TRUE)
   expect_finding(probe_with(log_joint = function(params, y, states) {
     good(params, y, states) + nchar(file_ext("none"))
-  }, session = TRUE), "session", "log_joint", "stops: .*file_ext")
+  }, draw = NULL, mstep = NULL, session = TRUE), "session", "log_joint", "stops: .*file_ext")
   options(gps_hidden = 1)
   on.exit(options(gps_hidden = NULL), add = TRUE)
   report <- probe_with(log_joint = function(params, y, states) {
     good(params, y, states) + getOption("gps_hidden", 0)
-  }, session = TRUE)
+  }, draw = NULL, mstep = NULL, session = TRUE)
   expect_finding(report, "session", "log_joint", "other values")
 })
 
