@@ -128,7 +128,8 @@
 #'   left of it there may be an expression such as `log(y)`. A level is up to `trend` and the
 #'   kernel: `- 1` and `offset()` are refused.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
-#'   logical ones count as 0 and 1.
+#'   logical ones count as 0 and 1. Few far from all others, as codes for missing ones are, have a
+#'   warning of class `gps_warning_far`.
 #' @param kernel A kernel, see [kernels].
 #' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"`, `"divide"` or
 #'   `"neighbours"`: see below.
@@ -287,6 +288,7 @@ fit_given <- function(x, targets, given, n_threads, progress) {
     gps_abort("`fixed`, `lower` and `upper` belong to a search: `optimise` must be TRUE.")
   }
   tell_constant(x)
+  tell_far_targets(targets)
   teller <- open_teller(search$max_evals, progress, shown_after)
   on.exit(close_teller(teller))
   search["watch"] <- list(watch_search(teller))

@@ -98,3 +98,27 @@ refuse_absent <- function(newdata, wanted) {
     paste(quoted(utils::head(absent, 3)), collapse = ", "), verb, paste(shown, collapse = ", ")
   ))
 }
+
+# A target as far as this from the median, in units of the distance between the quartiles, with none
+# between it and those near, is hardly a value: heavy tails have values there as well.
+far_target <- 200
+near_target <- 10
+most_far_targets <- 0.1
+
+# A code among the targets is taken for a value, and all else for next to nothing.
+tell_far_targets <- function(targets) {
+  for (column in seq_len(ncol(targets))) {
+    y <- targets[, column]
+    distance <- abs(y - stats::median(y)) / diff(stats::quantile(y, c(0.25, 0.75), names = FALSE))
+    far <- which(distance > far_target)
+    is_apart <- length(far) > 0 && length(far) <= most_far_targets * length(y) &&
+      all(is.finite(distance)) && sum(distance > near_target) == length(far)
+    if (!is_apart) next
+    gps_warn(sprintf(paste(
+      "`targets` has %s far from all others: %s%s, such as %s, where the others lie between %s and",
+      "%s. Codes for missing ones are no values: leave such rows out."
+    ), plural(length(far), "value"), listed(as.character(far), "row"),
+    if (ncol(targets) > 1) sprintf(" of column %d", column) else "", plain_number(y[far[1]], 10),
+    plain_number(min(y[-far])), plain_number(max(y[-far]))), class = "far")
+  }
+}

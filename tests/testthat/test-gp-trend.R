@@ -208,3 +208,18 @@ test_that("targets that follow the trend exactly are told of, whatever the kerne
     expect_warning(gp_fit(x, 2 + 3 * x + noise, kernel, max_evals = 20, trend = "linear"), NA)
   }
 })
+
+test_that("codes among the targets are told of, heavy tails and rare ones are not", {
+  set.seed(4)
+  x <- runif(80)
+  y <- sin(6 * x) + rnorm(80, sd = 0.1)
+  fit <- function(y) gp_fit(x, y, kernel_rbf(1, 0.3) + kernel_white(0.1), optimise = FALSE)
+  expect_warning(fit(replace(y, c(3, 17), -999)), "2 values far from all others: rows 3 and 17",
+                 class = "gps_warning_far")
+  expect_warning(fit(cbind(y, replace(y, 5, 99999999))), "row 5 of column 2, such as 99999999",
+                 class = "gps_warning_far")
+  expect_warning(fit(y), NA)
+  expect_warning(fit(rt(80, 1)), NA)
+  expect_warning(fit(exp(3 * qnorm(ppoints(80)))), NA)
+  expect_warning(fit(rep(c(0, 1), c(76, 4))), NA)
+})
