@@ -203,7 +203,8 @@ blend <- function(running, new, rate, scale) {
 # column, and empty slots, which hold 0, come last.
 
 block_slots <- function(slots, block) {
-  if (block$n_points == ncol(slots)) slots else slots[, block_columns(block), drop = FALSE]
+  if (block$n_points == ncol(slots)) return(slots)
+  .Call(C_columns, slots, block$offset, block$n_points)
 }
 
 # Order in which slots [slots x n] stand in ascending order in each column, empty ones last.

@@ -226,12 +226,13 @@ sum_evidence <- function(log_evidence, weights = NULL) {
     total_weight(weights, length(log_evidence))
 }
 
-# Matrices side by side: cbind() reads element by element.
+# Matrices of numbers side by side, of doubles where one has them.
 join_columns <- function(parts) {
   if (is.null(parts[[1]])) return(NULL)
-  joined <- unlist(parts, use.names = FALSE)
-  dim(joined) <- c(nrow(parts[[1]]), length(joined) %/% nrow(parts[[1]]))
-  joined
+  if (!all(vapply(parts, is.integer, NA))) {
+    parts <- lapply(parts, function(part) if (is.double(part)) part else part + 0)
+  }
+  .Call(C_join_columns, parts)
 }
 
 # Statistics of blocks together: sums, or what else a model has of its points.

@@ -231,13 +231,11 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) 
   const int h = view_count(n_latents, 1, "n_latents"), k = view_count(n_kept, 1, "n_kept");
   const size_t n_all = (size_t)n_ranked * (size_t)n_points, n_entries = (size_t)h * (size_t)k;
   const int *given = view_ints(ranked, (R_xlen_t)n_all, "ranked");
-  int *from_zero = (int *)R_alloc(n_all + 1, sizeof *from_zero);
   int *ints = (int *)R_alloc(screen_beside_ints(h, (size_t)n_points), sizeof *ints);
   double *scratch = (double *)R_alloc((size_t)h, sizeof *scratch);
   for (size_t i = 0; i < n_all; i++) {
     if (given[i] < 0 || given[i] > h)
       raise_error("model", "`ranked` names latent %d of %d.", given[i], h);
-    from_zero[i] = given[i] - 1;
   }
   const SEXP result = PROTECT(new_named_list(2, names));
   int *latent = hang_int_matrix(result, 0, k, h);
@@ -251,8 +249,8 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) 
     memcpy(latent, last.latent, n_entries * sizeof *latent);
     memcpy(weight, last.affinity, n_entries * sizeof *weight);
   }
-  screen_learn_beside(h, k, view_number(kept, "kept"), from_zero, n_ranked, (size_t)n_points,
-                      latent, weight, scratch, ints);
+  screen_learn_beside(h, k, view_number(kept, "kept"), given, n_ranked, (size_t)n_points, latent,
+                      weight, scratch, ints);
   UNPROTECT(1);
   return result;
 }

@@ -150,14 +150,14 @@ int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols) {
 #define PAGE_BYTES ((uintptr_t)1 << 12)
 #define MANY_BYTES ((uintptr_t)1 << 22)
 
-void ask_large_pages(double *x, size_t n) {
+void ask_large_pages(void *x, size_t n_bytes) {
 #ifdef MADV_HUGEPAGE
   const uintptr_t from = ((uintptr_t)x + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-  const uintptr_t to = (uintptr_t)(x + n) / PAGE_BYTES * PAGE_BYTES;
+  const uintptr_t to = ((uintptr_t)x + n_bytes) / PAGE_BYTES * PAGE_BYTES;
   if (to > from && to - from >= MANY_BYTES) madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
   (void)x;
-  (void)n;
+  (void)n_bytes;
 #endif
 }
 

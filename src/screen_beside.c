@@ -17,12 +17,12 @@ static void sort_points(int n_latents, const int *ranked, int n_ranked, size_t n
                         int *point) {
   memset(first, 0, ((size_t)n_latents + 1) * sizeof *first);
   for (size_t n = 0; n < n_points; n++) {
-    if (ranked[n * (size_t)n_ranked] >= 0) first[ranked[n * (size_t)n_ranked] + 1]++;
+    if (ranked[n * (size_t)n_ranked] > 0) first[ranked[n * (size_t)n_ranked]]++;
   }
   for (int h = 0; h < n_latents; h++) first[h + 1] += first[h];
   for (size_t n = 0; n < n_points; n++) {
     const int best = ranked[n * (size_t)n_ranked];
-    if (best >= 0) point[first[best]++] = (int)n;
+    if (best > 0) point[first[best - 1]++] = (int)n;
   }
   memmove(first + 1, first, (size_t)n_latents * sizeof *first);
   first[0] = 0;
@@ -74,9 +74,10 @@ void screen_learn_beside(int n_latents, int n_kept, double kept, const int *rank
         GPS_PREFETCH(ahead + n_ranked - 1);
       }
       const int *other = ranked + (size_t)point[i] * (size_t)n_ranked;
-      for (int r = 1; r < n_ranked && other[r] >= 0; r++) {
-        if (scratch[other[r]] == 0.0) met[n++] = other[r];
-        scratch[other[r]] += 1.0 / (r + 1);
+      for (int r = 1; r < n_ranked && other[r] > 0; r++) {
+        const int beside = other[r] - 1;
+        if (scratch[beside] == 0.0) met[n++] = beside;
+        scratch[beside] += 1.0 / (r + 1);
       }
     }
     keep_largest(scratch, met, n, n_kept, latent + own, weight + own);

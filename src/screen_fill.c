@@ -314,9 +314,26 @@ static gps_status take_back(screen_work *work, const int *kept, const double *pr
   return status;
 }
 
+/* Where one latent is on in a state, the slots are the candidates that were told first, unless the
+ * next one is as good. Returns 0 where that is not known. */
+static int take_ranked(const screen_work *work, int *selected) {
+  const screen_job *job = work->job;
+  const int n_slots = job->n_slots, *order = work->order;
+  if (!job->is_one_hot || work->group_size > 1 || work->n <= n_slots ||
+      job->screen->n_ranked <= n_slots ||
+      !(work->single[order[n_slots - 1]] > work->single[order[n_slots]]))
+    return 0;
+  for (int i = 0; i < n_slots; i++) selected[i] = work->candidate[order[i]];
+  return 1;
+}
+
 gps_status screen_fill(screen_work *work, const int *kept, const double *prob, int *selected,
                        int *n_filled) {
   const int is_greedy = work->job->screen->is_greedy && !work->job->is_one_hot;
+  if (take_ranked(work, selected)) {
+    *n_filled = work->job->n_slots;
+    return GPS_OK;
+  }
   gps_status status = is_greedy ? grow(work, work->n_pool) : GPS_OK;
   if (status == GPS_OK && has_sweeps(work)) status = take_back(work, kept, prob);
   while (status == GPS_OK && work->n_pool < work->n && !has_enough(work)) {

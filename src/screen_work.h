@@ -45,7 +45,8 @@ int screen_best_first(screen_work *work, int from, int to, int n_best);
 int screen_is_taken(const screen_work *work, const int *slot, int n, int latent);
 
 /* Slots from the pool, best first, which is filled again from the other candidates where it has not
- * enough; `prob` are the probabilities of the kept latents, or NULL. */
+ * enough; `prob` are the probabilities of the kept latents, or NULL. `order` has the candidates
+ * that were told. */
 gps_status screen_fill(screen_work *work, const int *kept, const double *prob, int *selected,
                        int *n_filled);
 
