@@ -262,7 +262,8 @@ cures_of <- function(fit, kinds, is_doubted) {
 }
 
 degenerate_cures <- c(
-  noise = "Use fewer latents, or data with noise.",
+  noise = paste("Use fewer latents, or data with noise. The floor is a share of the data's spread:",
+                "values far from all others, such as codes for missing ones, raise it."),
   few_rows = "Give more data points, or use covariance = \"diagonal\".",
   no_spread = "Drop what is constant: it tells nothing of clusters.",
   collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",

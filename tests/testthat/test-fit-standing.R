@@ -153,6 +153,14 @@ test_that("sound data are fitted by every model and selector without a word", {
   }
 })
 
+test_that("a floor that one far row has raised is told as such", {
+  set.seed(1)
+  y <- rbind(simulate_bars(60, size = 3)$y, 1e9)
+  expect_warning(gps_fit(y, model_binary_sparse(4), selector_full(),
+                         control = gps_control(max_iter = 10, n_starts = 1)),
+                 "values far from all others, such as codes", class = "gps_warning_degenerate")
+})
+
 test_that("a noise variance at its floor is said by every model that has one", {
   set.seed(4)
   y <- simulate_bars(60, size = 2, value = 5, sigma2 = 0)$y
