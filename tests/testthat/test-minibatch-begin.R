@@ -75,7 +75,8 @@ single_points <- function(names, sizes) {
 }
 
 test_that("batches of single points do, and those of all points", {
-  single_points(c("B_signed", "D_wide"), c(1, 150))
+  single_points("B_signed", c(1, 150))
+  single_points("D_wide", 1)
 })
 
 test_that("batches of other sizes and from scratch do", {

@@ -144,7 +144,7 @@ test_that("moves find bars that one start has missed", {
     list(n = sum(match_components(1 - exp(-coef(fit)$W), bars)$matched), bound = fit$bound,
          events = fit$trace$events)
   }
-  for (shared in c(TRUE, FALSE)) {
+  for (shared in if (is_full()) c(TRUE, FALSE) else FALSE) {
     without <- found(FALSE, shared)
     with <- found(TRUE, shared)
     expect_lt(without$n, 10)

@@ -22,7 +22,7 @@ near_task <- function(y, ..., selector = selector_gp(method = "neighbours", rank
 
 test_that("sources that are held as a whole give the bits of the matrix", {
   y <- near_clusters(2100)
-  sources <- all_sources(y)
+  sources <- all_sources(y, c("fun", "binary"))
   for (selector in list(selector_gp(method = "neighbours"), selector_gp())) {
     whole <- near_fit(y, selector = selector, max_iter = 4)
     expect_identical(whole$gp$method, "neighbours")

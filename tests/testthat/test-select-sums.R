@@ -103,7 +103,8 @@ test_that("every method finds the bars, in blocks too, and predicts from what th
   for (method in c(methods, "divide")) {
     set.seed(62)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 100),
-                   n_selected = 4, control = gps_control(progress = FALSE, n_threads = 1))
+                   n_selected = 4,
+                   control = gps_control(n_starts = 3, progress = FALSE, n_threads = 1))
     expect_true(all(match_components(coef(fit)$W, bars$W)$matched), label = method)
     expect_identical(fit$gp$method, method)
     # New points are ranked without leaving them out.
@@ -128,7 +129,7 @@ test_that("objectives, learned inputs and refits on many rows work in a fit", {
   for (selector in selectors) {
     set.seed(63)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
-                   control = gps_control(progress = FALSE, n_threads = 1))
+                   control = gps_control(n_starts = 3, progress = FALSE, n_threads = 1))
     expect_gte(sum(match_components(coef(fit)$W, bars$W)$matched), 9)
     expect_gt(nrow(fit$kernel_trace), 1)
   }
@@ -158,7 +159,7 @@ test_that("the number of threads does not change a bit, nor does a new session",
   fit_with <- function(n_threads, method) {
     set.seed(65)
     gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 50),
-            n_selected = 4, control = gps_control(max_iter = 4, n_starts = 2, progress = FALSE,
+            n_selected = 4, control = gps_control(max_iter = 2, n_starts = 2, progress = FALSE,
                                                   n_threads = n_threads))
   }
   ones <- list()

@@ -92,10 +92,10 @@ test_that("a model that is bound to weighted data has the options of repeated ro
 
 test_that("a constant scales the bound and leaves the parameters alone", {
   for (row in MODELS) {
-    case <- weights_case(row, 300)
+    case <- weights_case(row, 100)
     weights <- 1 + case$weights
     one <- case$fit(case$y, weights)
-    for (times in c(3, 1e-6)) {
+    for (times in if (is_full()) c(3, 1e-6) else 1e-6) {
       scaled <- case$fit(case$y, times * weights)
       expect_lt(far_apart(coef(scaled), coef(one)), 1e-10)
       expect_equal(scaled$bound, times * one$bound, tolerance = 1e-10)
