@@ -52,7 +52,6 @@ SEXP r_join_columns(SEXP parts) {
   const SEXP result = PROTECT(Rf_allocMatrix((SEXPTYPE)TYPEOF(first), n_rows, (int)n_cols));
   const size_t column = size_of(first) * (size_t)n_rows;
   char *to = bytes_of(result);
-  ask_large_pages(to, column * (size_t)n_cols);
   for (R_xlen_t p = 0; p < n_parts; p++) {
     const SEXP part = VECTOR_ELT(parts, p);
     const size_t bytes = column * (size_t)n_cols_of(part, "parts");

@@ -261,7 +261,6 @@ SEXP r_gp_pack(SEXP targets) {
   const gp_slots slots = view_slots(targets, 0, (size_t)n_points);
   const size_t size = gp_packed_size(slots.n_slots);
   const SEXP rows = PROTECT(Rf_allocMatrix(REALSXP, (int)size, n_points));
-  ask_large_pages(REAL(rows), size * (size_t)n_points * sizeof(double));
   gp_pack_rows(&slots, (size_t)n_points, REAL(rows));
   UNPROTECT(1);
   return rows;
@@ -278,7 +277,6 @@ static gp_slot_rows read_rows(SEXP targets, const gp_slots *slots, const gp_vote
   for (size_t i = 0; i < voters->n; i++) n_asked += voters->column[i] > 0;
   if (n_asked * voters->n_near < 2 * n_points) return gp_view_rows(slots);
   double *room = alloc_doubles(size, n_points);
-  ask_large_pages(room, size * n_points * sizeof *room);
   gp_pack_rows(slots, n_points, room);
   return gp_packed_rows(slots, room);
 }

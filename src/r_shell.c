@@ -7,9 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 #include "r_watch.h"
 
@@ -144,21 +141,6 @@ double *hang_cube(SEXP list, int at, int n_rows, int n_cols, int n_layers) {
 int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols) {
   SET_VECTOR_ELT(list, at, Rf_allocMatrix(INTSXP, n_rows, n_cols));
   return INTEGER(VECTOR_ELT(list, at));
-}
-
-/* Bytes of a usual page, and of those that are worth a question. */
-#define PAGE_BYTES ((uintptr_t)1 << 12)
-#define MANY_BYTES ((uintptr_t)1 << 22)
-
-void ask_large_pages(void *x, size_t n_bytes) {
-#ifdef MADV_HUGEPAGE
-  const uintptr_t from = ((uintptr_t)x + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-  const uintptr_t to = ((uintptr_t)x + n_bytes) / PAGE_BYTES * PAGE_BYTES;
-  if (to > from && to - from >= MANY_BYTES) madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-  (void)x;
-  (void)n_bytes;
-#endif
 }
 
 void raise_error(const char *class, const char *format, ...) {

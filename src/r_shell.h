@@ -49,11 +49,6 @@ double *hang_matrix(SEXP list, int at, int n_rows, int n_cols);
 double *hang_cube(SEXP list, int at, int n_rows, int n_cols, int n_layers);
 int *hang_int_matrix(SEXP list, int at, int n_rows, int n_cols);
 
-/* Asks the system for large pages, unless the bytes are few: what is read here and there in many
- * small ones waits for their addresses, and each is cleared when it is first written. Where
- * that is not known nothing is asked. */
-void ask_large_pages(void *x, size_t n_bytes);
-
 /* Raise an R condition of class gps_error_<class>. Does not return. */
 void raise_error(const char *class, const char *format, ...);
 
