@@ -55,14 +55,18 @@ test_that("fits of earlier versions give the same numbers", {
   for (name in names(cases)) {
     case <- cases[[name]]
     then <- case$numbers
-    now <- if (inherits(case$fit, "gp_fit")) {
-      gp_numbers(case$fit, case$newdata)
-    } else if (in_full[[name]]) {
-      numbers_of(case$fit, case$newdata)
-    } else {
-      then <- shorten(then)
-      short_numbers(case$fit, case$newdata, then)
-    }
+    is_short <- !inherits(case$fit, "gp_fit") && !in_full[[name]]
+    if (is_short) then <- shorten(then)
+    # Some new data are in other units than what was fitted, which later versions say.
+    now <- suppressWarnings(classes = "gps_warning_far", {
+      if (inherits(case$fit, "gp_fit")) {
+        gp_numbers(case$fit, case$newdata)
+      } else if (is_short) {
+        short_numbers(case$fit, case$newdata, then)
+      } else {
+        numbers_of(case$fit, case$newdata)
+      }
+    })
     expect_identical(unlike_stored(by_observation(now), by_observation(then), name), NULL)
   }
 })
