@@ -145,7 +145,7 @@ test_that("every model learns in batches, by sampling too", {
     selector <- if (length(case) > 3) case[[4]] else selector_gp(rank = 30)
     fit <- suppressWarnings(
       gps_fit(case[[2]], case[[1]], selector, n_selected = 3,
-              control = gps_control(max_iter = 4, progress = FALSE, n_threads = 1, n_starts = 2,
+              control = gps_control(max_iter = 6, progress = FALSE, n_threads = 1, n_starts = 2,
                                     batch_size = 40, method = case[[3]])),
       classes = "gps_warning"
     )
