@@ -14,9 +14,7 @@ check_model <- function(model, arg = "model") {
     sound$model <- model
     return(model)
   }
-  if (is_older(model$version) || lacks_derived(parts, made[[1]])) {
-    return(upgrade_model(model, made, arg, maker))
-  }
+  if (is_older(model$version)) return(upgrade_model(model, made, arg, maker))
   if (is_newer(model$version)) {
     abort_altered(arg, maker, sprintf("version %s made it, and this is version %s", model$version,
                                       this_version()))
@@ -46,12 +44,6 @@ is_older <- function(version) {
 }
 
 is_newer <- function(version) !is.null(version) && compare_with_this(version) > 0
-
-# Builds of this version from before its release did not keep what follows from a model's shapes.
-lacks_derived <- function(parts, made) {
-  derived <- c("prepared_sizes", "prepares_in_c")
-  any(derived %in% names(made)) && !any(derived %in% names(parts))
-}
 
 # -1, 0 or 1; 0 of what is no version.
 compare_with_this <- function(version) {

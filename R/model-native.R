@@ -161,7 +161,7 @@ rebind_model.gps_native_model <- function(model) {
   if (is_bound(model)) bind_native(model, model$n_dims, model$sizes, model$options) else model
 }
 
-# Sizes of all arrays as far as they do not depend on the block, and who prepares: computed once.
+# Sizes of all arrays that do not depend on the block, computed once.
 bind_native <- function(model, n_dims, sizes = NULL, options) {
   model$n_dims <- as.integer(n_dims)
   model$sizes <- sizes
@@ -171,22 +171,8 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
   model$stats_dims <- resolve_dims(model$stats, all_sizes)
   model$stats_lengths <- resolve_lengths(model$stats, all_sizes)
   model$lengths <- c(resolve_lengths(model$params, all_sizes), lengths(options))
-  model$prepared_sizes <- prepared_sizes(model, all_sizes)
-  model$prepares_in_c <- model_table(model$native)$has$prepare
   check_table(model)
   model
-}
-
-# What a block's number of points, and whether it has gaps, leave open of what is prepared for it:
-# list(dims, open, unit, points, gaps), of each array its dimensions but for those that are `open`,
-# its numbers in a block of one point with gaps, and how often points and gaps are among its axes.
-prepared_sizes <- function(model, sizes) {
-  count <- function(axis) vapply(model$prepared, function(shape) sum(shape == axis), 1L)
-  points <- count("points")
-  gaps <- count("gaps")
-  list(dims = resolve_dims(model$prepared, sizes), open = names(which(points + gaps > 0)),
-       unit = resolve_lengths(model$prepared, dimension_sizes(model, 1, has_gaps = TRUE)),
-       points = points, gaps = gaps)
 }
 
 #' @export
@@ -220,22 +206,15 @@ check_stats <- function(model, stats) {
 block_inputs.gps_native_model <- function(model, params, y, block) {
   inputs <- c(params, model$options)
   if (length(model$prepared) == 0) return(inputs)
-  if (!model$prepares_in_c) {
+  if (!model_table(model$native)$has$prepare) {
     return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))
   }
-  dims <- model$prepared_sizes$dims
-  open <- model$prepared_sizes$open
-  if (length(open) > 0) {
-    dims[open] <- resolve_dims(model$prepared[open], block_sizes(model, block))
-  }
+  dims <- resolve_dims(model$prepared, block_sizes(model, block))
   c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
 }
 
-# How many numbers all inputs of a block have.
 block_lengths <- function(model, block) {
-  prepared <- model$prepared_sizes
-  has_gaps <- !is.null(block$missing)
-  c(model$lengths, prepared$unit * block$n_points^prepared$points * has_gaps^prepared$gaps)
+  c(model$lengths, resolve_lengths(model$prepared, block_sizes(model, block)))
 }
 
 #' @export

@@ -30,18 +30,6 @@ test_that("a control and a model of an earlier version lack what came later", {
   expect_identical(predict(old, named_bars()[1:3, ]), predict(fit, named_bars()[1:3, ]))
 })
 
-test_that("a model that does not keep what follows from its shapes is made anew", {
-  fit <- a_fit("handcrafted")
-  old <- fit
-  old$model[c("prepared_sizes", "prepares_in_c")] <- NULL
-  expect_identical(check_fit(old)$model, fit$model)
-  expect_identical(predict(old), predict(fit))
-  old$model$params$W <- "elsewhere"
-  expect_identical(check_fit(old)$model, fit$model)
-  old$model$options[[1]] <- NaN
-  expect_gps_error(coef(old), "its part `options` was changed")
-})
-
 test_that("a fit of a newer version is taken where it is sound, else its version is said", {
   fit <- a_fit("handcrafted")
   fit$version <- package_version("0.999.0")
