@@ -187,8 +187,12 @@ project_block <- function(w, y, block) {
 start_rows <- 2000L
 
 # Evenly spaced rows of a source, at most as many as a start looks at.
-even_rows <- function(y, n_rows = start_rows) {
-  unique(round(seq(1, n_points(y), length.out = min(n_points(y), n_rows))))
+even_rows <- function(y, n_rows = start_rows) spaced_points(n_points(y), n_rows)
+
+# Numbers that stand for 1..n_points: at most `max_points`, evenly spaced so that no random numbers
+# are needed.
+spaced_points <- function(n_points, max_points = 1000L) {
+  unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
 }
 
 blend <- function(running, new, rate, scale) {

@@ -148,7 +148,7 @@ begin_rows <- 10000L
 # order: as many as hold `n_rows` points, and `n_least` where there are.
 spread_batches <- function(task, numbers, n_rows, n_least = 1L) {
   n <- max(n_least, ceiling(n_rows / mean(lengths(task$batches))))
-  numbers[unique(round(seq(1, length(numbers), length.out = min(length(numbers), n))))]
+  numbers[spaced_points(length(numbers), n)]
 }
 
 # Several batches as one, its rows ascending.

@@ -9,9 +9,7 @@ most_far <- 1 / far_deviations^2
 # So rarely data of the fit's own kind may be taken for others.
 far_risk <- 1e-3
 
-# As many data points say of a column where it lies; the spread of fewer than `least_known` says
-# little.
-most_looked_at <- 1000
+# The spread of so few data points says little.
 least_known <- 20
 
 # Warns of new data of which most lie beyond all values of a column of the fit's; returns `data`.
@@ -48,8 +46,5 @@ find_far <- function(y, known) {
   }, which(n_far > n_seen / 2 & risk < far_risk))
 }
 
-some_points <- function(y) {
-  n <- ncol(y)
-  if (n <= most_looked_at) return(y)
-  y[, round(seq(1, n, length.out = most_looked_at)), drop = FALSE]
-}
+# As many data points as say of a column where it lies.
+some_points <- function(y) y[, spaced_points(ncol(y)), drop = FALSE]

@@ -2,11 +2,6 @@
 # its periods. y is n_dims x n_points. Scales are medians where one point far out would spoil a
 # mean.
 
-# Rows that stand for all: at most `max_points`, evenly spaced so that no random numbers are needed.
-spaced_points <- function(n_points, max_points = 1000L) {
-  unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
-}
-
 # Median distance between at most `max_points` points. If most coincide, the median distance of
 # those that do not; 1 if all do. Data times a power of two give the same bits, scaled.
 median_distance <- function(y, max_points = 1000L) {

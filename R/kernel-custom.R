@@ -98,5 +98,5 @@ try_custom <- function(terms, y) {
 
 # Columns of y, evenly spaced.
 few_columns <- function(y, most = 100) {
-  y[, unique(round(seq(1, ncol(y), length.out = min(ncol(y), most)))), drop = FALSE]
+  y[, spaced_points(ncol(y), most), drop = FALSE]
 }

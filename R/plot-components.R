@@ -122,7 +122,7 @@ label_cells <- function(side, labels) {
   room <- graphics::par("pin")[side] / n
   each <- if (side == 2) line_inches() else
     max(graphics::strwidth(labels, "inches", cex = 0.8)) + 0.3 * line_inches()
-  shown <- unique(round(seq(1, n, length.out = min(n, max(1, floor(n * room / each))))))
+  shown <- spaced_points(n, max(1, floor(n * room / each)))
   graphics::axis(side, shown - 0.5, labels[shown], las = 1, lwd = 0, cex.axis = 0.8, gap.axis = 0,
                  mgp = c(3, if (side == 2) 0.3 else 0.1, 0))
 }

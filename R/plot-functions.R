@@ -112,7 +112,7 @@ draw_function <- function(surface, k, limits, y, is_own, ramp, main) {
     graphics::contour(surface$x, surface$y, value, levels = 0.5, add = TRUE, drawlabels = FALSE,
                       col = "white", lwd = 1.5)
   }
-  shown <- unique(round(seq(1, ncol(y), length.out = min(ncol(y), 1000))))
+  shown <- spaced_points(ncol(y))
   own <- is_own[shown]
   size <- point_size(length(shown))
   graphics::points(y[1, shown[!own]], y[2, shown[!own]], pch = 16, cex = 0.6 * size,

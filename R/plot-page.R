@@ -63,7 +63,7 @@ label_places <- function(labels) {
   n <- length(labels)
   widest <- max(graphics::strwidth(labels, "inches", cex = 0.9)) + 0.25 * line_inches()
   most <- max(1, floor(graphics::par("pin")[1] / widest))
-  labelled <- unique(round(seq(1, n, length.out = min(n, most))))
+  labelled <- spaced_points(n, most)
   graphics::axis(1, labelled, labels[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9,
                  gap.axis = 0)
 }

@@ -11,8 +11,7 @@
 #include "gp_neighbours_list.h"
 #include "vector_math.h"
 
-/* Points of a leaf at most, cuts above it, and rounds that make a cut better. */
-#define LEAF_POINTS GP_LEAF_POINTS
+/* Cuts above a leaf at most, and rounds that make a cut better. */
 #define MOST_CUTS 64
 #define CUT_ROUNDS 4
 
@@ -110,7 +109,7 @@ static void add_leaf(const gp_search *search, gp_leaves *leaves, size_t from, si
 
 static void cut_leaves(const gp_search *search, gp_leaves *leaves, size_t from, size_t to,
                        int n_cuts, double *centres) {
-  while (to - from > LEAF_POINTS) {
+  while (to - from > GP_LEAF_POINTS) {
     const size_t n = to - from;
     const size_t n_first =
         n_cuts < MOST_CUTS ? cut_points(search, leaves->order + from, n, centres) : n / 2;
@@ -145,7 +144,7 @@ gp_leaves gp_cut_leaves(const gp_search *search, int *room, double *scratch) {
 typedef struct {
   const gp_leaves *leaves;
   double *points, *centres;
-  double *gap; /* [n_leaves x LEAF_POINTS]: of points from the centres, squared */
+  double *gap; /* [n_leaves x GP_LEAF_POINTS]: of points from the centres, squared */
 } gp_panels;
 
 static size_t count_panels(size_t n) { return (n + LANES - 1) / LANES; }
@@ -175,14 +174,14 @@ GPS_CLONES static void panel_distances(size_t n_dims, const double *panel, const
 size_t gp_panels_scratch(const gp_search *search, const gp_leaves *leaves) {
   const size_t n_panels = (size_t)leaves->panel[leaves->n_leaves];
   const size_t n_centres = count_panels(leaves->n_leaves);
-  return ((n_panels + n_centres) * search->n_dims + n_centres * LEAF_POINTS) * LANES;
+  return ((n_panels + n_centres) * search->n_dims + n_centres * GP_LEAF_POINTS) * LANES;
 }
 
 static gp_panels fill_panels(const gp_search *search, const gp_leaves *leaves, double *scratch) {
   const size_t n_dims = search->n_dims, size = LANES * n_dims, n_leaves = leaves->n_leaves;
   const size_t n_centres = count_panels(n_leaves);
   gp_panels panels = {.leaves = leaves, .gap = scratch};
-  panels.centres = panels.gap + n_centres * LANES * LEAF_POINTS;
+  panels.centres = panels.gap + n_centres * LANES * GP_LEAF_POINTS;
   panels.points = panels.centres + n_centres * size;
   memset(panels.centres, 0, (n_centres + (size_t)leaves->panel[n_leaves]) * size * sizeof *scratch);
   for (size_t leaf = 0; leaf < n_leaves; leaf++) {
@@ -264,7 +263,7 @@ static size_t search_leaf(const gp_search *search, const gp_panels *panels, size
   const gp_leaves *leaves = panels->leaves;
   const size_t n_near = search->n_near, n_dims = search->n_dims, n_leaves = leaves->n_leaves;
   const size_t n = leaf_size(leaves, leaf), step_of_gaps = count_panels(n_leaves) * LANES;
-  point_query queries[LEAF_POINTS];
+  point_query queries[GP_LEAF_POINTS];
   for (size_t q = 0; q < n; q++) {
     const int own = leaves->order[(size_t)leaves->first[leaf] + q];
     queries[q] =

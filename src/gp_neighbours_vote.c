@@ -171,8 +171,7 @@ GPS_INLINE double low_bar(size_t n, const double *value) {
 
 /* Places of the best of n candidates, n_best < n, into best, in the order in which they were met;
  * of equal ones those that were met first. Returns how many there are, n_best unless some are no
- * numbers. Which are better nobody could foretell, so that nothing branches on it: of those that
- * may be among them each is counted against all before. place [n] and rank [n] are scratch. */
+ * numbers. Those that may be among them are ranked. place [n] and rank [n] are scratch. */
 GPS_CLONES static size_t best_places(size_t n_best, size_t n, const double *affinity, int *best,
                                      double *value, int *place, int *rank) {
   const double bar = n_best <= LANES && n > LANES ? low_bar(n, affinity) : -HUGE_VAL;
@@ -182,17 +181,7 @@ GPS_CLONES static size_t best_places(size_t n_best, size_t n, const double *affi
     value[n_open] = affinity[k];
     n_open += affinity[k] >= bar;
   }
-  for (size_t j = 0; j < n_open; j++) {
-    const double x = value[j];
-    int n_below = 0;
-#pragma omp simd reduction(+ : n_below)
-    for (size_t i = 0; i < j; i++) {
-      const int is_below = value[i] < x;
-      rank[i] += is_below;
-      n_below += is_below;
-    }
-    rank[j] = (int)j - n_below;
-  }
+  rank_pairs(value, n_open, rank);
   for (size_t j = 0; j < n_open && n_held < n_best; j++) {
     best[n_held] = place[j];
     n_held += (size_t)(rank[j] < (int)n_best);

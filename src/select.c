@@ -129,31 +129,13 @@ static int select_few(const double *value, int n, int n_top, double threshold,
   return n_held;
 }
 
-/* So few values are ranked faster by comparing all pairs, in which there is nothing to foretell. */
+/* So few values are ranked faster by comparing all pairs. */
 #define PAIRED 48
 
-/* rank [n] of values [n], 0 the highest. Returns 0 where two are equal. */
-GPS_CLONES static int rank_pairs(const double *value, int n, int *rank) {
-  int n_equal = 0;
-  for (int j = 0; j < n; j++) {
-    const double x = value[j];
-    int n_below = 0;
-#pragma omp simd reduction(+ : n_below, n_equal)
-    for (int i = 0; i < j; i++) {
-      const int is_below = value[i] < x;
-      rank[i] += is_below;
-      n_below += is_below;
-      n_equal += value[i] == x;
-    }
-    rank[j] = j - n_below;
-  }
-  return n_equal == 0;
-}
-
 /* The n_top best, best first, of n <= PAIRED values. Returns 0 where two of these are equal. */
-static int select_paired(const double *value, int n, int n_top, int *top) {
+GPS_CLONES static int select_paired(const double *value, int n, int n_top, int *top) {
   int rank[PAIRED], order[PAIRED];
-  if (!rank_pairs(value, n, rank)) return 0;
+  if (!rank_pairs(value, (size_t)n, rank)) return 0;
   for (int i = 0; i < n; i++) order[rank[i]] = i;
   memcpy(top, order, (size_t)n_top * sizeof *top);
   return 1;

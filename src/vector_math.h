@@ -77,4 +77,24 @@ void scale_to(size_t n, double factor, const double *x, double *out);
 /* |(x - y) factor|^2 with a factor for each element. */
 double scaled_distance(size_t n, const double *x, const double *y, const double *factor);
 
+/* rank [n] of few values, 0 the highest, of equal ones the first before the others, by comparing
+ * all pairs, in which there is nothing to foretell: faster than what branches on values. Returns
+ * whether no two are equal. */
+GPS_INLINE int rank_pairs(const double *value, size_t n, int *rank) {
+  int n_equal = 0;
+  for (size_t j = 0; j < n; j++) {
+    const double x = value[j];
+    int n_below = 0;
+#pragma omp simd reduction(+ : n_below, n_equal)
+    for (size_t i = 0; i < j; i++) {
+      const int is_below = value[i] < x;
+      rank[i] += is_below;
+      n_below += is_below;
+      n_equal += value[i] == x;
+    }
+    rank[j] = (int)j - n_below;
+  }
+  return n_equal == 0;
+}
+
 #endif
