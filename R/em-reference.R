@@ -187,8 +187,7 @@ native_gains <- function(task, params, given) {
     set <- given[, points, drop = FALSE]
     part <- point_task(task, points)
     block <- whole_block(part)
-    problem <- list(shape = model$shape, inputs = block_inputs(model, params, part$y, block),
-                    lengths = block_lengths(model, block))
+    problem <- native_problem(model, block_inputs(model, params, part$y, block))
     all <- matrix(seq_len(model$n_latents), model$n_latents, length(points))
     gain[, points] <- .Call(
       C_probe_gains, model$native, problem, part$y, block,

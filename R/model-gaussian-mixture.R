@@ -309,9 +309,7 @@ gain_cost.gps_gaussian_mixture <- function(model) {
 
 #' @export
 block_handcrafted.gps_gaussian_mixture <- function(model, inputs, y, block, n_threads = 1L) {
-  .Call(C_rank_alone, model$native, list(shape = model$shape, inputs = inputs,
-                                         lengths = block_lengths(model, block)),
-        y, block, n_threads)
+  .Call(C_rank_alone, model$native, native_problem(model, inputs), y, block, n_threads)
 }
 
 # Affinities [n x C] of the columns of y [D x n]: log pi_c + log N(y; mu_c, Sigma_c), constants and

@@ -205,23 +205,32 @@ check_stats <- function(model, stats) {
 #' @export
 block_inputs.gps_native_model <- function(model, params, y, block) {
   inputs <- c(params, model$options)
-  if (length(model$prepared) == 0) return(inputs)
-  if (!model_table(model$native)$has$prepare) {
-    return(c(inputs, gps_prepare(model, params, t(block_data(y, block)))))
+  lengths <- model$lengths
+  if (length(model$prepared) > 0) {
+    dims <- resolve_dims(model$prepared, block_sizes(model, block))
+    prepared <- if (model_table(model$native)$has$prepare) {
+      .Call(C_prepare, model$native, model$shape, inputs, lengths, dims, y, block)
+    } else {
+      gps_prepare(model, params, t(block_data(y, block)))
+    }
+    inputs <- c(inputs, prepared)
+    lengths <- c(lengths, vapply(dims, prod, 1))
   }
-  dims <- resolve_dims(model$prepared, block_sizes(model, block))
-  c(inputs, .Call(C_prepare, model$native, model$shape, inputs, model$lengths, dims, y, block))
+  attr(inputs, "lengths") <- lengths
+  inputs
 }
 
-block_lengths <- function(model, block) {
-  c(model$lengths, resolve_lengths(model$prepared, block_sizes(model, block)))
+# What routines in C get of a model: its shape, what block_inputs() made, and the lengths that this
+# must have, since they trust them.
+native_problem <- function(model, inputs) {
+  list(shape = model$shape, inputs = inputs, lengths = attr(inputs, "lengths"))
 }
 
 #' @export
 run_estep.gps_native_model <- function(model, inputs, y, block, selected, states, n_threads, want,
                                        beta = 1, iteration = 0L, chain = NULL) {
-  .Call(C_estep, model$native, model$shape, inputs, block_lengths(model, block), model$stats_dims,
-        y, block, selected, states,
+  .Call(C_estep, model$native, model$shape, inputs, attr(inputs, "lengths"), model$stats_dims, y,
+        block, selected, states,
         list(beta = beta, iteration = iteration, n_threads = n_threads, want = want, chain = chain))
 }
 

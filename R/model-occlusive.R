@@ -385,8 +385,7 @@ gps_handcrafted.gps_occlusive <- function(model, params, y) {
 
 #' @export
 block_handcrafted.gps_occlusive <- function(model, inputs, y, block, n_threads = 1L) {
-  problem <- list(shape = model$shape, inputs = inputs, lengths = block_lengths(model, block))
-  .Call(C_occlusive_scan, model$native, problem, y, block, n_threads)
+  .Call(C_occlusive_scan, model$native, native_problem(model, inputs), y, block, n_threads)
 }
 
 #' @export

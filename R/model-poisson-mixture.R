@@ -147,9 +147,7 @@ ranks_by_joint.gps_poisson_mixture <- function(model) TRUE
 
 #' @export
 block_handcrafted.gps_poisson_mixture <- function(model, inputs, y, block, n_threads = 1L) {
-  .Call(C_rank_alone, model$native, list(shape = model$shape, inputs = inputs,
-                                         lengths = block_lengths(model, block)),
-        y, block, n_threads)
+  .Call(C_rank_alone, model$native, native_problem(model, inputs), y, block, n_threads)
 }
 
 # Measured at 2, 10, 40 and 160 dimensions: 22, 19, 22 and 64 ns, where a diagonal Gaussian took 27,

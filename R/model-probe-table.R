@@ -19,9 +19,7 @@ problem_of <- function(case, points = seq_len(nrow(case$y)), params = case$param
   model <- case$model
   y <- t(case$y[points, , drop = FALSE])
   block <- new_block(0, ncol(y))
-  list(problem = list(shape = model$shape, inputs = block_inputs(model, params, y, block),
-                      lengths = block_lengths(model, block)),
-       y = y, block = block)
+  list(problem = native_problem(model, block_inputs(model, params, y, block)), y = y, block = block)
 }
 
 # Log joints and all else of some points, in states of these slots.

@@ -164,9 +164,8 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   if (is.null(affinity) && is.null(kept)) {
     settings$n_explore <- max(screen$propose, if (draws_candidates(task$model)) settings$n_explore)
   }
-  problem <- list(shape = task$model$shape,
-                  inputs = screen_inputs(task, state, block, inputs, screen$temperature),
-                  lengths = block_lengths(task$model, block))
+  inputs <- screen_inputs(task, state, block, inputs, screen$temperature)
+  problem <- native_problem(task$model, inputs)
   result <- .Call(C_screen, task$model$native, problem, task$y, block, affinity, kept,
                   task$n_selected, settings, stream, task$n_threads)
   structure(result$selected, n_gains = result$n_gains, ranked = result$ranked)

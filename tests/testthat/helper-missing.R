@@ -150,8 +150,7 @@ brute_missing <- function(row, params, y, selected, max_active, centre) {
 # and with each of the others.
 ask_missing <- function(case, open, inputs, given, others) {
   n <- nrow(case$y)
-  problem <- list(shape = case$model$shape, inputs = inputs,
-                  lengths = block_lengths(case$model, open$block))
+  problem <- native_problem(case$model, inputs)
   ask <- function(latents) matrix(as.integer(latents), length(latents), n)
   gain <- .Call(C_probe_gains, case$model$native, problem, open$task$y, open$block, ask(given),
                 ask(others), new_states(2L, 1L, list()), 0L)$gain

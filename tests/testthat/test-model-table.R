@@ -32,7 +32,8 @@ test_that("entries that change places by name change nothing in what is computed
   states <- enumerate_states(model$rule, 6, 6)
   run <- function(model) {
     inputs <- block_inputs(model, params, t(y), block)
-    run_estep(model, rev(inputs), t(y), block, t(selected), states, 1L, "stats")
+    turned <- structure(rev(inputs), lengths = attr(inputs, "lengths"))
+    run_estep(model, turned, t(y), block, t(selected), states, 1L, "stats")
   }
   expected <- run(model)
   for (part in c("params", "prepared", "stats")) model[[part]] <- rev(model[[part]])

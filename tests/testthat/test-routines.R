@@ -14,7 +14,7 @@ case <- local({
 
 estep <- function(selected = case$selected, states = case$states, shape = case$model$shape,
                   block = case$block, want = "stats", chain = NULL, n_threads = 1L) {
-  .Call(C_estep, case$model$native, shape, case$inputs, block_lengths(case$model, case$block),
+  .Call(C_estep, case$model$native, shape, case$inputs, attr(case$inputs, "lengths"),
         case$model$stats_dims, case$y, block, selected, states,
         list(beta = 1, iteration = 1L, n_threads = n_threads, want = want, chain = chain))
 }
