@@ -3,9 +3,9 @@
 # trial, by what the slots say, at a cost that does not grow with the number of clusters.
 
 # At most this share of the clusters leaves in one trial, and of what a move costs it has to promise
-# so many times.
+# so many times: half, since EM goes on from what is promised, and a trial costs few iterations.
 bulk_share <- 0.25
-bulk_promise <- 2
+bulk_promise <- 0.5
 
 # The moves of one round: all that promise enough, a quarter of them, and the best alone.
 bulk_moves <- function(task, state) {

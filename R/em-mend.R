@@ -6,6 +6,9 @@
 # would lose.
 least_promise <- 0.1
 
+# Two clusters that have become one are made two again for so many times what they were worth.
+taker_promise <- 2
+
 # A round that has found nothing.
 end_round <- function(state) {
   state$mended_at <- c(state$mended_at, recent_bound(state))
@@ -283,12 +286,11 @@ split_moves <- function(task, result, on, leaver) {
   if (model$rule$min_active == 0) splits <- c(splits, list(split_at(0L, TRUE)))
   splits <- splits[!vapply(splits, is.null, NA)]
   gain <- vapply(splits, `[[`, 1, "gain")
-  # Two that have become one are made two again if these promise more than those were worth.
   is_taker <- vapply(splits, function(split) split$latent %in% taker, NA)
   ranked <- order(-gain)
   # Nothing is lost by trying to part two that are the same, whatever one step of it promises.
   is_free <- leaver$cost < 1e-6 * n_points(task$y)
-  promises <- gain > ifelse(is_taker, bulk_promise, least_promise) * leaver$cost
+  promises <- gain > ifelse(is_taker, taker_promise, least_promise) * leaver$cost
   ranked <- ranked[(promises | is_taker & is_free)[ranked]]
   lapply(splits[ranked], function(split) {
     split$centres <- split$centres * unit

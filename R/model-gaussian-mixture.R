@@ -45,7 +45,7 @@
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
 #' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
 #' with each seed in its own cluster, and with nothing known of all other points; where covariances
-#' are full, with all points in the cluster of the nearest seed.
+#' are full, or the units of columns differ, with all points in the cluster of the nearest seed.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -165,14 +165,21 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
                  sigma = spread_within(model, x, drawn$label, weights),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
-  # A cluster of one point has no shape of its own, and one that grows without it loses points to
-  # those around: where shapes are full all points are labels.
-  if (model$settings$covariance == "full") {
+  if (labels_all(model, units, nrow(all_rows))) {
     all_z <- (t(all_rows) - model$options$centre) / scale / units
     label <- nearest_seed(all_z, z[, seeds, drop = FALSE])
     return(structure(params, labels = data.frame(point = seq_len(nrow(all_rows)), latent = label)))
   }
   structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))
+}
+
+# Whether all points are labels of their nearest seeds. A cluster of one point has no shape of its
+# own, and one that grows without it loses points to those around: they are where shapes are full;
+# and where columns are stretched for the seeds, since neighbours, who would spread the labels of
+# seeds alone, know nothing of that.
+labels_all <- function(model, units, n_points) {
+  if (model$settings$covariance == "full") return(TRUE)
+  any(units != 1) && as.double(n_points) * model$n_latents <= most_distances
 }
 
 # Rows of a start for each cluster, and where there are fewer than this many for each number that a

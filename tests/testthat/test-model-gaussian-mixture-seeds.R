@@ -41,3 +41,18 @@ test_that("mixtures of many clusters beside a column of noise are found", {
                  control = gps_control(progress = FALSE, max_iter = 40))
   expect_gt(adjusted_rand(cluster, predict(fit, type = "class")), 0.8)
 })
+
+test_that("diagonal clusters beside a column of noise end where EM from the truth does", {
+  set.seed(3)
+  places <- 6 * as.matrix(expand.grid(1:7, 1:7))
+  cluster <- rep(1:49, each = 40)
+  y <- cbind(places[cluster, ] + rnorm(3920), 100 * rnorm(1960))
+  truth <- list(mu = t(rowsum(y, cluster)) / 40, sigma = matrix(c(1, 1, 1e4), 3, 49),
+                pi = rep(1 / 49, 49))
+  bound_of <- function(start, ...) {
+    set.seed(3)
+    gps_fit(y, model_gaussian_mixture(49, "diagonal"), start = start,
+            control = gps_control(progress = FALSE, max_iter = 60, ...))$bound
+  }
+  expect_gt(bound_of(NULL), bound_of(truth, mend = FALSE) - 20)
+})
