@@ -40,8 +40,8 @@
 #'   iteration before the first draw (at least 0), and draws (at least 1). NULL: 2 and 4.
 #' @param n_threads threads for the E-step, selection and kernel matrices, a whole number of at
 #'   least 1. NULL: the option `gpselect.threads`, else all processors; 2 where R's checks limit
-#'   them. Never more than `OMP_THREAD_LIMIT`. The result does not depend on it, to the last bit.
-#'   Threads of the BLAS are set outside R.
+#'   them. Never more than `OMP_THREAD_LIMIT`, and one for what takes about a millisecond or less.
+#'   The result does not depend on it, to the last bit. Threads of the BLAS are set outside R.
 #' @param time_limit seconds, above 0, or a difftime, after which the fit ends with its last
 #'   complete E-step, in the middle of an iteration; Inf: none. The first E-step of all data points
 #'   is always completed.

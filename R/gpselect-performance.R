@@ -40,7 +40,9 @@
 #' Two kinds of threads are at work, never at the same time.
 #' * *OpenMP*, in the E-step and the selection: `gps_control(n_threads = )`, or
 #'   `options(gpselect.threads = )`; else all processors that OpenMP reports. `OMP_THREAD_LIMIT`
-#'   caps it. Results have the same bits for any number.
+#'   caps it. Results have the same bits for any number. What takes about a millisecond or less
+#'   runs on one thread. Between the loops of a larger fit threads wait actively;
+#'   `OMP_WAIT_POLICY=passive`, set before R starts, leaves the processor to others.
 #' * *BLAS*, in the Gaussian process and the M-step: the library decides. OpenBLAS takes
 #'   `OPENBLAS_NUM_THREADS`. With another number sums are added in another order.
 #'

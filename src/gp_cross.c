@@ -5,9 +5,6 @@
 #include "gp_cross.h"
 #include "linalg.h"
 
-/* Waking a thread costs more than a kernel's values of fewer pairs than this. */
-#define GRAIN ((size_t)1 << 14)
-
 size_t gp_points_scratch(size_t n_dims, size_t n) { return (n_dims + 2) * n + n_dims + 1; }
 
 gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *shifted,
@@ -50,10 +47,6 @@ static void inner_products(size_t n_dims, const gp_points *rows, const gp_points
               rows->n);
 }
 
-static int threads_for(const gp_cross *cross, size_t n_pairs) {
-  return n_pairs < GRAIN ? 1 : cross->n_threads;
-}
-
 void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                      int is_ready, double *gram, double *k, size_t ld) {
   const int n_metrics = kernel_n_metrics(cross->kernel), n_cols = (int)cols->n;
@@ -62,7 +55,7 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
     if (!is_ready || n_metrics > 1) gp_points_embed(&metric, &cross->centre, rows);
     gp_points_embed(&metric, &cross->centre, cols);
     if (metric.needs_gram) inner_products(cross->kernel->n_dims, rows, cols, gram);
-#pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
+#pragma omp parallel for num_threads(cross->n_threads) schedule(static)
     for (int b = 0; b < n_cols; b++) {
       const kernel_pairs pairs =
           gp_pairs_of(&metric, rows, 0, cols, (size_t)b, gram + (size_t)b * rows->n);
@@ -97,7 +90,7 @@ static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
                            int has_slope, const workspace *w, double *gradient) {
   const int n_cols = (int)cols->n;
   const size_t n_hyper = cross->kernel->n_hyper;
-#pragma omp parallel for num_threads(threads_for(cross, rows->n * cols->n)) schedule(static)
+#pragma omp parallel for num_threads(cross->n_threads) schedule(static)
   for (int b = 0; b < n_cols; b++) {
     const size_t at = (size_t)b * rows->n;
     const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, (size_t)b, w->gram + at);

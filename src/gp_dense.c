@@ -13,8 +13,6 @@
 /* Columns of K treated at a time: their inner products stay in cache between the product and the
  * exponential. */
 #define PANEL 256
-/* Waking a thread costs more than a kernel's values of fewer pairs than this. */
-#define GRAIN ((size_t)1 << 17)
 
 typedef struct {
   double *row_sums, *panel, *product, *partial;
@@ -50,10 +48,6 @@ gps_status gp_check_finite(double value, size_t n_hyper, const double *gradient)
 
 static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
 
-static int threads_for(const gp_dense *gp, size_t n_pairs) {
-  return n_pairs < GRAIN ? 1 : gp->cross.n_threads;
-}
-
 /* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
 static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, const double *gram,
                              size_t ld, size_t from, size_t b) {
@@ -87,7 +81,7 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
     const size_t ld = is_cached ? n : n - from;
     if (gps_must_stop(gp->cross.watch)) return;
     if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
-#pragma omp parallel for num_threads(threads_for(gp, (n - from) * (size_t)width)) schedule(static)
+#pragma omp parallel for num_threads(gp->cross.n_threads) schedule(static)
     for (int b = 0; b < width; b++) {
       const kernel_pairs pairs = pairs_of(gp, &metric, gram, ld, from, (size_t)b);
       double *column = k + (from + (size_t)b) * (n + 1);
@@ -186,8 +180,7 @@ static void contract_panel(const gp_dense *gp, const kernel_metric *metric, cons
                            const double *gram, size_t ld, size_t from, int width, const double *a) {
   const int is_dot = metric->is_raw, by_differences = has_far_points(gp, metric);
   const size_t n_dims = gp->cross.kernel->n_dims, n_hyper = gp->cross.kernel->n_hyper;
-  const size_t n_pairs = (gp->all.n - from) * (size_t)width;
-#pragma omp parallel for num_threads(threads_for(gp, n_pairs)) schedule(static)
+#pragma omp parallel for num_threads(gp->cross.n_threads) schedule(static)
   for (int b = 0; b < width; b++) {
     const kernel_pairs pairs = pairs_of(gp, metric, gram, ld, from, (size_t)b);
     double *sums = w->partial + (size_t)b * n_hyper;

@@ -10,8 +10,6 @@
 
 /* Points treated at a time: large enough for a product, small enough for the cache. */
 #define PANEL 256
-/* Waking a thread costs more than the features of fewer numbers than this. */
-#define GRAIN ((size_t)1 << 15)
 
 static int is_stationary(const gp_fourier *gp, int t) {
   return gp->kernel->term[t].type->kind == KERNEL_STATIONARY;
@@ -109,7 +107,7 @@ void gp_fourier_features(const gp_fourier *gp, double *features, double *scratch
       }
       out += term_features(gp, t);
     }
-#pragma omp parallel for num_threads(width *q < GRAIN ? 1 : gp->n_threads) schedule(static)
+#pragma omp parallel for num_threads(gp->n_threads) schedule(static)
     for (int j = 0; j < (int)width; j++) {
       const size_t at = from + (size_t)j;
       finish_features(gp, gp->x + at * n_dims, features + at * q);

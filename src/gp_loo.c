@@ -2,12 +2,9 @@
  * matrix: Rasmussen and Williams (2006), eq. 5.12. Called by r_gp.c. */
 #include "gp.h"
 
-/* Waking a thread costs more than fewer numbers than this. */
-#define GRAIN ((size_t)1 << 17)
-
 void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance) {
-  const int n = (int)n_points, is_small = n_points * n_points / 16 < GRAIN || n_threads < 1;
-#pragma omp parallel for num_threads(is_small ? 1 : n_threads) schedule(static, 64)
+  const int n = (int)n_points;
+#pragma omp parallel for num_threads(n_threads) schedule(static, 64)
   for (int j = 0; j < n; j++) {
     const double *column = l + (size_t)j * (size_t)n;
     double sum = 0.0;

@@ -35,7 +35,7 @@ gps_status infer_alone(const gps_model *model, const gps_problem *problem, const
                        double *scratch, size_t scratch_length) {
   const int n_tiles = (int)((to - from + TILE_POINTS - 1) / TILE_POINTS);
   gps_status worst = GPS_OK;
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int tile = 0; tile < n_tiles; tile++) {
     const size_t first = from + (size_t)tile * TILE_POINTS;
     const size_t last = first + TILE_POINTS < to ? first + TILE_POINTS : to;

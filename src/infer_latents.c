@@ -102,8 +102,8 @@ static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shar
     }
     const gps_point point = {(int)n, sums->y + n * n_dims, gps_observed_of(sums->problem, (int)n),
                              NULL};
-    const gps_status status = sums->model->accumulate_latent(sums->problem, &point, latent,
-                                                             share.weight, part, scratch);
+    const gps_status status =
+        sums->model->accumulate_latent(sums->problem, &point, latent, share.weight, part, scratch);
     if (status != GPS_OK) return status;
   }
   while (stack.n > 1) join_top(&stack, storage, length);
@@ -121,7 +121,7 @@ static void take_latent(const gps_latent_sums *sums, int latent, const double *f
 gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, int from, int to,
                          int n_threads, double *scratch, double **part, size_t scratch_length) {
   gps_status worst = GPS_OK;
-#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 4) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(dynamic, 4)
   for (int h = from; h < to; h++) {
     const size_t thread = (size_t)thread_number();
     double *own = scratch + thread * scratch_length, *storage = own + sums->model_scratch;

@@ -107,8 +107,7 @@ static void run_wave(wave_job *job, size_t first, int n_blocks, failure *results
   for (size_t start = 0, n = 0; start < GPS_BLOCK_POINTS; start += n) {
     const double began = clock_seconds();
     n = job->n_slice;
-#pragma omp parallel for num_threads(job->n_threads) \
-    schedule(dynamic) if (job->n_threads > 1 && n_blocks > 1)
+#pragma omp parallel for num_threads(n_blocks > 1 ? job->n_threads : 1) schedule(dynamic)
     for (int b = 0; b < n_blocks; b++)
       run_slice(job, first + (size_t)b, b, start, thread_number(), results + b);
     ask_watch();
@@ -123,7 +122,7 @@ static void run_wave(wave_job *job, size_t first, int n_blocks, failure *results
 }
 
 /* A sweep visits all slots, and each visit may touch all dimensions. */
-static size_t points_in_slice(const wave_job *job) {
+static size_t point_work(const wave_job *job) {
   size_t work = (size_t)job->states->n_slots + 1;
   if (job->chain) {
     const gps_chain *chain = job->chain;
@@ -133,8 +132,7 @@ static size_t points_in_slice(const wave_job *job) {
   } else {
     work *= (size_t)job->states->n_states;
   }
-  const size_t n = SLICE_WORK / work;
-  return n < 1 ? 1 : n < GPS_BLOCK_POINTS ? n : GPS_BLOCK_POINTS;
+  return work;
 }
 
 /* All blocks in waves; the sum of their statistics goes to total [stats_length]. */
@@ -298,7 +296,6 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
                   .posterior = &posterior,
                   .weight = weighs_points(model) ? NULL : block.weight,
                   .n_stats = n_stats,
-                  .n_threads = view_threads(list_need(settings, "n_threads")),
                   .wants_stats = wants(want, "stats"),
                   .stats_length = offset[n_stats],
                   .stat_offset = offset};
@@ -308,7 +305,10 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   } else {
     job.scratch_length = infer_exact_scratch(&states) + model->scratch_size(&problem, &states);
   }
-  job.n_slice = points_in_slice(&job);
+  const size_t work = point_work(&job), n_slice = SLICE_WORK / work;
+  job.n_slice = n_slice < 1 ? 1 : n_slice < GPS_BLOCK_POINTS ? n_slice : GPS_BLOCK_POINTS;
+  job.n_threads = threads_for(list_need(settings, "n_threads"),
+                              (double)work * problem.n_points * problem.shape.n_dims);
   infer_blocks(&job, block.weight, offset, stat, VECTOR_ELT(result, STATS));
   UNPROTECT(1);
   return result;

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Operations for a kernel's value of a pair of points. */
+#define PAIR_WORK 8.0
+
 double *alloc_doubles(size_t n_rows, size_t n_cols) {
   /* R_alloc() takes any number of elements of a size that fits an int. */
   return (double *)R_alloc(n_rows * n_cols + 1, sizeof(double));
@@ -54,13 +57,13 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel) {
   return view_doubles(theta, (R_xlen_t)kernel->n_hyper, "theta");
 }
 
-gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
+gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, double n_pairs, size_t n,
                     const double *x) {
   const size_t n_dims = kernel->n_dims;
   gp_cross cross = {.kernel = kernel,
                     .theta = view_theta(theta, kernel),
                     .centre = {n_dims, alloc_doubles(n_dims, 1), alloc_doubles(n_dims, 1)},
-                    .n_threads = view_threads(n_threads),
+                    .n_threads = threads_for(n_threads, PAIR_WORK * n_pairs),
                     .watch = begin_watch()};
   if (n == 0) raise_error("argument", "There must be at least one data point.");
   kernel_find_centre(n, x, &cross.centre);
@@ -98,19 +101,26 @@ static void need_given(const gps_kernel *kernel, int has_given) {
   }
 }
 
+/* Pairs of the points of y. */
+static double own_pairs(SEXP y) {
+  const double n = n_cols_of(y, "y");
+  return 0.5 * n * n;
+}
+
 /* The dense engine on y [n_dims x n_points], without its scratch. */
-static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y,
-                           SEXP n_threads) {
+static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads,
+                           double n_pairs) {
   const size_t n_points = (size_t)n_cols_of(y, "y");
   const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
-  gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_points, x)};
+  gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_pairs, n_points, x)};
   gp.all = view_points(&gp.cross, n_points, x);
   view_given(list_get(code, "given"), &gp);
   return gp;
 }
 
-static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
-  gp_dense gp = view_dense(kernel, code, theta, y, n_threads);
+static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads,
+                          double n_pairs) {
+  gp_dense gp = view_dense(kernel, code, theta, y, n_threads, n_pairs);
   gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.all.n), 1);
   return gp;
 }
@@ -150,7 +160,7 @@ gp_slots check_slots(SEXP targets, size_t n_latents, size_t n_points) {
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const int n = n_cols_of(y, "y");
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
   need_given(&kernel, gp.given != NULL);
   gp_dense_kernel(&gp, REAL(k));
@@ -166,7 +176,7 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
 SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
   const size_t n = gp.all.n;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
@@ -181,7 +191,7 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  gp_dense gp = view_dense(&kernel, code, theta, y, n_threads);
+  gp_dense gp = view_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
   gp.jitter = view_number(jitter, "jitter");
   const R_xlen_t n = (R_xlen_t)gp.all.n;
   const gp_targets targets = view_goal(goal, gp.all.n);
@@ -214,7 +224,7 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
 SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, SEXP n_threads) {
   static const char *const names[2][2] = {{"factor", "jitter"}, {"inverse", "jitter"}};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
+  gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
   gp.jitter = view_number(jitter, "jitter");
   const int inverts = Rf_asLogical(is_inverted) == TRUE;
   const SEXP result = PROTECT(new_named_list(2, names[inverts]));
@@ -258,7 +268,8 @@ SEXP r_gp_loo(SEXP factor, SEXP targets, SEXP n_threads) {
   const SEXP result = PROTECT(new_named_list(2, names));
   SET_VECTOR_ELT(result, 0, r_gp_weigh(factor, targets));
   double *variance = hang_doubles(result, 1, (R_xlen_t)n);
-  gp_dense_loo_variance(n, view_square(factor, "factor"), view_threads(n_threads), variance);
+  gp_dense_loo_variance(n, view_square(factor, "factor"),
+                        threads_for(n_threads, 0.5 * (double)n * (double)n), variance);
   gp_loo_means(n_targets, n, target, variance, REAL(VECTOR_ELT(result, 0)));
   UNPROTECT(1);
   return result;
@@ -288,9 +299,10 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
                   SEXP n_threads) {
   static const char *const names[] = {"mean", "variance"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads);
-  const size_t n = gp.all.n, n_targets = count_targets(weights, "weights");
   const int n_new = n_cols_of(newdata, "newdata"), has_factor = !Rf_isNull(factor);
+  const double n_pairs = (double)n_cols_of(y, "y") * n_new;
+  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, n_pairs);
+  const size_t n = gp.all.n, n_targets = count_targets(weights, "weights");
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
   const SEXP given = list_get(code, "given_new");

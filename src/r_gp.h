@@ -14,7 +14,7 @@ const double *view_theta(SEXP theta, const gps_kernel *kernel);
 
 /* A kernel whose distances are measured from the middle of the points x [n_dims x n], and points
  * with room for their coordinates. */
-gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, size_t n,
+gp_cross view_cross(const gps_kernel *kernel, SEXP theta, SEXP n_threads, double n_pairs, size_t n,
                     const double *x);
 gp_points view_points(const gp_cross *cross, size_t n, const double *x);
 

@@ -15,9 +15,9 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const size_t n = (size_t)n_cols_of(y, "y"), n_dims = kernel.n_dims;
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
-  const gp_cross cross = view_cross(&kernel, theta, n_threads, n, x);
   const int asked = view_int(rank, "rank");
   const size_t most = asked < 1 ? 1 : (size_t)asked < n ? (size_t)asked : n;
+  const gp_cross cross = view_cross(&kernel, theta, n_threads, (double)n * (double)most, n, x);
   gp_pivoting job = {.cross = &cross,
                      .all = view_points(&cross, n, x),
                      .max_rank = most,
@@ -60,8 +60,8 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z, "z"));
   const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y, "y"), q = (size_t)n_cols_of(z, "z");
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
-  const gp_cross cross =
-      view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+  const gp_cross cross = view_cross(&kernel, theta, n_threads, (double)q * (double)n, q,
+                                    view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
   const gp_inducing basis = new_inducing(&cross, z);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *features = hang_matrix(result, 0, (int)q, (int)n);
@@ -194,8 +194,8 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(z, "z"));
   const size_t n_dims = kernel.n_dims, n = (size_t)n_cols_of(y, "y"), q = (size_t)n_cols_of(z, "z");
   const double *x = view_matrix(y, (R_xlen_t)n_dims, -1, "y");
-  const gp_cross cross =
-      view_cross(&kernel, theta, n_threads, q, view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
+  const gp_cross cross = view_cross(&kernel, theta, n_threads, (double)q * (double)n, q,
+                                    view_matrix(z, (R_xlen_t)n_dims, -1, "z"));
   gp_inducing inducing = new_inducing(&cross, z);
   const gp_targets targets = view_goal(goal, n);
   if (n == 0) raise_error("argument", "There must be at least one data point.");

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* Operations for a feature of a point: half a sine and cosine. */
+#define FEATURE_WORK 8.0
+
 static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, SEXP y,
                               SEXP n_threads) {
   const R_xlen_t n_dims = (R_xlen_t)kernel->n_dims;
@@ -14,7 +17,6 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
                    .centre = view_doubles(list_need(basis, "centre"), n_dims, "centre"),
                    .n_points = (size_t)n_cols_of(y, "y"),
                    .x = view_matrix(y, n_dims, -1, "y"),
-                   .n_threads = view_threads(n_threads),
                    .watch = begin_watch()};
   R_xlen_t at = 0;
   for (int t = 0; t < kernel->n_terms; t++) {
@@ -26,6 +28,8 @@ static gp_fourier new_fourier(const gps_kernel *kernel, SEXP theta, SEXP basis, 
     gp.frequency[t] = view_matrix(matrix, n_dims, -1, "frequencies");
     gp.count[t] = (size_t)n_cols_of(matrix, "matrix");
   }
+  const double n_features = (double)gp_fourier_n_features(&gp);
+  gp.n_threads = threads_for(n_threads, FEATURE_WORK * n_features * (double)gp.n_points);
   return gp;
 }
 

@@ -8,6 +8,9 @@
 
 #include "r_gp.h"
 
+/* Operations for a number that a neighbour shows. */
+#define VOTE_WORK 4.0
+
 /* Numbers of points from 1, at most `most`, as they are in C. */
 static int *read_numbers(SEXP x, size_t n, size_t most, const char *what) {
   const int *given = view_ints(x, (R_xlen_t)n, what);
@@ -145,8 +148,10 @@ static gp_local view_local(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP at
                     .n_near = (size_t)n_rows_of(near, "near"),
                     .n_queries = (size_t)n_cols_of(at, "at"),
                     .at = view_matrix(at, n_dims, -1, "at"),
-                    .n_threads = view_threads(n_threads),
                     .watch = begin_watch()};
+  const double m = (double)local.n_near;
+  /* Kernel matrices and their factors. */
+  local.n_threads = threads_for(n_threads, (double)local.n_queries * m * m * m);
   local.near =
       read_numbers(near, local.n_near * local.n_queries, (size_t)n_cols_of(y, "y"), "near");
   return local;
@@ -223,16 +228,18 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
   return result;
 }
 
-static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_points,
+/* n_shown: numbers that each neighbour shows. */
+static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_points, int n_shown,
                              SEXP n_threads) {
   const int n_near = n_rows_of(near, "near"), n_all = n_cols_of(near, "near");
+  const double work = VOTE_WORK * (double)Rf_xlength(column) * n_near * n_shown;
   const gp_voters voters = {.n = (size_t)Rf_xlength(column),
                             .n_near = (size_t)n_near,
                             .n_points = n_points,
                             .column = view_ints(column, Rf_xlength(column), "column"),
                             .near = view_ints(near, (R_xlen_t)n_near * n_all, "near"),
                             .weights = view_matrix(weights, n_near, n_all, "weights"),
-                            .n_threads = view_threads(n_threads)};
+                            .n_threads = threads_for(n_threads, work)};
   for (size_t i = 0; i < voters.n; i++) {
     if (voters.column[i] < 0 || voters.column[i] > n_all)
       raise_error("model", "No point %d.", voters.column[i]);
@@ -244,8 +251,8 @@ static gp_voters view_voters(SEXP near, SEXP weights, SEXP column, size_t n_poin
  * n_points] -> mean [n_targets x columns]. */
 SEXP r_gp_near_mean(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP n_threads) {
   const int n_targets = (int)count_targets(targets, "targets");
-  const gp_voters voters =
-      view_voters(near, weights, column, (size_t)n_cols_of(targets, "targets"), n_threads);
+  const gp_voters voters = view_voters(near, weights, column, (size_t)n_cols_of(targets, "targets"),
+                                       n_targets, n_threads);
   const SEXP mean = PROTECT(Rf_allocMatrix(REALSXP, n_targets, (int)voters.n));
   if (!gp_vote_dense(&voters, (size_t)n_targets, view_matrix(targets, -1, -1, "targets"),
                      REAL(mean)))
@@ -290,7 +297,8 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP len
   const int n_latents =
       view_count(list_need(list_need(targets, "layout"), "n_latents"), 1, "n_latents");
   const gp_slots slots = view_slots(targets, (size_t)n_latents, n_points);
-  const gp_voters voters = view_voters(near, weights, column, n_points, n_threads);
+  const gp_voters voters =
+      view_voters(near, weights, column, n_points, (int)slots.n_slots, n_threads);
   const size_t most = slots.n_slots * voters.n_near, threads = (size_t)voters.n_threads;
   const int n_best = view_count(length, 0, "length");
   const SEXP result = PROTECT(new_named_list(2, names));

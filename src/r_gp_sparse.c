@@ -74,7 +74,8 @@ SEXP r_gp_spread(SEXP coef, SEXP column, SEXP scale, SEXP left_out, SEXP targets
                              .scale = view_doubles(scale, n_points, "scale"),
                              .left_out = out,
                              .watch = begin_watch()};
-  const int threads = view_threads(n_threads);
+  const int threads = threads_for(
+      n_threads, (double)n_points * ((double)n_train * (double)slots.n_slots + (double)n_latents));
   double *scratch = alloc_doubles(gp_spread_scratch(&job), (size_t)threads);
   const SEXP affinity = PROTECT(Rf_allocMatrix(REALSXP, (int)n_latents, n_points));
   gp_spread(&job, threads, REAL(affinity), scratch);

@@ -20,7 +20,7 @@ typedef struct {
 static void scan_images(const scan_job *job, int from, int to, int n_threads) {
   const size_t n_dims = (size_t)job->problem->shape.n_dims;
   const size_t n_latents = (size_t)job->problem->shape.n_latents;
-#pragma omp parallel for num_threads(n_threads) schedule(static) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int n = from; n < to; n++) {
     const size_t thread = (size_t)thread_number();
     const gps_point point = {n, job->y + (size_t)n * n_dims, gps_observed_of(job->problem, n),
@@ -55,7 +55,8 @@ SEXP r_occlusive_scan(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, S
                                            list_need(problem_list, "lengths"), block, 1);
   const occlusive it = occlusive_of(&problem);
   if (!occlusive_fits(&it, &problem)) raise_error("model", "Images are not those of the model.");
-  const int threads = view_threads(n_threads);
+  const double n_gains = (double)block.n_points * problem.shape.n_latents;
+  const int threads = threads_for(n_threads, n_gains * problem.shape.n_dims);
   const size_t n_doubles = occlusive_scan_scratch(&problem), n_ints = occlusive_scan_ints(&problem);
   occlusive_scan_plan *plan = (occlusive_scan_plan *)R_alloc((size_t)it.n_components, sizeof *plan);
   int *order = (int *)R_alloc((size_t)(it.n_rows * it.n_cols), sizeof *order);

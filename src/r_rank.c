@@ -17,7 +17,8 @@ SEXP r_rank_alone(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP 
                                            list_need(problem_list, "lengths"), block, 1);
   if (model->gain == NULL) raise_error("model", "The model has no `gain`, by which it would rank.");
   const size_t n_latents = (size_t)problem.shape.n_latents, n_points = (size_t)block.n_points;
-  const int threads = view_threads(n_threads);
+  const int threads =
+      threads_for(n_threads, (double)n_points * (double)n_latents * problem.shape.n_dims);
   const gps_states one = {.n_slots = 1, .max_active = 1, .n_states = 1};
   const size_t length = model->scratch_size(&problem, &one);
   double *scratch = (double *)R_alloc(length * (size_t)threads, sizeof *scratch);

@@ -30,6 +30,11 @@ static gps_grid read_grid(SEXP grid, int n_latents) {
   return (gps_grid){size[0], size[1]};
 }
 
+/* A point's best of n latents, with the draws that break ties and the order of its slots. */
+static double selection_work(int n_points, int n, int n_slots) {
+  return (double)n_points * ((double)n + 64.0 * n_slots);
+}
+
 /* affinity [H x n], n_selected, share of explorers, grid, stream, number of the first row, threads
  * -> selected [n_selected x n], 1-based, 0 where there are too few groups. */
 SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream, SEXP first_row,
@@ -42,13 +47,13 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
   const gps_grid locations = read_grid(grid, n_latents);
   const gps_source source = read_source(stream);
   const size_t first = view_row(first_row, "first_row");
+  const int threads = threads_for(n_threads, selection_work(n_points, n_latents, n_slots));
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
   size_t bad_point = 0;
-  const gps_status status =
-      select_latents(value, n_latents, locations.height * locations.width, (size_t)n_points,
-                     n_slots, view_number(share, "explore"), &source, first,
-                     read_streams(list_get(stream, "streams"), n_points), view_threads(n_threads),
-                     INTEGER(result), &bad_point);
+  const gps_status status = select_latents(
+      value, n_latents, locations.height * locations.width, (size_t)n_points, n_slots,
+      view_number(share, "explore"), &source, first,
+      read_streams(list_get(stream, "streams"), n_points), threads, INTEGER(result), &bad_point);
   if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
   to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
   UNPROTECT(1);
@@ -76,9 +81,9 @@ SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP 
   const int n_points = n_cols_of(list_need(lists_list, "latent"), "latent");
   const int n = view_count(n_latents, 1, "n_latents");
   const int n_slots = view_count(n_selected, 1, "n_selected");
-  const int threads = view_threads(n_threads);
   if (n_slots > n) raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
   const gps_candidates lists = read_candidates(lists_list, n_points, n);
+  const int threads = threads_for(n_threads, selection_work(n_points, (int)lists.n, n_slots));
   const gps_grid locations = read_grid(grid, n);
   const gps_source source = read_source(stream);
   const size_t first = view_row(first_row, "first_row");
@@ -165,17 +170,19 @@ static void check_capacity(const screen_job *job) {
 }
 
 /* Screens slice by slice; the value is the number of gains. */
-static double run_slices(const screen_job *job, int n_threads, int *selected, int *ranked) {
+static double run_slices(const screen_job *job, SEXP asked, int *selected, int *ranked) {
   check_capacity(job);
   const int capacity =
       screen_capacity(job->screen, job->n_slots, job->grid.height * job->grid.width);
+  const size_t n_points = (size_t)job->problem->n_points;
+  const size_t n_dims = (size_t)job->problem->shape.n_dims;
+  const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * n_dims;
+  /* Several of these numbers are taken at once. */
+  const int n_threads = threads_for(asked, 0.5 * (double)n_points * (double)work);
   const size_t n_doubles = screen_scratch(capacity, job->model_scratch);
   const size_t n_ints = screen_scratch_ints(capacity, job->n_slots);
   double *scratch = (double *)R_alloc(n_doubles * (size_t)n_threads, sizeof *scratch);
   int *ints = (int *)R_alloc(n_ints * (size_t)n_threads, sizeof *ints);
-  const size_t n_points = (size_t)job->problem->n_points;
-  const size_t n_dims = (size_t)job->problem->shape.n_dims;
-  const size_t work = (size_t)capacity * ((size_t)job->n_slots + 1) * n_dims;
   size_t slice = work < SLICE_WORK ? SLICE_WORK / work : 1, step = 0;
   double n_gains = 0;
   for (size_t from = 0; from < n_points; from += step) {
@@ -300,7 +307,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
   const SEXP result = PROTECT(new_named_list(3, names));
   int *selected = hang_int_matrix(result, 0, n_slots, block.n_points), *ranked = NULL;
   if (screen.n_ranked > 0) ranked = hang_int_matrix(result, 2, screen.n_ranked, block.n_points);
-  const double n_gains = run_slices(&job, view_threads(n_threads), selected, ranked);
+  const double n_gains = run_slices(&job, n_threads, selected, ranked);
   *hang_doubles(result, 1, 1) = n_gains;
   to_one_based(selected, (size_t)n_slots * (size_t)block.n_points);
   if (ranked) to_one_based(ranked, (size_t)screen.n_ranked * (size_t)block.n_points);

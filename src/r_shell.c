@@ -12,6 +12,9 @@
 
 /* More threads do not make anything faster, and a system that has no room for them ends R. */
 #define MOST_THREADS 256
+/* What a thread must have to do in a call: half a millisecond. It waits actively for the next loop,
+ * for many milliseconds, and takes the time of a processor from others until then. */
+#define THREAD_WORK ((double)(1 << 19))
 
 SEXP list_get(SEXP list, const char *name) {
   const SEXP names = Rf_getAttrib(list, R_NamesSymbol);
@@ -94,9 +97,10 @@ size_t view_row(SEXP x, const char *what) {
   return (size_t)value;
 }
 
-int view_threads(SEXP n_threads) {
+int threads_for(SEXP n_threads, double work) {
   const int asked = view_count(n_threads, 1, "n_threads");
-  return asked < MOST_THREADS ? asked : MOST_THREADS;
+  const double most = fmin(work / THREAD_WORK, MOST_THREADS);
+  return most < 2 ? 1 : asked < most ? asked : (int)most;
 }
 
 static int extent_of(SEXP matrix, int which, const char *what) {

@@ -29,8 +29,9 @@ int view_int(SEXP x, const char *what);
 int view_count(SEXP x, int least, const char *what);
 size_t view_row(SEXP x, const char *what);
 
-/* At least 1, and not more than any machine is faster by. */
-int view_threads(SEXP n_threads);
+/* Threads for a call of about `work` simple operations, a nanosecond each: as many of those asked
+ * for as have enough to do. */
+int threads_for(SEXP n_threads, double work);
 
 /* Extents of a matrix of any type. */
 int n_rows_of(SEXP matrix, const char *what);

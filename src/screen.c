@@ -370,8 +370,7 @@ screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int 
   const size_t n_ints = screen_scratch_ints(capacity, job->n_slots);
   screen_outcome outcome = {GPS_OK, to, 0};
   double total = 0;
-#pragma omp parallel for num_threads(n_threads) schedule(static) \
-    reduction(+ : total) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(+ : total)
   for (size_t n = from; n < to; n++) {
     const size_t thread = (size_t)thread_number();
     double n_gains = 0;

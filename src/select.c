@@ -308,9 +308,7 @@ gps_status select_candidates(const gps_candidates *lists, int n_latents, int gro
                              const gps_source *source, size_t first_row, const int *streams,
                              int n_threads, int *selected, double *scratch, size_t *bad_point) {
   size_t first_bad = n_points;
-#pragma omp parallel for num_threads(n_threads) schedule(static) \
-    reduction(min \
-              : first_bad) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : first_bad)
   for (int t = 0; t < n_threads; t++) {
     const size_t end = share_start(n_points, t + 1, n_threads);
     double *value = scratch + (size_t)t * (size_t)n_selected;
@@ -339,9 +337,7 @@ gps_status select_latents(const double *affinity, int n_latents, int group_size,
                           int n_selected, double share, const gps_source *source, size_t first_row,
                           const int *streams, int n_threads, int *selected, size_t *bad_point) {
   size_t first_bad = n_points;
-#pragma omp parallel for num_threads(n_threads) schedule(static) \
-    reduction(min \
-              : first_bad) if (n_threads > 1)
+#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : first_bad)
   for (size_t n = 0; n < n_points; n++) {
     const double *value = affinity + n * (size_t)n_latents;
     int *slots = selected + n * (size_t)n_selected;

@@ -1,5 +1,9 @@
 # Expectations of this suite.
 
+# What a thread must have to do in a call, THREAD_WORK of src/r_shell.c: calls with less to do have
+# fewer threads than they are given, and tell nothing of what threads change.
+thread_work <- 2^19
+
 # An error of class gps_error_<class>, and so of gps_error, whose message has these words.
 expect_gps_error <- function(code, words, class = "argument") {
   condition <- thrown_by(code)

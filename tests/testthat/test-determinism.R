@@ -8,10 +8,10 @@ shared_fit <- function(kind, n_threads) {
   known[[name]]
 }
 
-# Fits of every kind at a size where several blocks and threads take part.
+# Fits of every kind, most of them at a size where several blocks and threads take part.
 determined_fit <- function(kind, n_threads = 2) {
   set.seed(61)
-  y <- simulate_bars(1100, size = 3, value = 5)$y
+  y <- simulate_bars(4400, size = 3, value = 5)$y
   control <- gps_control(max_iter = 4, n_starts = 2, n_threads = n_threads, progress = FALSE)
   set.seed(62)
   switch(
@@ -22,7 +22,7 @@ determined_fit <- function(kind, n_threads = 2) {
                        selector_random(), 3, max_active = 2, control = control),
     mixture = gps_fit(y, model_gaussian_mixture(4, "diagonal"), selector_gp(kernel_linear()), 2,
                       control = control),
-    sampled = gps_fit(y / 2, model_binary_sparse(6), selector_gp(kernel_linear()), 4,
+    sampled = gps_fit(y[1:1100, ] / 2, model_binary_sparse(6), selector_gp(kernel_linear()), 4,
                       control = gps_control(max_iter = 14, n_starts = 2, n_threads = n_threads,
                                             method = "gibbs", progress = FALSE)),
     dense = gps_fit(y[1:150, ], model_binary_sparse(6), selector_gp(), 3, control = control)

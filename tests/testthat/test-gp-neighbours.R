@@ -169,9 +169,12 @@ test_that("any number of threads gives the same bits", {
   y <- t(data$x)
   slots <- slot_targets(slots_of(300, 30L), list(n_latents = 30L))
   kernel <- near_kernels(3)$all
+  many <- rep_len(1:300, 5 * thread_work %/% (4 * 20 * 3) + 1)
   results <- lapply(c(1L, 2L, 5L), function(n_threads) {
-    engine <- near_engine(kernel, y, 8L, n_threads)
-    list(engine$near, engine$weights, engine_loo(engine, slots, 1:300),
+    # 300 systems of 20 equations, and many points that their neighbours vote for.
+    engine <- near_engine(kernel, y, 20L, n_threads)
+    list(engine$near, engine$weights, engine_loo(engine, slots, many),
+         engine_loo(engine, t(data$targets), many),
          engine_evaluate(engine, engine$theta, new_goal(slots, 30L)),
          engine_predict(engine_train(engine, t(data$targets)), y[, 1:20] + 0.1, moments = TRUE))
   })

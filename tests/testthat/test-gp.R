@@ -282,6 +282,11 @@ test_that("results have the same bits for any number of threads", {
   one <- run(1L)
   expect_identical(run(2L), one)
   expect_identical(run(4L), one)
+  # Of a factor the sums of columns alone are shared out.
+  factor <- matrix(runif(1500^2), 1500)
+  expect_gt(1500^2 / 2, 2 * thread_work)
+  loo <- function(n_threads) .Call(C_gp_loo, factor, matrix(1, 1, 1500), n_threads)
+  expect_identical(loo(2L), loo(1L))
 })
 
 test_that("a singular kernel is factorised with the least jitter that helps, and says so", {

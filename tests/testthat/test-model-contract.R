@@ -193,10 +193,13 @@ for_all_models("exact EM at a fixed selection never lowers the bound", function(
 })
 
 for_all_models("threads do not change a bit", function(row) {
-  # Three blocks, of which the last is not full.
+  # Blocks of which the last is not full, with enough to do for four threads.
   case <- draw_case(row, 1200)
-  selected <- draw_selected(1200, row$n_latents, 3)
   states <- enumerate_states(case$model$rule, 3, row_active(row, 3))
+  work <- (states$n_slots + 1) * states$n_states * row$n_dims
+  rows <- rep_len(1:1200, max(1200, 4 * thread_work %/% work + 1))
+  case$y <- case$y[rows, , drop = FALSE]
+  selected <- draw_selected(1200, row$n_latents, 3)[rows, ]
   one <- estep_on(case, selected, states)
   expect_identical(estep_on(case, selected, states, n_threads = 2), one)
   expect_identical(estep_on(case, selected, states, n_threads = 4), one)

@@ -30,6 +30,16 @@ test_that("log evidence, responsibilities, statistics and M-step follow the defi
   }
 })
 
+test_that("rankings have the same bits for any number of threads", {
+  n <- 4 * thread_work %/% (20 * 30) + 1
+  case <- count_case(3, n, n_dims = 20, n_clusters = 30)
+  y <- t(case$y)
+  block <- new_block(0, n)
+  inputs <- block_inputs(case$model, case$params, y, block)
+  rank <- function(n_threads) block_handcrafted(case$model, inputs, y, block, n_threads)
+  expect_identical(rank(4L), rank(1L))
+})
+
 test_that("probabilities of small and of large counts have all digits", {
   for (middle in c(1, 12, 16, 20, 300, 1e6, 1e12)) {
     # Data about a rate, which is then nearly the centre, and counts far from it.

@@ -211,14 +211,14 @@ test_that("candidates are judged by tempered parameters until annealing is over"
 
 test_that("the number of threads changes nothing in a screened fit", {
   set.seed(3)
-  bars <- simulate_bars(600, value = 5)
+  bars <- simulate_bars(2000, value = 5)
   screens <- list(gps_screen(propose = 4, pool = 3, conditional = c(1, 2), random_slot = TRUE),
                   gps_screen("singleton", propose = 4))
   for (screen in screens) {
     fit_with <- function(n_threads) {
       set.seed(4)
       gps_fit(bars$y, model_binary_sparse(10), selector_gp(kernel_linear(), screen = screen), 4,
-              control = short_control(max_iter = 12, n_threads = n_threads))
+              control = short_control(max_iter = 6, n_threads = n_threads))
     }
     one <- fit_with(1)
     two <- fit_with(2)

@@ -18,7 +18,7 @@ select_few <- function(candidates, n_latents, n_selected, share = 0, fill = 1L, 
 }
 
 test_that("candidates are selected as the same affinities of all latents are", {
-  few <- few_candidates(2000, 60L, 8L)
+  few <- few_candidates(4000, 60L, 8L)
   dense <- rank_answer(few, 60L)
   for (share in c(0, 0.5, 1.3, 6)) {
     wanted <- select_points(dense, 6, share)

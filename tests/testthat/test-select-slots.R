@@ -56,7 +56,8 @@ test_that("explorers take a tenth of the slots: the worst leave, all others may 
 })
 
 test_that("draws belong to the global row and not to block or thread", {
-  affinity <- matrix(0, 8, 1000)
+  # Enough points for four threads.
+  affinity <- matrix(0, 8, 4 * thread_work %/% (8 + 3 * 64) + 1)
   whole <- select_points(affinity, 3, 0.5, n_threads = 1L)
   expect_identical(select_points(affinity, 3, 0.5, n_threads = 4L), whole)
   part <- select_points(affinity[, 1:300], 3, 0.5, first_row = 600)

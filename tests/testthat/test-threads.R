@@ -1,17 +1,18 @@
-# Threads: limits that the process was given, forks, and nothing that hangs.
+# Threads: limits that the process was given, forks, and nothing that hangs. 2000 points are enough
+# for two threads: 4 slots by 8 states by 25 columns each.
 
 test_that("OMP_THREAD_LIMIT is kept to", {
   skip_on_cran()
   output <- run_script(c(
     "set.seed(1)",
-    "y <- simulate_bars(700, value = 5)$y",
+    "y <- simulate_bars(2000, value = 5)$y",
     "fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 3,",
     "               control = gps_control(max_iter = 3, n_starts = 1, n_threads = 8))",
     "cat('threads', gpselect:::resolve_threads(8), 'bound', format(fit$bound, digits = 17), '\\n')"
   ), env = "OMP_THREAD_LIMIT=1")
   expect_match(output, "^threads 1 bound", all = FALSE)
   set.seed(1)
-  y <- simulate_bars(700, value = 5)$y
+  y <- simulate_bars(2000, value = 5)$y
   fit <- gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 3,
                  control = short_control(max_iter = 3, n_threads = 2))
   bound <- sub(".*bound ([^ ]+).*", "\\1", grep("^threads", output, value = TRUE))
@@ -31,7 +32,7 @@ test_that("forked children of a threaded fit use one thread and do not hang", {
   skip_on_os("windows")
   output <- run_script(c(
     "set.seed(1)",
-    "y <- simulate_bars(700, value = 5)$y",
+    "y <- simulate_bars(2000, value = 5)$y",
     "fit <- function(...) {",
     "  set.seed(2)",
     "  gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 3,",
