@@ -94,10 +94,14 @@ seed_space <- function(x, can_turn, n_clusters, weights = NULL) {
 }
 
 whiten_columns <- function(x, weights = NULL) {
+  axes <- covariance_axes(x, weights)
+  crossprod(axes$vectors, x) / sqrt(axes$values)
+}
+
+covariance_axes <- function(x, weights = NULL) {
   total <- total_weight(weights, ncol(x))
   deviation <- weigh_columns(x - row_means(x, weights), if (!is.null(weights)) sqrt(weights))
-  axes <- eigen(shrink_covariance(tcrossprod(deviation) / total, total), symmetric = TRUE)
-  crossprod(axes$vectors, x) / sqrt(axes$values)
+  eigen(shrink_covariance(tcrossprod(deviation) / total, total), symmetric = TRUE)
 }
 
 # A covariance of n points, its correlations smaller the fewer points for each dimension.
@@ -107,65 +111,6 @@ shrink_covariance <- function(covariance, n_points) {
   covariance <- (1 - share) * covariance
   diag(covariance) <- pmax(spread, cluster_floor)
   covariance
-}
-
-# Whether clusters may be as wide in each column as they are, rather than as wide in all.
-has_column_widths <- function(model) !identical(model$settings$covariance, "spherical")
-
-# Columns differ in what they tell of clusters, and one of noise would scatter the seeds of many.
-# Neighbours are mostly of one cluster: their differences tell how wide clusters are, and by these
-# widths neighbours are looked for again (Art, Gnanadesikan and Kettenring 1982, Data-based metrics
-# for cluster analysis, *Utilitas Mathematica* 21A). The units [D] of the rows of x [D x n], as
-# seed_space() has it, in which many clusters are about equally wide. They are all 1 where widths
-# differ little, so that chance alone would tell columns apart, or the model has one of all columns.
-seed_units <- function(model, x, weights = NULL) {
-  even <- rep(1, nrow(x))
-  if (model$n_latents <= many_clusters || !has_column_widths(model)) return(even)
-  n_near <- min(ncol(x) - 1L, max(least_near, round(near_share * ncol(x) / model$n_latents)))
-  # What is asked takes nothing of the random numbers that seeds are drawn by.
-  asked <- with_seed(c(1, 1), 0, sample.int(ncol(x), min(ncol(x), near_asked), prob = weights))
-  units <- even
-  for (round in seq_len(near_rounds)) {
-    if (is_late()) return(even)
-    width <- near_widths(x / units, asked, n_near, weights)
-    # Few neighbours tell which way to go rather than how far.
-    units <- units * width^(if (round == 1) 1 else near_step)
-    units <- pmax(units / max(units), 1 / most_stretched)
-  }
-  if (min(units) * least_stretched > 1) even else units
-}
-
-# Neighbours that are looked at: a share of the points of a cluster, at least so many, of so many
-# points, in so many rounds, each of which goes further than it sees. Of half its points some are
-# beside it in a column that is not stretched yet, and that column goes unnoticed.
-near_share <- 0.25
-least_near <- 5L
-near_asked <- 200L
-near_rounds <- 8L
-near_step <- 2
-
-# Columns are stretched by so many times as much as others at least, and at most: one of few
-# different values would leave nothing of the others.
-least_stretched <- 2
-most_stretched <- 10
-
-# Roots of the mean squares [D] of the differences of points from their nearest others, of those
-# half of the `asked` whose neighbours are nearest; all the same where these are no different.
-near_widths <- function(z, asked, n_near, weights) {
-  square <- colSums(z^2)
-  size <- max(1, block_doubles %/% ncol(z))
-  parts <- lapply(split(asked, (seq_along(asked) - 1) %/% size), function(asked) {
-    distances <- square_distances(z, square, asked)
-    distances[cbind(asked, seq_along(asked))] <- Inf
-    limit <- apply(distances, 2, function(x) sort.int(x, partial = n_near)[n_near])
-    at <- which(distances <= rep(limit, each = ncol(z)), arr.ind = TRUE)
-    data.frame(limit = limit[at[, 2]], point = asked[at[, 2]], near = at[, 1])
-  })
-  pairs <- do.call(rbind, parts)
-  pairs <- pairs[pairs$limit <= stats::median(pairs$limit), ]
-  difference <- z[, pairs$near, drop = FALSE] - z[, pairs$point, drop = FALSE]
-  width <- sqrt(row_means(difference^2, weights[pairs$near]))
-  if (max(width) > 0) pmax(width, max(width) / most_stretched) else rep(1, nrow(z))
 }
 
 # Which of the seeds [D x k] is nearest to each column of x [D x n].

@@ -39,7 +39,9 @@
 #' alone or, unless spherical, where neighbours differ in some of these more than twice as much as
 #' in others, in units of these differences (after Art, Gnanadesikan and Kettenring 1982, Data-based
 #' metrics for cluster analysis, *Utilitas Mathematica* 21A): columns that tell nothing of clusters
-#' count less. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer
+#' count less. Full and tied clusters are looked for in units of neighbours' differences along
+#' directions, beside the spread of the data there, where these differ more than chance would have
+#' them. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer
 #' than 10 of more than 5000 clusters), so that their cost does not grow with the number of data
 #' points.
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
@@ -107,9 +109,7 @@ model_gaussian_mixture <- function(n_components,
 # In the order of the numbers by which C knows them.
 covariance_forms <- c("full", "diagonal", "spherical", "tied")
 
-# Whether covariances are matrices, and how many points determine one.
-has_matrices <- function(model) model$settings$covariance %in% c("full", "tied")
-
+# How many points determine a covariance.
 points_needed <- function(model) {
   if (model$settings$covariance == "full") model$n_dims + 1 else 2
 }
@@ -157,16 +157,16 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   }
   scale <- model$options$scale
   x <- (t(y) - model$options$centre) / scale
-  units <- seed_units(model, x, weights)
-  z <- seed_space(x, can_turn = has_matrices(model), n_clusters, weights) / units
+  metric <- seed_metric(model, x, weights)
+  z <- seed_space(in_metric(x, metric), can_turn = has_matrices(model), n_clusters, weights)
   drawn <- draw_seeds(z, n_clusters, weights)
   seeds <- drawn$seeds
   params <- list(mu = t(y[seeds, , drop = FALSE]),
                  sigma = spread_within(model, x, drawn$label, weights),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
-  if (labels_all(model, units, nrow(all_rows))) {
-    all_z <- (t(all_rows) - model$options$centre) / scale / units
+  if (labels_all(model, metric, nrow(all_rows))) {
+    all_z <- in_metric((t(all_rows) - model$options$centre) / scale, metric)
     label <- nearest_seed(all_z, z[, seeds, drop = FALSE])
     return(structure(params, labels = data.frame(point = seq_len(nrow(all_rows)), latent = label)))
   }
@@ -177,9 +177,9 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
 # own, and one that grows without it loses points to those around: they are where shapes are full;
 # and where columns are stretched for the seeds, since neighbours, who would spread the labels of
 # seeds alone, know nothing of that.
-labels_all <- function(model, units, n_points) {
+labels_all <- function(model, metric, n_points) {
   if (model$settings$covariance == "full") return(TRUE)
-  any(units != 1) && as.double(n_points) * model$n_latents <= most_distances
+  !is.null(metric) && as.double(n_points) * model$n_latents <= most_distances
 }
 
 # Rows of a start for each cluster, and where there are fewer than this many for each number that a

@@ -1,35 +1,60 @@
 # Where many clusters begin: seeds in units of columns in which clusters are about equally wide.
 
-test_that("seeds of many clusters are not scattered by a column of noise, whatever its unit", {
+test_that("seeds of many clusters are not scattered by noise, whatever its unit and direction", {
   set.seed(1)
   places <- 6 * as.matrix(expand.grid(1:7, 1:7))
   cluster <- rep(1:49, each = 40)
   y <- cbind(places[cluster, ] + rnorm(3920), rnorm(1960))
-  units_of <- function(y, covariance, weights = NULL) {
-    set.seed(2)
+  standardise <- function(y, model) (t(y) - model$options$centre) / model$options$scale
+  # Squared distances of points to others, in the metric's unit.
+  distances_of <- function(y, covariance, weights = NULL) {
     model <- gps_bind(model_gaussian_mixture(49, covariance), y)
-    seed_units(model, (t(y) - model$options$centre) / model$options$scale, weights)
+    x <- standardise(y, model)
+    z <- in_metric(x, seed_metric(model, x, weights))
+    square <- square_distances(z, colSums(z^2), 1:5)
+    square / mean(square)
   }
-  for (covariance in c("diagonal", "full", "tied")) {
-    units <- units_of(y, covariance)
-    # Standardised clusters are narrow in two columns.
-    expect_lt(max(units[1:2]) / units[3], 0.25)
-    expect_equal(units_of(t(t(y) * c(1, 1, 1e6)), covariance), units, tolerance = 1e-6)
-    expect_equal(units_of(t(t(y) * c(1, 1e-6, 1) + 5), covariance), units, tolerance = 1e-6)
-    expect_equal(units_of(y[, 3:1], covariance), rev(units), tolerance = 1e-6)
+  # What the column of noise is of the mean squared distance.
+  share_of_noise <- function(y, covariance, weights = NULL) {
+    model <- gps_bind(model_gaussian_mixture(49, covariance), y)
+    metric <- seed_metric(model, standardise(y, model), weights)
+    if (is.null(metric)) metric <- diag(3)
+    sum(metric[, 3]^2) / sum(metric^2)
+  }
+  hits_of <- function(y, covariance, back = diag(ncol(y))) {
     set.seed(2)
     params <- gps_init(gps_bind(model_gaussian_mixture(49, covariance), y), y)
-    hit <- apply(params$mu[1:2, ], 2, function(mu) which.min(colSums((t(places) - mu)^2)))
-    expect_gt(length(unique(hit)), 42)
+    mu <- crossprod(back, params$mu)[1:2, ]
+    length(unique(apply(mu, 2, function(mu) which.min(colSums((t(places) - mu)^2)))))
   }
+  for (covariance in c("diagonal", "full", "tied")) {
+    # Standardised clusters are narrow in two columns.
+    expect_lt(share_of_noise(y, covariance), 0.03)
+    distances <- distances_of(y, covariance)
+    expect_equal(distances_of(t(t(y) * c(1, 1, 1e6)), covariance), distances, tolerance = 1e-6)
+    expect_equal(distances_of(t(t(y) * c(1, 1e-6, 1) + 5), covariance), distances, tolerance = 1e-6)
+    expect_equal(distances_of(y[, 3:1], covariance), distances, tolerance = 1e-6)
+    expect_gt(hits_of(y, covariance), 41)
+  }
+  set.seed(3)
+  turn <- qr.Q(qr(matrix(rnorm(9), 3)))
+  turned <- t(t(y) * c(1, 1, 100)) %*% t(turn)
+  for (covariance in c("full", "tied")) expect_gt(hits_of(turned, covariance, turn), 41)
   # Nothing where columns tell as much as others, or have one unit.
-  expect_identical(units_of(y[, 1:2], "diagonal"), c(1, 1))
-  expect_identical(units_of(y, "spherical"), c(1, 1, 1))
+  metric_of <- function(y, covariance, n = 49) {
+    model <- gps_bind(model_gaussian_mixture(n, covariance), y)
+    seed_metric(model, standardise(y, model))
+  }
+  for (covariance in c("diagonal", "full")) expect_null(metric_of(y[, 1:2], covariance))
+  expect_null(metric_of(y, "spherical"))
+  # Nor where many columns differ by chance, along directions.
+  expect_null(metric_of(matrix(rnorm(49 * 16, sd = 3), 49)[cluster, ] + rnorm(1960 * 16), "full"))
   # A column of few different values leaves something of all others.
-  expect_gte(min(units_of(cbind(y, rep(0:1, 980)), "diagonal")), 0.1)
+  metric <- metric_of(cbind(y, rep(0:1, 980)), "diagonal")
+  expect_lte(max(svd(metric)$d) / min(svd(metric)$d), 10 + 1e-8)
   # Points that are the same, and points of some weight.
-  expect_true(all(is.finite(units_of(y[rep(1:50, 40), ], "full"))))
-  expect_lt(max(units_of(y, "full", cluster)[1:2]), 0.25)
+  expect_true(all(is.finite(distances_of(y[rep(1:50, 40), ], "full"))))
+  expect_lt(share_of_noise(y, "full", cluster), 0.03)
 })
 
 test_that("mixtures of many clusters beside a column of noise are found", {

@@ -1,0 +1,110 @@
+# In which coordinates the seeds of many clusters are looked for: such that clusters are about as
+# wide in all of them. Columns and directions differ in what they tell of clusters, and one of noise
+# would scatter the seeds. Neighbours are mostly of one cluster: their differences tell how wide
+# clusters are, and by these widths neighbours are looked for again (Art, Gnanadesikan and
+# Kettenring 1982, Data-based metrics for cluster analysis, *Utilitas Mathematica* 21A).
+
+# Whether clusters may be as wide in each column as they are, rather than as wide in all.
+has_column_widths <- function(model) !identical(model$settings$covariance, "spherical")
+
+# Whether covariances are matrices.
+has_matrices <- function(model) model$settings$covariance %in% c("full", "tied")
+
+# The matrix [D x D] by which to multiply x [D x n], whose rows are about 0 with squares about 1, or
+# NULL where clusters are few or as wide in all columns, or widths differ little. Where clusters may
+# lie along any direction it turns x, too, if widths differ along directions.
+seed_metric <- function(model, x, weights = NULL) {
+  if (model$n_latents <= many_clusters || !has_column_widths(model)) return(NULL)
+  n_near <- min(ncol(x) - 1L, max(least_near, round(near_share * ncol(x) / model$n_latents)))
+  # What is asked takes nothing of the random numbers that seeds are drawn by.
+  asked <- with_seed(c(1, 1), 0, sample.int(ncol(x), min(ncol(x), near_asked), prob = weights))
+  metric <- if (has_matrices(model)) turned_metric(x, asked, n_near, weights)
+  if (is.null(metric)) stretched_metric(x, asked, n_near, weights) else metric
+}
+
+# Widths along directions are those beside the spread of all points there, in which no direction
+# goes first. As many of them as tell little apart differ by chance, by as much as the eigenvalues
+# of a covariance of few points.
+turned_metric <- function(x, asked, n_near, weights) {
+  whole <- covariance_axes(x, weights)
+  axes <- t(whole$vectors) / sqrt(whole$values)
+  chance <- sqrt(nrow(x) / (near_asked / 2))
+  if (chance >= 1) return(NULL)
+  metric <- stretched_metric(axes %*% x, asked, n_near, weights, can_turn = TRUE,
+                             least_stretched * (1 + chance) / (1 - chance))
+  if (!is.null(metric)) metric %*% axes
+}
+
+stretched_metric <- function(x, asked, n_near, weights, can_turn = FALSE, least = least_stretched) {
+  metric <- diag(nrow(x))
+  for (round in seq_len(near_rounds)) {
+    if (is_late()) return(NULL)
+    spread <- near_spread(metric %*% x, asked, n_near, weights, can_turn)
+    # Few neighbours tell which way to go rather than how far.
+    metric <- limit_stretch(inverse_power(spread, if (round == 1) 0.5 else near_step) %*% metric)
+  }
+  if (max(svd(metric, 0, 0)$d) > least) metric
+}
+
+in_metric <- function(x, metric) if (is.null(metric)) x else metric %*% x
+
+# Neighbours that are looked at: a share of the points of a cluster, at least so many, of so many
+# points, in so many rounds, each of which goes further than it sees, by this power of a covariance
+# in place of its root. Of half its points some are beside it in a direction that is not stretched
+# yet, and that direction goes unnoticed.
+near_share <- 0.25
+least_near <- 5L
+near_asked <- 200L
+near_rounds <- 8L
+near_step <- 1
+
+# Directions are stretched by so many times as much as others at least, and at most: a column of few
+# different values would leave nothing of the others.
+least_stretched <- 2
+most_stretched <- 10
+
+# Mean squares and, if clusters `can_turn`, products [D x D] of the differences of points from their
+# nearest others, of those half of the `asked` whose neighbours are nearest.
+near_spread <- function(z, asked, n_near, weights, can_turn) {
+  pairs <- near_pairs(z, asked, n_near)
+  weights <- weights[pairs$near]
+  difference <- z[, pairs$near, drop = FALSE] - z[, pairs$point, drop = FALSE]
+  if (!can_turn) return(diag(row_means(difference^2, weights), nrow(z)))
+  difference <- weigh_columns(difference, if (!is.null(weights)) sqrt(weights))
+  spread <- tcrossprod(difference) / total_weight(weights, ncol(difference))
+  # Few points tell little of many directions.
+  share <- nrow(z) / (nrow(z) + length(unique(pairs$point)))
+  (1 - share) * spread + diag(share * mean(diag(spread)), nrow(z))
+}
+
+# Which points are nearest to some of those that are asked: a data frame of point and near.
+near_pairs <- function(z, asked, n_near) {
+  square <- colSums(z^2)
+  size <- max(1, block_doubles %/% ncol(z))
+  parts <- lapply(split(asked, (seq_along(asked) - 1) %/% size), function(asked) {
+    distances <- square_distances(z, square, asked)
+    distances[cbind(asked, seq_along(asked))] <- Inf
+    limit <- apply(distances, 2, function(x) sort.int(x, partial = n_near)[n_near])
+    at <- which(distances <= rep(limit, each = ncol(z)), arr.ind = TRUE)
+    data.frame(limit = limit[at[, 2]], point = asked[at[, 2]], near = at[, 1])
+  })
+  pairs <- do.call(rbind, parts)
+  pairs[pairs$limit <= stats::median(pairs$limit), ]
+}
+
+# A covariance to a negative power; the identity where all that it is of are the same.
+inverse_power <- function(covariance, power) {
+  axes <- eigen(covariance, symmetric = TRUE)
+  highest <- axes$values[1]
+  if (!(highest > 0)) return(diag(nrow(covariance)))
+  values <- pmax(axes$values / highest, 1 / most_stretched^2)
+  axes$vectors %*% (t(axes$vectors) / values^power)
+}
+
+# The symmetric matrix that makes the distances of another, up to their unit, stretched by no more
+# than so many times as much in one direction as in others.
+limit_stretch <- function(metric) {
+  parts <- svd(metric, nu = 0)
+  stretch <- pmin(parts$d / min(parts$d), most_stretched)
+  parts$v %*% (stretch * t(parts$v))
+}
