@@ -210,8 +210,12 @@ sigma.gps_fit <- function(object, ...) {
   refuse_unknown(list(...), character())
   check_fit(object)
   if (is.null(object$params$sigma2)) {
-    gps_abort(paste("sigma() is not for a mixture, each cluster of which has a covariance:",
-                    "coef(fit)$sigma."))
+    gps_abort(if (!is.null(object$params$sigma)) {
+      "sigma() is not for a mixture, each cluster of which has a covariance: coef(fit)$sigma."
+    } else {
+      sprintf("sigma() is for models with a noise variance, and the model %s has none: %s.",
+              dQuote(object$model$name, FALSE), "coef(fit) has its parameters")
+    })
   }
   sqrt(object$params$sigma2)
 }

@@ -329,7 +329,8 @@ warn_falls <- function(fit) {
   }
   trace <- fit$trace[fit$trace$start == 0 & fit$trace$temperature == 1, ]
   is_whole <- fit$n_selected == fit$model$n_latents || fit$control$monotone
-  is_kept <- is_whole | trace$explore == 0 & fit$selector$explore > 0
+  # Explorers end where points begin to keep selections; of a single slot there never were any.
+  is_kept <- is_whole | trace$explore == 0 & fit$selector$explore > 0 & fit$n_selected > 1
   fall <- -diff(trace$bound)
   fell <- which(fall > 1e-8 * (1 + abs(trace$bound[-1])) & is_kept[-1] & is_kept[-nrow(trace)])
   if (length(fell) == 0) return(invisible())

@@ -92,14 +92,7 @@ model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NU
   need_given()
   functions <- list(init = init, log_joint = log_joint, mstep = mstep, gradient = gradient,
                     draw = draw)
-  takes <- c(init = "(y)", log_joint = "(params, y, states)", mstep = "(params, y, posterior)",
-             gradient = "(params, y, states, weights)", draw = "(params, n)")
-  for (kind in names(functions)) {
-    is_needed <- kind %in% c("init", "log_joint")
-    if (is.function(functions[[kind]]) || is.null(functions[[kind]]) && !is_needed) next
-    abort_value(functions[[kind]], kind, paste0(if (!is_needed) "NULL or ", "a function of ",
-                                                takes[[kind]]))
-  }
+  for (kind in names(functions)) check_own_function(functions[[kind]], kind)
   check_flag(vectorised, "vectorised")
   check_flag(takes_missing, "takes_missing")
   functions <- carry_functions(functions[!vapply(functions, is.null, NA)])
@@ -114,11 +107,26 @@ model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NU
   model
 }
 
+# What functions of a model take, by their place.
+own_arguments <- list(
+  init = "y", log_joint = c("params", "y", "states"), mstep = c("params", "y", "posterior"),
+  gradient = c("params", "y", "states", "weights"), draw = c("params", "n")
+)
+
+check_own_function <- function(f, kind) {
+  takes <- own_arguments[[kind]]
+  is_needed <- kind %in% c("init", "log_joint")
+  if (is.null(f) && !is_needed) return(invisible())
+  if (is.function(f)) return(check_takes(f, kind, takes))
+  abort_value(f, kind, sprintf("%sa function of (%s)", if (is_needed) "" else "NULL or ",
+                               paste(takes, collapse = ", ")))
+}
+
 # One number, or a named list of numbers.
 check_own_limits <- function(x, arg) {
   is_limit <- function(limit) is.numeric(limit) && length(limit) > 0 && !anyNA(limit)
   if (is.list(x) && length(x) == 0) return(list())
-  is_named <- is.list(x) && !is.null(names(x)) && all(vapply(x, is_limit, NA))
+  is_named <- is_named_list(x) && all(vapply(x, is_limit, NA))
   if (!is_named && !(is_limit(x) && length(x) == 1)) {
     abort_value(x, arg, "a number or a named list of numbers")
   }
@@ -183,10 +191,14 @@ try_functions <- function(model, params, y) {
 
 # A named list of finite numbers, as doubles.
 read_own_params <- function(params, kind) {
-  if (!is.list(params) || is.null(names(params)) || length(params) == 0 ||
-        any(!nzchar(names(params)))) {
-    gps_abort(sprintf("`%s` must return a named list of parameters, not %s.", kind,
-                      describe_value(params)), "model")
+  if (length(params) == 0 || !is_named_list(params)) {
+    twice <- Filter(nzchar, names(params)[duplicated(names(params))])
+    given <- if (is.list(params) && length(twice) > 0) {
+      sprintf("one with %s twice", quoted(twice[1]))
+    } else {
+      describe_value(params)
+    }
+    gps_abort(sprintf("`%s` must return a named list of parameters, not %s.", kind, given), "model")
   }
   for (name in names(params)) {
     x <- plain_numbers(params[[name]])

@@ -35,9 +35,9 @@
 #' the E-step (the first of several that are equal; none where all are below 0). `W_dh = (sum (y_d -
 #' a_d) <A_dh z_h> + q_h W_old) / (sum <A_dh z_h^2> + q_h)`, at least 2e-5 of the standard deviation
 #' of the data, with `q_h = mu_h^2 + psi_h`, the weight of one more data point: it holds weights
-#' that are hardly ever credited, and then with small z. With an intercept `a_d` is the mean of `y_d
-#' - sum_h W_dh <A_dh z_h>`, solved for together with the weights. `sigma2` is the expected squared
-#' error per cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in
+#' that are hardly ever credited, and then with small z. With an intercept `a_d` is the mean of
+#' `y_d - sum_h W_dh <A_dh z_h>`, solved for together with the weights. `sigma2` is the expected
+#' squared error per cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in
 #' \[1e-4, 1 - 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and `psi_h = sum <b_h z_h^2> / sum <b_h> -
 #' mu_h^2`, at least 1e-8 of the mean square of z_h; a latent that is on for less than one data
 #' point in all keeps both. Credits change with `W`, so that this need not raise the bound in every

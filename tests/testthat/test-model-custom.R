@@ -285,6 +285,46 @@ test_that("an M-step that lowers the bound is told of", {
                  class = "gps_warning_mstep")
 })
 
+test_that("an M-step is not blamed for what a selection of a single latent does", {
+  set.seed(1)
+  y <- matrix(rnorm(60), 30)
+  joint <- function(params, y, states) colSums(states * params$gain) - sum(y^2) / 2
+  model <- model_custom(3, function(y) list(gain = c(0, 0, 0)), joint,
+                        function(params, y, posterior) params)
+  model$functions$log_joint <- function(params, y, states) {
+    drop(c(sin(5 * y[1]), y[2], cos(3 * y[2])) %*% states)
+  }
+  fit <- NULL
+  expect_warning(fit <- gps_fit(y, model, selector_gp(), n_selected = 1,
+                                control = gps_control(max_iter = 8, n_starts = 1,
+                                                      progress = FALSE)), NA)
+  expect_lt(min(diff(fit$trace$bound[fit$trace$start == 0])), -1e-6)
+})
+
+test_that("functions that take too little, and names that stand twice, are told of at once", {
+  own <- custom_sparse(4)$functions
+  for (kind in c("init", "log_joint", "mstep", "gradient", "draw")) {
+    given <- list(n_latents = 4, init = own$init, log_joint = own$log_joint)
+    given[[kind]] <- function() 1
+    expect_gps_error(do.call(model_custom, given),
+                     sprintf("`%s` must be a function of", kind))
+    given[[kind]] <- function(...) 1
+    expect_s3_class(do.call(model_custom, given), "gps_custom_model")
+  }
+  expect_gps_error(model_custom(4, own$init, own$log_joint, lower = list(pi = 0, pi = 0.1)),
+                   "`lower` must be")
+  twice <- function(y) list(W = 1, W = 2)
+  y <- matrix(rnorm(20), 10)
+  fit <- function(...) {
+    gps_fit(y, model_custom(4, ...), selector_full(),
+            control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE))
+  }
+  expect_error(fit(twice, own$log_joint), "`init` must return .* one with \"W\" twice",
+               class = "gps_error_model")
+  expect_error(fit(own$init, own$log_joint, function(params, y, posterior) params[c(2, 2)]),
+               "`mstep` must return .* one with \"pi\" twice", class = "gps_error_model")
+})
+
 test_that("a stored model that was changed is refused", {
   set.seed(1)
   y <- simulate_bars(40, size = 3)$y
