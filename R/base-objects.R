@@ -25,6 +25,16 @@ is_exported <- function(name) {
   exists(name, envir = getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
 }
 
+# Plain values in words, each with its name; of long ones the beginning.
+format_settings <- function(settings) {
+  shown <- vapply(settings, function(x) {
+    first <- format(x[seq_len(min(length(x), 5))], trim = TRUE)
+    if (length(x) == 1) return(first)
+    sprintf("(%s)", paste(c(first, if (length(x) > 5) "..."), collapse = ", "))
+  }, "")
+  if (length(shown) > 0) paste(names(settings), "=", shown)
+}
+
 # A list of distinct names without other attributes.
 named_parts <- function(x, arg, maker) {
   parts <- if (is.list(x)) unclass(x)

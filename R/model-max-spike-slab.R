@@ -37,11 +37,12 @@
 #' of the data, with `q_h = mu_h^2 + psi_h`, the weight of one more data point: it holds weights
 #' that are hardly ever credited, and then with small z. With an intercept `a_d` is the mean of
 #' `y_d - sum_h W_dh <A_dh z_h>`, solved for together with the weights. `sigma2` is the expected
-#' squared error per cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept in
-#' \[1e-4, 1 - 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and `psi_h = sum <b_h z_h^2> / sum <b_h> -
-#' mu_h^2`, at least 1e-8 of the mean square of z_h; a latent that is on for less than one data
-#' point in all keeps both. Credits change with `W`, so that this need not raise the bound in every
-#' iteration; it rests where the derivative of the expected log joint is zero.
+#' squared error per cell, at least as in [model_binary_sparse()]; `pi` the mean of `prob_on`, kept
+#' in \[1e-4, 1 - 1e-4\]; `mu_h = sum <b_h z_h> / sum <b_h>` and
+#' `psi_h = sum <b_h z_h^2> / sum <b_h> - mu_h^2`, at least 1e-8 of the mean square of z_h; a latent
+#' that is on for less than one data point in all keeps both. Credits change with `W`, so that this
+#' need not raise the bound in every iteration; it rests where the derivative of the expected log
+#' joint is zero.
 #'
 #' `W_h` may be multiplied by any positive number by which `mu_h` is divided. [gps_mend()] settles
 #' this after each M-step: the mean square of every z_h is 1.

@@ -222,8 +222,7 @@ format_model <- function(model) {
                       if (model$rule$min_active == 1) "cluster" else "latent")
   settings <- model$settings
   if (lacks_intercept(model)) settings$intercept <- NULL
-  settings <- if (length(settings) > 0) paste(names(settings), "=", vapply(settings, format, ""))
-  paste0(model$name, ": ", paste(c(latents, settings), collapse = ", "))
+  paste0(model$name, ": ", paste(c(latents, format_settings(settings)), collapse = ", "))
 }
 
 # Data D x N, a source, or with `points_in_rows` n x D, as the model can have them, or an error that

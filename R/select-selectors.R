@@ -211,7 +211,11 @@ selector_custom <- function(affinity, learn = NULL, ...) {
 new_gps_selector <- function(class, label, affinity, learn = NULL, explore = 0, settings = list()) {
   need_given()
   is_text <- function(x) is.character(x) && length(x) > 0 && !anyNA(x) && all(nzchar(x))
-  if (!is_text(class)) abort_value(class, "class", "names of classes")
+  if (!is_text(class) || anyDuplicated(class) > 0) {
+    abort_value(class, "class", "distinct names of classes")
+  }
+  own <- class[is_own_selector(class)]
+  if (length(own) > 0) abort_value(own[1], "class", "a name that is no class of this package")
   if (!is_text(label) || length(label) != 1) abort_value(label, "label", "one text")
   if (!is_named_list(settings) || !all(vapply(settings, is.atomic, NA))) {
     abort_value(settings, "settings", "a named list of plain values")
@@ -233,7 +237,7 @@ print.gps_selector <- function(x, ...) {
 format_selector <- function(selector) {
   settings <- selector$settings
   details <- c(
-    if (length(settings) > 0) paste(names(settings), "=", vapply(settings, format, "")),
+    format_settings(settings),
     if (!is.null(selector$kernel)) sprintf("kernel %s", format(selector$kernel)),
     if (!is.null(selector$method) && selector$method != "auto") selector_words(selector),
     if (selector$explore > 0) sprintf("%g %% explorers", 100 * selector$explore),
@@ -355,6 +359,12 @@ check_selector <- function(selector, arg = "selector") {
                                              dQuote(class(selector)[1], FALSE)))
   }
   remake(selector, arg, maker)
+}
+
+# Whether classes are of selectors of this package, with methods that know their parts.
+is_own_selector <- function(class) {
+  class == "gps_selector" |
+    startsWith(class, "gps_selector_") & vapply(sub("^gps_", "", class), is_exported, NA)
 }
 
 # A selector from elsewhere, made anew of its parts.

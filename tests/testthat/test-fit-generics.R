@@ -63,7 +63,8 @@ test_that("noise and sizes are given where there are any", {
   fit <- a_fit("handcrafted")
   expect_identical(sigma(fit), sqrt(coef(fit)$sigma2))
   expect_gps_error(sigma(a_fit("mixture")), "coef(fit)$sigma")
-  counts <- gps_fit(matrix(c(0:5, 3:0, 7, 7:1, 9, 9), 10), model_poisson_mixture(1), selector_full(),
+  y <- matrix(c(0:5, 3:0, 7, 7:1, 9, 9), 10)
+  counts <- gps_fit(y, model_poisson_mixture(1), selector_full(),
                     control = gps_control(max_iter = 1, progress = FALSE))
   expect_gps_error(sigma(counts), "has none")
   gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(0.25), optimise = FALSE)

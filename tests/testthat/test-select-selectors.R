@@ -19,6 +19,17 @@ near_selector <- function(k, seen) {
                    settings = list(k = k))
 }
 
+test_that("settings of any length are shown in a line", {
+  shown <- function(settings) {
+    utils::capture.output(print(new_gps_selector("mine", "x", function(params, y) y,
+                                                 settings = settings)))
+  }
+  expect_identical(shown(list(k = 3)), "x: k = 3")
+  expect_identical(shown(list(k = 1:2, name = c(a = "b"))), "x: k = (1, 2), name = b")
+  expect_identical(shown(list(k = 1:1000)), "x: k = (1, 2, 3, 4, 5, ...)")
+  expect_identical(shown(list(m = diag(2), e = integer())), "x: m = (1, 0, 0, 1), e = ()")
+})
+
 test_that("a selector of another package is told which rows it ranks", {
   set.seed(4)
   bars <- simulate_bars(150, size = 3)
@@ -42,6 +53,10 @@ test_that("what is wrong with a selector of another package is said by name", {
   expect_error(new_gps_selector("mine", "x", "affinity"), "affinity", class = "gps_error_argument")
   expect_error(new_gps_selector("mine", "x", affinity, learn = 1), "learn",
                class = "gps_error_argument")
+  for (class in list("gps_selector_gp", "gps_selector", "gps_selector_custom", c("a", "a"))) {
+    expect_error(new_gps_selector(class, "x", affinity), "`class` must be",
+                 class = "gps_error_argument")
+  }
   expect_error(new_gps_selector("mine", "x", affinity, explore = 2), "explore",
                class = "gps_error_argument")
   set.seed(1)
