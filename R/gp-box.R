@@ -70,11 +70,11 @@ slope_units <- function(y, scales, wide) {
        origin = sum((scales$mean^2 / spread2)[spread2 > 0]))
 }
 
-# The box with `theta` in it: what the user gave is not moved. Where it lies outside, or close to a
-# limit, there is `room` beyond it.
+# The box with `theta` in it, where it is not NA: what the user gave is not moved. Where it lies
+# outside, or close to a limit, there is `room` beyond it.
 contain_theta <- function(box, theta, room = 0) {
-  box$lower <- pmin(box$lower, theta - room)
-  box$upper <- pmax(box$upper, theta + room)
+  box$lower <- pmin(box$lower, theta - room, na.rm = TRUE)
+  box$upper <- pmax(box$upper, theta + room, na.rm = TRUE)
   box
 }
 
@@ -132,43 +132,51 @@ theta_columns <- function(kernel, n_dims) {
   })
 }
 
-# The box of gp_fit(): the data's, with what the kernel holds in it, or the user's `lower` and
-# `upper` where they are given; without room for what is `fixed`. list(lower, upper, fixed, given):
-# `fixed` and `given` are logical, the latter of 2 columns.
-user_box <- function(kernel, theta, box, n_dims, fixed, lower, upper) {
-  box <- contain_theta(box, theta, room = log(10))
-  given <- cbind(lower = rep(FALSE, length(theta)), upper = FALSE)
-  for (side in c("lower", "upper")) {
-    limit <- check_limits(if (side == "lower") lower else upper, side)
-    for (name in names(limit)) {
-      at <- find_parameters(name, kernel, n_dims, side)
-      box[[side]][at] <- limit[[name]]
-      given[at, side] <- TRUE
-    }
-  }
-  # A limit of the user's beyond the other side of the data's box moves that side.
-  beyond <- given[, "lower"] & !given[, "upper"] & box$lower >= box$upper
-  box$upper[beyond] <- box$lower[beyond] + log(1e3)
-  beyond <- given[, "upper"] & !given[, "lower"] & box$lower >= box$upper
-  box$lower[beyond] <- box$upper[beyond] - log(1e3)
-  if (any(box$lower > box$upper)) {
-    gps_abort(sprintf("`lower` is above `upper` for %s.",
-                      dQuote(names(theta)[box$lower > box$upper][1], FALSE)))
-  }
-  hold_parameters(box, kernel, theta, n_dims, fixed, given)
-}
-
-hold_parameters <- function(box, kernel, theta, n_dims, fixed, given) {
+# Positions of what is `fixed` among the log parameters.
+held_parameters <- function(kernel, n_dims, fixed) {
   if (!is.null(fixed) && (!is.character(fixed) || anyNA(fixed))) {
     abort_value(fixed, "fixed", "names of the kernel's parameters, as in coef()")
   }
-  held <- unlist(lapply(fixed, find_parameters, kernel, n_dims, "fixed"))
-  if (any(given[held, ])) {
-    gps_abort(sprintf("%s is both `fixed` and bounded.", dQuote(names(theta)[held][1], FALSE)))
+  unlist(lapply(fixed, find_parameters, kernel, n_dims, "fixed"))
+}
+
+# The limits that the user gives, list(lower, upper), infinite where there are none. What is `held`
+# has the kernel's own value, of `theta`, as both.
+user_limits <- function(kernel, n_dims, theta, held, lower, upper) {
+  given <- list(lower = replace(theta, TRUE, -Inf), upper = replace(theta, TRUE, Inf))
+  sides <- list(lower = lower, upper = upper)
+  for (side in names(sides)) {
+    limit <- check_limits(sides[[side]], side)
+    for (name in names(limit)) {
+      at <- find_parameters(name, kernel, n_dims, side)
+      if (any(at %in% held)) {
+        gps_abort(sprintf("%s is both `fixed` and bounded.",
+                          dQuote(names(theta)[intersect(held, at)[1]], FALSE)))
+      }
+      given[[side]][at] <- limit[[name]]
+    }
   }
-  box$lower[held] <- box$upper[held] <- theta[held]
+  if (any(given$lower > given$upper)) {
+    gps_abort(sprintf("`lower` is above `upper` for %s.",
+                      dQuote(names(theta)[given$lower > given$upper][1], FALSE)))
+  }
+  for (side in names(given)) given[[side]][held] <- theta[held]
+  given
+}
+
+# The box of gp_fit(): the data's, with log parameters `theta` in it, and the limits of the user
+# where these are `given`. list(lower, upper, fixed): `fixed` is logical.
+user_box <- function(box, theta, given) {
+  box <- contain_theta(box, theta, room = log(10))
+  has <- lapply(given, is.finite)
+  for (side in names(given)) box[[side]][has[[side]]] <- given[[side]][has[[side]]]
+  # A limit of the user's beyond the other side of the data's box moves that side.
+  is_beyond <- box$lower >= box$upper
+  above <- is_beyond & has$lower & !has$upper
+  box$upper[above] <- box$lower[above] + log(1e3)
+  below <- is_beyond & has$upper & !has$lower
+  box$lower[below] <- box$upper[below] - log(1e3)
   box$fixed <- box$lower == box$upper
-  box$given <- given
   box
 }
 
@@ -212,9 +220,9 @@ check_search_end <- function(fit, arg) {
 # more when a parameter is multiplied by e. Two limits are only told in print: noise at its lowest
 # is a curve through all points, a column's lengthscale at its largest a column that does not
 # matter.
-warn_limits <- function(met, slope, box, kernel, n_dims) {
+warn_limits <- function(met, slope, given, kernel, n_dims) {
   at <- match(names(met), theta_names(kernel, n_dims))
-  own <- box$given[cbind(at, match(met, c("lower", "upper")))]
+  own <- is.finite(ifelse(met == "upper", given$upper[at], given$lower[at]))
   outward <- ifelse(met == "upper", slope[at], -slope[at])
   is_noise <- startsWith(names(met), kernel_types$white$names) & met == "lower"
   is_idle <- theta_columns(kernel, n_dims)[at] > 0 & met == "upper"

@@ -37,6 +37,11 @@
 #' random numbers are drawn. The likelihood found is never below that of the kernel given, unless
 #' `lower` or `upper` exclude it.
 #'
+#' The search sees the targets in a unit of their own, a power of two near their spread, so that it
+#' goes the same way whatever yours is. What you give is in your unit, and so is the result. A
+#' variance that is what it is if nobody gives one (1, of noise 0.1) begins there in that unit,
+#' unless it is `fixed` or the kernel has a [kernel_custom()].
+#'
 #' The parameters are sought within wide limits around the scales of the data: variances within
 #' 1e-6 to 1e3 of the mean square of the targets, noise at least 1e-8 of their variance about
 #' their means, lengthscales from a tenth of the distance of close neighbours (at most 1e-3 of those

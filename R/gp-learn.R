@@ -16,31 +16,38 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
   )
   fit <- structure(c(fit, engine_parts(engine, found$theta, goal)), class = "gp_fit")
   if (length(fit$limits) > 0) {
-    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$box, fitted, ncol(x))
+    warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$given, fitted, ncol(x))
   }
   fit
 }
 
 # Log parameters that maximise the marginal likelihood, or those of the kernel: what search_theta()
-# returns, with the names of those that were `fixed` and the `limits` that were met.
+# returns, with the names of those that were `fixed` and the `limits` that were met. The search sees
+# the targets in a unit of their own (gp-units.R).
 find_theta <- function(kernel, y, targets, engine, search) {
   theta <- gp_theta(kernel, y)
-  steps <- engine_steps(engine, kernel, y, targets, search$n_threads, search$watch)
   if (!search$optimise) {
+    steps <- engine_steps(engine, kernel, y, targets, search$n_threads, search$watch)
     found <- steps$look(theta)
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
     return(c(found, list(fixed = names(theta), limits = character())))
   }
-  if (any(targets != 0) && mean(targets^2) == 0) {
-    gps_abort("The targets are too small: their squares vanish. Give them in another unit.",
-              "numeric")
-  }
+  held <- held_parameters(kernel, nrow(y), search$fixed)
+  unit <- target_unit(kernel, nrow(y), targets, held)
+  targets <- targets / unit$size
+  steps <- engine_steps(engine, kernel, y, targets, search$n_threads,
+                        watch_in_unit(search$watch, unit))
+  start <- theta_in_unit(theta, unit)
   scales <- gp_scales(kernel, y, targets, wide = TRUE)
   box <- gp_bounds(kernel, y, targets, wide_reach, scales = scales)
-  box <- user_box(kernel, theta, box, nrow(y), search$fixed, search$lower, search$upper)
-  search$box <- box
-  found <- search_theta(steps, search_starts(kernel, theta, scales, box), search)
-  c(found, list(fixed = names(theta)[box$fixed], limits = limits_met(found$theta, box), box = box))
+  given <- user_limits(kernel, nrow(y), theta, held, search$lower, search$upper)
+  # The usual slope is in units of the inputs, too, which may be far from those of the data.
+  kept <- replace(start, unit$is_slope, NA)
+  search$box <- user_box(box, kept, lapply(given, `-`, unit$theta))
+  found <- search_theta(steps, search_starts(kernel, start, scales, search$box), search)
+  met <- limits_met(found$theta, search$box)
+  found <- found_in_unit(found, given, unit)
+  c(found, list(fixed = names(theta)[search$box$fixed], limits = met, given = given))
 }
 
 # The error of what follows from the inverse is about the machine's precision times the condition

@@ -119,12 +119,9 @@ group_shares <- function(y, lengthscale) {
   }, 0)
 }
 
-# All scales that the box and the starts of a search need. `level` and `spread`: of the targets,
-# their mean square and its part about their means; `square`, `spread2` (0 of a constant column),
-# `mean`: of each column of the data; if the search is `wide`, `near`: of neighbours, and `groups`:
-# the shares of columns' lengthscales, and `periods`: of likely_periods(). `n_targets` counts the
-# targets that are 0 everywhere and not given.
-gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
+# Of the targets, list(level, spread): their mean square and its part about their means. Of
+# `n_targets`, those that are 0 everywhere are not given.
+target_scales <- function(targets, n_targets = nrow(targets)) {
   share <- nrow(targets) / n_targets
   level <- mean(targets^2) * share
   spread <- mean((targets - rowMeans(targets))^2) * share
@@ -135,6 +132,15 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   if (!(level > 0)) level <- 1
   # What differs by rounding only is constant.
   if (!(spread > 1e-28 * level)) spread <- level
+  list(level = level, spread = spread)
+}
+
+# All scales that the box and the starts of a search need: `level` and `spread` of the targets, as
+# above; `square`, `spread2` (0 of a constant column), `mean`: of each column of the data; if the
+# search is `wide`, `near`: of neighbours, `groups`: the shares of columns' lengthscales, and
+# `periods`: of likely_periods().
+gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
+  scales <- target_scales(targets, n_targets)
   mean <- rowMeans(y)
   square <- rowMeans(y^2)
   if (!all(is.finite(square))) {
@@ -144,10 +150,12 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   spread2 <- rowMeans((y - mean)^2)
   spread2[!(spread2 > 1e-28 * square)] <- 0
   lengthscale <- open_lengthscales(kernel, y)
-  list(level = level, spread = spread, lengthscale = lengthscale, mean = mean, square = square,
-       spread2 = spread2, near = if (wide) near_distances(kernel, y, lengthscale),
-       groups = if (wide) group_shares(y, lengthscale$each),
-       periods = if (wide) likely_periods(kernel, y, targets, spaced_points(ncol(y), 500L)))
+  scales <- c(scales, list(lengthscale = lengthscale, mean = mean, square = square,
+                           spread2 = spread2))
+  if (!wide) return(scales)
+  c(scales, list(near = near_distances(kernel, y, lengthscale),
+                 groups = group_shares(y, lengthscale$each),
+                 periods = likely_periods(kernel, y, targets, spaced_points(ncol(y), 500L))))
 }
 
 # ---- periods ----

@@ -34,6 +34,9 @@ type_parts <- vapply(kernel_types, function(row) paste(names(row$names), collaps
 # Within what limits parameters without a unit are sought.
 free_ranges <- list(lengthscale = c(0.02, 50), alpha = c(0.01, 100))
 
+# The variance of a term where nobody gives it.
+usual_variance <- function(type) if (type == "white") 0.1 else 1
+
 # Factors of all terms together.
 max_kernel_terms <- 16L
 

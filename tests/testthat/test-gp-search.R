@@ -290,3 +290,24 @@ test_that("columns in groups far apart are learned as within a group, with a len
   expect_identical(group_shares(y, rep(5, 5)) < 1, rep(FALSE, 5))
   expect_identical(group_shares(y, rep(3e7, 5)) < 1, c(TRUE, FALSE, TRUE, FALSE, FALSE))
 })
+
+test_that("a search goes the same way whatever the unit of the targets", {
+  data <- search_data(40)
+  kernels <- list(kernel_composition(), kernel_rbf() + kernel_white(),
+                  kernel_matern(ard = TRUE) * kernel_linear() + kernel_white())
+  methods <- c(every_method, list(neighbours = list(method = "neighbours", rank = 8)))
+  fit_unit <- function(method, kernel, unit) {
+    arguments <- list(data$x, unit * data$targets, kernel, n_starts = 2, max_evals = 40)
+    suppressWarnings(do.call(gp_fit, c(arguments, methods[[method]])), "gps_warning")
+  }
+  for (method in names(methods)) {
+    for (kernel in kernels[if (method == "fourier") 1:2 else 1:3]) {
+      fit <- fit_unit(method, kernel, 1)
+      for (unit in 2^c(-30, 7)) {
+        other <- fit_unit(method, kernel, unit)
+        expect_near(other$trace$lml + 40 * log(unit), fit$trace$lml, 1e-9)
+        expect_near(predict(other)$mean / unit, predict(fit)$mean, 1e-9)
+      }
+    }
+  }
+})
