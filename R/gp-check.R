@@ -1,0 +1,43 @@
+# Whether a Gaussian process that is handed over is what gp_fit() makes.
+
+# A fit may come from a file: what the methods rely on is looked at before C sees it. The cost does
+# not depend on the number of points, unless `points`: whether their values are looked at, too.
+check_gp_fit <- function(fit, arg, points = FALSE) {
+  check_class(fit, arg, "gp_fit", "an object of class gp_fit")
+  is_points <- function(x) {
+    is.matrix(x) && is.double(x) && length(x) > 0 && (!points || all(is.finite(x)))
+  }
+  is_sound <- is.list(fit) && inherits(fit$kernel, "gps_kernel") && is_points(fit$x) &&
+    is_points(fit$targets) && nrow(fit$x) == nrow(fit$targets) && is_number(fit$lml) &&
+    is_number(fit$jitter) && is.double(fit$theta) && all(is.finite(fit$theta)) &&
+    is_kernel_sound(fit$kernel) &&
+    length(fit$theta) == length(theta_names(fit$kernel, ncol(fit$x))) &&
+    is_engine_sound(fit, points) && is_story_sound(fit) && is_trend_sound(fit)
+  if (!is_sound) gps_abort(sprintf("`%s` is damaged: it does not hold what gp_fit() makes.", arg))
+  invisible(fit)
+}
+
+# What print() says of the search.
+is_story_sound <- function(fit) {
+  is_word <- function(x) is.null(x) || is.character(x) && !anyNA(x)
+  is_word(fit$why) && is_word(fit$fixed) && is_word(fit$form) && is_word(fit$limits) &&
+    length(names(fit$limits)) == length(fit$limits) && is.logical(fit$converged) &&
+    length(fit$converged) == 1 && is.data.frame(fit$trace)
+}
+
+is_kernel_sound <- function(kernel) {
+  is_scale <- function(x) is.double(x) && !anyNA(x)
+  is_factor_sound <- function(factor) {
+    is.list(factor) && is_one_of(factor$type, names(kernel_types)) &&
+      (isTRUE(factor$ard) || isFALSE(factor$ard)) &&
+      all(vapply(factor[intersect(names(kernel_types[[factor$type]]$names), names(factor))],
+                 function(value) is.null(value) || is_scale(value) && length(value) > 0, NA)) &&
+      (factor$type != "custom" || is_scale(factor$parameters) && is.list(factor$functions) &&
+         is.function(factor$functions$value))
+  }
+  is.list(kernel) && is.list(kernel$terms) && length(kernel$terms) > 0 &&
+    all(vapply(kernel$terms, function(term) {
+      is.list(term) && (!is_product(term) || is.list(term$factors) && length(term$factors) > 1) &&
+        all(vapply(term_factors(term), is_factor_sound, NA))
+    }, NA))
+}
