@@ -77,10 +77,11 @@ walk_names <- function(part, walk) {
   invisible()
 }
 
-# Those that are there: not what is left out in `x[, 1]`, nor an argument without a default.
+# Those that are there: not what is left out in `x[, 1]`, nor an argument without a default, both of
+# which are what substitute() gives without an argument.
 walk_parts <- function(parts, walk) {
   for (i in seq_along(parts)) {
-    if (!identical(parts[[i]], quote(expr = ))) walk_names(parts[[i]], walk)
+    if (!identical(parts[[i]], substitute())) walk_names(parts[[i]], walk)
   }
 }
 

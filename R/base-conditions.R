@@ -106,9 +106,9 @@ nearest_name <- function(x, choices) {
   if (length(begun) == 1 && nchar(x) > 1) return(begun)
   distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
   # Letters that have changed places are one slip, not two.
-  letters_of <- function(words) vapply(strsplit(tolower(words), ""), function(letters) {
-    paste(sort(letters), collapse = "")
-  }, "")
+  letters_of <- function(words) {
+    vapply(strsplit(tolower(words), ""), function(x) paste(sort(x), collapse = ""), "")
+  }
   is_swapped <- distance == 2 & letters_of(choices) == letters_of(x)
   distance[is_swapped] <- 1
   # One or two letters are near everything that is short, and two changes make any word of five.

@@ -74,10 +74,10 @@ param_names <- function(x, axes, at) {
   check_names(axis_names(x)[[at]], "entry", "start")
 }
 
-# x with the entries `place` along one axis.
+# x with the entries `place` along one axis; substitute() is an empty argument, as in x[, 1].
 take_along <- function(x, axis, place) {
   if (is.null(dim(x))) return(x[place])
-  index <- rep(list(quote(expr = )), length(dim(x)))
+  index <- rep(list(substitute()), length(dim(x)))
   index[[axis]] <- place
   do.call(`[`, c(list(x), index, drop = FALSE))
 }

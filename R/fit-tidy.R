@@ -105,9 +105,10 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
     # The posterior of points that the fit no longer has is that of new data.
     if (is.null(x$y) || is.null(x$selected)) newdata <- data
   }
-  shown <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else {
+  shown <- if (is.null(newdata)) data else newdata
+  if (is.null(shown)) {
     y <- need_matrix(x, "augment() without `data`")
-    as.data.frame(matrix(t(y), ncol(y), dimnames = list(numbered_rows(x), x$col_names)))
+    shown <- matrix(t(y), ncol(y), dimnames = list(numbered_rows(x), x$col_names))
   }
   shown <- as.data.frame(shown)
   ask <- function(type) unname(stats::predict(x, newdata, type = type))
@@ -137,10 +138,10 @@ refuse_others <- function(fit, data) {
     n <- fit$n_points
   }
   if (n != fit$n_points) {
+    all <- fit$n_points + n_omitted
+    also <- if (n_omitted > 0) sprintf(", or all %.0f with those left out", all) else ""
     gps_abort(sprintf("`data` must have the fit's %.0f rows%s, not %.0f; other data are `newdata`.",
-                      fit$n_points, if (n_omitted > 0) {
-                        sprintf(", or all %.0f with those left out", fit$n_points + n_omitted)
-                      } else "", n))
+                      fit$n_points, also, n))
   }
   # Without names nobody knows which of more columns are the fit's.
   can_tell <- !is.null(fit$col_names) || ncol(data) == fit$model$n_dims

@@ -213,7 +213,7 @@ basis_rank <- function(basis, kernel, n_dims) {
 # ---- what the engine refuses, says and keeps ----
 
 #' @export
-engine_check_kernel.gps_engine_basis <- function(engine, kernel) {
+engine_check_terms.gps_engine_basis <- function(engine, kernel) {
   types <- term_types(kernel)
   if (!"white" %in% types) {
     gps_abort(sprintf(

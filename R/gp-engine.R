@@ -150,10 +150,10 @@ columns_of <- function(x, points) x[, points, drop = FALSE]
 # ---- what it refuses ----
 
 # A kernel that it cannot compute.
-engine_check_kernel <- function(engine, kernel) UseMethod("engine_check_kernel")
+engine_check_terms <- function(engine, kernel) UseMethod("engine_check_terms")
 
 #' @export
-engine_check_kernel.default <- function(engine, kernel) invisible(engine)
+engine_check_terms.default <- function(engine, kernel) invisible(engine)
 
 # Data that are too many for it. A selection keeps what is prepared for all its `n_targets`.
 engine_check_size <- function(engine, kernel, n_dims, n_points, n_targets = NULL) {

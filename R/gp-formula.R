@@ -17,11 +17,13 @@ read_gp_formula <- function(formula, targets, data) {
   }
   if (!is.data.frame(data)) {
     written <- written_formula(formula)
-    if (!is.null(data)) written$data <- "d"
+    given <- ""
+    if (!is.null(data)) {
+      written$data <- "d"
+      given <- sprintf(" It is %s.%s", describe_value(data), advise_frame(data))
+    }
     gps_abort(sprintf("A formula needs `data`, a data frame: gp_fit(%s, data = %s).%s",
-                      written$formula, written$data, if (is.null(data)) "" else {
-                        sprintf(" It is %s.%s", describe_value(data), advise_frame(data))
-                      }))
+                      written$formula, written$data, given))
   }
   if (length(formula) < 3) {
     gps_abort(sprintf("The formula must have the targets left of ~: y ~ %s.",

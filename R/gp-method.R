@@ -54,7 +54,7 @@ check_engine_kernel <- function(engine, kernel) {
       dQuote(engine$method, FALSE), paste(dQuote(methods_that("pairs"), FALSE), collapse = ", ")
     ))
   }
-  engine_check_kernel(engine, kernel)
+  engine_check_terms(engine, kernel)
 }
 
 # Which engine for data of this `size`, points in rows: list(engine, why, form).

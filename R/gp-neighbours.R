@@ -37,7 +37,7 @@ engine_scale <- function(engine) near_scales(engine$kernel, engine$theta, nrow(e
 # A kernel that is linear in the data has no neighbours: two points far out on the same side tell
 # more of each other than a point near by.
 #' @export
-engine_check_kernel.gps_engine_neighbours <- function(engine, kernel) {
+engine_check_terms.gps_engine_neighbours <- function(engine, kernel) {
   if (length(falling_factors(kernel)) > 0) return(invisible(engine))
   gps_abort(paste(
     "`kernel` must have a term that falls with distance, such as kernel_rbf(), with method",
@@ -59,7 +59,7 @@ engine_story.gps_engine_neighbours <- function(engine, fit, number) {
 #' @export
 engine_plan.gps_engine_neighbours <- function(engine, kernel, theta, y, n_threads = 1L, tol = NULL,
                                               dense = FALSE) {
-  engine_check_kernel(engine, kernel)
+  engine_check_terms(engine, kernel)
   hold_data(engine, kernel, theta, y, n_threads)
 }
 

@@ -31,9 +31,8 @@ draw_comparison <- function(fit, look, truth, beside) {
                 "each learned component: |cosine| with", rival)
   draw_figure(draw_panels(panels, fit, utils::head(size, 2), look, note))
   titles <- vapply(panels, function(panel) panel$title[1], "")
-  stats::setNames(lapply(panels, function(panel) panel[intersect(names(panel),
-                                                                  c("values", "similarity"))]),
-                  make.unique(titles, " "))
+  drawn <- lapply(panels, function(panel) panel[names(panel) %in% c("values", "similarity")])
+  stats::setNames(drawn, make.unique(titles, " "))
 }
 
 # D x K: the true components, or the fit's own that are in the model, the most used first.

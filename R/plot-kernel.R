@@ -63,4 +63,3 @@ kernel_shares <- function(fit) {
        share = t(variance) / colSums(variance), main_begins = main_begins,
        last = main_begins + fit$n_iter)
 }
-

@@ -64,8 +64,9 @@ rand_index <- function(a, b) {
 }
 
 mixture_data <- list(
-  iris = function(seed) list(y = as.matrix(datasets::iris[1:4]), k = 3,
-                             cluster = as.integer(datasets::iris$Species)),
+  iris = function(seed) {
+    list(y = as.matrix(datasets::iris[1:4]), k = 3, cluster = as.integer(datasets::iris$Species))
+  },
   clusters = function(seed) {
     data <- simulate_clusters(2000, n_clusters = 20, n_dims = 10)
     list(y = data$y, k = 20, cluster = if (is.null(data$cluster)) max.col(data$latents) else
@@ -172,8 +173,9 @@ time_one <- function(name) {
   data.frame(model = name, complete = least[1], missing = least[2], ratio = least[2] / least[1])
 }
 
-bench_times <- function() store_results(do.call(rbind, lapply(names(times_jobs), time_one)),
-                                        "missing-times")
+bench_times <- function() {
+  store_results(do.call(rbind, lapply(names(times_jobs), time_one)), "missing-times")
+}
 
 # ---- ranking: what a learned selection sees in missing cells, column means or a reconstruction
 

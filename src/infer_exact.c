@@ -37,8 +37,8 @@ static int is_unreached(const gps_states *states, const int *latent) {
 }
 
 /* Its evidence is that of an empty sum, and nothing is known of it. */
-static void leave_unreached(const gps_states *states, const gps_posterior *posterior,
-                            size_t n_dims, size_t n) {
+static void leave_unreached(const gps_states *states, const gps_posterior *posterior, size_t n_dims,
+                            size_t n) {
   const size_t n_slots = (size_t)states->n_slots, size = n_slots * sizeof(double);
   posterior->log_evidence[n] = -HUGE_VAL;
   memset(posterior->prob_on + n * n_slots, 0, size);

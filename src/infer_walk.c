@@ -275,8 +275,8 @@ gps_status walk_burn(gps_walk *walk, int exchanges, gps_rng *rng) {
   gps_status status = walk_count_sweep(walk);
   if (status == GPS_OK) status = sweep_flips(walk, 0, rng, NULL);
   const int is_full = walk->n_on == limit_of(walk) && walk->n_on < walk->n_held;
-  const int n_exchanges = is_full && !walk->is_brief ? walk->n_on
-                                                     : walk->n_on > 0 && (is_full || exchanges);
+  const int n_exchanges =
+      is_full && !walk->is_brief ? walk->n_on : walk->n_on > 0 && (is_full || exchanges);
   for (int i = 0; i < n_exchanges && !walk->is_plain && status == GPS_OK; i++)
     status = exchange(walk, rng);
   return status;

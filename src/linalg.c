@@ -153,8 +153,8 @@ static gps_status factor_inverse(size_t n, double *a, size_t lda, double *log_de
   return GPS_OK;
 }
 
-gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition,
-                                 double *log_det, const gps_watch *watch) {
+gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition, double *log_det,
+                                 const gps_watch *watch) {
   *log_det = 0.0;
   /* Measured against extended precision: up to here the joint route loses one digit on LAPACK. */
   if (condition <= 1e8) return factor_inverse(n, a, lda, log_det, watch);

@@ -53,8 +53,8 @@ void linalg_lower_gram(size_t n, double *l, size_t ldl, const gps_watch *watch);
 /* A -> L^-1 with A = L L', and log |A|. `condition` is an upper bound of A's condition number: up
  * to 1e8 factor and inverse are computed together, which is faster but whose error grows faster
  * with the condition number. */
-gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition,
-                                 double *log_det, const gps_watch *watch);
+gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition, double *log_det,
+                                 const gps_watch *watch);
 
 /* Copies the lower triangle to the upper one. */
 void linalg_mirror(size_t n, double *a, size_t lda);

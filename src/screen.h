@@ -18,9 +18,9 @@ typedef struct {
   int is_greedy;   /* 1: grow a state latent by latent; 0: fill slots by the single-cause states */
   double share;    /* slots replaced by explorers afterwards, in expectation */
   int n_sweeps;    /* greedy: how often each latent that is on is taken back on trial, at most */
-  int n_inserts; /* greedy: random candidates that are tried in the state in place of others */
-  int n_beside; /* latents that have stood beside the point's best latent elsewhere */
-  int n_ranked; /* candidates that are told by their single-cause states, best first */
+  int n_inserts;   /* greedy: random candidates that are tried in the state in place of others */
+  int n_beside;    /* latents that have stood beside the point's best latent elsewhere */
+  int n_ranked;    /* candidates that are told by their single-cause states, best first */
   int n_seek;      /* groups of which all latents are candidates */
   const int *seek; /* [n_seek] */
 } gps_screen;

@@ -261,8 +261,8 @@ static int draw_off(const screen_work *work, gps_rng *rng) {
 
 static gps_status insert_some(screen_work *work) {
   const gps_source *source = work->job->source;
-  gps_rng rng = gps_rng_stream(source->seed, source->start, GPS_PURPOSE_INSERT, source->iteration,
-                               work->row);
+  gps_rng rng =
+      gps_rng_stream(source->seed, source->start, GPS_PURPOSE_INSERT, source->iteration, work->row);
   for (int i = 0; i < work->job->screen->n_inserts; i++) {
     if (work->n_pool == work->n_on || work->n_on == 0 || work->n_on == most_on(work)) break;
     const gps_status status = insert(work, draw_off(work, &rng));
@@ -295,8 +295,7 @@ static void extend_pool(screen_work *work) {
 static int take_slots(screen_work *work, int *selected) {
   int n = work->n_on;
   memcpy(selected, work->candidate, (size_t)n * sizeof *selected);
-  if (has_sweeps(work))
-    memcpy(work->gain, work->best, (size_t)work->n_pool * sizeof *work->gain);
+  if (has_sweeps(work)) memcpy(work->gain, work->best, (size_t)work->n_pool * sizeof *work->gain);
   for (int to = work->n_pool; n < work->job->n_slots; n++) {
     to = put_open_first(work, to);
     const int best = find_best(work, n, to);

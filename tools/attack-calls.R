@@ -22,21 +22,29 @@ images_y <- function() {
 }
 
 attack_fits <- list(
-  handcrafted = function() gps_fit(bars_y(), model_binary_sparse(4), selector_handcrafted(), 3,
-                                   control = quick()),
+  handcrafted = function() {
+    gps_fit(bars_y(), model_binary_sparse(4), selector_handcrafted(), 3, control = quick())
+  },
   learned = function() gps_fit(bars_y(), model_spike_slab(4), selector_gp(), 2, control = quick()),
-  basis = function() gps_fit(bars_y(), model_spike_slab(4, "full"),
-                             selector_gp(method = "ichol", rank = 5), 2, control = quick()),
-  sampled = function() gps_fit(bars_y(), model_max_spike_slab(4), selector_handcrafted(), 3,
-                               control = quick()),
-  mixture = function() gps_fit(bars_y(), model_gaussian_mixture(3), selector_full(),
-                               control = quick()),
-  placed = function() gps_fit(images_y(), model_occlusive(2, c(3, 3)), selector_handcrafted(), 2,
-                              control = quick()),
-  causes = function() gps_fit((bars_y() > 2) + 0, model_noisy_or(4), selector_handcrafted(), 3,
-                              control = quick()),
-  counts = function() gps_fit(round(abs(bars_y())), model_poisson_mixture(3), selector_full(),
-                              control = quick())
+  basis = function() {
+    gps_fit(bars_y(), model_spike_slab(4, "full"),
+            selector_gp(method = "ichol", rank = 5), 2, control = quick())
+  },
+  sampled = function() {
+    gps_fit(bars_y(), model_max_spike_slab(4), selector_handcrafted(), 3, control = quick())
+  },
+  mixture = function() {
+    gps_fit(bars_y(), model_gaussian_mixture(3), selector_full(), control = quick())
+  },
+  placed = function() {
+    gps_fit(images_y(), model_occlusive(2, c(3, 3)), selector_handcrafted(), 2, control = quick())
+  },
+  causes = function() {
+    gps_fit((bars_y() > 2) + 0, model_noisy_or(4), selector_handcrafted(), 3, control = quick())
+  },
+  counts = function() {
+    gps_fit(round(abs(bars_y())), model_poisson_mixture(3), selector_full(), control = quick())
+  }
 )
 
 fit_of <- function(name) shared_object(paste0("fit_", name), attack_fits[[name]])

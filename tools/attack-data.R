@@ -73,8 +73,9 @@ random_selector <- function() {
                      explore = pick(0, 0.1, 1), screen = random_screen()),
     handcrafted = selector_handcrafted(random_screen()), full = selector_full(),
     random = selector_random(),
-    custom = selector_custom(function(params, y) matrix(seq_along(params$pi), nrow(y), n_choices,
-                                                        byrow = TRUE)),
+    custom = selector_custom(function(params, y) {
+      matrix(seq_along(params$pi), nrow(y), n_choices, byrow = TRUE)
+    }),
     learner = selector_custom(function(params, y, memory) matrix(memory, nrow(y), n_choices),
                               function(params, y, expectations) mean(expectations))
   )

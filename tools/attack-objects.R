@@ -140,8 +140,9 @@ object_kinds <- list(
   ),
   regressions = list(
     exact = function() regression(),
-    low = function() gp_fit(bars_y()[, 1:2], bars_y()[, 3], method = "inducing", rank = 5,
-                            max_evals = 2),
+    low = function() {
+      gp_fit(bars_y()[, 1:2], bars_y()[, 3], method = "inducing", rank = 5, max_evals = 2)
+    },
     uses = regression_uses
   ),
   settings = list(

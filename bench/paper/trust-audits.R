@@ -1,7 +1,7 @@
 # What gps_audit() says of the experiments of the paper: small versions, fitted by defaults, by the
 # paper's own algorithm (one start, no moves of components, no screening), and selections that are
-# known to fail; then the experiments at full size by defaults. The table goes to
-# inst/extdata/trust-audits.csv.
+# known to fail; then the experiments at full size by defaults. The table goes
+# to inst/extdata/trust-audits.csv.
 #
 #   make reproduce-trust-audits, or: Rscript bench/paper/trust-audits.R [only=PATTERN] [size=full]
 #

@@ -38,9 +38,8 @@ static gps_status screen_all(const gps_model *model, const gps_screen *screen,
                           .n_slots = N_SLOTS,
                           .is_one_hot = the_case.is_one_hot,
                           .model_scratch = model_scratch};
-  const screen_outcome outcome =
-      screen_points(&job, 0, (size_t)the_case.problem.n_points, n_threads, selected, NULL, scratch,
-                    ints);
+  const screen_outcome outcome = screen_points(&job, 0, (size_t)the_case.problem.n_points,
+                                               n_threads, selected, NULL, scratch, ints);
   *bad_point = outcome.bad_point;
   free(scratch);
   free(ints);

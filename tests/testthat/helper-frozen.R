@@ -259,8 +259,9 @@ fits_slabs <- function() {
     spike_priors = function() slabs(model = model_spike_slab(6, shared_prob = FALSE)),
     spike_intercept = function() slabs(model = model_spike_slab(6, intercept = TRUE)),
     spike_full = function() slabs(model = model_spike_slab(6, "full")),
-    spike_full_learned = function() slabs(frozen_selector("ichol", rank = 9),
-                                          model_spike_slab(6, "full")),
+    spike_full_learned = function() {
+      slabs(frozen_selector("ichol", rank = 9), model_spike_slab(6, "full"))
+    },
     spike_gibbs = function() slabs(model = model_spike_slab(6), control = gibbs),
     spike_starts = function() {
       slabs(frozen_selector(), model_spike_slab(6), control = gps_control(

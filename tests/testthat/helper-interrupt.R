@@ -8,18 +8,24 @@ endless <- function(...) {
 interrupted_work <- list(
   binary_basis = function() {
     y <- simulate_bars(4000, value = 5)$y
-    function() gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf(), "ichol", rank = 60), 5,
-                       control = endless(n_starts = 3))
+    function() {
+      gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf(), "ichol", rank = 60), 5,
+              control = endless(n_starts = 3))
+    }
   },
   binary_exact_gp = function() {
     y <- simulate_bars(700, value = 5)$y
-    function() gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf(), "exact"), 5,
-                       control = endless(n_starts = 4))
+    function() {
+      gps_fit(y, model_binary_sparse(10), selector_gp(kernel_rbf(), "exact"), 5,
+              control = endless(n_starts = 4))
+    }
   },
   binary_gibbs = function() {
     y <- simulate_bars(300, value = 5)$y
-    function() gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 8,
-                       control = endless(n_starts = 1, method = "gibbs", sweeps = c(200, 200)))
+    function() {
+      gps_fit(y, model_binary_sparse(10), selector_handcrafted(), 8,
+              control = endless(n_starts = 1, method = "gibbs", sweeps = c(200, 200)))
+    }
   },
   spike_slab = function() {
     y <- simulate_bars(3000, "spike_slab")$y
@@ -27,23 +33,29 @@ interrupted_work <- list(
   },
   max_spike_slab = function() {
     y <- simulate_bars(2000, "max_spike_slab", psi = 0.1)$y
-    function() gps_fit(y, model_max_spike_slab(10), selector_random(), 6,
-                       control = endless(n_starts = 2))
+    function() {
+      gps_fit(y, model_max_spike_slab(10), selector_random(), 6, control = endless(n_starts = 2))
+    }
   },
   mixture = function() {
     y <- matrix(rnorm(900 * 120), 900)
-    function() gps_fit(y, model_gaussian_mixture(12), selector_full(),
-                       control = endless(n_starts = 1))
+    function() {
+      gps_fit(y, model_gaussian_mixture(12), selector_full(), control = endless(n_starts = 1))
+    }
   },
   occlusive = function() {
     y <- simulate_scenes(scene_objects(3, 6), 150, size = c(11, 13), prob = 0.4)$y
-    function() gps_fit(y, model_occlusive(4, c(8, 8)), selector_handcrafted(), 3,
-                       control = endless(n_starts = 1, anneal = 1))
+    function() {
+      gps_fit(y, model_occlusive(4, c(8, 8)), selector_handcrafted(), 3,
+              control = endless(n_starts = 1, anneal = 1))
+    }
   },
   batches = function() {
     y <- simulate_bars(3000, value = 5)$y
-    function() gps_fit(y, model_binary_sparse(10), selector_gp(rank = 50), 5,
-                       control = endless(n_starts = 1, batch_size = 200))
+    function() {
+      gps_fit(y, model_binary_sparse(10), selector_gp(rank = 50), 5,
+              control = endless(n_starts = 1, batch_size = 200))
+    }
   },
   source = function() {
     y <- simulate_bars(2500, value = 5)$y
@@ -51,8 +63,10 @@ interrupted_work <- list(
       Sys.sleep(0.05)
       y[from:to, , drop = FALSE]
     }
-    function() gps_fit(gps_source(nrow(y), ncol(y), read), model_binary_sparse(10),
-                       selector_handcrafted(), 5, control = endless(n_starts = 1))
+    function() {
+      gps_fit(gps_source(nrow(y), ncol(y), read), model_binary_sparse(10),
+              selector_handcrafted(), 5, control = endless(n_starts = 1))
+    }
   },
   gp_fit = function() {
     x <- matrix(rnorm(9000), 1500)
@@ -75,8 +89,10 @@ interrupted_work <- list(
   pivots = function() {
     x <- matrix(rnorm(60000 * 4), 60000)
     y <- sin(x[, 1])
-    function() gp_fit(x, y, kernel_rbf(0.3) + kernel_white(), method = "ichol", rank = 2000,
-                      optimise = FALSE)
+    function() {
+      gp_fit(x, y, kernel_rbf(0.3) + kernel_white(), method = "ichol", rank = 2000,
+             optimise = FALSE)
+    }
   },
   denoise = function() {
     image <- matrix(rnorm(90000, 100, 20), 300)

@@ -105,8 +105,9 @@ test_that("functions of results and data refuse them as well", {
 
 test_that("settings that contradict each other are refused", {
   bars <- bars_data()$y
-  fit <- function(...) gps_fit(bars, model_binary_sparse(4), selector_full(), ...,
-                               control = quick_control())
+  fit <- function(...) {
+    gps_fit(bars, model_binary_sparse(4), selector_full(), ..., control = quick_control())
+  }
   expect_gps_error(fit(n_selected = 2), "selector_full() selects all 4 latents, which `n_selected`")
   expect_identical(fit(n_selected = 4)$n_selected, 4L)
   expect_gps_error(gps_fit(bars, model_gaussian_mixture(3, "spherical"), selector_full(), 1),

@@ -35,9 +35,11 @@ new_selectors <- list(
   divide = function() selector_gp(kernel_rbf(), method = "divide", rank = 50),
   handcrafted = function() selector_handcrafted(),
   random = function() selector_random(),
-  custom = function() selector_custom(function(params, y) {
-    y %*% if (is.null(params$W)) params$mu else params$W
-  })
+  custom = function() {
+    selector_custom(function(params, y) {
+      y %*% if (is.null(params$W)) params$mu else params$W
+    })
+  }
 )
 screening <- setdiff(names(new_selectors), c("random", "custom"))
 

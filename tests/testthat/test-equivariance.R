@@ -148,8 +148,9 @@ test_that("noise as small as rounding changes no result, but for the numbers of 
 # on at most, where nothing is sampled.
 test_that("one iteration with selection does not depend on order, whatever model and selector", {
   set.seed(16)
-  learned <- function(...) selector_gp(kernel_rbf() + kernel_linear() + kernel_white(), ...,
-                                       explore = 0, screen = FALSE)
+  learned <- function(...) {
+    selector_gp(kernel_rbf() + kernel_linear() + kernel_white(), ..., explore = 0, screen = FALSE)
+  }
   selectors <- list(selector_handcrafted(FALSE), learned(method = "exact"),
                     learned(method = "ichol", rank = 120), learned(method = "inducing", rank = 120),
                     selector_custom(function(params, y) {

@@ -111,7 +111,7 @@ test_that("what is degenerate does not depend on units, offsets or the order of 
   for (row in rows) {
     y <- unname(row[[1]])
     wanted <- suppressWarnings(exact_fit(y, model_gaussian_mixture(2)))$standing$degenerate
-    for (other in list(1024 * y, y + 100, y[nrow(y):1, ], y[, ncol(y):1])) {
+    for (other in list(1024 * y, y + 100, y[rev(seq_len(nrow(y))), ], y[, rev(seq_len(ncol(y)))])) {
       expect_warning(fit <- exact_fit(other, model_gaussian_mixture(2)),
                      class = "gps_warning_degenerate")
       expect_identical(names(fit$standing$degenerate), names(wanted))

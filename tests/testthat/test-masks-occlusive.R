@@ -76,11 +76,11 @@ test_that("hot and dead pixels and a hot image cost themselves", {
   skip_unless_full()
   scenes <- mask_scenes()
   spoil <- list(
-    hot = function(y) { y[17, 5, 9, ] <- 20; y },
-    several = function(y) { y[cbind(3:12, 1:10, 3, 1)] <- -300; y },
-    dead = function(y) { y[, 4, 6, ] <- 0; y },
-    stuck = function(y) { y[, 4, 6, ] <- 50; y },
-    image = function(y) { y[8, , , ] <- 20 + y[8, , , ]; y }
+    hot = function(y) replace(y, cbind(17, 5, 9, seq_len(dim(y)[4])), 20),
+    several = function(y) replace(y, cbind(3:12, 1:10, 3, 1), -300),
+    dead = function(y) replace(y, slice.index(y, 2) == 4 & slice.index(y, 3) == 6, 0),
+    stuck = function(y) replace(y, slice.index(y, 2) == 4 & slice.index(y, 3) == 6, 50),
+    image = function(y) y + 20 * (slice.index(y, 1) == 8)
   )
   for (name in names(spoil)) {
     fit <- fit_masks(spoil[[name]](scenes$y))
