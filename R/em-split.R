@@ -62,7 +62,9 @@ sum_half <- function(residual, score, weights) {
 # which each is one of latent `of` [n]: arrays with the latents along the last dimension, of those
 # that can be split, and their `gain`.
 promising_splits <- function(model, residual, of, weights, params) {
-  finders <- c(leading_columns, if (has_column_widths(model)) humped_columns)
+  root <- common_root(model, params)
+  finders <- c(leading_columns, if (has_column_widths(model)) humped_columns,
+               if (!is.null(root)) function(x) leading_beside(x, root))
   x <- group_points(residual, of, weights)
   splits <- lapply(finders, function(find) {
     splits <- split_groups(x, find(x))
@@ -123,6 +125,13 @@ group_weights <- function(weights, group, n_groups) {
 # Of each group the direction along which its points vary most, [D x groups].
 leading_columns <- function(x) {
   leading_directions(x$deviation, x$weights, tabulate(x$group, x$n_groups))
+}
+
+# The same beside what clusters vary by on average, of whose covariance this is the upper triangle:
+# noise along a direction is then no reason to split along it.
+leading_beside <- function(x, root) {
+  x$deviation <- backsolve(root, x$deviation, transpose = TRUE)
+  backsolve(root, leading_columns(x))
 }
 
 # Of each group that of the column that humped_column() finds.
@@ -206,6 +215,13 @@ residual_unit <- function(model) UseMethod("residual_unit")
 
 #' @export
 residual_unit.default <- function(model) 1
+
+# The upper triangle [D x D] whose square is the mean covariance of a model's components in these
+# units, or NULL.
+common_root <- function(model, params) UseMethod("common_root")
+
+#' @export
+common_root.default <- function(model, params) NULL
 
 # Roughly what the bound gains if a component is there for each half of a split. Sums of points and
 # of squares in it are in proportion to the number of points.

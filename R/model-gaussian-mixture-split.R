@@ -4,6 +4,15 @@
 residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
 #' @export
+common_root.gps_gaussian_mixture <- function(model, params) {
+  if (!has_matrices(model)) return(NULL)
+  share <- if (is_tied(params)) 1 else params$pi
+  n_dims <- nrow(params$mu)
+  common <- matrix(matrix(params$sigma, n_dims^2) %*% share, n_dims)
+  chol(common / tcrossprod(model$options$scale))
+}
+
+#' @export
 move_gain.gps_gaussian_mixture <- function(model, split, residual, params = NULL) {
   halves_gain(model, as_splits(split), params)
 }

@@ -81,3 +81,19 @@ test_that("diagonal clusters beside a column of noise end where EM from the trut
   }
   expect_gt(bound_of(NULL), bound_of(truth, mend = FALSE) - 20)
 })
+
+test_that("many clusters beside noise along a direction end where EM from the truth does", {
+  set.seed(2)
+  places <- 6 * as.matrix(expand.grid(1:7, 1:7))
+  cluster <- rep(1:49, each = 30)
+  turn <- qr.Q(qr(matrix(rnorm(9), 3)))
+  y <- cbind(places[cluster, ] + rnorm(2940), 100 * rnorm(1470)) %*% t(turn)
+  truth <- list(mu = turn %*% rbind(t(places), 0), pi = rep(1 / 49, 49),
+                sigma = array(turn %*% diag(c(1, 1, 1e4)) %*% t(turn), c(3, 3, 1)))
+  bound_of <- function(start, ...) {
+    set.seed(2)
+    gps_fit(y, model_gaussian_mixture(49, "tied"), selector_full(), start = start,
+            control = gps_control(progress = FALSE, max_iter = 60, ...))$bound
+  }
+  expect_gt(bound_of(NULL), bound_of(truth, mend = FALSE) - 20)
+})
