@@ -155,11 +155,12 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
   variances[variances <= 1e-30 * squares] <- 0
   square <- sum(moments$squares) / n_values
   variance <- sum(moments$deviations) / n_values
-  if (variance <= 1e-30 * square) variance <- 0
+  # Without a single value neither is a number; the columns are then told of as unobserved.
+  if (isTRUE(variance <= 1e-30 * square)) variance <- 0
   structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
                  variances = variances, variance = variance, squares = squares, square = square,
                  range = moments$range, n_missing = moments$n_missing,
-                 unobserved = if (length(n) > 1) which(n == 0)), class = "gps_moments")
+                 unobserved = if (length(n) == n_dims(y)) which(n == 0)), class = "gps_moments")
 }
 
 # From n x D data as gps_bind() has them; moments stay what they are.

@@ -193,7 +193,10 @@ clear_slots <- function(task, state) {
 # What a fit keeps of it, with `line`, what print() says.
 say_chosen <- function(chosen) {
   if (is.null(chosen)) return(NULL)
-  in_fit <- if (!is.null(chosen$mass)) sprintf(", %s in the fit", plain_number(chosen$mass, 3))
+  # A fit that was cut short does not know it.
+  in_fit <- if (is.null(chosen$mass)) "" else {
+    sprintf(", %s in the fit", plain_number(chosen$mass, 3))
+  }
   line <- if (chosen$is_all) {
     sprintf("all, as %s", chosen$why)
   } else {
@@ -203,5 +206,6 @@ say_chosen <- function(chosen) {
             if (mass >= chosen$target) "the fewest for" else "too few for",
             plain_number(chosen$target, 3), plain_number(mass, 3), chosen$why, in_fit)
   }
-  c(chosen[c("n_selected", "target", "why", "mass", "sizes")], list(line = line))
+  said <- intersect(c("n_selected", "target", "why", "mass", "sizes"), names(chosen))
+  c(chosen[said], list(line = line))
 }

@@ -99,7 +99,7 @@ undecided_need <- function(last, result) {
 describe_budget <- function(fit) {
   budget <- fit$control$budget
   if (is.null(budget)) return(NULL)
-  used <- mean(fit$trace$evaluations)
+  used <- if (nrow(fit$trace) > 0) mean(fit$trace$evaluations) else 0
   what <- if (used == 0) {
     "nothing was screened"
   } else if (used <= budget) {

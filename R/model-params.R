@@ -296,7 +296,8 @@ empty_params <- function(params, latents) {
 check_emptied <- function(params, arg) {
   if (is.null(params$pi) || all(params$pi > 0)) return(invisible())
   is_out <- if (is.null(params$W)) FALSE else !is_in_model(params)
-  bad <- if (length(params$pi) > 1) which(params$pi <= 0 & !is_out) else 1L
+  is_own <- length(params$pi) > 1 || length(is_out) == 1
+  bad <- if (is_own) which(params$pi <= 0 & !is_out) else 1L
   if (length(bad) == 0) return(invisible())
   gps_abort(sprintf(paste(
     "`%s$pi` must lie between 0 and 1, both excluded, but is %s%s: 0 is for a latent that is out",
