@@ -209,6 +209,10 @@
 #' intercept are not turned round, and `monotone` is refused. `print()` says so.
 #' `update(fit, start = fit, control = gps_control())`, or [gps_fit()] with `start = fit` and
 #' without `batch_size`, goes on from there on all data points in each iteration, and mends.
+#' Mixtures of more than 40 clusters, which have one start, should: of 10,000 data points batches of
+#' 1000 ended 0.02 to 0.07 nats a data point below the fit by all (50 and 200 clusters in 4 columns)
+#' and 0.44 to 0.51 below (200 in 16), and going on led to within 0.006 of it. Fits of 20 clusters,
+#' and of bars by [model_binary_sparse()], lost no more than 0.001.
 #'
 #' @section Gibbs sampling:
 #' One sweep draws each selected latent in turn given the others, where `max_active` others are on
