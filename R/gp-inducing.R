@@ -37,8 +37,12 @@ is_scaled <- function(basis) identical(basis$objective, "fitc")
 
 # White noise of the kernel and what the basis adds to it.
 basis_noise <- function(basis, kernel, theta) {
-  n_dims <- c(basis$n_dims, nrow(basis$z), length(basis$centre))[1]
-  white_variance(kernel, theta, n_dims) + basis$extra
+  white <- if (is.null(basis$features)) {
+    white_variance(kernel, theta, max(nrow(basis$z), length(basis$centre)))
+  } else {
+    linear_noise(basis, exp(unname(theta)))
+  }
+  white + basis$extra
 }
 
 #' @export

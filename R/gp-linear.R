@@ -2,8 +2,8 @@
 # constant. An evaluation takes what their moments take, whatever the number of points.
 
 plan_linear <- function(engine, kernel, theta, y, n_threads) {
-  engine$basis <- structure(list(n_dims = nrow(y), extra = 0),
-                            class = c("gps_basis_linear", "gps_basis"))
+  basis <- list(n_dims = nrow(y), features = linear_features(kernel, nrow(y)), extra = 0)
+  engine$basis <- structure(basis, class = c("gps_basis_linear", "gps_basis"))
   class(engine) <- c("gps_engine_linear", "gps_engine_basis", "gps_engine")
   hold_data(engine, kernel, theta, y, n_threads)
 }
@@ -27,29 +27,33 @@ linear_variances <- function(features, value, n_dims) {
   variance
 }
 
+# The variance of the noise, which is that of no feature.
+linear_noise <- function(basis, value) sum(value[lengths(basis$features) == 0])
+
 #' @export
 basis_features.gps_basis_linear <- function(basis, kernel, theta, y, n_threads = 1L) {
-  variance <- linear_variances(linear_features(kernel, nrow(y)), exp(theta), nrow(y))
-  list(features = sqrt(variance) * rbind(y, 1), scale = NULL, residual = numeric(ncol(y)))
+  variance <- linear_variances(basis$features, exp(theta), nrow(y))
+  features <- .Call(C_gp_linear_features, sqrt(variance), y)
+  list(features = features, scale = NULL, residual = numeric(ncol(y)))
 }
 
 # Moments of the points with a 1 below.
 #' @export
 basis_share.gps_basis_linear <- function(basis, engine, goal) {
-  ones <- rbind(engine$y, 1)
-  list(features = linear_features(engine$kernel, basis$n_dims), gram = .Call(C_gp_gram, ones),
-       cross = tcrossprod(ones, goal$root), square = sum(goal$root^2))
+  ones <- .Call(C_gp_linear_features, rep(1, basis$n_dims + 1), engine$y)
+  list(gram = .Call(C_gp_gram, ones), cross = tcrossprod(ones, goal$root),
+       square = sum(goal$root^2))
 }
 
 # With B = FF' + noise of the scaled features F, T'T = B^-1 and W = B^-1 F targets'.
 #' @export
 basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs = FALSE) {
   shared <- if (is.null(engine$shared)) basis_share(basis, engine, goal) else engine$shared
-  features <- shared$features
+  features <- basis$features
   value <- exp(theta)
   variance <- linear_variances(features, value, basis$n_dims)
   scale <- sqrt(variance)
-  white <- sum(value[lengths(features) == 0])
+  white <- linear_noise(basis, value)
   n_points <- ncol(engine$y)
   found <- .Call(C_gp_transform, shared$gram * tcrossprod(scale), white, n_points)
   noise <- white + found$jitter

@@ -85,6 +85,20 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
 }
 
 /* features features'. */
+/* Coordinates times `scale`, and its last number below: the features of a linear kernel. */
+SEXP r_gp_linear_features(SEXP scale, SEXP y) {
+  const int n_dims = n_rows_of(y, "y"), n = n_cols_of(y, "y"), q = n_dims + 1;
+  const double *x = view_matrix(y, n_dims, n, "y"), *factor = view_doubles(scale, q, "scale");
+  const SEXP features = PROTECT(Rf_allocMatrix(REALSXP, q, n));
+  double *out = REAL(features);
+  for (int j = 0; j < n; j++, out += q, x += n_dims) {
+    for (int d = 0; d < n_dims; d++) out[d] = factor[d] * x[d];
+    out[n_dims] = factor[n_dims];
+  }
+  UNPROTECT(1);
+  return features;
+}
+
 SEXP r_gp_gram(SEXP features) {
   const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
   const double *f = view_matrix(features, q, n, "features");

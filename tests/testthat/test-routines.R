@@ -84,6 +84,7 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   refuses(.Call(C_dense_targets, case$selected, case$selected / 3, 1L), "names latent 2 of 1")
   refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L), "`n_near`")
   refuses(.Call(C_gp_gram, 1:3 + 0), "`features` must be a matrix")
+  refuses(.Call(C_gp_linear_features, 1:2 + 0, matrix(1, 2, 3)), "`scale`")
   expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
 })
 
