@@ -19,6 +19,18 @@ basis_share <- function(basis, engine, goal) UseMethod("basis_share")
 #' @export
 basis_share.default <- function(basis, engine, goal) NULL
 
+# White noise of the kernel and what the basis adds to it.
+basis_noise <- function(basis, kernel, theta) UseMethod("basis_noise")
+
+#' @export
+basis_noise.default <- function(basis, kernel, theta) {
+  n_dims <- c(nrow(basis$z), length(basis$centre))[1]
+  white_variance(kernel, theta, n_dims) + basis$extra
+}
+
+# Whether features are divided by each point's own noise.
+is_scaled <- function(basis) identical(basis$objective, "fitc")
+
 # ---- the engine ----
 
 #' @export

@@ -32,19 +32,6 @@ engine_basis.gps_engine_inducing <- function(engine, kernel, theta, y, tol, n_th
   new_inducing(columns_of(y, found$pivots), engine$objective, pivots = found$pivots)
 }
 
-# Whether features are divided by each point's own noise.
-is_scaled <- function(basis) identical(basis$objective, "fitc")
-
-# White noise of the kernel and what the basis adds to it.
-basis_noise <- function(basis, kernel, theta) {
-  white <- if (is.null(basis$features)) {
-    white_variance(kernel, theta, max(nrow(basis$z), length(basis$centre)))
-  } else {
-    linear_noise(basis, exp(unname(theta)))
-  }
-  white + basis$extra
-}
-
 #' @export
 basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads = 1L) {
   noise <- if (is_scaled(basis)) basis_noise(basis, kernel, theta)

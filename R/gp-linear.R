@@ -27,8 +27,11 @@ linear_variances <- function(features, value, n_dims) {
   variance
 }
 
-# The variance of the noise, which is that of no feature.
-linear_noise <- function(basis, value) sum(value[lengths(basis$features) == 0])
+# The variances that are those of no feature.
+#' @export
+basis_noise.gps_basis_linear <- function(basis, kernel, theta) {
+  sum(exp(unname(theta))[lengths(basis$features) == 0]) + basis$extra
+}
 
 #' @export
 basis_features.gps_basis_linear <- function(basis, kernel, theta, y, n_threads = 1L) {
@@ -53,7 +56,7 @@ basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs =
   value <- exp(theta)
   variance <- linear_variances(features, value, basis$n_dims)
   scale <- sqrt(variance)
-  white <- linear_noise(basis, value)
+  white <- basis_noise(basis, engine$kernel, theta)
   n_points <- ncol(engine$y)
   found <- .Call(C_gp_transform, shared$gram * tcrossprod(scale), white, n_points)
   noise <- white + found$jitter

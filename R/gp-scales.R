@@ -139,7 +139,8 @@ target_scales <- function(targets, n_targets = nrow(targets)) {
 # above; `square`, `spread2` (0 of a constant column), `mean`: of each column of the data; if the
 # search is `wide`, `near`: of neighbours, `groups`: the shares of columns' lengthscales, and
 # `periods`: of likely_periods().
-gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE) {
+gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALSE,
+                      lengthscale = open_lengthscales(kernel, y)) {
   scales <- target_scales(targets, n_targets)
   mean <- rowMeans(y)
   square <- rowMeans(y^2)
@@ -149,7 +150,6 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   }
   spread2 <- rowMeans((y - mean)^2)
   spread2[!(spread2 > 1e-28 * square)] <- 0
-  lengthscale <- open_lengthscales(kernel, y)
   scales <- c(scales, list(lengthscale = lengthscale, mean = mean, square = square,
                            spread2 = spread2))
   if (!wide) return(scales)

@@ -210,7 +210,7 @@ knows_targets <- function(memory) {
 }
 
 # What a memory has of the data points it was made for.
-of_points <- c("prepared", "kept")
+of_points <- c("prepared", "kept", "scaled")
 
 # `refits` holds where each refit took the hyper-parameters that began at `began`; they belong to
 # the data in these units. `r2` is NA until it has been measured.
@@ -316,10 +316,12 @@ refit_memory <- function(selector, task, memory, targets, state) {
                         1000 * state$start + state$iteration)
   used <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
+  memory <- keep_scaled(memory, selector$kernel, y, is_all = length(rows) == n_points(task$y))
+  box <- refit_box(selector$kernel, memory, y, used, task$model$n_latents)
   refit <- if (isTRUE(engines[[selector$method]]$among)) {
-    refit_among(selector, task, memory, list(all = targets, rows = rows, y = y, used = used))
+    refit_among(selector, task, memory, list(all = targets, rows = rows, box = box))
   } else {
-    refit_kernel(selector, task, memory, y, used)
+    refit_kernel(selector, task, memory, y, used, box)
   }
   memory$last_refit <- state$iteration
   memory$refit <- TRUE
@@ -331,11 +333,26 @@ refit_memory <- function(selector, task, memory, targets, state) {
   note_kernel(memory, state)
 }
 
+# A memory with the lengthscales that the points of a refit suggest: the points are the same at each
+# refit where `is_all`, and then so are these.
+keep_scaled <- function(memory, kernel, y, is_all) {
+  if (is_all && identical(memory$scaled$y, y)) return(memory)
+  memory$scaled <- list(y = if (is_all) y, lengthscale = open_lengthscales(kernel, y))
+  memory
+}
+
+# What a refit keeps to.
+refit_box <- function(kernel, memory, y, used, n_latents) {
+  scales <- gp_scales(kernel, y, used, n_latents, lengthscale = memory$scaled$lengthscale)
+  box <- gp_bounds(kernel, y, used, narrow_reach, n_latents, scales)
+  contain_theta(box, memory$theta)
+}
+
 # Up to so many rows the exact marginal likelihood is cheap, and suits an approximation better than
 # its own.
 exact_refit_rows <- 1000L
 
-refit_kernel <- function(selector, task, memory, y, targets) {
+refit_kernel <- function(selector, task, memory, y, targets, box) {
   theta <- memory$theta
   kernel <- selector$kernel
   is_exact <- is.null(memory$basis) || (ncol(y) <= exact_refit_rows && !selector$learn_inputs)
@@ -348,7 +365,7 @@ refit_kernel <- function(selector, task, memory, y, targets) {
     if (identical(engine$basis$objective, "vfe")) engine$basis$extra <- 0
     engine <- hold_data(engine, kernel, theta, y, task$n_threads)
   }
-  refit <- climb_engine(engine, theta, targets, selector$refit_evals,
+  refit <- climb_engine(engine, theta, targets, selector$refit_evals, box = box,
                         n_targets = task$model$n_latents)
   if (!is_exact && selector$learn_inputs) refit$basis <- refit$engine$basis
   refit

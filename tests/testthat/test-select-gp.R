@@ -131,3 +131,17 @@ test_that("fits with a kernel of one hyper-parameter are fits like others", {
     expect_s3_class(update(fit, start = fit, max_iter = 1), "gps_fit")
   }
 })
+
+test_that("lengthscales that the points of a refit suggest are found once for the same points", {
+  y <- matrix(rnorm(40), 2)
+  kernel <- kernel_composition()
+  memory <- keep_scaled(list(), kernel, y, is_all = TRUE)
+  expect_identical(memory$scaled$lengthscale, open_lengthscales(kernel, y))
+  memory$scaled$lengthscale$one <- 7
+  expect_identical(keep_scaled(memory, kernel, y + 0, is_all = TRUE), memory)
+  other <- keep_scaled(memory, kernel, 2 * y, is_all = TRUE)
+  expect_identical(other$scaled$lengthscale, open_lengthscales(kernel, 2 * y))
+  # Rows that are sampled are others each time, and are not held.
+  some <- keep_scaled(memory, kernel, y, is_all = FALSE)
+  expect_identical(some$scaled, list(y = NULL, lengthscale = open_lengthscales(kernel, y)))
+})
