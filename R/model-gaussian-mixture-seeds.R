@@ -26,52 +26,41 @@ check_shares <- function(params, arg) {
 }
 
 # Data points that seeds are looked for among, for each cluster and at least; of very many clusters
-# fewer, since each seed is compared with each point.
+# fewer, since each seed is compared with a share of the points.
 seed_rows <- c(10L, 2000L)
 least_seed_rows <- 3
-most_distances <- 2^28
+most_seed_pairs <- 2^29
 
 count_seed_rows <- function(n_clusters) {
-  each <- min(seed_rows[1], max(least_seed_rows, most_distances / as.double(n_clusters)^2))
+  each <- min(seed_rows[1], max(least_seed_rows, most_seed_pairs / as.double(n_clusters)^2))
   max(ceiling(each * n_clusters), seed_rows[2])
 }
 
-# Candidates for each seed after the first, as many as make no more than so many distances.
-seed_trials <- function(n_clusters, n_points) {
-  affordable <- most_distances / 2 / (as.double(n_clusters) * n_points)
-  max(1L, min(2L + floor(log(n_clusters)), floor(affordable)))
-}
+# A point at distance r of its seed s is nearer to a candidate x only if |x - s| < 2 r cos(angle at
+# s). Of very many clusters points are left out where the angle would have to be so small that
+# hardly one of them is nearer.
+seed_reach <- function(n_clusters) if (n_clusters > most_exact_seeds) 0.75 else 1
+
+most_exact_seeds <- 1000L
 
 # list(seeds, label): columns of x [D x n] that are seeds, and of each column the number of the
-# nearest one. By greedy k-means++ (Arthur and Vassilvitskii 2007, k-means++: the advantages of
-# careful seeding, *SODA*): candidates are drawn by their squared distances to the seeds so far, and
-# the one that leaves the least of these is the next seed.
+# nearest one, of very many one about as near. By greedy k-means++ (Arthur and Vassilvitskii
+# 2007, k-means++: the advantages of careful seeding, *SODA*): candidates are drawn by their squared
+# distances to the seeds so far, and the one that leaves the least of these is the next seed.
 # A point of weight w is as likely to be drawn, and counts as much, as w points.
 draw_seeds <- function(x, n_seeds, weights = NULL) {
   n_points <- ncol(x)
-  square <- colSums(x^2)
-  seeds <- sample.int(n_points, 1, prob = weights)
-  nearest <- square_distances(x, square, seeds)[, 1]
-  label <- rep(1L, n_points)
-  n_trials <- seed_trials(n_seeds, n_points)
-  while (length(seeds) < n_seeds) {
-    nearest[seeds] <- 0
-    total <- cumsum(weigh(nearest, weights))
-    if (!(total[n_points] > 0) || is_late()) {
-      if (is_late()) note_late("seeds_by_chance", n_seeds - length(seeds))
-      rest <- setdiff(seq_len(n_points), seeds)
-      seeds <- c(seeds, rest[sample.int(length(rest), n_seeds - length(seeds))])
-      break
-    }
-    at <- stats::runif(n_trials) * total[n_points]
-    trials <- unique(pmin(findInterval(at, total), n_points - 1L) + 1L)
-    step <- .Call(C_seed_trials, x, square, nearest, weights, as.integer(trials))
-    seeds <- c(seeds, trials[step$best])
-    nearest <- step$distances
-    label[step$nearer] <- length(seeds)
+  first <- sample.int(n_points, 1, prob = weights)
+  drawn <- .Call(C_draw_seeds, x, weights, n_seeds, first, 2 + floor(log(n_seeds)),
+                 seed_reach(n_seeds), clock$patience - elapsed())
+  n_left <- n_seeds - length(drawn$seeds)
+  if (n_left > 0) {
+    if (drawn$is_late) note_late("seeds_by_chance", n_left)
+    rest <- setdiff(seq_len(n_points), drawn$seeds)
+    drawn$seeds <- c(drawn$seeds, rest[sample.int(length(rest), n_left)])
   }
-  label[seeds] <- seq_along(seeds)
-  list(seeds = seeds, label = label)
+  drawn$label[drawn$seeds] <- seq_along(drawn$seeds)
+  drawn[c("seeds", "label")]
 }
 
 # Squared distances [n x m] of the columns of x, whose squares are given, to m of them.

@@ -42,7 +42,7 @@
 #' count less. Full and tied clusters are looked for in units of neighbours' differences along
 #' directions, beside the spread of the data there, where these differ more than chance would have
 #' them. Seeds are looked for among 10 data points for each cluster (2000 at least, and fewer
-#' than 10 of more than 5000 clusters), so that their cost does not grow with the number of data
+#' than 10 of more than 7300 clusters), so that their cost does not grow with the number of data
 #' points.
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
 #' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
@@ -179,8 +179,10 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
 # seeds alone, know nothing of that.
 labels_all <- function(model, metric, n_points) {
   if (model$settings$covariance == "full") return(TRUE)
-  !is.null(metric) && as.double(n_points) * model$n_latents <= most_distances
+  !is.null(metric) && as.double(n_points) * model$n_latents <= most_labelled
 }
+
+most_labelled <- 2^28
 
 # Rows of a start for each cluster, and where there are fewer than this many for each number that a
 # covariance has for each dimension, all clusters have one covariance in common: own ones would fit

@@ -177,13 +177,13 @@ test_that("seeds are drawn as those of repeated points, and moves promise what t
   x <- matrix(rnorm(160), 4)
   weights <- sample(1:4, 40, TRUE)
   many <- x[, rep(1:40, weights)]
-  nearest <- square_distances(x, colSums(x^2), 3L)[, 1]
-  trials <- c(7L, 30L, 15L)
-  first <- cumsum(c(1L, weights))[trials]
-  expect_identical(
-    .Call(C_seed_trials, x, colSums(x^2), nearest, as.double(weights), trials)$best,
-    .Call(C_seed_trials, many, colSums(many^2), rep(nearest, weights), NULL, first)$best
-  )
+  # The same random numbers draw the same places, of points that stand in a row.
+  draw <- function(x, first, weights) {
+    set.seed(3)
+    .Call(C_draw_seeds, x, weights, 12, first, 4, 1, Inf)$seeds
+  }
+  from <- rep(1:40, weights)
+  expect_identical(from[draw(many, match(5L, from), NULL)], draw(x, 5L, as.double(weights)))
   drawn <- replicate(400, draw_seeds(x, 1, c(60, rep(1, 39)))$seeds)
   expect_gt(mean(drawn == 1), 0.5)
   model <- gps_bind(model_gaussian_mixture(3), t(x))

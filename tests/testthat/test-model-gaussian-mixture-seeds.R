@@ -97,3 +97,72 @@ test_that("many clusters beside noise along a direction end where EM from the tr
   }
   expect_gt(bound_of(NULL), bound_of(truth, mend = FALSE) - 20)
 })
+
+# list(seeds, label) of greedy k-means++ by its definition, in which each candidate is compared with
+# each point.
+plain_seeds <- function(x, n_seeds, weights = NULL) {
+  from <- function(point) colSums((x - x[, point])^2)
+  seeds <- sample.int(ncol(x), 1, prob = weights)
+  if (is.null(weights)) weights <- rep(1, ncol(x))
+  nearest <- from(seeds)
+  label <- rep(1L, ncol(x))
+  while (length(seeds) < n_seeds) {
+    total <- cumsum(weights * nearest)
+    at <- runif(2 + floor(log(n_seeds))) * total[ncol(x)]
+    trials <- unique(findInterval(at, total) + 1)
+    left <- lapply(trials, function(trial) pmin(from(trial), nearest))
+    best <- which.min(vapply(left, function(left) sum(weights * left), 1))
+    seeds <- c(seeds, trials[best])
+    label[left[[best]] < nearest] <- length(seeds)
+    nearest <- left[[best]]
+  }
+  list(seeds = seeds, label = label)
+}
+
+test_that("seeds are those of greedy k-means++ by its definition", {
+  set.seed(8)
+  x <- matrix(rnorm(1200), 4)
+  weights <- rexp(300)
+  both <- function(x, n_seeds, ...) {
+    lapply(list(draw_seeds, plain_seeds), function(draw) {
+      set.seed(3)
+      draw(x, n_seeds, ...)
+    })
+  }
+  expect_same <- function(drawn) expect_equal(drawn[[1]], drawn[[2]])
+  expect_same(both(x, 40))
+  expect_same(both(x + 1e4, 30))
+  expect_same(both(x, 25, weights))
+  expect_same(both(x, 25, as.double(rep(c(1, 40), c(270, 30)))))
+  # Places that several points have, and points that are equally near to several seeds.
+  lattice <- t(as.matrix(expand.grid(1:5, 1:5, 1:3)))
+  expect_same(both(unname(lattice[, rep(1:75, 4)]) + 0, 30))
+  expect_same(both(x[1, , drop = FALSE], 12))
+  expect_same(both(x, 60))
+})
+
+test_that("of very many clusters the comparisons are left out in which hardly a point is nearer", {
+  set.seed(8)
+  local_value("most_exact_seeds", 50)
+  y <- matrix(rnorm(16000), 8)
+  drawn <- draw_seeds(y, 100)
+  expect_identical(anyDuplicated(drawn$seeds), 0L)
+  expect_identical(drawn$label[drawn$seeds], 1:100)
+  distances <- square_distances(y, colSums(y^2), drawn$seeds)
+  reached <- distances[cbind(1:2000, drawn$label)]
+  expect_lt(mean(reached) / mean(apply(distances, 1, min)), 1.01)
+  expect_false(identical(drawn$label, max.col(-distances, "first")))
+})
+
+test_that("seeds are drawn anyhow where all points are at seeds", {
+  set.seed(8)
+  x <- matrix(rnorm(80), 4)
+  drawn <- draw_seeds(x[, rep(1:2, 10)], 6)
+  expect_identical(anyDuplicated(drawn$seeds), 0L)
+  expect_identical(drawn$label[drawn$seeds], 1:6)
+  expect_identical(sort((drawn$seeds[1:2] - 1) %% 2), c(0, 1))
+  expect_identical(anyDuplicated(draw_seeds(matrix(0, 2, 9), 9)$seeds), 0L)
+  expect_identical(count_seed_rows(c(10)), 2000)
+  expect_identical(vapply(c(800, 5000, 8192, 1e5), count_seed_rows, 1) / c(800, 5000, 8192, 1e5),
+                   c(10, 10, 8, 3))
+})
