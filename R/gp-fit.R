@@ -114,6 +114,14 @@
 #' Leave-one-out predictions keep the basis as it is, that is pivots, inducing points and
 #' frequencies; they are exact for it.
 #'
+#' The order of the data matters to approximations as other random numbers would. That of the rows
+#' decides which of equally good points is the first pivot, which points share a block, and which
+#' come before others in Vecchia's likelihood; that of the columns, which frequencies each one gets.
+#' On 60 points of two columns another order of rows moved `lml` by up to 0.3 (`"ichol"`,
+#' `"inducing"`), 1.3 (`"neighbours"`) and 1.8 (`"divide"`), another order of columns by up to 9
+#' (`"fourier"`). `"exact"` depends on neither, but that beyond 1000 points it begins the search at
+#' the scales of evenly spaced rows.
+#'
 #' @section Trend:
 #' With `trend = "constant"` or `"linear"` the targets are \eqn{h(x)^\top B}{h(x)'B} plus the
 #' Gaussian process, \eqn{h = 1}{h = 1} or \eqn{h = (1, x_1, \dots, x_D)}{h = (1, x_1, ..., x_D)}.
