@@ -35,7 +35,7 @@
 #' all, and goes on from the best. All this counts as evaluations; where `max_evals` leaves fewer
 #' than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values alone. No
 #' random numbers are drawn. The likelihood found is never below that of the kernel given, unless
-#' `lower` or `upper` exclude it.
+#' `lower` or `upper` exclude it, or a variance of it begins elsewhere, as follows.
 #'
 #' The search sees the targets in a unit of their own, a power of two near their spread, so that it
 #' goes the same way whatever yours is. What you give is in your unit, and so is the result. A

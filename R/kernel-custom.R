@@ -37,14 +37,7 @@ check_own_matrix <- function(k, what, size) {
 # Derivatives of `value` by the logarithm of each parameter.
 own_slopes <- function(term, x, z) {
   parameters <- term$parameters
-  if (is.null(term$functions$gradient)) {
-    return(lapply(names(parameters), function(name) {
-      at <- function(step) {
-        own_values(term, x, z, replace(parameters, name, parameters[[name]] * exp(step)))
-      }
-      (at(own_step) - at(-own_step)) / (2 * own_step)
-    }))
-  }
+  if (is.null(term$functions$gradient)) return(difference_slopes(term, x, z, own_step))
   slopes <- name_failure("gradient", term$functions$gradient(x, z, parameters))
   if (!is.list(slopes) || !setequal(names(slopes), names(parameters)) ||
         length(slopes) != length(parameters)) {
@@ -57,6 +50,40 @@ own_slopes <- function(term, x, z) {
     what <- sprintf("`gradient` must return as `%s`", name)
     parameters[[name]] * check_own_matrix(slopes[[name]], what, c(nrow(x), nrow(z)))
   })
+}
+
+# The same by central differences.
+difference_slopes <- function(term, x, z, step) {
+  parameters <- term$parameters
+  lapply(names(parameters), function(name) {
+    at <- function(step) {
+      own_values(term, x, z, replace(parameters, name, parameters[[name]] * exp(step)))
+    }
+    (at(step) - at(-step)) / (2 * step)
+  })
+}
+
+# A search by another slope than that of `value` ends anywhere. Where differences with two steps do
+# not agree, as of a kernel that swings fast, as much is allowed.
+check_own_gradient <- function(term, x) {
+  slopes <- own_slopes(term, x, x)
+  if (is.null(term$functions$gradient)) return(invisible())
+  fine <- difference_slopes(term, x, x, own_step)
+  coarse <- difference_slopes(term, x, x, 3 * own_step)
+  rounding <- 1e-8 * max(abs(own_values(term, x, x)))
+  for (i in seq_along(slopes)) {
+    allowed <- 1e-3 * max(abs(fine[[i]])) + 10 * max(abs(fine[[i]] - coarse[[i]])) + rounding
+    off <- abs(slopes[[i]] - fine[[i]])
+    if (all(off <= allowed)) next
+    at <- which.max(off)
+    parameter <- term$parameters[i]
+    gps_abort(sprintf(
+      paste("`gradient` must return the derivatives of `value`: that by `%s` is %s where",
+            "differences of `value` say %s."),
+      names(parameter), format(slopes[[i]][at] / parameter, digits = 4),
+      format(fine[[i]][at] / parameter, digits = 4)
+    ), "model")
+  }
 }
 
 # Rows of which all pairs are asked for where the diagonal alone is wanted.
@@ -92,7 +119,7 @@ try_custom <- function(terms, y) {
       gps_abort("`value` must be symmetric: value(x, z) is the transpose of value(z, x).", "model")
     }
     if (any(diag(k) < 0)) gps_abort("`value` must not be below 0 at equal points.", "model")
-    own_slopes(term, x, x)
+    check_own_gradient(term, x)
   }
 }
 

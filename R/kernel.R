@@ -167,7 +167,8 @@ kernel_composition <- function(...) {
 #' covariance function: symmetric and positive semidefinite, which is tested as far as symmetry on a
 #' few points. `gradient(x, z, parameters)` returns a list with the parameters' names of n x m
 #' matrices, the derivatives \eqn{\partial k(x_i, z_j) / \partial p}{dk(x_i, z_j) / dp} by the
-#' parameters themselves. Without it, central differences take two values a parameter.
+#' parameters themselves, which is tested by differences on a few points. Without it, central
+#' differences take two values a parameter.
 #'
 #' All parameters are positive, and their logarithms are learned, within a factor of 1e4 of where
 #' they start; `coef()` calls them `log_custom_` and their name. A parameter that may have either

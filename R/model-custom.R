@@ -270,5 +270,10 @@ gps_draw.gps_custom_model <- function(model, params, n) {
     gps_abort(sprintf("`draw` must return a list with `%s` of %s finite numbers, not %s.", name,
                       paste(wanted[[name]], collapse = " x "), describe_value(x)), "model")
   }
+  odd <- drawn$latents[!drawn$latents %in% 0:1]
+  if (length(odd) > 0) {
+    gps_abort(sprintf("`draw` must return `latents` that are 0 or 1, not %s.", format(odd[1])),
+              "model")
+  }
   drawn
 }

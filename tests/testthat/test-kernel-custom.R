@@ -129,6 +129,41 @@ test_that("methods that cannot compute a custom kernel say which can", {
                "lacks the values", class = "gps_error_model")
 })
 
+test_that("a `gradient` that is not the derivative of `value` is refused, whatever the scales", {
+  wrong <- list(
+    by_logarithm = function(x, z, parameters) {
+      Map(`*`, rbf_gradient(x, z, parameters), parameters[c("lengthscale", "variance")])
+    },
+    sign = function(x, z, parameters) lapply(rbf_gradient(x, z, parameters), `-`),
+    one_parameter = function(x, z, parameters) {
+      gradient <- rbf_gradient(x, z, parameters)
+      replace(gradient, "variance", list(2 * gradient$variance))
+    }
+  )
+  for (unit in c(1e-8, 1, 1e8)) {
+    x <- unit * seq_len(20) / 4
+    fit_of <- function(gradient) {
+      gp_fit(x, sin(x / unit), own_rbf(0.7 * unit, 1.3 * unit, gradient) + kernel_white(0.1),
+             n_starts = 1)
+    }
+    for (gradient in wrong) {
+      expect_error(fit_of(gradient), "`gradient` must return the derivatives of `value`",
+                   class = "gps_error_model")
+    }
+    expect_s3_class(fit_of(rbf_gradient), "gp_fit")
+  }
+  # Differences tell little of a kernel that swings many times between two points.
+  swing <- kernel_custom(
+    function(x, z, parameters) cos(2 * pi * outer(x[, 1], z[, 1], `-`) / parameters[["period"]]),
+    function(x, z, parameters) {
+      turns <- 2 * pi * outer(x[, 1], z[, 1], `-`) / parameters[["period"]]
+      list(period = turns * sin(turns) / parameters[["period"]])
+    }, c(period = 1e-4)
+  )
+  expect_s3_class(gp_fit(1:20 + 0.3, sin(1:20), swing + kernel_white(), optimise = FALSE),
+                  "gp_fit")
+})
+
 test_that("what functions get wrong is told by their name", {
   x <- 1:6
   fit_of <- function(...) gp_fit(x, sin(x), kernel_custom(...) + kernel_white())

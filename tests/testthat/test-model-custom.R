@@ -325,6 +325,19 @@ test_that("functions that take too little, and names that stand twice, are told 
                "`mstep` must return .* one with \"pi\" twice", class = "gps_error_model")
 })
 
+test_that("latents that are drawn are 0 or 1", {
+  own <- custom_sparse(4)
+  y <- matrix(rnorm(20), 10)
+  params <- gps_init(gps_bind(own, y), y)
+  for (value in c(2, -1, 0.5)) {
+    own$functions$draw <- function(params, n) {
+      list(y = matrix(0, n, 2), latents = matrix(value, n, 4))
+    }
+    expect_error(gps_draw(gps_bind(own, y), params, 3), "`latents` that are 0 or 1, not",
+                 class = "gps_error_model")
+  }
+})
+
 test_that("a stored model that was changed is refused", {
   set.seed(1)
   y <- simulate_bars(40, size = 3)$y
