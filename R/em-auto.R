@@ -194,9 +194,8 @@ clear_slots <- function(task, state) {
 say_chosen <- function(chosen) {
   if (is.null(chosen)) return(NULL)
   # A fit that was cut short does not know it.
-  in_fit <- if (is.null(chosen$mass)) "" else {
-    sprintf(", %s in the fit", plain_number(chosen$mass, 3))
-  }
+  is_known <- !is.null(chosen$mass)
+  in_fit <- if (is_known) sprintf(", %s in the fit", plain_number(chosen$mass, 3)) else ""
   line <- if (chosen$is_all) {
     sprintf("all, as %s", chosen$why)
   } else {

@@ -22,12 +22,12 @@ typedef struct {
  * seed, whose piece is then the last one. */
 typedef struct {
   size_t n_dims, n_points, n_seeds, n_most, n_leaves, end;
-  const double *x;      /* [n_dims x n_points] */
-  const double *weight; /* [n_points], or NULL: 1 each */
-  double reach;         /* squared distances from a seed that are compared, in those of a point */
-  entry *entries;       /* [2 n_points], of which `end` are in use or have been */
-  size_t *start, *size; /* [n_most] */
-  int *row;             /* [n_most] */
+  const double *x;       /* [n_dims x n_points] */
+  const double *weight;  /* [n_points], or NULL: 1 each */
+  double reach;          /* squared distances from a seed that are compared, in those of a point */
+  entry *entries;        /* [2 n_points], of which `end` are in use or have been */
+  size_t *start, *size;  /* [n_most] */
+  int *row;              /* [n_most] */
   double *seed, *square; /* [n_dims x n_most], [n_most] */
   double *sum; /* [2 n_leaves]: tree of sums of weighted distances, 1 the root, leaves at the end */
 } seeding;
