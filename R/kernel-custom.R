@@ -54,28 +54,35 @@ own_slopes <- function(term, x, z) {
 
 # The same by central differences.
 difference_slopes <- function(term, x, z, step) {
-  parameters <- term$parameters
-  lapply(names(parameters), function(name) {
-    at <- function(step) {
-      own_values(term, x, z, replace(parameters, name, parameters[[name]] * exp(step)))
-    }
-    (at(step) - at(-step)) / (2 * step)
+  lapply(names(term$parameters), function(name) {
+    (values_after(term, x, z, name, step) - values_after(term, x, z, name, -step)) / (2 * step)
   })
 }
 
+# `value` with the logarithm of a parameter changed by a step.
+values_after <- function(term, x, z, name, step) {
+  parameters <- term$parameters
+  own_values(term, x, z, replace(parameters, name, parameters[[name]] * exp(step)))
+}
+
 # A search by another slope than that of `value` ends anywhere. Where differences with two steps do
-# not agree, as of a kernel that swings fast, as much is allowed.
+# not agree, as of a kernel that swings fast, as much is allowed, and so are slopes of either side
+# where `value` has a kink, as of a triangle at its end.
 check_own_gradient <- function(term, x) {
   slopes <- own_slopes(term, x, x)
   if (is.null(term$functions$gradient)) return(invisible())
   fine <- difference_slopes(term, x, x, own_step)
   coarse <- difference_slopes(term, x, x, 3 * own_step)
-  rounding <- 1e-8 * max(abs(own_values(term, x, x)))
+  value <- own_values(term, x, x)
+  rounding <- 1e-8 * max(abs(value))
   for (i in seq_along(slopes)) {
     allowed <- 1e-3 * max(abs(fine[[i]])) + 10 * max(abs(fine[[i]] - coarse[[i]])) + rounding
+    name <- names(term$parameters)[i]
+    allowed <- allowed + abs(values_after(term, x, x, name, own_step) - 2 * value +
+                               values_after(term, x, x, name, -own_step)) / own_step
     off <- abs(slopes[[i]] - fine[[i]])
     if (all(off <= allowed)) next
-    at <- which.max(off)
+    at <- which.max(off - allowed)
     parameter <- term$parameters[i]
     gps_abort(sprintf(
       paste("`gradient` must return the derivatives of `value`: that by `%s` is %s where",

@@ -84,12 +84,26 @@ near_pairs <- function(z, asked, n_near) {
   parts <- lapply(split(asked, (seq_along(asked) - 1) %/% size), function(asked) {
     distances <- square_distances(z, square, asked)
     distances[cbind(asked, seq_along(asked))] <- Inf
-    limit <- apply(distances, 2, function(x) sort.int(x, partial = n_near)[n_near])
-    at <- which(distances <= rep(limit, each = ncol(z)), arr.ind = TRUE)
-    data.frame(limit = limit[at[, 2]], point = asked[at[, 2]], near = at[, 1])
+    do.call(rbind, lapply(seq_along(asked), function(i) {
+      data.frame(point = asked[i], nearest_points(distances[, i], n_near))
+    }))
   })
   pairs <- do.call(rbind, parts)
   pairs[pairs$limit <= stats::median(pairs$limit), ]
+}
+
+# The `n_near` smallest distances: which they are and the largest of them. Of points that are as far
+# as that, such as the many copies of one in data that repeat themselves, some, evenly spaced.
+nearest_points <- function(distances, n_near) {
+  limit <- sort.int(distances, partial = n_near)[n_near]
+  near <- which(distances <= limit)
+  if (length(near) > n_near) {
+    is_tied <- distances[near] == limit
+    tied <- near[is_tied]
+    n_tied <- n_near - sum(!is_tied)
+    near <- sort(c(near[!is_tied], tied[spaced_points(length(tied), n_tied)]))
+  }
+  data.frame(limit = limit, near = near)
 }
 
 # A covariance to a negative power; the identity where all that it is of are the same.

@@ -192,3 +192,19 @@ test_that("what functions get wrong is told by their name", {
     2 * kernel_custom(one)
   })
 })
+
+test_that("gradients of kernels with kinks are right on either side of these", {
+  triangle <- function(factor) {
+    kernel_custom(function(x, z, p) pmax(1 - abs(outer(x[, 1], z[, 1], `-`)) / p[["l"]], 0),
+                  parameters = c(l = 1),
+                  gradient = function(x, z, p) {
+                    r <- abs(outer(x[, 1], z[, 1], `-`)) / p[["l"]]
+                    list(l = factor * ifelse(r <= 1, r / p[["l"]], 0))
+                  })
+  }
+  x <- (0:9) / 4
+  fit <- gp_fit(x, sin(x), triangle(1) + kernel_white(), optimise = FALSE)
+  expect_true(is.finite(fit$lml))
+  expect_error(gp_fit(x, sin(x), triangle(1.1) + kernel_white(), optimise = FALSE),
+               class = "gps_error_model")
+})

@@ -166,3 +166,11 @@ test_that("seeds are drawn anyhow where all points are at seeds", {
   expect_identical(vapply(c(800, 5000, 8192, 1e5), count_seed_rows, 1) / c(800, 5000, 8192, 1e5),
                    c(10, 10, 8, 3))
 })
+
+test_that("copies of a point are not all its neighbours", {
+  z <- rbind(c(3, rep(1, 1000), 0, 5), 0)
+  pairs <- near_pairs(z, c(1, 2, 1002), 5)
+  expect_identical(pairs$point, rep(c(2, 1002), each = 5))
+  # As far as one another, these are taken from all places.
+  expect_identical(range(pairs$near[pairs$point == 1002]), c(2L, 1001L))
+})
