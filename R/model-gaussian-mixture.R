@@ -45,9 +45,10 @@
 #' than 10 of more than 7300 clusters), so that their cost does not grow with the number of data
 #' points.
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
-#' nearest seed. Of more than 40 clusters the seeds are labels for a learned selection: it begins
-#' with each seed in its own cluster, and with nothing known of all other points; where covariances
-#' are full, or the units of columns differ, with all points in the cluster of the nearest seed.
+#' nearest seed. Of more than 40 clusters a learned selection begins with all points in the cluster
+#' of the nearest seed; where there are more than 2^28 pairs of points and clusters, unless
+#' covariances are full, with those alone that seeds were looked for among, and with nothing known
+#' of the others.
 #'
 #' @section Hand-crafted affinity:
 #' `log pi_c + log N(y; mu_c, Sigma_c)`, the exact ranking.
@@ -165,21 +166,22 @@ gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
                  sigma = spread_within(model, x, drawn$label, weights),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
-  if (labels_all(model, metric, nrow(all_rows))) {
+  labels <- data.frame(point = rows, latent = drawn$label)
+  if (labels_all(model, nrow(all_rows))) {
     all_z <- in_metric((t(all_rows) - model$options$centre) / scale, metric)
-    label <- nearest_seed(all_z, z[, seeds, drop = FALSE])
-    return(structure(params, labels = data.frame(point = seq_len(nrow(all_rows)), latent = label)))
+    labels <- data.frame(point = seq_len(nrow(all_rows)),
+                         latent = nearest_seed(all_z, z[, seeds, drop = FALSE]))
   }
-  structure(params, labels = data.frame(point = rows[seeds], latent = seq_len(n_clusters)))
+  structure(params, labels = labels)
 }
 
-# Whether all points are labels of their nearest seeds. A cluster of one point has no shape of its
-# own, and one that grows without it loses points to those around: they are where shapes are full;
-# and where columns are stretched for the seeds, since neighbours, who would spread the labels of
-# seeds alone, know nothing of that.
-labels_all <- function(model, metric, n_points) {
-  if (model$settings$covariance == "full") return(TRUE)
-  !is.null(metric) && as.double(n_points) * model$n_latents <= most_labelled
+# Whether all points are labels of their nearest seeds, rather than those alone that seeds were
+# looked for among: clusters without a seed are islands that no label reaches. Where shapes are full
+# they always are, since a cluster of few points has no shape of its own, and one that grows without
+# it loses points to those around.
+labels_all <- function(model, n_points) {
+  model$settings$covariance == "full" ||
+    as.double(n_points) * model$n_latents <= most_labelled
 }
 
 most_labelled <- 2^28

@@ -8,7 +8,7 @@
 least_references <- 10L
 
 # Numbers of the points that are held, ascending: a thinned set, and of few points that have latents
-# already, the seeds of clusters, all, since no other point would ever hear of theirs.
+# already, labels of clusters, all, since no other point might ever hear of theirs.
 choose_references <- function(task, targets) {
   n_points <- n_points(task$y)
   most <- max(most_whole %/% n_dims(task$y), least_references * task$model$n_latents)

@@ -160,13 +160,19 @@ test_that("a source that is too large is selected for by references", {
   expect_gt(sum(short$trace$refit), 0)
   expect_identical(near_fit(source, max_iter = 3, n_threads = 2)$params, short$params)
   expect_lt((whole$bound - near_fit(source, max_iter = 15, batch_size = 500)$bound) / 3000, 0.1)
-  # No point is its own neighbour, and seeds are among the references.
+  # No point is its own neighbour, and references tell of all clusters.
   task <- near_task(source)
   state <- begin_state(task, 1)
   engine <- state$memory$prepared
   own <- array(engine$refs[engine$near], dim(engine$near)) == col(engine$near)
   expect_false(any(own))
-  expect_true(all(which(colSums(state$selected > 0) > 0) %in% engine$refs))
+  expect_setequal(state$selected[1, engine$refs], state$selected[1, ])
+  # Few points that have latents already are all among them.
+  few <- matrix(0L, 5, 3000)
+  few[1, seq(2, 3000, by = 60)] <- 1L
+  refs <- choose_references(task, list(selected = few))
+  expect_length(refs, 1500)
+  expect_true(all(seq(2, 3000, by = 60) %in% refs))
   new <- near_clusters(40)
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file), add = TRUE)
