@@ -102,9 +102,9 @@ shrink_covariance <- function(covariance, n_points) {
   covariance
 }
 
-# Which of the seeds [D x k] is nearest to each column of x [D x n].
+# Which of the seeds [D x k] is nearest to each column of x [D x n], by pieces that stay in cache.
 nearest_seed <- function(x, seeds) {
-  size <- max(1, block_doubles %/% ncol(seeds))
+  size <- max(1, 2^17 %/% ncol(seeds))
   parts <- split(seq_len(ncol(x)), (seq_len(ncol(x)) - 1) %/% size)
   half <- colSums(seeds^2) / 2
   unlist(lapply(parts, function(part) {
