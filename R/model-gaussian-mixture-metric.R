@@ -10,9 +10,9 @@ has_column_widths <- function(model) !identical(model$settings$covariance, "sphe
 # Whether covariances are matrices.
 has_matrices <- function(model) model$settings$covariance %in% c("full", "tied")
 
-# The matrix [D x D] by which to multiply x [D x n], whose rows are about 0 with squares about 1, or
-# NULL where clusters are few or as wide in all columns, or widths differ little. Where clusters may
-# lie along any direction it turns x, too, if widths differ along directions.
+# How to stretch x [D x n], whose rows are about 0 with squares about 1: each row [D], or by a
+# matrix [D x D]; or NULL where clusters are few or as wide in all columns, or widths differ little.
+# Where clusters may lie along any direction it turns x, too, if widths differ along directions.
 seed_metric <- function(model, x, weights = NULL) {
   if (model$n_latents <= many_clusters || !has_column_widths(model)) return(NULL)
   n_near <- min(ncol(x) - 1L, max(least_near, round(near_share * ncol(x) / model$n_latents)))
@@ -36,17 +36,21 @@ turned_metric <- function(x, asked, n_near, weights) {
 }
 
 stretched_metric <- function(x, asked, n_near, weights, can_turn = FALSE, least = least_stretched) {
-  metric <- diag(nrow(x))
+  metric <- if (can_turn) diag(nrow(x)) else rep(1, nrow(x))
   for (round in seq_len(near_rounds)) {
     if (is_late()) return(NULL)
-    spread <- near_spread(metric %*% x, asked, n_near, weights, can_turn)
+    spread <- near_spread(in_metric(x, metric), asked, n_near, weights, can_turn)
     # Few neighbours tell which way to go rather than how far.
-    metric <- limit_stretch(inverse_power(spread, if (round == 1) 0.5 else near_step) %*% metric)
+    step <- inverse_power(spread, if (round == 1) 0.5 else near_step)
+    metric <- limit_stretch(in_metric(metric, step))
   }
-  if (max(svd(metric, 0, 0)$d) > least) metric
+  if (max(if (can_turn) svd(metric, 0, 0)$d else metric) > least) metric
 }
 
-in_metric <- function(x, metric) if (is.null(metric)) x else metric %*% x
+in_metric <- function(x, metric) {
+  if (is.null(metric)) return(x)
+  if (is.matrix(metric)) metric %*% x else metric * x
+}
 
 # Neighbours that are looked at: a share of the points of a cluster, at least so many, of so many
 # points, in so many rounds, each of which goes further than it sees, by this power of a covariance
@@ -63,13 +67,13 @@ near_step <- 1
 least_stretched <- 2
 most_stretched <- 10
 
-# Mean squares and, if clusters `can_turn`, products [D x D] of the differences of points from their
-# nearest others, of those half of the `asked` whose neighbours are nearest.
+# Mean squares [D] or, if clusters `can_turn`, products [D x D] of the differences of points from
+# their nearest others, of those half of the `asked` whose neighbours are nearest.
 near_spread <- function(z, asked, n_near, weights, can_turn) {
   pairs <- near_pairs(z, asked, n_near)
   weights <- weights[pairs$near]
   difference <- z[, pairs$near, drop = FALSE] - z[, pairs$point, drop = FALSE]
-  if (!can_turn) return(diag(row_means(difference^2, weights), nrow(z)))
+  if (!can_turn) return(row_means(difference^2, weights))
   difference <- weigh_columns(difference, if (!is.null(weights)) sqrt(weights))
   spread <- tcrossprod(difference) / total_weight(weights, ncol(difference))
   # Few points tell little of many directions.
@@ -106,19 +110,23 @@ nearest_points <- function(distances, n_near) {
   data.frame(limit = limit, near = near)
 }
 
-# A covariance to a negative power; the identity where all that it is of are the same.
+# A covariance, or variances, to a negative power; 1 where all that they are of are the same.
 inverse_power <- function(covariance, power) {
+  if (!is.matrix(covariance)) return(1 / limit_values(covariance)^power)
   axes <- eigen(covariance, symmetric = TRUE)
-  highest <- axes$values[1]
-  if (!(highest > 0)) return(diag(nrow(covariance)))
-  values <- pmax(axes$values / highest, 1 / most_stretched^2)
-  axes$vectors %*% (t(axes$vectors) / values^power)
+  axes$vectors %*% (t(axes$vectors) / limit_values(axes$values)^power)
 }
 
-# The symmetric matrix that makes the distances of another, up to their unit, stretched by no more
-# than so many times as much in one direction as in others.
+limit_values <- function(values) {
+  highest <- max(values)
+  if (highest > 0) pmax(values / highest, 1 / most_stretched^2) else rep(1, length(values))
+}
+
+# What makes the distances of a metric, up to their unit, stretched by no more than so many times as
+# much in one direction as in others: of a matrix a symmetric one.
 limit_stretch <- function(metric) {
+  limit <- function(stretch) pmin(stretch / min(stretch), most_stretched)
+  if (!is.matrix(metric)) return(limit(metric))
   parts <- svd(metric, nu = 0)
-  stretch <- pmin(parts$d / min(parts$d), most_stretched)
-  parts$v %*% (stretch * t(parts$v))
+  parts$v %*% (limit(parts$d) * t(parts$v))
 }

@@ -18,7 +18,7 @@ test_that("seeds of many clusters are not scattered by noise, whatever its unit 
   share_of_noise <- function(y, covariance, weights = NULL) {
     model <- gps_bind(model_gaussian_mixture(49, covariance), y)
     metric <- seed_metric(model, standardise(y, model), weights)
-    if (is.null(metric)) metric <- diag(3)
+    metric <- in_metric(diag(3), metric)
     sum(metric[, 3]^2) / sum(metric^2)
   }
   hits_of <- function(y, covariance, back = diag(ncol(y))) {
@@ -50,7 +50,7 @@ test_that("seeds of many clusters are not scattered by noise, whatever its unit 
   # Nor where many columns differ by chance, along directions.
   expect_null(metric_of(matrix(rnorm(49 * 16, sd = 3), 49)[cluster, ] + rnorm(1960 * 16), "full"))
   # A column of few different values leaves something of all others.
-  metric <- metric_of(cbind(y, rep(0:1, 980)), "diagonal")
+  metric <- in_metric(diag(ncol(y) + 1), metric_of(cbind(y, rep(0:1, 980)), "diagonal"))
   expect_lte(max(svd(metric)$d) / min(svd(metric)$d), 10 + 1e-8)
   # Points that are the same, and points of some weight.
   expect_true(all(is.finite(distances_of(y[rep(1:50, 40), ], "full"))))
