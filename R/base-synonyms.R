@@ -167,7 +167,8 @@ no_argument <- c(
   newdata = "predict(fit, newdata) takes new data.",
   prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
-  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows."
+  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
+  offset = "Latents have no response that it could be part of: take it from the data first."
 )
 
 # The same of Gaussian processes.
@@ -176,6 +177,9 @@ no_gp_argument <- c(
                  "FALSE count as 1 and 0."),
   weights = "All data points weigh the same; noise is a term of `kernel`, kernel_white().",
   subset = "Give the rows themselves: data = d[rows, ].",
+  na.action = "Rows with NA are refused; data = na.omit(d) leaves them out.",
+  offset = "Take it from the targets, left of ~: y - offset.",
+  contrasts = "model.matrix() makes columns of categories, by contrasts of your choice.",
   newdata = "predict(fit, newdata) takes new data."
 )
 

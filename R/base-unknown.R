@@ -1,5 +1,16 @@
 # Arguments that a function does not have, and what was meant by them.
 
+# The further arguments of a call. One that cannot be computed, as a column of a data frame that
+# only lm() would find, is NULL: it is refused by its name. Errors in those `.known` are R's own.
+further <- function(..., .known = c("data", "formula", "x", "y", "targets")) {
+  names <- names(substitute(list(...)))[-1]
+  values <- lapply(seq_len(...length()), function(i) {
+    if (is.null(names) || names[i] %in% c("", .known)) return(...elt(i))
+    tryCatch(...elt(i), simpleError = function(condition) NULL)
+  })
+  stats::setNames(values, names)
+}
+
 # An error for arguments that a function does not have. `parts`: names of our arguments that are
 # made by functions with arguments of their own. `is_gp`: whether the function is of Gaussian
 # processes, not of models. `otherwise`: a sentence where nothing else is known of the name, and in

@@ -61,6 +61,16 @@ refuse_offset <- function(terms, left) {
                       "take it from the data first"))
 }
 
+# The `value` of an argument beside a formula, where lm() would find the columns of `data` by name.
+beside_formula <- function(value, formula, arg) {
+  if (!inherits(formula, "formula")) return(value)
+  tryCatch(value, simpleError = function(condition) {
+    gps_abort(sprintf(paste(
+      "`%s` cannot be computed: %s. Columns of `data` are found by name in the formula alone:",
+      "give the values, such as %s = d$column."), arg, conditionMessage(condition), arg))
+  })
+}
+
 # A sentence on which column is meant by the name of one that there is not, or which there are.
 advise_column <- function(name, names) {
   begun <- names[is_text(names) & startsWith(tolower(printable(names)), tolower(printable(name)))]

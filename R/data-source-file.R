@@ -31,7 +31,7 @@ gps_source_binary <- function(path, d,
                               type = c("double", "float", "int8", "uint8", "int16", "uint16",
                                        "int32"),
                               endian = c("little", "big"), offset = 0, names = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_source_binary)))
+  refuse_unknown(further(...), names(formals(gps_source_binary)))
   need_given()
   state <- file_state(path)
   d <- check_count(d, "d")
@@ -185,7 +185,7 @@ open_binary <- function(source) {
 #' @export
 gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL,
                             ...) {
-  refuse_unknown(list(...), names(formals(gps_source_hdf5)))
+  refuse_unknown(further(...), names(formals(gps_source_hdf5)))
   need_given()
   require_package("hdf5r", "gps_source_hdf5()")
   state <- file_state(path)

@@ -7,7 +7,7 @@
 #' gps_source_parquet(path, columns = c("Petal.Length", "Petal.Width"))
 #' @export
 gps_source_parquet <- function(path, columns = NULL, binary = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_source_parquet)))
+  refuse_unknown(further(...), names(formals(gps_source_parquet)))
   need_given()
   require_package("nanoparquet", "gps_source_parquet()")
   state <- file_state(path)

@@ -133,7 +133,7 @@ match_index <- function(index, names, arg) {
 #' @importFrom utils head
 #' @export
 head.gps_source <- function(x, n = 6, ...) {
-  refuse_unknown(list(...), "n")
+  refuse_unknown(further(...), "n")
   x[seq_len(count_shown(check_source(x, "x"), n)), ]
 }
 
@@ -141,7 +141,7 @@ head.gps_source <- function(x, n = 6, ...) {
 #' @importFrom utils tail
 #' @export
 tail.gps_source <- function(x, n = 6, ...) {
-  refuse_unknown(list(...), "n")
+  refuse_unknown(further(...), "n")
   shown <- count_shown(check_source(x, "x"), n)
   x[x$n - shown + seq_len(shown), ]
 }
@@ -149,7 +149,7 @@ tail.gps_source <- function(x, n = 6, ...) {
 #' @rdname gps_source
 #' @export
 as.matrix.gps_source <- function(x, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   x[, ]
 }
 

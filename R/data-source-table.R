@@ -57,7 +57,7 @@
 #' @export
 gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec = ".",
                            na = c("", "NA"), binary = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_source_csv)))
+  refuse_unknown(further(...), names(formals(gps_source_csv)))
   need_given()
   state <- file_state(path)
   check_flag(header, "header")

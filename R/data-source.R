@@ -65,7 +65,7 @@
 #'         control = gps_control(max_iter = 5, n_starts = 2))
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_source)))
+  refuse_unknown(further(...), names(formals(gps_source)))
   given <- Filter(is_given_data, list(if (!missing(n)) n, if (!missing(read)) read))
   if (length(given) > 0 && length(dim(given[[1]])) > 0) {
     gps_abort(sprintf("Data in memory need no source: gps_fit(y, model) takes a %s as it is.",
@@ -108,7 +108,7 @@ is_source <- function(y) inherits(y, "gps_source")
 #' @rdname gps_source
 #' @export
 print.gps_source <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   check_source(x, "x")
   say(sprintf("Source of %d data point%s of %d dimension%s, from %s", x$n,
               if (x$n == 1) "" else "s", x$d, if (x$d == 1) "" else "s", describe_source(x)))

@@ -32,7 +32,7 @@ gps_write_binary <- function(y, path,
                              type = c("double", "float", "int8", "uint8", "int16", "uint16",
                                       "int32"),
                              endian = c("little", "big"), overwrite = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(gps_write_binary)))
+  refuse_unknown(further(...), names(formals(gps_write_binary)))
   need_given()
   type <- check_choice(type, "type", names(binary_types))
   endian <- check_choice(endian, "endian", c("little", "big"))

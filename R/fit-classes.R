@@ -37,7 +37,7 @@ icl <- function(object, ...) {
 #' @rdname icl
 #' @export
 icl.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   object <- check_fit(object)
   if (!is_one_hot(object)) {
     gps_abort(paste("icl() is for mixtures, of which one cluster is on in each point: other models",
@@ -78,7 +78,7 @@ icl.default <- function(object, ...) {
 #' table(predict(fit, type = "class"), predict(order_latents(fit), type = "class"))
 #' @export
 order_latents <- function(fit, order = NULL, ...) {
-  refuse_unknown(list(...), "order")
+  refuse_unknown(further(...), "order")
   need_given()
   fit <- check_fit(fit)
   refuse_places(fit$model, "order_latents()")

@@ -275,7 +275,8 @@ gps_control <- function(max_iter = 200, tol = NULL, anneal = NULL, hold = NULL, 
                         keep_slots = TRUE, target_mass = 0.95, checkpoint_every = NULL,
                         keep_starts = FALSE, budget = NULL, missing = c("allow", "error", "omit"),
                         infinite = c("error", "missing"), ...) {
-  refuse_unknown(list(...), setdiff(names(formals(gps_control)), "cluster"), pages = "gps_control")
+  refuse_unknown(further(...), setdiff(names(formals(gps_control)), "cluster"),
+                 pages = "gps_control")
   refuse_unbuilt(list(cluster = cluster))
   method <- check_choice(method, "method", c("auto", "exact", "gibbs"))
   if (!is.null(anneal)) anneal <- check_number(anneal, "anneal", 1)
@@ -356,7 +357,7 @@ check_hold <- function(hold) {
 
 #' @export
 print.gps_control <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   show_settings(check_control(x, "x"))
   invisible(x)
 }

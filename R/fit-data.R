@@ -80,7 +80,7 @@ refuse_source_formula <- function(formula, source, caller) {
 #' @importFrom stats formula
 #' @export
 formula.gps_fit <- function(x, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   x <- check_fit(x)
   written <- x$call$y
   is_formula <- is.call(written) && identical(written[[1]], as.name("~"))

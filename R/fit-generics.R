@@ -145,13 +145,13 @@ refuse_generic <- function(generic, class) {
 
 # Lines as print() shows them.
 format_printed <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   utils::capture.output(print(x))
 }
 
 # What print() shows says all there is to say.
 summarise_itself <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   object
 }
 
@@ -207,7 +207,7 @@ register_refusals <- function(class, generics, register) {
 #' @importFrom stats sigma
 #' @export
 sigma.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   check_fit(object)
   if (is.null(object$params$sigma2)) {
     gps_abort(if (!is.null(object$params$sigma)) {
@@ -223,7 +223,7 @@ sigma.gps_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 sigma.gp_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   check_gp_fit(object, "object")
   if (!has_white(object$kernel)) gps_abort("sigma() needs a kernel with kernel_white() noise.")
   sqrt(white_variance(object$kernel, object$theta, ncol(object$x)))
@@ -231,7 +231,7 @@ sigma.gp_fit <- function(object, ...) {
 
 #' @export
 print.gps_screen <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   show_settings(check_screen(x, "x"))
   invisible(x)
 }

@@ -69,7 +69,7 @@ NULL
 #' @rdname fit-methods
 #' @export
 print.gps_fit <- function(x, digits = 7, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   x <- check_fit(x)
   cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x, digits)),
       sep = "")
@@ -214,7 +214,7 @@ of_new_data <- function(type) {
 #' @rdname fit-methods
 #' @export
 coef.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character(), otherwise = part_way(object$params))
+  refuse_unknown(further(...), character(), otherwise = part_way(object$params))
   object <- check_fit(object)
   name_params(object$params, object$model, object$col_names, object$latent_names)
 }
@@ -222,7 +222,7 @@ coef.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 logLik.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character(), otherwise = of_new_data("loglik"))
+  refuse_unknown(further(...), character(), otherwise = of_new_data("loglik"))
   object <- check_fit(object)
   model <- object$model
   structure(object$bound, df = count_free(model, n_left(model, object$params)),
@@ -240,7 +240,7 @@ said_reasons <- function(fit) {
 
 #' @export
 print.gps_bound <- function(x, digits = getOption("digits"), ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   error <- attr(x, "error")
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
               is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&
@@ -260,14 +260,14 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
 #' @rdname fit-methods
 #' @export
 nobs.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   fit_weight(check_fit(object))
 }
 
 #' @rdname fit-methods
 #' @export
 fitted.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character(), otherwise = of_new_data("response"))
+  refuse_unknown(further(...), character(), otherwise = of_new_data("response"))
   object <- check_fit(object)
   stats::predict(object, type = "response")
 }
@@ -275,7 +275,7 @@ fitted.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 residuals.gps_fit <- function(object, ...) {
-  refuse_unknown(list(...), character(), otherwise = "They are the data less fitted(fit).")
+  refuse_unknown(further(...), character(), otherwise = "They are the data less fitted(fit).")
   object <- check_fit(object)
   y <- need_matrix(object, "residuals()")
   shape_rows(t(y), object, object$row_names) - stats::predict(object, type = "response")
@@ -285,7 +285,7 @@ residuals.gps_fit <- function(object, ...) {
 #' @rdname fit-methods
 #' @export
 simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
-  refuse_unknown(list(...), c("nsim", "seed", "n"))
+  refuse_unknown(further(...), c("nsim", "seed", "n"))
   object <- check_fit(object)
   nsim <- check_count(nsim, "nsim")
   n <- if (is.null(n)) object$n_points else check_count(n, "n")
@@ -302,14 +302,15 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
 #' @export
 update.gps_fit <- function(object, ...) {
   object <- check_fit(object)
-  changes <- name_formula(list(...), "y", sum_columns(object$col_names))
+  known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
+  changes <- name_formula(further(..., .known = c("data", "formula", known)), "y",
+                          sum_columns(object$col_names))
   formula <- changes$y
   written_as <- names(changes)
   if (inherits(changes$y, "formula") || !is.null(changes$data)) {
     changes$y <- data_again(changes$y, changes$data, object$col_names)
     changes["data"] <- NULL
   }
-  known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known, c("selector", "model"),
                  otherwise = "What changes has a name, as in update(fit, max_iter = 500).",

@@ -47,7 +47,7 @@ NULL
 #' @rdname posterior
 #' @export
 posterior_states <- function(fit, n, top = 10, ...) {
-  refuse_unknown(list(...), names(formals(posterior_states)))
+  refuse_unknown(further(...), names(formals(posterior_states)))
   need_given()
   fit <- check_fit(fit)
   n <- check_count(n, "n", 1, fit$n_points)
@@ -77,7 +77,7 @@ format.gps_places <- function(x, ...) {
 
 #' @export
 print.gps_places <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   print(format(x), quote = FALSE)
   invisible(x)
 }
@@ -129,7 +129,7 @@ joint_of_states <- function(task, fit, selected, on) {
 #' @rdname posterior
 #' @export
 posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL, ...) {
-  refuse_unknown(list(...), names(formals(posterior_sample)))
+  refuse_unknown(further(...), names(formals(posterior_sample)))
   need_given()
   fit <- check_fit(fit)
   y <- need_data(fit, "posterior_sample()")

@@ -128,8 +128,9 @@ predict.gps_fit <- function(object, newdata = NULL,
                             n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
-  refuse_columns(list(...), object$col_names)
-  refuse_unknown(list(...), c("newdata", "type", "n_threads", "progress"))
+  extra <- further(...)
+  refuse_columns(extra, object$col_names)
+  refuse_unknown(extra, c("newdata", "type", "n_threads", "progress"))
   check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (type %in% sparse_types) require_package("Matrix", sprintf("`type` = %s", quoted(type)))

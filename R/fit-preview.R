@@ -43,7 +43,8 @@
 #' @export
 gps_plan <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                      control = gps_control(), start = NULL, weights = NULL, ...) {
-  y <- data_of_call(y, model, selector, list(...))
+  if (!missing(y)) weights <- beside_formula(weights, y, "weights")
+  y <- data_of_call(y, model, selector, further(...))
   if (is_number(y)) {
     gps_abort(sprintf(paste(
       "`y` must be data, or a source of them, not the number %s: a plan is measured on samples.",
@@ -174,7 +175,7 @@ plan_seconds <- function(task, samples, has_starts) {
 
 #' @export
 print.gps_plan <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   need_made(is_plan(x), "x", "gps_plan()")
   parts <- x$memory[x$memory >= 2^20]
   is_short <- isTRUE(x$bytes > x$free)

@@ -22,7 +22,7 @@
 #' gps_report(fit)
 #' @export
 gps_report <- function(fit, digits = 6, ...) {
-  refuse_unknown(list(...), "digits")
+  refuse_unknown(further(...), "digits")
   need_given()
   fit <- check_fit(fit)
   digits <- check_count(digits, "digits", 1, 15)
@@ -116,7 +116,7 @@ report_software <- function(fit) {
 #' @param x a report from `gps_report()`.
 #' @export
 print.gps_report <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   need_made(is.list(x) && is.character(x$text) && length(x$text) == 1, "x", "gps_report()")
   cat(paste0(wrap_text(x$text), "\n"), sep = "")
   invisible(x)

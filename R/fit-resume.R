@@ -66,7 +66,7 @@
 #' c(short$n_iter, fit$n_iter)
 #' @export
 gps_resume <- function(file, y, ...) {
-  extra <- list(...)
+  extra <- further(..., .known = c("data", names(formals(gps_control))))
   if (missing(file) || missing(y) && is.null(extra$data)) need_given()
   changes <- check_changes(extra[!names(extra) %in% "data"])
   path <- find_checkpoint(file)
@@ -154,7 +154,7 @@ find_checkpoint <- function(file) {
 
 #' @export
 print.gps_checkpoint <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   say(paste("Checkpoint of a fit, which gps_resume(file, y) goes on with:", "`file` is its name."))
   invisible(x)
 }

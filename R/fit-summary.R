@@ -42,7 +42,7 @@
 #'                 control = gps_control(n_starts = 2)))
 #' @export
 summary.gps_fit <- function(object, audit = NULL, bootstrap = NULL, ...) {
-  refuse_unknown(list(...), c("audit", "bootstrap"))
+  refuse_unknown(further(...), c("audit", "bootstrap"))
   object <- check_fit(object)
   if (!is.null(audit)) check_audit(audit, object)
   if (!is.null(bootstrap)) check_own_bootstrap(bootstrap, object)
@@ -163,7 +163,7 @@ is_summary_sound <- function(x) {
 #' @rdname summary.gps_fit
 #' @export
 print.summary.gps_fit <- function(x, digits = 4, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
   cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")

@@ -57,7 +57,7 @@ NULL
 #' @rdname fit-tidy
 #' @exportS3Method generics::tidy
 tidy.gps_fit <- function(x, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   params <- stats::coef(check_fit(x))
   rows <- lapply(names(params), function(name) {
     tidy_param(name, params[[name]], x$model$params[[name]])
@@ -85,7 +85,7 @@ tidy_param <- function(name, value, axes) {
 #' @rdname fit-tidy
 #' @exportS3Method generics::glance
 glance.gps_fit <- function(x, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   x <- check_fit(x)
   bound <- stats::logLik(x)
   has_icl <- is_one_hot(x) && !is.null(x$selected)
@@ -98,7 +98,7 @@ glance.gps_fit <- function(x, ...) {
 #' @rdname fit-tidy
 #' @exportS3Method generics::augment
 augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
-  refuse_unknown(list(...), c("data", "newdata"))
+  refuse_unknown(further(...), c("data", "newdata"))
   x <- check_fit(x)
   if (is.null(newdata) && !is.null(data)) {
     data <- refuse_others(x, data)
@@ -159,7 +159,7 @@ refuse_others <- function(fit, data) {
 as.data.frame.gps_fit <- function(x, row.names = NULL, optional = FALSE,
                                   what = c("points", "latents"), ...) {
   # data.frame() says to every method whether words become factors; there are no words here.
-  extra <- list(...)
+  extra <- further(...)
   extra$stringsAsFactors <- NULL
   refuse_unknown(extra, c("row.names", "optional", "what"))
   x <- check_fit(x)

@@ -204,7 +204,11 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   # Evaluated here, so that R's errors about them name this function.
   if (!missing(y)) y
   if (!missing(model)) model
-  y <- data_of_call(y, model, selector, list(...))
+  if (!missing(y)) {
+    weights <- beside_formula(weights, y, "weights")
+    labels <- beside_formula(labels, y, "labels")
+  }
+  y <- data_of_call(y, model, selector, further(...))
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights, labels)
   refuse_task(made$task)
   if (!is.null(made$task$control$checkpoint)) {

@@ -141,8 +141,9 @@
 #'   left of it there may be an expression such as `log(y)`. A level is up to `trend` and the
 #'   kernel: `- 1` and `offset()` are refused.
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
-#'   logical ones count as 0 and 1. Few far from all others, as codes for missing ones are, have a
-#'   warning of class `gps_warning_far`.
+#'   logical ones count as 0 and 1. A search needs what they vary by, or their size if they are
+#'   constant, between 1e-140 and 1e140. Few far from all others, as codes for missing ones are,
+#'   have a warning of class `gps_warning_far`.
 #' @param kernel A kernel, see [kernels].
 #' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"`, `"divide"` or
 #'   `"neighbours"`: see below.
@@ -231,7 +232,7 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                    cross = TRUE, n_starts = 5, fixed = NULL, lower = NULL, upper = NULL,
                    index = NULL, trend = c("none", "constant", "linear"), data = NULL,
                    progress = interactive(), ...) {
-  extra <- list(...)
+  extra <- further(...)
   formula <- if (!missing(x) && inherits(x, "formula")) x else extra$formula
   if (!missing(x) && inherits(extra$formula, "formula")) {
     gps_abort("`x` and `formula` are both given: gp_fit(y ~ a + b, data = d) has one of them.")

@@ -32,6 +32,7 @@ find_theta <- function(kernel, y, targets, engine, search) {
     found$trace <- data.frame(evaluation = 1L, lml = found$value, start = 1L)
     return(c(found, list(fixed = names(theta), limits = character())))
   }
+  refuse_narrow(y)
   held <- held_parameters(kernel, nrow(y), search$fixed)
   unit <- target_unit(kernel, nrow(y), targets, held)
   targets <- targets / unit$size

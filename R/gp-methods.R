@@ -55,7 +55,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
                            se.fit = FALSE, ...) {
   is_whole <- is.null(newdata) || !inherits(object, "gp_fit") || is.null(unclass(object)$sums)
   check_gp_fit(object, "object", points = is_whole)
-  refuse_gp(list(...), setdiff(names(formals(predict.gp_fit)), "object"), object)
+  refuse_gp(further(...), setdiff(names(formals(predict.gp_fit)), "object"), object)
   noise <- check_flag(noise, "noise")
   interval <- check_choice(interval, "interval", c("none", "confidence", "prediction"))
   if (!is_number(level) || level <= 0 || level >= 1) {
@@ -112,7 +112,7 @@ align_newdata <- function(newdata, x) {
 #' @rdname gp_fit-methods
 #' @export
 fitted.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(further(...))
   mean <- stats::predict(object)$mean
   dimnames(mean) <- dimnames(object$targets)
   mean
@@ -121,14 +121,14 @@ fitted.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 residuals.gp_fit <- function(object, ...) {
-  refuse_gp(list(...), otherwise = "They are the targets less fitted(fit).")
+  refuse_gp(further(...), otherwise = "They are the targets less fitted(fit).")
   object$targets - stats::fitted(object)
 }
 
 #' @rdname gp_fit-methods
 #' @export
 coef.gp_fit <- function(object, ...) {
-  refuse_gp(list(...), otherwise = "Parameters have names: coef(fit)[\"log_len\"].")
+  refuse_gp(further(...), otherwise = "Parameters have names: coef(fit)[\"log_len\"].")
   check_gp_fit(object, "object")
   object$theta
 }
@@ -136,7 +136,7 @@ coef.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 logLik.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(further(...))
   check_gp_fit(object, "object")
   check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
@@ -150,7 +150,7 @@ logLik.gp_fit <- function(object, ...) {
 #' @export
 simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise = TRUE, ...) {
   check_gp_fit(object, "object", points = TRUE)
-  refuse_gp(list(...), c("nsim", "seed", "newdata", "noise"), object)
+  refuse_gp(further(...), c("nsim", "seed", "newdata", "noise"), object)
   nsim <- check_count(nsim, "nsim")
   noise <- check_flag(noise, "noise")
   if (object$method != "exact") {
@@ -203,10 +203,10 @@ fit_values <- function(fit, a, b) {
 #' @export
 update.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object", points = TRUE)
-  changes <- list(...)
+  known <- setdiff(names(formals(gp_fit)), "...")
+  changes <- further(..., .known = c("formula", known))
   if (inherits(changes$formula, "formula")) names(changes)[names(changes) == "formula"] <- ""
   changes <- name_formula(changes, "x", gp_columns_formula(object))
-  known <- setdiff(names(formals(gp_fit)), "...")
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known, pages = "gp_fit",
                  otherwise = "What changes has a name, as in update(fit, trend = \"linear\").")
@@ -265,7 +265,7 @@ gp_columns_formula <- function(fit) {
 #' @rdname gp_fit-methods
 #' @export
 formula.gp_fit <- function(x, ...) {
-  refuse_gp(list(...))
+  refuse_gp(further(...))
   check_gp_fit(x, "x")
   if (!is.null(x$formula)) return(x$formula)
   gps_abort("formula() is not for a Gaussian process that was fitted to a matrix.")
@@ -275,7 +275,7 @@ formula.gp_fit <- function(x, ...) {
 #' @rdname gp_fit-methods
 #' @export
 nobs.gp_fit <- function(object, ...) {
-  extra <- list(...)
+  extra <- further(...)
   refuse_gp(extra[setdiff(seq_along(extra), which(names(extra) == "use.fallback"))])
   check_gp_fit(object, "object")
   nrow(object$x)
@@ -343,7 +343,7 @@ idle_columns <- function(kernel, x) {
 #' @rdname gp_fit-methods
 #' @export
 print.gp_fit <- function(x, digits = 5, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   check_gp_fit(x, "x", points = TRUE)
   describe_gp_fit(x, digits)
   invisible(x)
@@ -351,14 +351,14 @@ print.gp_fit <- function(x, digits = 5, ...) {
 
 #' @export
 print.gp_loo <- function(x, digits = 7, ...) {
-  print(unclass(x), digits = shown_digits(digits, list(...)))
+  print(unclass(x), digits = shown_digits(digits, further(...)))
   invisible(x)
 }
 
 #' @rdname gp_fit-methods
 #' @export
 summary.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(further(...))
   check_gp_fit(object, "object", points = TRUE)
   loo <- gp_loo(object)
   log_score <- stats::dnorm(object$targets, loo$mean, sqrt(loo$variance), log = TRUE)
@@ -374,7 +374,7 @@ summary.gp_fit <- function(object, ...) {
 
 #' @export
 coef.summary.gp_fit <- function(object, ...) {
-  refuse_gp(list(...))
+  refuse_gp(further(...))
   need_made(is.numeric(object$coefficients), "object", "summary()")
   object$coefficients
 }
@@ -382,7 +382,7 @@ coef.summary.gp_fit <- function(object, ...) {
 #' @rdname gp_fit-methods
 #' @export
 print.summary.gp_fit <- function(x, digits = 5, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is.numeric(x$coefficients) && is_number(x$loo_r2) && is_number(x$loo_log_score), "x",
             "summary()")
   check_gp_fit(x$fit, "x$fit", points = TRUE)

@@ -123,12 +123,8 @@ group_shares <- function(y, lengthscale) {
 # `n_targets`, those that are 0 everywhere are not given.
 target_scales <- function(targets, n_targets = nrow(targets)) {
   share <- nrow(targets) / n_targets
-  level <- mean(targets^2) * share
-  spread <- mean((targets - rowMeans(targets))^2) * share
-  if (!is.finite(level)) {
-    gps_abort(paste("The targets are too large: their squares overflow. Give them in another",
-                    "unit."), "numeric")
-  }
+  level <- min(mean(targets^2), .Machine$double.xmax) * share
+  spread <- min(mean((targets - rowMeans(targets))^2), .Machine$double.xmax) * share
   if (!(level > 0)) level <- 1
   # What differs by rounding only is constant.
   if (!(spread > 1e-28 * level)) spread <- level

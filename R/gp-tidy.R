@@ -3,7 +3,7 @@
 #' @rdname fit-tidy
 #' @exportS3Method generics::tidy
 tidy.gp_fit <- function(x, ...) {
-  refuse_unknown(list(...), character(), is_gp = TRUE)
+  refuse_unknown(further(...), character(), is_gp = TRUE)
   check_gp_fit(x, "x")
   data.frame(term = names(x$theta), estimate = unname(x$theta), value = exp(unname(x$theta)))
 }
@@ -11,7 +11,7 @@ tidy.gp_fit <- function(x, ...) {
 #' @rdname fit-tidy
 #' @exportS3Method generics::glance
 glance.gp_fit <- function(x, ...) {
-  refuse_unknown(list(...), character(), is_gp = TRUE)
+  refuse_unknown(further(...), character(), is_gp = TRUE)
   likelihood <- stats::logLik(x)
   data.frame(method = x$method, n_dims = ncol(x$x), logLik = c(unclass(likelihood)),
              df = attr(likelihood, "df"), AIC = stats::AIC(likelihood),
@@ -21,7 +21,7 @@ glance.gp_fit <- function(x, ...) {
 #' @rdname fit-tidy
 #' @exportS3Method generics::augment
 augment.gp_fit <- function(x, data = NULL, newdata = NULL, ...) {
-  refuse_unknown(list(...), c("data", "newdata"), is_gp = TRUE)
+  refuse_unknown(further(...), c("data", "newdata"), is_gp = TRUE)
   check_gp_fit(x, "x", points = TRUE)
   if (!is.null(data) && is.null(newdata)) refuse_other_points(x, data)
   shown <- if (!is.null(newdata)) newdata else if (!is.null(data)) data else

@@ -9,11 +9,9 @@
 # `is_usual`: of each parameter, whether it is a variance that nobody gave, nor is `held`;
 # `is_slope`: and of a linear term.
 target_unit <- function(kernel, n_dims, targets, held) {
-  if (any(targets != 0) && mean(targets^2) == 0) {
-    gps_abort("The targets are too small: their squares vanish. Give them in another unit.",
-              "numeric")
-  }
-  size <- if (has_custom(kernel)) 1 else 2^floor(log2(target_scales(targets)$spread / 0.36) / 2)
+  spread <- target_scales(targets)$spread
+  refuse_extreme(targets, spread)
+  size <- if (has_custom(kernel)) 1 else 2^floor(log2(spread / 0.36) / 2)
   slots <- kernel_slots(kernel, n_dims)
   is_usual <- by_parameter(slots, function(slot) {
     has_target_unit(slot) && identical(get_part(kernel, slot), usual_variance(slot$type))
@@ -23,6 +21,36 @@ target_unit <- function(kernel, n_dims, targets, held) {
   list(size = size, theta = 2 * log(size) * by_parameter(slots, has_target_unit),
        log_density = -length(targets) * log(size), is_usual = is_usual,
        is_slope = is_usual & is_linear)
+}
+
+# Of such targets the variances that a search looks at, from 1e-8 to 1e3 of their mean square, have
+# inverses, and so have products of these and the targets.
+target_reach <- c(1e-140, 1e140)
+
+# `spread` as in target_scales(): of what the targets vary by, or their size if they are constant.
+refuse_extreme <- function(targets, spread) {
+  largest <- max(abs(targets))
+  is_small <- largest > 0 && (largest < target_reach[1] || spread < target_reach[1]^2)
+  if (!is_small && largest <= target_reach[2]) return(invisible())
+  gps_abort(sprintf(paste(
+    "The targets are too %s: the variances of a kernel that fits them, squares of the targets,",
+    "%s. They are up to %s; what they vary by, or their size if they are constant, must lie",
+    "between %s and %s. Give them in another unit."
+  ), if (is_small) "small" else "large", if (is_small) "vanish" else "overflow",
+  format(largest, digits = 2), format(target_reach[1]), format(target_reach[2])), "numeric")
+}
+
+# Columns of inputs that vary by so little that the squares of distances vanish: they would count as
+# constant.
+refuse_narrow <- function(y) {
+  range <- apply(y, 1, function(column) max(column) - min(column))
+  narrow <- which(range > 0 & range < target_reach[1])
+  if (length(narrow) == 0) return(invisible())
+  gps_abort(sprintf(paste(
+    "The data are too small: %s varies by %s, whose square vanishes; at least %s is possible.",
+    "Give them in another unit."),
+    if (nrow(y) > 1) paste("column", narrow[1], "of `x`") else "`x`",
+    format(range[narrow[1]], digits = 2), format(target_reach[1])), "numeric")
 }
 
 # The variance of a term; in a product the first factor has that of all.

@@ -102,7 +102,7 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
                         size = 8, step = 1, n_selected = NULL, max_active = NULL, n_train = 20000,
                         control = gps_control(max_iter = 20, n_starts = 1, mend = FALSE),
                         remainder = TRUE, start = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_denoise)), c("control", "selector", "noisy"))
+  refuse_unknown(further(...), names(formals(gps_denoise)), c("control", "selector", "noisy"))
   need_given()
   noisy <- check_image(image)
   estimated <- is.null(sd)
@@ -262,14 +262,14 @@ find_degenerate.gps_known_noise <- function(model, params, found) character()
 #' @rdname gps_denoise
 #' @export
 fitted.gps_denoised <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   check_denoised(object)$image
 }
 
 #' @rdname gps_denoise
 #' @export
 residuals.gps_denoised <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   object <- check_denoised(object)
   object$noisy - object$image
 }
@@ -277,7 +277,7 @@ residuals.gps_denoised <- function(object, ...) {
 #' @rdname gps_denoise
 #' @export
 print.gps_denoised <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   x <- check_denoised(x)
   n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
   lines <- c(
@@ -297,7 +297,7 @@ print.gps_denoised <- function(x, ...) {
 #' @export
 plot.gps_denoised <- function(x, clean = NULL, peak = NULL, main = NULL, col = NULL, key = TRUE,
                               ...) {
-  refuse_unknown(list(...), c("clean", "peak", "main", "col", "key"))
+  refuse_unknown(further(...), c("clean", "peak", "main", "col", "key"))
   x <- check_denoised(x)
   if (!is.null(peak)) peak <- check_number(peak, "peak", 0, open = TRUE)
   look <- new_look(main, col, key, n_titles = 3)

@@ -83,7 +83,7 @@
 #' sd(back - corner) / sd(corner)
 #' @export
 extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "array"), ...) {
-  refuse_unknown(list(...), names(formals(extract_patches)))
+  refuse_unknown(further(...), names(formals(extract_patches)))
   need_given()
   image <- check_image(image)
   size <- check_pair(size, "size", upper = dim(image)[1:2])
@@ -108,7 +108,7 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 #' @rdname extract_patches
 #' @export
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL, like = NULL, ...) {
-  refuse_unknown(list(...), names(formals(assemble_patches)))
+  refuse_unknown(further(...), names(formals(assemble_patches)))
   need_given()
   dim <- check_canvas(dim, dim(patches))
   check_cells(dim[1], prod(dim[-1]), "The numbers of `dim`")

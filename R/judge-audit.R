@@ -85,7 +85,7 @@
 #' @export
 gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, n_selected = NULL,
                       ...) {
-  refuse_unknown(list(...), names(formals(gps_audit)))
+  refuse_unknown(further(...), names(formals(gps_audit)))
   need_given()
   fit <- check_fit(fit)
   if (is_number(y) && fit$model$n_dims > 1) {
@@ -215,7 +215,7 @@ never_selected <- function(fit, selected) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_audit <- function(x, digits = 3, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_audit_sound(x), "x", "gps_audit()")
   show <- function(value, unit = "") {
     if (is.na(value)) "not known" else paste0(plain_number(value, digits), unit)

@@ -56,7 +56,7 @@
 #' @export
 gps_bootstrap <- function(fit, n = 100, type = c("nonparametric", "parametric"), control = NULL,
                           progress = interactive(), ...) {
-  refuse_unknown(list(...), names(formals(gps_bootstrap)))
+  refuse_unknown(further(...), names(formals(gps_bootstrap)))
   need_given()
   fit <- check_fit(fit)
   refuse_places(fit$model, "gps_bootstrap()", paste(
@@ -160,7 +160,7 @@ new_bootstrap <- function(fit, results, type) {
 #' @importFrom stats confint
 #' @export
 confint.gps_bootstrap <- function(object, parm, level = 0.95, ...) {
-  refuse_unknown(list(...), c("parm", "level"))
+  refuse_unknown(further(...), c("parm", "level"))
   need_made(is_bootstrap(object), "object", "gps_bootstrap()")
   known <- names(object$estimate)
   if (missing(parm)) parm <- known
@@ -197,7 +197,7 @@ is_bootstrap <- function(x) {
 #' @rdname gps_bootstrap
 #' @export
 summary.gps_bootstrap <- function(object, level = 0.95, ...) {
-  refuse_unknown(list(...), "level")
+  refuse_unknown(further(...), "level")
   ends <- confint.gps_bootstrap(object, level = level)
   se <- lapply(object$replicates, function(values) {
     apply(matrix(values, ncol = ncol(object$similarity)), 1, stats::sd, na.rm = TRUE)
@@ -210,7 +210,7 @@ summary.gps_bootstrap <- function(object, level = 0.95, ...) {
 #' @rdname gps_bootstrap
 #' @export
 print.gps_bootstrap <- function(x, digits = 3, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_bootstrap(x), "x", "gps_bootstrap()")
   n <- ncol(x$similarity)
   lines <- c(

@@ -74,7 +74,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                        weights = NULL, ...) {
   need_given()
   refuse_called(substitute(model))
-  extra <- list(...)
+  extra <- further(...)
+  weights <- beside_formula(weights, y, "weights")
   if (inherits(y, "formula")) {
     y <- read_formula(y, extra$data, list(model, n_latents), "gps_choose")
     extra["data"] <- NULL

@@ -5,7 +5,7 @@
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_choice <- function(x, digits = 6, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_choice_sound(x), "x", "gps_choose()")
   table <- x$table
   has_several <- length(unique(table$model)) > 1

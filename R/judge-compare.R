@@ -56,7 +56,7 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
                               max_active = NULL, control = gps_control(progress = FALSE),
                               truth = NULL, latents = NULL, target = NULL, audit_points = 100,
                               ...) {
-  refuse_unknown(list(...), names(formals(compare_selectors)))
+  refuse_unknown(further(...), names(formals(compare_selectors)))
   need_given()
   model <- check_model(model)
   selectors <- check_selectors(selectors)
@@ -240,7 +240,7 @@ mean_runs <- function(runs, names) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_comparison <- function(x, digits = 3, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_comparison_sound(x), "x", "compare_selectors()")
   table <- x$table
   say(sprintf("%s, means over %s; bounds and evaluations are a data point",

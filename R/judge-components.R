@@ -37,7 +37,7 @@
 #' match_components(found, truth)
 #' @export
 match_components <- function(found, truth, threshold = if (has_places) 0.9 else 0.95, ...) {
-  refuse_unknown(list(...), names(formals(match_components)))
+  refuse_unknown(further(...), names(formals(match_components)))
   need_given()
   has_places <- has_pictures(found) || has_pictures(truth)
   threshold <- check_number(threshold, "threshold", lower = 0, upper = 1)

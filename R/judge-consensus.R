@@ -42,7 +42,7 @@
 #' plot(agreed)
 #' @export
 gps_consensus <- function(fit, threshold = 0.95, ...) {
-  refuse_unknown(list(...), "threshold")
+  refuse_unknown(further(...), "threshold")
   need_given()
   fit <- check_fit(fit)
   threshold <- check_number(threshold, "threshold", 0, 1)
@@ -97,7 +97,7 @@ need_starts <- function(fit) {
 #' @param digits number of significant digits to print.
 #' @export
 print.gps_consensus <- function(x, digits = 3, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_consensus(x), "x", "gps_consensus()")
   table <- x$components
   known <- table[!is.na(table$found), ]

@@ -29,7 +29,7 @@
 #' selection_recall(fit, bars$latents, truth = bars)
 #' @export
 selection_recall <- function(fit, latents, within = 0, truth = NULL, all_objects = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(selection_recall)))
+  refuse_unknown(further(...), names(formals(selection_recall)))
   need_given()
   fit <- check_fit(fit)
   within <- check_number(within, "within", lower = 0)

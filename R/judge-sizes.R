@@ -37,7 +37,7 @@ is_sizes_sound <- function(x) {
 #' @rdname gps_audit
 #' @export
 print.gps_sizes <- function(x, digits = 3, ...) {
-  digits <- shown_digits(digits, list(...))
+  digits <- shown_digits(digits, further(...))
   need_made(is_sizes_sound(x), "x", "gps_audit() or a fit")
   say(sprintf("What selections of several sizes capture, of %s latents (%s)",
               format_number(x$n_latents), plural(x$n_points, "point")))

@@ -91,7 +91,7 @@ NULL
 #' @rdname kernels
 #' @export
 kernel_rbf <- function(variance = 1, lengthscale = NULL, ard = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(kernel_rbf)))
+  refuse_unknown(further(...), names(formals(kernel_rbf)))
   new_kernel(new_term("rbf", ard, list(variance = variance, lengthscale = lengthscale)))
 }
 
@@ -101,7 +101,7 @@ matern_types <- c("0.5" = "matern12", "1.5" = "matern32", "2.5" = "matern52")
 #' @rdname kernels
 #' @export
 kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(kernel_matern)))
+  refuse_unknown(further(...), names(formals(kernel_matern)))
   nu <- plain_numbers(nu)
   if (!is_number(nu) || !nu %in% c(0.5, 1.5, 2.5)) abort_value(nu, "nu", "0.5, 1.5 or 2.5")
   new_kernel(new_term(matern_types[[as.character(nu)]], ard,
@@ -111,7 +111,7 @@ kernel_matern <- function(nu = 2.5, variance = 1, lengthscale = NULL, ard = FALS
 #' @rdname kernels
 #' @export
 kernel_rq <- function(variance = 1, lengthscale = NULL, alpha = 1, ard = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(kernel_rq)))
+  refuse_unknown(further(...), names(formals(kernel_rq)))
   new_kernel(new_term("rq", ard, list(variance = variance, lengthscale = lengthscale,
                                       alpha = alpha)))
 }
@@ -119,7 +119,7 @@ kernel_rq <- function(variance = 1, lengthscale = NULL, alpha = 1, ard = FALSE, 
 #' @rdname kernels
 #' @export
 kernel_periodic <- function(variance = 1, lengthscale = 1, period = NULL, ard = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(kernel_periodic)))
+  refuse_unknown(further(...), names(formals(kernel_periodic)))
   new_kernel(new_term("periodic", ard, list(variance = variance, lengthscale = lengthscale,
                                             period = period)))
 }
@@ -127,21 +127,21 @@ kernel_periodic <- function(variance = 1, lengthscale = 1, period = NULL, ard = 
 #' @rdname kernels
 #' @export
 kernel_linear <- function(variance = 1, ard = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(kernel_linear)))
+  refuse_unknown(further(...), names(formals(kernel_linear)))
   new_kernel(new_term("linear", ard, list(variance = variance), is_open = missing(variance)))
 }
 
 #' @rdname kernels
 #' @export
 kernel_bias <- function(variance = 1, ...) {
-  refuse_unknown(list(...), names(formals(kernel_bias)))
+  refuse_unknown(further(...), names(formals(kernel_bias)))
   new_kernel(new_term("bias", FALSE, list(variance = variance)))
 }
 
 #' @rdname kernels
 #' @export
 kernel_white <- function(variance = 0.1, ...) {
-  refuse_unknown(list(...), names(formals(kernel_white)))
+  refuse_unknown(further(...), names(formals(kernel_white)))
   new_kernel(new_term("white", FALSE, list(variance = variance)))
 }
 
@@ -152,7 +152,7 @@ kernel_composition <- function(...) {
     gps_abort(paste("kernel_composition() is one kernel, of no arguments. Others are sums and",
                     "products of terms: kernel_rbf() + kernel_white()."))
   }
-  refuse_unknown(list(...), names(formals(kernel_composition)))
+  refuse_unknown(further(...), names(formals(kernel_composition)))
   kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
 }
 
@@ -200,7 +200,7 @@ kernel_composition <- function(...) {
 #' gp_fit(x, cumsum(rnorm(30)), walk + kernel_white(0.1))
 #' @export
 kernel_custom <- function(value, gradient = NULL, parameters = c(variance = 1), ...) {
-  refuse_unknown(list(...), names(formals(kernel_custom)))
+  refuse_unknown(further(...), names(formals(kernel_custom)))
   need_given()
   if (!is.function(value)) abort_value(value, "value", "a function of (x, z, parameters)")
   if (!is.null(gradient) && !is.function(gradient)) {
@@ -327,7 +327,7 @@ Ops.gps_kernel <- function(e1, e2) {
 #' @rdname kernels
 #' @export
 coef.gps_kernel <- function(object, ...) {
-  refuse_unknown(list(...), character())
+  refuse_unknown(further(...), character())
   object <- check_kernel(object, "object")
   kernel_theta(object, kernel_dims(object))
 }
@@ -335,7 +335,7 @@ coef.gps_kernel <- function(object, ...) {
 #' @rdname kernels
 #' @export
 format.gps_kernel <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   x <- check_kernel(x, "x")
   vapply(x$terms, function(term) {
     parts <- unlist(lapply(term_factors(term), format_factor, is_alone = !is_product(term)))
@@ -365,7 +365,7 @@ format_factor <- function(factor, is_alone) {
 #' @rdname kernels
 #' @export
 print.gps_kernel <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   lines <- format(x)
   cat(if (length(lines) > 1) "Sum of kernels\n" else "Kernel\n")
   cat(paste0(unlist(lapply(lines, wrap_text, "  ", 4)), "\n"), sep = "")

@@ -50,7 +50,7 @@
 #' model_binary_sparse(10)
 #' @export
 model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(model_binary_sparse)))
+  refuse_unknown(further(...), names(formals(model_binary_sparse)))
   need_given()
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")

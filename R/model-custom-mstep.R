@@ -42,7 +42,7 @@ posterior_weights <- function(posterior) {
 
 #' @export
 print.gps_posterior <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   say(sprintf("Posterior of %s over %s", plural(ncol(x$prob), "data point"),
               plural(nrow(x$prob), "state")))
   invisible(x)

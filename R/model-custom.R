@@ -88,7 +88,7 @@
 model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NULL, lower = -Inf,
                          upper = Inf, draw = NULL, vectorised = FALSE, rule = state_rule(),
                          name = "Custom model", takes_missing = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(model_custom)))
+  refuse_unknown(further(...), names(formals(model_custom)))
   need_given()
   functions <- list(init = init, log_joint = log_joint, mstep = mstep, gradient = gradient,
                     draw = draw)

@@ -76,7 +76,7 @@
 #' @export
 model_gaussian_mixture <- function(n_components,
                                    covariance = c("full", "diagonal", "spherical", "tied"), ...) {
-  refuse_unknown(list(...), names(formals(model_gaussian_mixture)))
+  refuse_unknown(further(...), names(formals(model_gaussian_mixture)))
   need_given()
   n_components <- check_count(n_components, "n_components")
   covariance <- check_choice(covariance, "covariance", covariance_forms)

@@ -70,7 +70,7 @@
 #' model_max_spike_slab(10)
 #' @export
 model_max_spike_slab <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(model_max_spike_slab)))
+  refuse_unknown(further(...), names(formals(model_max_spike_slab)))
   need_given()
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")

@@ -81,7 +81,7 @@
 #' round(1 - exp(-coef(fit)$W), 1)
 #' @export
 model_noisy_or <- function(n_latents, shared_prob = TRUE, ...) {
-  refuse_unknown(list(...), names(formals(model_noisy_or)))
+  refuse_unknown(further(...), names(formals(model_noisy_or)))
   need_given()
   need_given()
   n_latents <- check_count(n_latents, "n_latents")

@@ -92,7 +92,7 @@
 #' @export
 model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, density = NULL,
                             background = NULL, ...) {
-  refuse_unknown(list(...), names(formals(model_occlusive)))
+  refuse_unknown(further(...), names(formals(model_occlusive)))
   need_given()
   n_components <- check_count(n_components, "n_components")
   size <- check_sizes(size, "size", 2, "c(height, width) of a component")

@@ -58,7 +58,7 @@
 #' table(predict(fit, type = "class"), day)
 #' @export
 model_poisson_mixture <- function(n_components, ...) {
-  refuse_unknown(list(...), names(formals(model_poisson_mixture)))
+  refuse_unknown(further(...), names(formals(model_poisson_mixture)))
   need_given()
   n_components <- check_count(n_components, "n_components")
   new_native_model(

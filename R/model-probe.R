@@ -69,7 +69,7 @@
 #' check_gps_model(model_custom(2, init, wrong), session = FALSE)
 #' @export
 check_gps_model <- function(model, y = NULL, session = TRUE, ...) {
-  refuse_unknown(list(...), names(formals(check_gps_model)))
+  refuse_unknown(further(...), names(formals(check_gps_model)))
   need_given()
   model <- check_model(model)
   session <- check_flag(session, "session")
@@ -208,7 +208,7 @@ report_mstep <- function(report, old_value, value, step) {
 #' @param x a report from `check_gps_model()`.
 #' @export
 print.gps_model_check <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   need_made(is.data.frame(x$findings) && is.data.frame(x$checks), "x", "check_gps_model()")
   n <- nrow(x$findings)
   say(paste("Check of", x$model))

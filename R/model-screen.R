@@ -83,7 +83,7 @@ gps_screen <- function(rank_by = c("greedy", "singleton"), keep = TRUE, propose 
                        explore = NULL, random_slot = NULL, moves = NULL, pool = NULL,
                        conditional = NULL, temperature = NULL, guided = NULL, sweeps = NULL,
                        inserts = NULL, neighbours = NULL, ...) {
-  refuse_unknown(list(...), names(formals(gps_screen)))
+  refuse_unknown(further(...), names(formals(gps_screen)))
   conditional <- check_early_late(conditional, "conditional")
   guided <- check_early_late(guided, "guided")
   if (!check_flag(keep, "keep") && any(c(conditional, guided) > 0)) {

@@ -67,7 +67,7 @@
 #' @export
 model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
                              shared_prob = TRUE, intercept = FALSE, ...) {
-  refuse_unknown(list(...), names(formals(model_spike_slab)))
+  refuse_unknown(further(...), names(formals(model_spike_slab)))
   need_given()
   n_latents <- check_count(n_latents, "n_latents")
   covariance <- check_choice(covariance, "covariance", c("diagonal", "full"))

@@ -209,7 +209,7 @@ gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gp
 
 #' @export
 print.gps_model <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   say(format_model(check_model(x, "x")))
   invisible(x)
 }

@@ -7,7 +7,7 @@
 #' @param key for `plot()`: FALSE leaves out the legends.
 #' @export
 plot.gps_audit <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), c("main", "col", "key"))
+  refuse_unknown(further(...), c("main", "col", "key"))
   need_made(is_audit_sound(x), "x", "gps_audit()")
   n_panels <- if (is.null(x$curve)) 1 else 2
   look <- new_look(main, col, key, n_titles = n_panels)
@@ -68,7 +68,7 @@ draw_recall <- function(part, audit, main, colour, key) {
 #' @rdname gps_audit
 #' @export
 plot.gps_sizes <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), c("main", "col", "key"))
+  refuse_unknown(further(...), c("main", "col", "key"))
   need_made(is_sizes_sound(x), "x", "gps_audit() or a fit")
   look <- new_look(main, col, key, n_titles = 2)
   titles <- title_of(look, c("Mass", "Bound"))

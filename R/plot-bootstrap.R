@@ -12,7 +12,7 @@ most_intervals <- 60L
 #' @export
 plot.gps_bootstrap <- function(x, parm, level = 0.95, n = NULL, select = NULL, main = NULL,
                                col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), c("parm", "level", "n", "select", "main", "col", "key"))
+  refuse_unknown(further(...), c("parm", "level", "n", "select", "main", "col", "key"))
   need_made(is_bootstrap(x), "x", "gps_bootstrap()")
   look <- new_look(main, col, key, n, select)
   parm <- if (missing(parm)) names(x$estimate)[1] else parm

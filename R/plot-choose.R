@@ -9,7 +9,7 @@
 #' @export
 plot.gps_choice <- function(x, which = c("criterion", "entropy"), main = NULL, col = NULL,
                             key = TRUE, ...) {
-  refuse_unknown(list(...), c("which", "main", "col", "key"))
+  refuse_unknown(further(...), c("which", "main", "col", "key"))
   need_made(is_choice_sound(x), "x", "gps_choose()")
   which <- check_choice(which, "which", c("criterion", "entropy"))
   look <- new_look(main, col, key)

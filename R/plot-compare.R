@@ -7,7 +7,7 @@
 #' @param key for `plot()`: FALSE leaves out the legend.
 #' @export
 plot.gps_comparison <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), c("main", "col", "key"))
+  refuse_unknown(further(...), c("main", "col", "key"))
   need_made(is_comparison_sound(x) && is.data.frame(x$curves), "x",
             "compare_selectors() with a fit that did not stop")
   look <- new_look(main, col, key, n_titles = 2)

@@ -6,7 +6,7 @@
 #' @param key for `plot()`: FALSE leaves out the legend.
 #' @export
 plot.gps_consensus <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), c("main", "col", "key"))
+  refuse_unknown(further(...), c("main", "col", "key"))
   need_made(is_consensus(x), "x", "gps_consensus()")
   look <- new_look(main, col, key)
   table <- x$components[!is.na(x$components$found), ]

@@ -120,7 +120,7 @@
 #' @export
 plot.gps_fit <- function(x, which = NULL, truth = NULL, beside = NULL, point = NULL, n = NULL,
                          select = NULL, size = NULL, main = NULL, col = NULL, key = TRUE, ...) {
-  refuse_unknown(list(...), setdiff(names(formals(plot.gps_fit)), "x"))
+  refuse_unknown(further(...), setdiff(names(formals(plot.gps_fit)), "x"))
   x <- check_fit(x)
   if (!is.null(x$selected)) need_slots(x, "plot()")
   is_compared <- !is.null(truth) || !is.null(beside)

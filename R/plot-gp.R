@@ -27,7 +27,7 @@ plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50,
                         col = NULL, key = TRUE, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,
                         pch = 16, cex = 0.7, ...) {
   check_gp_fit(x, "x", points = TRUE)
-  refuse_gp(list(...), setdiff(names(formals(plot.gp_fit)), "x"))
+  refuse_gp(further(...), setdiff(names(formals(plot.gp_fit)), "x"))
   target <- check_target(target, x$targets)
   n_grid <- check_count(n_grid, "n_grid", lower = 2, upper = if (ncol(x$x) == 1) 1e5 else 2000)
   look <- new_look(main, col, key)

@@ -134,7 +134,7 @@ arrange_images <- function(n_images, height, width, room, title_height, n_column
 #' plot(scene_objects(8))
 #' @export
 plot.gps_objects <- function(x, n = NULL, select = NULL, main = NULL, ...) {
-  refuse_unknown(list(...), c("n", "select", "main"))
+  refuse_unknown(further(...), c("n", "select", "main"))
   objects <- check_objects(x, "x")
   look <- new_look(main, n = n, select = select)
   dim <- dim(objects$image)

@@ -147,7 +147,7 @@ selector_gp <- function(kernel = kernel_composition(),
                         refit_rows = 500, explore = 0.1, smooth = NULL, screen = NULL,
                         objective = c("vfe", "fitc", "dtc"), learn_inputs = FALSE,
                         cross = TRUE, index = NULL, ...) {
-  refuse_unknown(list(...), names(formals(selector_gp)), pages = "selector_gp")
+  refuse_unknown(further(...), names(formals(selector_gp)), pages = "selector_gp")
   kernel <- check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
   learn_inputs <- check_flag(learn_inputs, "learn_inputs")
@@ -173,21 +173,22 @@ selector_gp <- function(kernel = kernel_composition(),
 #' @rdname selector
 #' @export
 selector_handcrafted <- function(screen = NULL, ...) {
-  refuse_unknown(list(...), names(formals(selector_handcrafted)))
+  refuse_unknown(further(...), names(formals(selector_handcrafted)))
   new_selector("handcrafted", "hand-crafted", screen = screen)
 }
 
 #' @rdname selector
 #' @export
 selector_full <- function(...) {
-  refuse_unknown(list(...), character(), otherwise = "It selects all latents of every data point.")
+  refuse_unknown(further(...), character(),
+                 otherwise = "It selects all latents of every data point.")
   new_selector("full", "all latents")
 }
 
 #' @rdname selector
 #' @export
 selector_random <- function(...) {
-  refuse_unknown(list(...), character(),
+  refuse_unknown(further(...), character(),
                  otherwise = "`n_selected` of gps_fit() says how many latents are selected.")
   new_selector("random", "random")
 }
@@ -195,7 +196,7 @@ selector_random <- function(...) {
 #' @rdname selector
 #' @export
 selector_custom <- function(affinity, learn = NULL, ...) {
-  refuse_unknown(list(...), names(formals(selector_custom)))
+  refuse_unknown(further(...), names(formals(selector_custom)))
   need_given()
   if (!is.function(affinity)) abort_value(affinity, "affinity", "a function of (params, y)")
   if (!is.null(learn) && !is.function(learn)) {
@@ -229,7 +230,7 @@ new_gps_selector <- function(class, label, affinity, learn = NULL, explore = 0, 
 
 #' @export
 print.gps_selector <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   say(format_selector(check_selector(x, "x")))
   invisible(x)
 }

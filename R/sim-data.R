@@ -58,7 +58,7 @@
 #' @export
 simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, value = 10, sigma2 = 2,
                           mu = 1, psi = 1, intercept = 0, ...) {
-  refuse_unknown(list(...), names(formals(simulate_bars)))
+  refuse_unknown(further(...), names(formals(simulate_bars)))
   need_given()
   n <- check_count(n, "n")
   model <- check_choice(model, "model", c("binary_sparse", "spike_slab", "max_spike_slab"))
@@ -156,7 +156,7 @@ check_each <- function(x, arg, n, noun, ...) {
 #' @export
 simulate_clusters <- function(n = 150, n_clusters = 3, n_dims = 2, layout = c("random", "line"),
                               separation = 6, sd = 1, ...) {
-  refuse_unknown(list(...), names(formals(simulate_clusters)))
+  refuse_unknown(further(...), names(formals(simulate_clusters)))
   n_clusters <- check_count(n_clusters, "n_clusters")
   n <- check_count(n, "n", lower = n_clusters)
   n_dims <- check_count(n_dims, "n_dims")

@@ -30,7 +30,7 @@
 #' plot(objects)
 #' @export
 scene_objects <- function(n = 16, size = c(10, 10), channels = 3, ...) {
-  refuse_unknown(list(...), names(formals(scene_objects)))
+  refuse_unknown(further(...), names(formals(scene_objects)))
   n <- check_count(n, "n")
   size <- check_pair(size, "size")
   if (any(size < 6)) abort_value(min(size), "size", "at least 6 pixels")
@@ -185,7 +185,7 @@ check_objects <- function(x, arg, allow_empty = FALSE) {
 
 #' @export
 print.gps_objects <- function(x, ...) {
-  refuse_shown(list(...))
+  refuse_shown(further(...))
   x <- check_objects(x, "x")
   n_pixels <- rowSums(x$mask, dims = 1)
   dim <- dim(x$image)

@@ -49,7 +49,7 @@
 #' @export
 simulate_scenes <- function(objects = scene_objects(), n, size = c(30, 30), prob = 0.2,
                             sigma = 0.03, wrap = FALSE, background = 0, ...) {
-  refuse_unknown(list(...), names(formals(simulate_scenes)))
+  refuse_unknown(further(...), names(formals(simulate_scenes)))
   need_given()
   objects <- check_objects(objects, "objects")
   n_objects <- dim(objects$image)[1]

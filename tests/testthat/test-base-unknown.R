@@ -205,6 +205,36 @@ test_that("invalid strings are refused in words, wherever a word is wanted", {
   }
 })
 
+test_that("arguments that are columns of the data in lm() are refused by name", {
+  d <- data.frame(u = 1:8, v = sin(1:8), wt = 1:8)
+  model <- model_gaussian_mixture(2)
+  fit <- gps_fit(as.matrix(d[1:2]), model, control = gps_control(max_iter = 2, n_starts = 1))
+  line <- gp_fit(d$u, d$v)
+  expect_gps_error(gp_fit(v ~ u, d, subset = wt > 2), "`subset`. Give the rows themselves")
+  expect_gps_error(gp_fit(v ~ u, d, weights = wt), "`weights`. All data points weigh the same")
+  expect_gps_error(gp_fit(v ~ u, d, offset = wt), "`offset`. Take it from the targets")
+  expect_gps_error(gp_fit(v ~ u, d, na.action = na.exclude), "na.omit(d) leaves them out")
+  expect_gps_error(gp_fit(d$u, d$v, nugget = absent()), "`nugget`")
+  expect_gps_error(gps_fit(~ u + v, model, data = d, subset = wt > 2), "`subset`. Give the rows")
+  expect_gps_error(gps_fit(~ u + v, model, data = d, offset = wt), "`offset`. Latents have no")
+  for (door in list(
+    function() gps_choose(d, model_gaussian_mixture, 1:2, subset = wt > 2),
+    function() gps_plan(d, model, subset = wt > 2), function() predict(line, 1:2, subset = wt > 2),
+    function() predict(fit, d, subset = wt > 2), function() update(fit, subset = wt > 2),
+    function() update(line, subset = wt > 2), function() plot(fit, subset = wt > 2),
+    function() summary(fit, subset = wt > 2), function() gps_control(subset = wt > 2)
+  )) expect_gps_error(door(), "Unknown argument `subset`")
+  expect_warning(try(predict(fit, d, subset = wt > 2), silent = TRUE), NA)
+  # Errors in what an argument does have are R's own, but where columns have names.
+  expect_error(update(fit, n_selected = absent), "object 'absent' not found", class = "simpleError")
+  expect_error(gp_fit(v ~ u, data = absent), "object 'absent' not found", class = "simpleError")
+  for (door in list(
+    function() gps_fit(~ u + v, model, data = d, weights = wt),
+    function() gps_plan(~ u + v, model, data = d, weights = wt),
+    function() gps_choose(~ u + v, model_gaussian_mixture, 1:2, data = d, weights = wt)
+  )) expect_gps_error(door(), "`weights` cannot be computed: object 'wt' not found.")
+})
+
 test_that("what stands in the wrong place is answered with the right one", {
   y <- matrix(rnorm(40), 20)
   model <- model_gaussian_mixture(2)

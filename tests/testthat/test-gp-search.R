@@ -141,6 +141,31 @@ test_that("targets whose squares are no numbers are told", {
   expect_gps_error(gp_fit(1:6, 1e200 * (1:6), kernel), "too large", class = "numeric")
 })
 
+test_that("constant and varying targets and inputs are fitted or refused plainly in any unit", {
+  x <- seq(0, 6, length.out = 12)
+  shape <- sin(3 * x)
+  kernels <- list(kernel_rbf() + kernel_white(), kernel_bias() + kernel_white(), kernel_rbf())
+  for (kernel in kernels) for (noise in c(0, 1e-15, 0.5)) {
+    curve <- 1 + noise * shape
+    for (unit in c(1e-139, 1e139)) {
+      fit <- suppressWarnings(gp_fit(x, unit * curve, kernel, max_evals = 60))
+      numbers <- c(unlist(predict(fit, x + 0.1)), gp_loo(fit)$variance, fit$lml)
+      expect_true(all(is.finite(numbers)), label = paste(unit, noise))
+      expect_lt(max(abs(fitted(fit) / unit - curve)), if (noise < 0.1) 1e-6 else 2 * noise)
+    }
+    for (unit in c(5e-324, 1e-160, 1e-155, 3e-150)) {
+      expect_gps_error(gp_fit(x, unit * curve, kernel),
+                       "too small: the variances of a kernel that fits them", class = "numeric")
+    }
+    expect_gps_error(gp_fit(x, 1e145 * curve, kernel), "too large: the variances", class = "numeric")
+  }
+  expect_gps_error(gp_fit(1e-160 * x, shape, kernels[[1]]),
+                   "too small: `x` varies by 6e-160, whose square vanishes", class = "numeric")
+  expect_gps_error(gp_fit(cbind(x, 1e-320 * x), shape, kernels[[1]]),
+                   "column 2 of `x` varies by", class = "numeric")
+  expect_true(is.finite(suppressWarnings(gp_fit(rep(1e-200, 12), shape, kernels[[1]]))$lml))
+})
+
 test_that("what is fixed stays, what is bounded keeps to its bounds, by every method", {
   data <- search_data(40)
   kernel <- kernel_rbf(1, c(1, 0.3), ard = TRUE) + kernel_bias() + kernel_white(0.02)
