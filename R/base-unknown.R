@@ -164,7 +164,7 @@ advise_maker <- function(makers, find) {
 # A column of the data among the arguments of a function of a fit is new data in the wrong place.
 refuse_columns <- function(extra, columns) {
   name <- intersect(names(extra), columns)
-  if (length(name) == 0) return(invisible())
+  if (length(name) == 0) return(invisible(extra))
   shown <- if (length(columns) <= 4) columns else c(name[1], "...")
   gps_abort(sprintf(
     "Unknown argument `%s`. It is a column of the data: newdata = data.frame(%s).",

@@ -128,8 +128,7 @@ predict.gps_fit <- function(object, newdata = NULL,
                             n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
   type <- check_type(type, object)
-  extra <- further(...)
-  refuse_columns(extra, object$col_names)
+  extra <- refuse_columns(further(...), object$col_names)
   refuse_unknown(extra, c("newdata", "type", "n_threads", "progress"))
   check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
