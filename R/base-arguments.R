@@ -186,13 +186,18 @@ abort_class <- function(x, arg, class, allowed) {
     own
   } else if (is.function(x)) {
     advise_function(x, makers)
-  } else if (is.list(x) && class[1] == "gps_control" && length(names(x)) > 0) {
+  } else if (class[1] == "gps_control" && is_settings(x, "gps_control")) {
     sprintf(" Write gps_control(%s).", paste(names(x), "= ", collapse = ", "))
-  } else if (is_one_of(x, x) && length(makers) > 0) {
+  } else if (is_one_of(x, x) && !is.na(x) && length(makers) > 0) {
     advise_made(x, makers)
   }
   gps_abort(sprintf("`%s` must be %s, not %s.%s", arg, allowed, describe_value(x),
                     if (is.null(hint)) "" else hint))
+}
+
+# Whether a plain list has nothing but arguments of a function of ours by name.
+is_settings <- function(x, call) {
+  is.list(x) && !is.object(x) && length(names(x)) > 0 && all(names(x) %in% names(formals(call)))
 }
 
 # A function instead of what it makes.
@@ -372,6 +377,9 @@ need_given <- function() {
 is_argument_given <- function(name, frame) {
   tryCatch(!eval(call("missing", as.name(name)), frame), error = function(condition) FALSE)
 }
+
+# Where `names` is an argument itself, and may be a function that somebody gave.
+argument_names <- function(f) names(formals(f))
 
 is_count <- function(x, lower = 1) {
   is_number(x) && x == round(x) && x >= lower && x <= .Machine$integer.max

@@ -31,7 +31,7 @@ gps_source_binary <- function(path, d,
                               type = c("double", "float", "int8", "uint8", "int16", "uint16",
                                        "int32"),
                               endian = c("little", "big"), offset = 0, names = NULL, ...) {
-  refuse_unknown(further(...), names(formals(gps_source_binary)))
+  refuse_unknown(further(...), argument_names(gps_source_binary))
   need_given()
   state <- file_state(path)
   d <- check_count(d, "d")
@@ -49,7 +49,7 @@ gps_source_binary <- function(path, d,
     gps_abort(sprintf(paste(
       "The file %s has %.0f bytes, of which %s are skipped by `offset`: the rest are not whole",
       "data points of %d %ss, %.0f bytes each.%s"
-    ), quoted(path), state$size, format(offset, scientific = FALSE), d, type, bytes,
+    ), quoted(path), state$size, plain_number(offset, 15), d, type, bytes,
     if (nzchar(kind)) kind else " Is `d` or `type` another one?"))
   }
   tell_bytes(state$path, type, endian, offset)
@@ -185,13 +185,12 @@ open_binary <- function(source) {
 #' @export
 gps_source_hdf5 <- function(path, dataset = NULL, points = c("rows", "columns"), names = NULL,
                             ...) {
-  refuse_unknown(further(...), names(formals(gps_source_hdf5)))
+  refuse_unknown(further(...), argument_names(gps_source_hdf5))
   need_given()
   require_package("hdf5r", "gps_source_hdf5()")
   state <- file_state(path)
-  if (!is.character(dataset) || length(dataset) != 1 || is.na(dataset) || !nzchar(dataset)) {
-    abort_value(dataset, "dataset", "the name of a dataset")
-  }
+  is_name <- is.character(dataset) && length(dataset) == 1 && !is.na(dataset) && nzchar(dataset)
+  if (!is_name && !is.null(dataset)) abort_value(dataset, "dataset", "the name of a dataset")
   points <- check_choice(points, "points", c("rows", "columns"))
   dims <- with_dataset(state$path, dataset, "argument", function(set) {
     check_dataset(set, dataset)
@@ -211,19 +210,22 @@ with_dataset <- function(path, dataset, class, use) {
                       advise_kind(path, "gps_source_hdf5()")), class, parent = condition)
   })
   on.exit(file$close())
-  set <- tryCatch(file[[dataset]], error = function(condition) NULL)
+  set <- if (!is.null(dataset)) tryCatch(file[[dataset]], error = function(condition) NULL)
   if (!is.null(set)) on.exit(set$close(), add = TRUE, after = FALSE)
-  if (!inherits(set, "H5D")) {
-    gps_abort(sprintf("The HDF5 file %s has no dataset %s.", quoted(path),
-                      quoted(dataset)), class)
+  if (inherits(set, "H5D")) return(use(set))
+  there <- paste("There are", columns_said(hdf5r::list.datasets(file)))
+  if (is.null(dataset)) {
+    gps_abort(sprintf("`dataset` must be the name of a dataset of %s. %s", quoted(path), there))
   }
-  use(set)
+  gps_abort(sprintf("The HDF5 file %s has no dataset %s. %s", quoted(path), quoted(dataset), there),
+            class)
 }
 
 check_dataset <- function(set, dataset) {
   if (length(set$dims) != 2 || any(set$dims < 1)) {
-    gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", quoted(dataset),
-                      if (length(set$dims) == 0) "none" else shown_dim(set$dims)))
+    given <- switch(as.character(length(set$dims)), `0` = "none",
+                    `1` = paste("one, of length", set$dims), shown_dim(set$dims))
+    gps_abort(sprintf("`dataset` must have two dimensions, but %s has %s.", quoted(dataset), given))
   }
   type <- set$get_type()
   on.exit(type$close())

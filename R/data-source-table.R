@@ -206,10 +206,11 @@ table_columns <- function(columns, names, given = seq_along(names)) {
   }
   allowed <- sprintf(paste("NULL, or distinct names or numbers of the %s to read, or negative ones",
                            "to leave out"), plural(length(names), "column"))
+  if (!is.numeric(columns) && !is.character(columns)) abort_value(columns, "columns", allowed)
   left_out <- is.numeric(columns) && length(columns) > 0 && all(columns %in% -seq_along(names))
   if (left_out && length(setdiff(given, -columns)) > 0) return(setdiff(given, -columns))
   if (length(columns) == 0 || !is.null(dim(columns)) || anyDuplicated(columns) > 0 ||
-        !(is.character(columns) || is.numeric(columns) && all(columns %in% seq_along(names)))) {
+        anyNA(columns) || is.numeric(columns) && !all(columns %in% seq_along(names))) {
     beyond <- if (is.numeric(columns)) setdiff(abs(columns), seq_along(names))
     if (length(beyond) > 0) {
       gps_abort(sprintf("`columns` must be %s: there is no column %s.", allowed,

@@ -65,7 +65,7 @@
 #'         control = gps_control(max_iter = 5, n_starts = 2))
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
-  refuse_unknown(further(...), names(formals(gps_source)))
+  refuse_unknown(further(...), argument_names(gps_source))
   given <- Filter(is_given_data, list(if (!missing(n)) n, if (!missing(read)) read))
   if (length(given) > 0 && length(dim(given[[1]])) > 0) {
     gps_abort(sprintf("Data in memory need no source: gps_fit(y, model) takes a %s as it is.",
@@ -81,7 +81,7 @@ gps_source <- function(n, d, read, names = NULL, ...) {
   }
   need_given()
   if (!is.function(read)) abort_value(read, "read", "a function of (from, to)")
-  arguments <- names(formals(args(read)))
+  arguments <- argument_names(args(read))
   if (length(arguments) < 2 && !"..." %in% arguments) {
     gps_abort(sprintf(paste("`read` must be a function of two arguments, (from, to), that returns",
                             "these rows as a matrix, not one of %d."), length(arguments)))

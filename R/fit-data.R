@@ -1,10 +1,15 @@
 # The data of a fit as formulas name them, those that it keeps, and results shaped like them.
 
-# The stored data, D x n or a source, or an error that says why there are none, and `way`, what to
-# do then.
-need_data <- function(fit, what, way = "refit with gps_control(keep_data = TRUE)") {
+# The stored data, D x n or a source, or an error that says why there are none and what to do then,
+# which may be to `give` them. Of what was to be kept only a source by an R function is not.
+need_data <- function(fit, what, give = NULL) {
   if (is.null(fit$y)) {
-    gps_abort(sprintf("%s needs the data, which this fit has not kept: %s.", what, way))
+    is_function <- isTRUE(fit$control$keep_data)
+    refit <- if (is_function) "refit with as.matrix(source), or with a source of a file" else
+      "refit with gps_control(keep_data = TRUE)"
+    gps_abort(sprintf("%s needs the data, which this fit has not kept%s: %s.", what,
+                      if (is_function) ", as of a source by an R function" else "",
+                      paste(c(give, refit), collapse = ", or ")))
   }
   is_sound <- if (is_source(fit$y)) {
     is_source_whole(fit$y)
@@ -30,9 +35,7 @@ shape_rows <- function(x, fit, row_names) {
 
 # The arguments of update(), with the data that the fit has kept and what belongs to them.
 with_own_data <- function(arguments, fit, changed) {
-  y <- need_data(fit, "update() without `y`",
-                 paste("give them, update(fit, y = y), or refit with",
-                       "gps_control(keep_data = TRUE)"))
+  y <- need_data(fit, "update() without `y`", "give them, update(fit, y = y)")
   arguments$y <- if (is_source(y)) y else shape_rows(t(y), fit, fit$row_names)
   if (is_source(y) && !"labels" %in% changed) arguments$labels <- fit$row_names
   if (!is.null(fit$pixels)) attr(arguments$y, "size") <- fit$pixels[1:2]

@@ -121,7 +121,7 @@ read_memory <- function(selector, memory) {
 # A fit's slots, and its kernel for a selector of the same form.
 fit_step <- function(selector, fit, y) {
   fit <- check_fit(fit)
-  data <- read_newdata(fit, y)
+  data <- read_newdata(fit, y, "y")
   if (n_points(data$y) != fit$n_points) {
     gps_abort(sprintf("`y` must be the %d data points of the fit, not %d.", fit$n_points,
                       n_points(data$y)))

@@ -232,7 +232,7 @@ fit_known_noise <- function(y, model, sigma2, selector, n_selected, max_active, 
   class(model) <- c("gps_known_noise", plain)
   if (inherits(start, "gps_fit")) {
     start$params$sigma2 <- sigma2
-  } else if (is.list(start)) {
+  } else if (is.list(start) && !is.data.frame(start)) {
     start$sigma2 <- sigma2
   }
   fit <- gps_fit(y, model, selector, n_selected, max_active, control, start)

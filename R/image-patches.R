@@ -217,7 +217,7 @@ check_image <- function(image, arg = "image") {
       sprintf(" Its colours are text. Grey levels of them: matrix(%s, nrow(%s)).",
               sprintf("colMeans(grDevices::col2rgb(as.matrix(%s))) / 255", arg), arg)
     } else if (is.character(unlist(image))) {
-      advise_picture(unlist(image))
+      if (length(image) > 0 && !anyNA(unlist(image))) advise_picture(unlist(image))
     } else if (inherits(image, "connection")) {
       " A picture is read first, by the name of its file: png::readPNG(\"picture.png\")."
     } else if (is_numeric && length(dim(image)) == 3 && dim(image)[1] == 3) {

@@ -87,6 +87,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   numbers <- sort(check_numbers(n_latents))
   if (missing(n_latents)) tell_own_numbers(models, numbers)
   control <- check_control(control)
+  if (!is.null(selector)) check_selector(selector)
+  check_selection(n_selected, max_active)
   y <- blank_infinite(y, control$infinite)
   warm <- check_flag(warm, "warm")
   split <- list(seen = y, weights = weights)

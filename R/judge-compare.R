@@ -64,6 +64,7 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
   if (!is.null(target)) target <- check_number(target, "target")
   audit_points <- check_count(audit_points, "audit_points", 0)
   control <- check_control(control, "control")
+  check_selection(n_selected, max_active)
   refuse_unscreened(selectors, control)
   # Data that are at fault are no matter of a selector.
   y <- blank_infinite(y, control$infinite)
@@ -84,6 +85,10 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
     }
   }
   table <- do.call(rbind, lapply(runs, function(one) as.data.frame(one$row)))
+  if (!anyNA(table$error)) {
+    gps_warn(sprintf("No fit came to its end. The first error: %s", table$error[1]),
+             class = "stopped")
+  }
   curves <- do.call(rbind, lapply(runs, `[[`, "curve"))
   table <- reach_bounds(table, curves, target)
   structure(list(runs = table, curves = curves, table = mean_runs(table, names(selectors))),
@@ -104,6 +109,15 @@ check_selectors <- function(selectors) {
     selectors[[name]] <- check_selector(selectors[[name]], paste0("selectors$", name))
   }
   selectors
+}
+
+# What no fit of any selector or number of latents takes; how many there are is up to each.
+check_selection <- function(n_selected, max_active) {
+  n_selected <- plain_numbers(n_selected)
+  if (!is.null(n_selected) && !identical(n_selected, "auto") && !is_count(n_selected)) {
+    abort_value(n_selected, "n_selected", "NULL, \"auto\" or a whole number of at least 1")
+  }
+  if (!is.null(max_active)) check_count(max_active, "max_active")
 }
 
 # A budget is of screening, which selector_full() never does.

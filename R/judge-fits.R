@@ -157,7 +157,7 @@ compare_row <- function(fit) {
 
 compare_held_out <- function(fits, newdata) {
   logs <- vapply(fits, function(fit) as.vector(stats::predict(fit, newdata, type = "loglik")),
-                 numeric(n_points(read_data(newdata, may_miss = TRUE)$y)))
+                 numeric(n_points(read_data(newdata, "newdata", may_miss = TRUE)$y)))
   logs <- matrix(logs, ncol = length(fits))
   mean <- colMeans(logs)
   below <- logs[, which.max(mean)] - logs

@@ -100,7 +100,16 @@ gps_mstep <- function(model, params, stats) {
 gps_mend <- function(model, params, stats, progress = NULL) {
   need_given()
   method <- function(model, params, stats, progress) UseMethod("gps_mend")
-  method(check_bound_model(model), params, stats, progress)
+  model <- check_bound_model(model)
+  named <- align_params(model, params, "params")
+  params <- check_all_params(model, named, "params")
+  if (!is.list(stats) || !all(vapply(stats, is.numeric, NA))) {
+    abort_value(stats, "stats", "a named list of numbers, from gps_estep()")
+  }
+  if (!is.null(progress) && !is.list(progress)) abort_value(progress, "progress", "NULL or a list")
+  result <- method(model, params, stats, progress)
+  result$params <- copy_names(result$params, named)
+  result
 }
 
 #' @rdname gps_model

@@ -324,6 +324,12 @@ test_that("the other generics refuse what they cannot use", {
   for (bad in list(0, -1, 2.5, NA, "3", NULL)) {
     expect_gps_error(gps_draw(model, params, bad), "`n` must be a whole number")
   }
+  stats <- list(on = c(1, 2), count = 3)
+  for (bad in list(NULL, 1, "a", mean, list(on = "a"))) {
+    expect_gps_error(gps_mend(model, params, bad), "`stats` must be a named list of numbers")
+  }
+  expect_gps_error(gps_mend(model, 1, stats), "`params` must be a named list")
+  expect_gps_error(gps_mend(model, params, stats, 1), "`progress` must be NULL or a list")
   expect_gps_error(gps_draw(model, list(), 3), "`params` must be a named list")
   expect_gps_error(gps_draw(model, params[1:2], 3), "`params` must have the parameter `sigma2`")
 })

@@ -143,6 +143,16 @@ test_that("a word among numbers is answered with what it may be", {
   expect_gps_error(gps_source_csv(text_file("a,a,b", "1,2,3"), "a"), "columns 1 and 2")
 })
 
+test_that("what names no columns is refused", {
+  path <- text_file("a,b", "1,2")
+  for (columns in list(c, ~a, quote(a), expression(a), globalenv(), TRUE)) {
+    expect_gps_error(gps_source_csv(path, columns = columns), "`columns` must be NULL, or distinct")
+  }
+  for (columns in list(c(1, NA), NA_character_)) {
+    expect_gps_error(gps_source_csv(path, columns = columns), "`columns` must be NULL, or distinct")
+  }
+})
+
 test_that("columns are left out by negative numbers", {
   path <- text_file("id,a,b", "x,1,2", "y,3,4")
   expect_gps_error(gps_source_csv(path), "row 1 has \"x\". Leave the column out: `columns = -1`.",

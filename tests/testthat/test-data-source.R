@@ -108,6 +108,7 @@ test_that("sources are refused that cannot be", {
   expect_gps_error(gps_source(3e9, 2, read), "`n` must be")
   expect_gps_error(gps_source(10, "2", read), "`d` must be a whole number of at least 1")
   expect_gps_error(gps_source(10, 2, "read"), "`read` must be a function of (from, to)")
+  expect_gps_error(gps_source(10, 2, read, rownames), "`names` must be NULL or 2 names, not a func")
   expect_gps_error(gps_source(10, 2, read, "a"), "`names` must be NULL or 2 names, not \"a\"")
   source <- gps_source(10, 2, read)
   expect_gps_error(source_fit(within_list(source, n = 2.5)), "`y` must be a source, as made by")
@@ -268,7 +269,7 @@ test_that("fits of files predict and go on as those of matrices do", {
 test_that("a fit of a function keeps no data", {
   fit <- source_fit(function_source(bars(100)))
   expect_null(fit$y)
-  words <- "needs the data, which this fit has not kept"
+  words <- "the data, which this fit has not kept, as of a source by an R function: "
   expect_gps_error(fitted(fit), words)
   expect_gps_error(residuals(fit), words)
   expect_gps_error(update(fit), words)

@@ -119,6 +119,7 @@ test_that("states and points that do not fit are refused", {
   state$prob_on <- state$prob_on[, -1]
   refused(gps_learn(selector_full(), state, y), "`state$prob_on`")
   refused(gps_affinity(selector_full(), a_fit("gp"), y[-1, ]), "120 data points")
+  refused(gps_affinity(selector_full(), a_fit("gp"), "y"), "`y` must be a numeric matrix")
 })
 
 test_that("slots that a screen leaves empty do no harm", {

@@ -261,7 +261,10 @@ test_that("bad arguments are refused", {
   image <- stripes()
   expect_gps_error(gps_denoise(replace(image, 30, NA), 1),
                    "`image` must have finite values, but row 6, column 2 is NA")
-  expect_gps_error(gps_denoise(list(1), 1), "`image` must be a numeric matrix, height x width")
+  for (bad in list(list(1), NA_character_, character())) {
+    expect_gps_error(gps_denoise(bad, 1), "`image` must be a numeric matrix, height x width")
+  }
+  expect_gps_error(gps_denoise(image, 1, start = data.frame()), "`start` must be a named list")
   for (bad in list(0, -1, NA_real_, Inf, 1e151, 1:2, "1")) {
     expect_gps_error(gps_denoise(image, bad), "`sd` must be a number above 0")
   }

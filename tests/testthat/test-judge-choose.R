@@ -165,6 +165,11 @@ test_that("what cannot be chosen is refused before a fit", {
   expect_gps_error(gps_choose(y, "mixture"), "a model, a function")
   expect_gps_error(gps_choose(y, list(model_gaussian_mixture)), "a name for each")
   expect_gps_error(gps_choose(y, function(k) k), "must be a model, as made")
+  for (bad in list(-1, "a", 1:2, NA, selector_gp)) {
+    expect_gps_error(gps_choose(y, model_gaussian_mixture, 2, n_selected = bad), "`n_selected`")
+    expect_gps_error(gps_choose(y, model_binary_sparse, 2, max_active = bad), "`max_active` must")
+  }
+  expect_gps_error(gps_choose(y, model_gaussian_mixture, 2, selector = "full"), "`selector` must")
   expect_gps_error(gps_choose(y, model_gaussian_mixture, 2, G = 3), "Unknown argument `G`")
   expect_gps_error(gps_choose(y, model_gaussian_mixture, 2:3,
                               control = gps_control(keep_slots = FALSE)), "needs the slots")

@@ -94,7 +94,10 @@ test_that("a comparison is printed and drawn", {
   old <- par(no.readonly = TRUE)[c("mfrow", "mar")]
   expect_invisible(plot(compared))
   expect_identical(par(no.readonly = TRUE)[c("mfrow", "mar")], old)
-  none <- compare_case(list(bad = selector_custom(function(params, y) stop("no"))), seeds = 1)
+  expect_warning(
+    none <- compare_case(list(bad = selector_custom(function(params, y) stop("no"))), seeds = 1),
+    "No fit came to its end. The first error: .*no", class = "gps_warning_stopped"
+  )
   expect_gps_error(plot(none), "with a fit that did not stop")
 })
 
@@ -109,6 +112,10 @@ test_that("arguments of compare_selectors() are checked", {
   expect_gps_error(compare(list(a = selector_gp()), seeds = c(1, 1)), "`seeds` must be")
   expect_gps_error(compare(list(a = selector_gp()), target = "a"), "`target` must be")
   expect_gps_error(compare(list(a = selector_gp()), audit_points = -1), "`audit_points` must be")
+  for (bad in list(-1, "a", 1:2, NA, selector_gp)) {
+    expect_gps_error(compare(list(a = selector_full()), n_selected = bad), "`n_selected` must be")
+    expect_gps_error(compare(list(a = selector_full()), max_active = bad), "`max_active` must be")
+  }
   expect_gps_error(compare(list(a = selector_gp()), what = 1), "Unknown argument `what`")
   expect_gps_error(print(structure(list(), class = "gps_comparison")), "compare_selectors()")
 })

@@ -28,6 +28,7 @@ test_that("fits of the same data are compared by what their generics say, and on
 
 test_that("the order of named columns is no matter of a comparison", {
   turned <- gps_fit(flowers[4:1], model_gaussian_mixture(2), selector_full(), control = short)
+  expect_gps_error(gps_compare(tied, turned, newdata = "a"), "`newdata` must be a numeric matrix")
   expect_identical(gps_compare(tied, turned, newdata = iris[21:30, 1:4])$bound,
                    c(tied$bound, turned$bound))
   other <- gps_fit(flowers[4:1] + 1, model_gaussian_mixture(2), selector_full(), control = short)

@@ -54,6 +54,7 @@ test_that("refused controls, models, selectors and screens", {
     selector_gp(method = "exact", rank = 5)
     selector_gp(method = "cholesky")
     selector_custom(1)
+    selector_gp(NA_character_)
     gps_screen(rank_by = "gredy")
     gps_screen(moves = TRUE)
   })

@@ -147,7 +147,7 @@ test_that("with one active latent no iteration lowers the bound", {
 
 test_that("mending fixes the scale and changes nothing that can be seen", {
   case <- max_problem()
-  mended <- gps_mend(case$model, case$params, NULL)
+  mended <- gps_mend(case$model, case$params, list())
   new <- mended$params
   expect_near(new$mu^2 + new$psi, rep(1, 5), 1e-14)
   expect_null(mended$relabel)
