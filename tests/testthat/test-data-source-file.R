@@ -113,7 +113,7 @@ test_that("HDF5 files are refused that cannot be", {
   on.exit(unlink(path))
   y <- values()
   write_hdf5(path, y = y, line = 1:4, cube = array(0, c(2, 3, 4)), words = matrix(letters[1:4], 2))
-  expect_gps_error(gps_source_hdf5(path, "z"), "has no dataset \"z\". There are \"cube\", \"line\",")
+  expect_gps_error(gps_source_hdf5(path, "z"), "has no dataset \"z\". There are \"cube\",")
   expect_gps_error(gps_source_hdf5(path), "There are \"cube\", \"line\", \"words\", \"y\".")
   expect_gps_error(gps_source_hdf5(path, "line"),
                    "`dataset` must have two dimensions, but \"line\" has one, of length 4")

@@ -43,6 +43,7 @@ test_that("refused controls, models, selectors and screens", {
     gps_control(max_iter = 2.5)
     gps_control(tol = -1)
     gps_control(method = "gibs")
+    gps_fit(matrix(0, 2, 2), model_noisy_or(1), control = list(params = 1))
     gps_control(sweeps = 5)
     gps_control(checkpoint = 3)
     gps_control(monotone = TRUE, anneal = 2)
