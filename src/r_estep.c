@@ -325,8 +325,7 @@ SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
   const SEXP result = PROTECT(new_arrays(&problem, model->prepared, prepared_dims, 1, data));
   if (n > 0 && model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
-  const gps_status status = n > 0 ? model->prepare(&problem, block.y, data) : GPS_OK;
-  if (status != GPS_OK) raise_status(status, "Preparing the E-step", (size_t)-1);
+  if (n > 0) need_ok(model->prepare(&problem, block.y, data), "Preparing the E-step");
   UNPROTECT(1);
   return result;
 }
@@ -393,7 +392,7 @@ SEXP r_mstep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP params, SE
     const SEXP x = list_get(VECTOR_ELT(result, 0), model->params[i].name);
     if (param[i] && !all_finite(param[i], Rf_xlength(x))) status = GPS_NOT_FINITE;
   }
-  if (status != GPS_OK) raise_status(status, "M-step", (size_t)-1);
+  need_ok(status, "M-step");
   UNPROTECT(1);
   return result;
 }

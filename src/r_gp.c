@@ -4,7 +4,6 @@
 #include "r_gp.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Operations for a kernel's value of a pair of points. */
@@ -210,10 +209,10 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
                                n * n + (R_xlen_t)gp_dense_scratch(&kernel, gp.all.n), "scratch");
     gp.scratch = k + n * n;
   }
-  const gps_status status =
-      gp_dense_evaluate(&gp, is_first, &targets, is_first ? -HUGE_VAL : view_number(least, "least"),
-                        k, alloc_doubles(targets.rank, gp.all.n), value, gradient);
-  if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
+  need_ok(gp_dense_evaluate(&gp, is_first, &targets,
+                            is_first ? -HUGE_VAL : view_number(least, "least"), k,
+                            alloc_doubles(targets.rank, gp.all.n), value, gradient),
+          "The marginal likelihood");
   hang_doubles(result, 2, 1)[0] = gp.jitter;
   UNPROTECT(1);
   return result;
@@ -231,8 +230,7 @@ SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, S
   need_given(&kernel, gp.given != NULL);
   const size_t n = gp.all.n;
   double log_det, *matrix = hang_matrix(result, 0, (int)n, (int)n);
-  const gps_status status = gp_dense_factor(&gp, 1, matrix, &log_det);
-  if (status != GPS_OK) raise_status(status, "The kernel matrix cannot be factorised", SIZE_MAX);
+  need_ok(gp_dense_factor(&gp, 1, matrix, &log_det), "The kernel matrix cannot be factorised");
   if (inverts) {
     linalg_lower_gram(n, matrix, n, begin_watch());
     end_watch();

@@ -2,7 +2,6 @@
  * and z are [n_dims x n], features [n_features x n], targets [n_targets x n] or in slots. */
 #include "gp_basis.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "r_gp.h"
@@ -26,8 +25,7 @@ SEXP r_gp_pivots(SEXP code, SEXP theta, SEXP y, SEXP rank, SEXP tol, SEXP keep_f
                      .factor = alloc_doubles(n, most),
                      .trace = alloc_doubles(most + 1, 1),
                      .scratch = alloc_doubles(gp_pivots_scratch(n_dims, n, most), 1)};
-  const gps_status status = gp_pivots_choose(&job);
-  if (status != GPS_OK) raise_status(status, "The choice of pivots", SIZE_MAX);
+  need_ok(gp_pivots_choose(&job), "The choice of pivots");
   const SEXP result = PROTECT(new_named_list(3, names));
   int *pivots = hang_int_matrix(result, 0, (int)job.rank, 1);
   for (size_t i = 0; i < job.rank; i++) pivots[i] = (int)job.pivot[i] + 1;
@@ -47,10 +45,8 @@ static gp_inducing new_inducing(const gp_cross *cross, SEXP z) {
   const double *points = view_matrix(z, (R_xlen_t)n_dims, -1, "z");
   gp_inducing basis = {
       .cross = cross, .z = view_points(cross, q, points), .inverse = alloc_doubles(q, q)};
-  const gps_status status = gp_inducing_factor(&basis, alloc_doubles(q, q));
-  if (status != GPS_OK) {
-    raise_status(status, "The kernel matrix of the inducing points", SIZE_MAX);
-  }
+  need_ok(gp_inducing_factor(&basis, alloc_doubles(q, q)),
+          "The kernel matrix of the inducing points");
   return basis;
 }
 
@@ -84,7 +80,6 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
   return result;
 }
 
-/* features features'. */
 /* Coordinates times `scale`, and its last number below: the features of a linear kernel. */
 SEXP r_gp_linear_features(SEXP scale, SEXP y) {
   const int n_dims = n_rows_of(y, "y"), n = n_cols_of(y, "y"), q = n_dims + 1;
@@ -99,6 +94,7 @@ SEXP r_gp_linear_features(SEXP scale, SEXP y) {
   return features;
 }
 
+/* features features'. */
 SEXP r_gp_gram(SEXP features) {
   const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
   const double *f = view_matrix(features, q, n, "features");
@@ -118,10 +114,10 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   const SEXP result = PROTECT(new_named_list(2, names));
   double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
   memcpy(transform, moments, (size_t)q * (size_t)q * sizeof *transform);
-  const gps_status status = gp_transform(
-      (size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"), transform, jitter,
-      alloc_doubles(gp_transform_scratch((size_t)q), 1), begin_watch());
-  if (status != GPS_OK) raise_status(status, "The features' moments", SIZE_MAX);
+  need_ok(gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
+                       transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1),
+                       begin_watch()),
+          "The features' moments");
   for (int j = 1; j < q; j++)
     memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
   UNPROTECT(1);
@@ -223,9 +219,9 @@ SEXP r_gp_inducing_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal
       .scratch = alloc_doubles(gp_inducing_evaluate_scratch(&kernel, q, n, targets.rank), 1)};
   const SEXP result = PROTECT(new_named_list(4, names));
   double *by_z = Rf_asLogical(inputs) == TRUE ? hang_matrix(result, 3, (int)n_dims, (int)q) : NULL;
-  const gps_status status = gp_inducing_evaluate(
-      &job, hang_doubles(result, 0, 1), hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper), by_z);
-  if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
+  need_ok(gp_inducing_evaluate(&job, hang_doubles(result, 0, 1),
+                               hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper), by_z),
+          "The marginal likelihood");
   hang_doubles(result, 2, 1)[0] = job.jitter;
   UNPROTECT(1);
   return result;

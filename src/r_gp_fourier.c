@@ -3,8 +3,6 @@
 #include "gp_fourier.h"
 #include "r_gp.h"
 
-#include <stdint.h>
-
 /* Operations for a feature of a point: half a sine and cosine. */
 #define FEATURE_WORK 8.0
 
@@ -57,10 +55,9 @@ SEXP r_gp_fourier_evaluate(SEXP code, SEXP theta, SEXP basis, SEXP y, SEXP goal,
   *added = 0.0;
   gp_fourier_features(&gp, features, alloc_doubles(gp_fourier_features_scratch(&gp), 1));
   end_watch();
-  const gps_status status =
-      gp_fourier_evaluate(&gp, &targets, features, added, value, gradient,
-                          alloc_doubles(gp_fourier_evaluate_scratch(&gp, targets.rank), 1));
-  if (status != GPS_OK) raise_status(status, "The marginal likelihood", SIZE_MAX);
+  need_ok(gp_fourier_evaluate(&gp, &targets, features, added, value, gradient,
+                              alloc_doubles(gp_fourier_evaluate_scratch(&gp, targets.rank), 1)),
+          "The marginal likelihood");
   UNPROTECT(1);
   return result;
 }

@@ -3,7 +3,6 @@
 #include "gp_neighbours.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "r_gp.h"
@@ -53,8 +52,7 @@ static gp_queries view_queries(const gp_search *search, SEXP at, SEXP own, int i
 
 /* After a search: numbers from 1. */
 static void end_search(gps_status status, SEXP near) {
-  end_watch();
-  if (status != GPS_OK) raise_status(status, "The search for neighbours", SIZE_MAX);
+  need_ok(status, "The search for neighbours");
   for (R_xlen_t i = 0; i < Rf_xlength(near); i++) INTEGER(near)[i]++;
 }
 
@@ -166,11 +164,9 @@ SEXP r_gp_near_weights(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP near, SEXP j
   const SEXP result = PROTECT(new_named_list(3, names));
   double *weights = hang_matrix(result, 0, (int)local.n_near, (int)local.n_queries);
   double *variance = hang_doubles(result, 1, (R_xlen_t)local.n_queries);
-  const gps_status status =
-      gp_local_weights(&local, 1, view_int(is_function, "is_function"), weights, variance,
-                       alloc_doubles(gp_local_scratch(&local), (size_t)local.n_threads));
-  end_watch();
-  if (status != GPS_OK) raise_status(status, "The kernel matrix of neighbours", SIZE_MAX);
+  need_ok(gp_local_weights(&local, 1, view_int(is_function, "is_function"), weights, variance,
+                           alloc_doubles(gp_local_scratch(&local), (size_t)local.n_threads)),
+          "The kernel matrix of neighbours");
   hang_doubles(result, 2, 1)[0] = local.jitter;
   UNPROTECT(1);
   return result;
@@ -216,13 +212,12 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
-  const gps_status status =
+  need_ok(
       gp_local_evaluate(&local, view_int(is_first, "is_first"), &targets, rows, value, gradient,
                         alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
                         targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used),
-                        alloc_doubles(gp_local_partial(&local), 1));
-  end_watch();
-  if (status != GPS_OK) raise_status(status, "The leave-one-out density", SIZE_MAX);
+                        alloc_doubles(gp_local_partial(&local), 1)),
+      "The leave-one-out density");
   hang_doubles(result, 2, 1)[0] = local.jitter;
   UNPROTECT(2);
   return result;

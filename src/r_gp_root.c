@@ -1,6 +1,5 @@
 /* .Call entry of the root of the targets, through which alone they enter the likelihood. */
 #include <float.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "r_gp.h"
@@ -8,9 +7,9 @@
 /* Rows of U' targets, U the eigenvectors of gram = targets targets' that are not rounding. */
 static SEXP root_by_outputs(const double *target, double *gram, size_t n_targets, size_t n) {
   double *values = alloc_doubles(n_targets, 1);
-  const gps_status status = linalg_eigen_sym(n_targets, gram, values,
-                                             alloc_doubles(linalg_eigen_sym_scratch(n_targets), 1));
-  if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
+  need_ok(linalg_eigen_sym(n_targets, gram, values,
+                           alloc_doubles(linalg_eigen_sym_scratch(n_targets), 1)),
+          "The targets' products");
   size_t rank = 1;
   while (rank < n_targets && values[n_targets - 1 - rank] > DBL_EPSILON * values[n_targets - 1]) {
     rank++;
@@ -30,11 +29,10 @@ static gps_status factor_gram(size_t n, double *gram, int *pivot, size_t *rank) 
 /* L' of the pivoted Cholesky factorisation of targets' targets, for more targets than points. */
 static SEXP root_by_points(const double *target, size_t n_targets, size_t n) {
   double *gram = alloc_doubles(n, n);
-  int *pivot = (int *)R_alloc(n, sizeof(int));
+  int *pivot = alloc_ints(n);
   size_t rank;
   linalg_syrk('T', n, n_targets, 1.0, target, n_targets, 0.0, gram, n);
-  const gps_status status = factor_gram(n, gram, pivot, &rank);
-  if (status != GPS_OK) raise_status(status, "The targets' products", SIZE_MAX);
+  need_ok(factor_gram(n, gram, pivot, &rank), "The targets' products");
   if (rank == 0) rank = 1;
   const SEXP root = PROTECT(Rf_allocMatrix(REALSXP, (int)rank, (int)n));
   for (size_t i = 0; i < n; i++) {
@@ -49,9 +47,8 @@ static int has_full_rank(const double *gram, size_t n_targets) {
   double *factor = alloc_doubles(n_targets, n_targets);
   size_t rank;
   memcpy(factor, gram, n_targets * n_targets * sizeof *factor);
-  const gps_status status =
-      factor_gram(n_targets, factor, (int *)R_alloc(n_targets, sizeof(int)), &rank);
-  return status == GPS_OK && rank == n_targets;
+  return factor_gram(n_targets, factor, alloc_ints(n_targets), &rank) == GPS_OK &&
+         rank == n_targets;
 }
 
 /* A matrix of fewest rows with root'root = targets'targets; the targets themselves where that is

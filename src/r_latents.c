@@ -98,7 +98,6 @@ void sum_latents(const gps_model *model, const gps_problem *problem, const gps_s
   const size_t threads = (size_t)n_threads;
   double *scratch = (double *)R_alloc(length * threads, sizeof *scratch);
   double **part = (double **)R_alloc((size_t)n_stats * threads, sizeof *part);
-  const gps_status status =
-      infer_latents(&sums, &shares, 0, n_latents, n_threads, scratch, part, length);
-  if (status != GPS_OK) raise_status(status, "Gathering statistics", (size_t)-1);
+  need_ok(infer_latents(&sums, &shares, 0, n_latents, n_threads, scratch, part, length),
+          "Gathering statistics");
 }

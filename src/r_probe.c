@@ -359,8 +359,7 @@ SEXP r_probe_prepare(SEXP native, SEXP problem_list, SEXP dims, SEXP y, SEXP blo
   const int n_there = Rf_length(VECTOR_ELT(result, 2));
   for (int i = 0; i < n_there; i++) put_marks(pointer[i], arrays[i].length);
   for (int i = 0, at = 0; i < n; i++) data[i] = data[i] ? pointer[at++] : NULL;
-  const gps_status status = model->prepare(&problem, block.y, data);
-  if (status != GPS_OK) raise_status(status, "`prepare`", SIZE_MAX);
+  need_ok(model->prepare(&problem, block.y, data), "`prepare`");
   for (int i = 0; i < n_there; i++) is_over[PREPARE] |= take_marks(arrays[i]);
   copy_stats(VECTOR_ELT(result, 2), arrays);
   UNPROTECT(1);

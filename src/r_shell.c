@@ -171,3 +171,8 @@ void raise_status(gps_status status, const char *where, size_t row) {
   if (row == SIZE_MAX) raise_error(class, "%s: %s.", where, cause);
   raise_error(class, "%s: %s at data point %.0f.", where, cause, (double)row + 1);
 }
+
+void need_ok(gps_status status, const char *where) {
+  end_watch();
+  if (status != GPS_OK) raise_status(status, where, SIZE_MAX);
+}

@@ -57,4 +57,8 @@ void raise_error(const char *class, const char *format, ...);
  * interrupted core is no error: the jump goes on that the watch has kept. */
 void raise_status(gps_status status, const char *where, size_t row);
 
+/* The same for what a call of the core returned that is of no single data point, unless it is well.
+ */
+void need_ok(gps_status status, const char *where);
+
 #endif
