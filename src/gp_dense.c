@@ -102,18 +102,12 @@ void gp_dense_kernel(const gp_dense *gp, double *k) {
   for (size_t j = 0; j < n; j++) k[j * (n + 1)] += noise;
 }
 
-static double mean_diagonal(size_t n, const double *k) {
-  double sum = 0.0;
-  for (size_t j = 0; j < n; j++) sum += k[j * (n + 1)];
-  return sum / (double)n;
-}
-
 gps_status gp_dense_factor(gp_dense *gp, int climb, double *k, double *log_det) {
   const size_t n = gp->all.n;
   for (int step = 0;; step++) {
     gp_dense_kernel(gp, k);
     if (gps_must_stop(gp->cross.watch)) return GPS_INTERRUPTED;
-    const double diagonal = mean_diagonal(n, k);
+    const double diagonal = linalg_trace(n, k) / (double)n;
     if (!isfinite(diagonal)) return GPS_NOT_FINITE;
     const double noise = kernel_noise(gp->cross.kernel, gp->cross.theta) + gp->jitter;
     /* The largest eigenvalue is at most the trace, the smallest at least the noise. */
@@ -254,10 +248,9 @@ static void contract_given(const gp_dense *gp, const double *a, double *gradient
 
 /* gradient_j = 1/2 sum A dK/dtheta_j, from 0. */
 static void contract_kernel(const gp_dense *gp, const double *a, double *gradient) {
-  const size_t n = gp->all.n, n_hyper = gp->cross.kernel->n_hyper;
+  const size_t n_hyper = gp->cross.kernel->n_hyper;
   const int n_metrics = kernel_n_metrics(gp->cross.kernel);
-  double trace = 0.0;
-  for (size_t j = 0; j < n; j++) trace += a[j * (n + 1)];
+  const double trace = linalg_trace(gp->all.n, a);
   for (int which = 0; which < n_metrics; which++) contract_metric(gp, which, a, gradient);
   contract_given(gp, a, gradient);
   kernel_add_noise_slope(gp->cross.kernel, gp->cross.theta, trace, gradient);

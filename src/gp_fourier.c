@@ -120,8 +120,7 @@ void gp_fourier_features(const gp_fourier *gp, double *features, double *scratch
 /* Cholesky factor of B from F F' [q x q]. */
 static gps_status factor_moments(size_t q, size_t n_points, const double *gram, double noise,
                                  double *jitter, double *factor) {
-  double trace = 0.0;
-  for (size_t j = 0; j < q; j++) trace += gram[j * (q + 1)];
+  const double trace = linalg_trace(q, gram);
   if (!isfinite(trace)) return GPS_NOT_FINITE;
   for (int step = 0;; step++) {
     memcpy(factor, gram, q * q * sizeof *factor);

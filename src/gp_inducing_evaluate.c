@@ -96,12 +96,10 @@ static gps_status factor_moments(gp_inducing_job *job, const workspace *w, doubl
   for (int step = 1;; step++) {
     gps_status status = GPS_NOT_POSDEF;
     if (noise_of(job) > 0.0) {
-      double trace = 0.0;
       sum_moments(job, w);
       if (gps_must_stop(cross->watch)) return GPS_INTERRUPTED;
-      for (size_t i = 0; i < q; i++) trace += w->b[i * (q + 1)];
       memcpy(w->left, w->b, q * q * sizeof *w->left);
-      status = linalg_factor_inverse(q, w->left, q, trace, log_det, cross->watch);
+      status = linalg_factor_inverse(q, w->left, q, linalg_trace(q, w->b), log_det, cross->watch);
     }
     if (status != GPS_NOT_POSDEF) return status;
     kernel_diagonal(cross->kernel, cross->theta, n, job->x, w->slack);
@@ -128,7 +126,7 @@ static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
   const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   const double n_targets = (double)job->targets->n_targets, half = 0.5 * n_targets;
   const int is_bound = job->objective == GP_VFE;
-  double trace = 0.0;
+  const double trace = linalg_trace(q, w->b_inverse);
   linalg_syrk('N', q, rank, 0.5, w->weight, q, 0.0, w->product, q);
   for (size_t j = 0; j < q; j++) {
     for (size_t i = 0; i < q; i++) {
@@ -136,7 +134,6 @@ static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
       w->left[i + j * q] = half * ((i == j && is_bound) - inverse);
       if (i >= j) w->product[i + j * q] += half * (inverse + rest - (i == j) * (1 + is_bound));
     }
-    trace += w->b_inverse[j * (q + 1)];
   }
   linalg_mirror(q, w->product, q);
   linalg_trmm('L', 'T', q, q, job->basis->inverse, q, w->left, q);
@@ -182,14 +179,12 @@ static void contract_inducing(const gp_inducing_job *job, const workspace *w, do
                               double *inputs) {
   gp_inducing *basis = job->basis;
   const size_t q = basis->z.n, n_dims = basis->cross->kernel->n_dims;
-  double trace = 0.0, *by_z = w->panel, *scratch = w->panel + n_dims * q;
+  double *by_z = w->panel, *scratch = w->panel + n_dims * q;
   linalg_trmm('L', 'T', q, q, basis->inverse, q, w->product, q);
   linalg_trmm('R', 'N', q, q, basis->inverse, q, w->product, q);
   for (size_t i = 0; i < q * q; i++) w->product[i] = -w->product[i];
-  for (size_t i = 0; i < q; i++) trace += w->product[i * (q + 1)];
-  for (size_t i = 0; i < q; i++) {
-    w->product[i * (q + 1)] += basis->relative_jitter / (double)q * trace;
-  }
+  const double by_jitter = basis->relative_jitter / (double)q * linalg_trace(q, w->product);
+  for (size_t i = 0; i < q; i++) w->product[i * (q + 1)] += by_jitter;
   memset(by_z, 0, n_dims * q * sizeof *by_z);
   gp_cross_contract(basis->cross, &basis->z, &basis->z, w->product, gradient, inputs ? by_z : NULL,
                     scratch);

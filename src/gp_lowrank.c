@@ -13,8 +13,8 @@ size_t gp_transform_scratch(size_t n_features) { return n_features * n_features;
 gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
                         double *jitter, double *scratch, const gps_watch *watch) {
   const size_t n = n_features;
-  double trace = 0.0, log_det;
-  for (size_t i = 0; i < n; i++) trace += transform[i * (n + 1)];
+  const double trace = linalg_trace(n, transform);
+  double log_det;
   if (!isfinite(trace)) return GPS_NOT_FINITE;
   memcpy(scratch, transform, n * n * sizeof *scratch);
   *jitter = 0.0;

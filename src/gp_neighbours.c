@@ -154,12 +154,11 @@ static void contract_metric(const gp_local *local, const kernel_metric *metric, 
 
 void gp_near_contract(const gp_local *local, gp_near *near, double *gradient) {
   const int n_metrics = kernel_n_metrics(local->kernel);
-  double trace = 0.0;
   for (int which = 0; which < n_metrics; which++) {
     const kernel_metric metric = kernel_metric_at(local->kernel, local->theta, which);
     if (metric.n_terms > 0) contract_metric(local, &metric, near, gradient);
   }
-  for (size_t b = 0; b < near->n; b++) trace += near->a[b * (near->n + 1)];
+  const double trace = linalg_trace(near->n, near->a);
   kernel_add_noise_slope(local->kernel, local->theta, trace, gradient);
 }
 

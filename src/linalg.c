@@ -164,6 +164,12 @@ gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double conditi
   return linalg_invert_lower(n, a, lda, watch);
 }
 
+double linalg_trace(size_t n, const double *a) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += a[i * (n + 1)];
+  return sum;
+}
+
 void linalg_mirror(size_t n, double *a, size_t lda) {
   /* Square tiles keep both the rows read and the columns written in cache. */
   const size_t tile = 32;

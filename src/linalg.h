@@ -56,6 +56,9 @@ void linalg_lower_gram(size_t n, double *l, size_t ldl, const gps_watch *watch);
 gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double condition, double *log_det,
                                  const gps_watch *watch);
 
+/* Sum of the diagonal of A [n x n]; of any thread. */
+double linalg_trace(size_t n, const double *a);
+
 /* Copies the lower triangle to the upper one. */
 void linalg_mirror(size_t n, double *a, size_t lda);
 

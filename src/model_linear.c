@@ -124,8 +124,7 @@ static gps_status update_w(const gps_problem *problem, const double *old_w,
                            const linear_stats *stats, double *w, int *events, double *scratch) {
   const size_t n_dims = (size_t)problem->shape.n_dims, n_latents = (size_t)problem->shape.n_latents;
   double *second = scratch, *rhs = scratch + n_latents * n_latents;
-  double trace = 0;
-  for (size_t h = 0; h < n_latents; h++) trace += stats->second[h * (n_latents + 1)];
+  const double trace = linalg_trace(n_latents, stats->second);
   double eps = PROXIMAL * (trace > 0 ? trace / (double)n_latents : 1);
   for (int attempt = 0; attempt < 10; attempt++, eps *= 10) {
     fill_second(stats->second, n_latents, second);
