@@ -119,11 +119,6 @@ static size_t find_candidates(size_t n_points, const double *left, size_t most, 
   return n;
 }
 
-GPS_CLONES static void subtract(size_t n, double factor, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] -= factor * x[i];
-}
-
 GPS_CLONES static void finish_column(size_t n, double pivot, double *column, double *left) {
   const double factor = 1.0 / sqrt(pivot);
 #pragma omp simd
@@ -161,9 +156,11 @@ static size_t foretell(const gp_pivoting *job, const workspace *w, size_t most, 
     double *column = w->small + r * m;
     gp_cross_values(job->cross, &candidates, &one, r > 0, w->column, column, m);
     for (size_t q = 0; q < job->rank; q++) {
-      subtract(m, w->rows[best + q * m], w->rows + q * m, column);
+      add_multiple(m, -w->rows[best + q * m], w->rows + q * m, column);
     }
-    for (size_t q = 0; q < r; q++) subtract(m, w->small[best + q * m], w->small + q * m, column);
+    for (size_t q = 0; q < r; q++) {
+      add_multiple(m, -w->small[best + q * m], w->small + q * m, column);
+    }
     finish_column(m, largest, column, w->shrunk);
     w->shrunk[best] = 0.0;
   }

@@ -111,11 +111,6 @@ GPS_INLINE void add_pair(size_t n, double weight, const double *before, const do
   for (size_t i = 0; i < n; i++) out[i] += weight * (before[i] + after[i]);
 }
 
-GPS_INLINE void scale_into(size_t n, double weight, const double *x, double *out) {
-#pragma omp simd
-  for (size_t i = 0; i < n; i++) out[i] = weight * x[i];
-}
-
 /* Along the rows' direction: each column, continued cyclically at both ends, is one long line. */
 GPS_CLONES static void blur_down(const gp_grid *grid, double *line, const double *in, double *out) {
   const size_t h = grid->height, r = grid->radius_down, n = h * LANES;
@@ -126,7 +121,7 @@ GPS_CLONES static void blur_down(const gp_grid *grid, double *line, const double
     /* The radius is at most half the height. */
     memcpy(line, column + (h - r) * LANES, r * LANES * sizeof *line);
     memcpy(middle + n, column, r * LANES * sizeof *line);
-    scale_into(n, grid->down[0], middle, result);
+    scale_to(n, grid->down[0], middle, result);
     for (size_t k = 1; k <= r; k++) {
       add_pair(n, grid->down[k], middle - k * LANES, middle + k * LANES, result);
     }
@@ -136,7 +131,7 @@ GPS_CLONES static void blur_down(const gp_grid *grid, double *line, const double
 GPS_CLONES static void blur_across(const gp_grid *grid, const double *in, double *out) {
   const size_t w = grid->width, n = grid->height * LANES;
   for (size_t c = 0; c < w; c++) {
-    scale_into(n, grid->across[0], in + c * n, out + c * n);
+    scale_to(n, grid->across[0], in + c * n, out + c * n);
     for (size_t k = 1; k <= grid->radius_across; k++) {
       add_pair(n, grid->across[k], in + (c + w - k) % w * n, in + (c + k) % w * n, out + c * n);
     }

@@ -248,28 +248,29 @@ static void contract_chunk(const kernel_metric *metric, const kernel_pairs *pair
   }
 }
 
-void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
-                     double *sums, double *slope) {
-  double a[CHUNK], chunk_slope[CHUNK];
+/* All pairs; `is_half`: the weights are those of a triangle. */
+static void contract_pairs(const kernel_metric *metric, const kernel_pairs *pairs,
+                           const double *weight, int is_half, double *sums, double *slope) {
+  double counted[CHUNK], chunk_slope[CHUNK];
   for (size_t from = 0; from < pairs->n; from += CHUNK) {
     const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
-    count_pairs(pairs, from, n, weight, a);
-    if (metric->is_ard) memset(chunk_slope, 0, n * sizeof *chunk_slope);
-    contract_chunk(metric, pairs, from, n, a, sums, metric->is_ard ? chunk_slope : NULL);
+    const double *a = is_half ? counted : weight + from;
+    if (is_half) count_pairs(pairs, from, n, weight, counted);
+    if (slope) memset(chunk_slope, 0, n * sizeof *chunk_slope);
+    contract_chunk(metric, pairs, from, n, a, sums, slope ? chunk_slope : NULL);
     /* Only now: `slope` may be where the inner products stood. */
-    if (metric->is_ard) memcpy(slope + from, chunk_slope, n * sizeof *slope);
+    if (slope) memcpy(slope + from, chunk_slope, n * sizeof *slope);
   }
+}
+
+void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
+                     double *sums, double *slope) {
+  contract_pairs(metric, pairs, weight, 1, sums, metric->is_ard ? slope : NULL);
 }
 
 void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
                            const double *weight, double *sums, double *slope) {
-  double chunk_slope[CHUNK];
-  for (size_t from = 0; from < pairs->n; from += CHUNK) {
-    const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
-    if (slope) memset(chunk_slope, 0, n * sizeof *chunk_slope);
-    contract_chunk(metric, pairs, from, n, weight + from, sums, slope ? chunk_slope : NULL);
-    if (slope) memcpy(slope + from, chunk_slope, n * sizeof *slope);
-  }
+  contract_pairs(metric, pairs, weight, 0, sums, slope);
 }
 
 void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, size_t n,

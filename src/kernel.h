@@ -59,7 +59,6 @@ const kernel_type *kernel_find(const char *name);
 
 /* Appends a term, of which `first` is left to be found; 0 where the sum is full. */
 int kernel_append(gps_kernel *kernel, kernel_term term);
-int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard);
 
 /* How many variances a term has: inner products with a scale per dimension n_dims, other factors of
  * the term before them none. The other parameters begin after them. */

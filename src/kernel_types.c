@@ -15,26 +15,26 @@ GPS_CLONES static void rbf_profile(size_t n, const double *r2, double *k, double
   if (slope) memcpy(slope, k, n * sizeof *k);
 }
 
-/* At distance 0 there is no slope; what it is multiplied by is 0 there. */
-GPS_CLONES static void matern12_profile(size_t n, const double *r2, double *k, double *slope) {
-  double r[CHUNK];
+/* Matern: u <- sqrt(2 nu) r and k <- exp(-u), to be multiplied by a polynomial in u. */
+GPS_INLINE void decay(size_t n, double twice_nu, const double *r2, double *u, double *k) {
   for (size_t i = 0; i < n; i++) {
-    r[i] = sqrt(r2[i]);
-    k[i] = -r[i];
-  }
-  exp_array(k, n, 0.0);
-  for (size_t i = 0; slope && i < n; i++) slope[i] = r[i] > 0.0 ? k[i] / r[i] : 0.0;
-}
-
-/* Other Matern: u = sqrt(2 nu) r, and k is a polynomial in u times exp(-u). No division by r, so
- * r = 0 needs no care. */
-GPS_CLONES static void matern32_profile(size_t n, const double *r2, double *k, double *slope) {
-  double u[CHUNK];
-  for (size_t i = 0; i < n; i++) {
-    u[i] = sqrt(3.0 * r2[i]);
+    u[i] = sqrt(twice_nu * r2[i]);
     k[i] = -u[i];
   }
   exp_array(k, n, 0.0);
+}
+
+/* At distance 0 there is no slope; what it is multiplied by is 0 there. */
+GPS_CLONES static void matern12_profile(size_t n, const double *r2, double *k, double *slope) {
+  double r[CHUNK];
+  decay(n, 1.0, r2, r, k);
+  for (size_t i = 0; slope && i < n; i++) slope[i] = r[i] > 0.0 ? k[i] / r[i] : 0.0;
+}
+
+/* No division by r in the others, so that r = 0 needs no care. */
+GPS_CLONES static void matern32_profile(size_t n, const double *r2, double *k, double *slope) {
+  double u[CHUNK];
+  decay(n, 3.0, r2, u, k);
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     if (slope) slope[i] = 3.0 * k[i];
@@ -44,11 +44,7 @@ GPS_CLONES static void matern32_profile(size_t n, const double *r2, double *k, d
 
 GPS_CLONES static void matern52_profile(size_t n, const double *r2, double *k, double *slope) {
   double u[CHUNK];
-  for (size_t i = 0; i < n; i++) {
-    u[i] = sqrt(5.0 * r2[i]);
-    k[i] = -u[i];
-  }
-  exp_array(k, n, 0.0);
+  decay(n, 5.0, r2, u, k);
 #pragma omp simd
   for (size_t i = 0; i < n; i++) {
     if (slope) slope[i] = (5.0 / 3.0) * (1.0 + u[i]) * k[i];
@@ -118,8 +114,4 @@ int kernel_append(gps_kernel *kernel, kernel_term term) {
   if (term.type->kind == KERNEL_PERIODIC) kernel->n_hyper += 2 * n_scales;
   kernel->term[kernel->n_terms++] = term;
   return 1;
-}
-
-int kernel_add_term(gps_kernel *kernel, const kernel_type *type, int is_ard) {
-  return kernel_append(kernel, (kernel_term){.type = type, .is_ard = is_ard});
 }

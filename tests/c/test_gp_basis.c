@@ -22,9 +22,9 @@ typedef struct {
 static void build(basis_case *c, size_t n, double lengthscale, int n_threads) {
   memset(c, 0, sizeof *c);
   c->kernel.n_dims = N_DIMS;
-  kernel_add_term(&c->kernel, kernel_find("rbf"), 0);
-  kernel_add_term(&c->kernel, kernel_find("linear"), 0);
-  kernel_add_term(&c->kernel, kernel_find("white"), 0);
+  kernel_append(&c->kernel, (kernel_term){.type = kernel_find("rbf")});
+  kernel_append(&c->kernel, (kernel_term){.type = kernel_find("linear")});
+  kernel_append(&c->kernel, (kernel_term){.type = kernel_find("white")});
   c->theta[1] = log(lengthscale);
   c->theta[2] = log(0.1);
   c->theta[3] = log(0.05);

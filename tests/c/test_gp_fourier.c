@@ -21,7 +21,9 @@ static void build(fourier_case *c, size_t n_points, int n_threads) {
   static const int is_ard[] = {0, 0, 1, 1, 0};
   memset(c, 0, sizeof *c);
   c->kernel.n_dims = N_DIMS;
-  for (int t = 0; t < 5; t++) kernel_add_term(&c->kernel, kernel_find(types[t]), is_ard[t]);
+  for (int t = 0; t < 5; t++) {
+    kernel_append(&c->kernel, (kernel_term){.type = kernel_find(types[t]), .is_ard = is_ard[t]});
+  }
   for (size_t h = 0; h < c->kernel.n_hyper; h++) c->theta[h] = number(h + 7);
   for (size_t d = 0; d < N_DIMS; d++) c->centre[d] = number(d + 50);
   for (size_t i = 0; i < N_DIMS * MAX_POINTS; i++) c->x[i] = 4.0 * number(i + 1000);
