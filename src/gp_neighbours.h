@@ -30,10 +30,12 @@ typedef struct {
   int is_before;
 } gp_queries;
 
-/* The nearest points by exact squared distances, of equal ones those of smaller number. */
+/* The nearest points by exact squared distances, of equal ones those of smaller number. Where the
+ * queries are the points, `order`, unless NULL, is one in which points that lie together follow
+ * each other, as those of leaves do: of these the nearest are found early. */
 size_t gp_search_scratch(const gp_search *search);
-gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
-                          double *scratch);
+gps_status gp_search_near(const gp_search *search, const gp_queries *queries, const int *order,
+                          int *near, double *scratch);
 
 /* All points, cut into `n_leaves` leaves of at most so many that lie together, each about its
  * centre and no farther from it than its radius: those of leaf l are order[first[l]] ..
@@ -53,12 +55,6 @@ gp_leaves gp_cut_leaves(const gp_search *search, int *room, double *scratch);
 size_t gp_panels_scratch(const gp_search *search, const gp_leaves *leaves);
 gps_status gp_search_leaves(const gp_search *search, const gp_leaves *leaves, int *near,
                             double *distance, double *scratch, int *is_done);
-
-/* The same from all pairs, in the order of leaves, since of points that lie together the nearest
- * are found early. The queries are the points. n_held [n_points] is scratch. */
-size_t gp_sorted_scratch(const gp_search *search);
-gps_status gp_search_sorted(const gp_search *search, const gp_queries *queries, const int *order,
-                            int *near, int *n_held, double *scratch);
 
 /* Points sorted into cells: those of cell c are order[first[c]] .. order[first[c + 1] - 1]. A query
  * looks at the points of some cells: those that look at cell c first of all are

@@ -85,11 +85,10 @@ static void scan_points(const gp_search *search, const workspace *w, const gp_qu
   }
 }
 
-/* z [n_dims x n] <- columns `number` of x, or where that is NULL those from `first` on. */
-static void gather_columns(size_t n_dims, size_t n, const double *x, const int *number,
-                           size_t first, double *z) {
+/* z [n_dims x n] <- columns `number` of x, or where that is NULL the first n. */
+static void gather_columns(size_t n_dims, size_t n, const double *x, const int *number, double *z) {
   for (size_t i = 0; i < n; i++) {
-    const size_t at = number ? (size_t)number[i] : first + i;
+    const size_t at = number ? (size_t)number[i] : i;
     memcpy(z + i * n_dims, x + at * n_dims, n_dims * sizeof *z);
   }
 }
@@ -116,25 +115,25 @@ static workspace place_points(const gp_search *search, const int *number, size_t
   w.distance = w.gram + panel * width;
   kernel_centre centre = {n_dims, w.origin, w.mean};
   kernel_find_centre(n, search->x, &centre);
-  gather_columns(n_dims, n, search->x, number, 0, w.z);
+  gather_columns(n_dims, n, search->x, number, w.z);
   shift_points(search, &w, n, 0.5 * (1.0 - share_of_error(n_dims)), w.z, w.half);
   return w;
 }
 
-/* What was found so far for the queries from number `first` on. */
+/* What was found so far for all queries, or for those that are asked alone, in their order. */
 typedef struct {
-  size_t first;
-  int *near, *n_held; /* [n_near x any], [any] */
-  double *distance;   /* [n_near x any] */
+  int *near;        /* [n_near x queries] */
+  int *n_held;      /* [queries], or [asked] */
+  double *distance; /* [n_near x queries], or [n_near x asked] */
+  int is_of_asked;
 } near_lists;
 
-/* Queries `ask` [width], or where that is NULL the first of `lists`, against the points from ..
- * before `to`. */
+/* Queries `ask` [width] against the points from .. before `to`. */
 static gps_status search_points(const gp_search *search, const workspace *w,
                                 const gp_queries *queries, const int *ask, size_t width,
                                 size_t from, size_t to, const near_lists *lists) {
   const size_t n_dims = search->n_dims, n_near = search->n_near;
-  gather_columns(n_dims, width, queries->x, ask, lists->first, w->z_query);
+  gather_columns(n_dims, width, queries->x, ask, w->z_query);
   shift_points(search, w, width, 1.0, w->z_query, w->square_query);
   for (size_t n; from < to; from += n) {
     n = to - from < w->panel ? to - from : w->panel;
@@ -142,9 +141,8 @@ static gps_status search_points(const gp_search *search, const workspace *w,
     linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
                 0.0, w->gram, n);
     for (size_t q = 0; q < width; q++) {
-      const size_t query = ask ? (size_t)ask[q] : lists->first + q;
-      const size_t at = query - lists->first;
-      near_list list = {lists->near + at * n_near, lists->distance + at * n_near,
+      const size_t query = (size_t)ask[q], at = lists->is_of_asked ? q : query;
+      near_list list = {lists->near + query * n_near, lists->distance + at * n_near,
                         (size_t)lists->n_held[at], n_near};
       scan_points(search, w, queries, query, from, n, w->gram + q * n, w->square_query[q], &list);
       lists->n_held[at] = (int)list.n;
@@ -153,11 +151,9 @@ static gps_status search_points(const gp_search *search, const workspace *w,
   return GPS_OK;
 }
 
-/* -1 where there are no more. */
-static void end_lists(size_t n_near, size_t n, const near_lists *lists) {
-  for (size_t q = 0; q < n; q++) {
-    for (size_t i = (size_t)lists->n_held[q]; i < n_near; i++) lists->near[i + q * n_near] = -1;
-  }
+/* -1 where there are no more, in the list of a query that holds n. */
+static void end_list(size_t n_near, size_t query, int n, int *near) {
+  for (size_t i = (size_t)n; i < n_near; i++) near[i + query * n_near] = -1;
 }
 
 /* Points of a panel. */
@@ -169,40 +165,23 @@ size_t gp_search_scratch(const gp_search *search) {
   return room_for(search, panel_points(search), PANEL_QUERIES, PANEL_QUERIES);
 }
 
-gps_status gp_search_near(const gp_search *search, const gp_queries *queries, int *near,
-                          double *scratch) {
+gps_status gp_search_near(const gp_search *search, const gp_queries *queries, const int *order,
+                          int *near, double *scratch) {
   const size_t n = search->n_points, n_near = search->n_near;
   if (n_near == 0 || n == 0) return GPS_OK;
-  const workspace w = place_points(search, NULL, panel_points(search), PANEL_QUERIES, scratch);
+  const workspace w = place_points(search, order, panel_points(search), PANEL_QUERIES, scratch);
   for (size_t first = 0; first < queries->n; first += PANEL_QUERIES) {
     const size_t left = queries->n - first, width = left < PANEL_QUERIES ? left : PANEL_QUERIES;
-    int n_held[PANEL_QUERIES] = {0};
-    const near_lists lists = {first, near + first * n_near, n_held, w.distance};
-    const gps_status status = search_points(search, &w, queries, NULL, width, 0, n, &lists);
+    const size_t own = order ? first : 0;
+    int ask[PANEL_QUERIES], n_held[PANEL_QUERIES] = {0};
+    const near_lists lists = {near, n_held, w.distance, 1};
+    for (size_t q = 0; q < width; q++) ask[q] = order ? order[first + q] : (int)(first + q);
+    gps_status status = search_points(search, &w, queries, ask, width, own, n, &lists);
+    if (status == GPS_OK && own > 0)
+      status = search_points(search, &w, queries, ask, width, 0, own, &lists);
     if (status != GPS_OK) return status;
-    end_lists(n_near, width, &lists);
+    for (size_t q = 0; q < width; q++) end_list(n_near, (size_t)ask[q], n_held[q], near);
   }
-  return GPS_OK;
-}
-
-size_t gp_sorted_scratch(const gp_search *search) {
-  return room_for(search, panel_points(search), PANEL_QUERIES, search->n_points);
-}
-
-gps_status gp_search_sorted(const gp_search *search, const gp_queries *queries, const int *order,
-                            int *near, int *n_held, double *scratch) {
-  const size_t n = search->n_points;
-  const workspace w = place_points(search, order, panel_points(search), PANEL_QUERIES, scratch);
-  const near_lists lists = {0, near, n_held, w.distance};
-  memset(n_held, 0, n * sizeof *n_held);
-  for (size_t first = 0; first < n; first += PANEL_QUERIES) {
-    const size_t width = n - first < PANEL_QUERIES ? n - first : PANEL_QUERIES;
-    gps_status status = search_points(search, &w, queries, order + first, width, first, n, &lists);
-    if (status == GPS_OK)
-      status = search_points(search, &w, queries, order + first, width, 0, first, &lists);
-    if (status != GPS_OK) return status;
-  }
-  end_lists(search->n_near, n, &lists);
   return GPS_OK;
 }
 
@@ -226,7 +205,7 @@ gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
   const size_t n_cells = cells->n_cells, most = PANEL_QUERIES;
   if (search->n_near == 0 || search->n_points == 0) return GPS_OK;
   const workspace w = place_points(search, cells->order, PANEL_POINTS, most, scratch);
-  const near_lists lists = {0, near, n_held, w.distance};
+  const near_lists lists = {near, n_held, w.distance, 0};
   memset(n_held, 0, queries->n * sizeof *n_held);
   for (size_t visit = 0; visit < 2 * n_cells; visit++) {
     const size_t from = (size_t)cells->first[visit % n_cells];
@@ -238,6 +217,6 @@ gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
       if (status != GPS_OK) return status;
     }
   }
-  end_lists(search->n_near, queries->n, &lists);
+  for (size_t q = 0; q < queries->n; q++) end_list(search->n_near, q, n_held[q], near);
   return GPS_OK;
 }

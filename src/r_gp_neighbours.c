@@ -80,8 +80,8 @@ static gps_status search_all(const gp_search *search, const gp_queries *queries,
       gp_search_leaves(search, &leaves, near, alloc_doubles(search->n_near, GP_LEAF_POINTS),
                        alloc_doubles(gp_panels_scratch(search, &leaves), 1), &is_done);
   if (status != GPS_OK || is_done) return status;
-  return gp_search_sorted(search, queries, leaves.order, near, alloc_ints(n),
-                          alloc_doubles(gp_sorted_scratch(search), 1));
+  return gp_search_near(search, queries, leaves.order, near,
+                        alloc_doubles(gp_search_scratch(search), 1));
 }
 
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
@@ -93,7 +93,7 @@ SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_nea
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at, "at")));
   const gps_status status = search.n_points > FEW_POINTS && asks_all(&search, &queries)
                                 ? search_all(&search, &queries, INTEGER(result))
-                                : gp_search_near(&search, &queries, INTEGER(result),
+                                : gp_search_near(&search, &queries, NULL, INTEGER(result),
                                                  alloc_doubles(gp_search_scratch(&search), 1));
   end_search(status, result);
   UNPROTECT(1);
