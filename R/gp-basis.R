@@ -201,6 +201,7 @@ point_runs <- function(n_points) {
 # list(mean, variance) of all points from those of runs.
 join_runs <- function(n_points, moments_of) {
   parts <- lapply(point_runs(n_points), moments_of)
+  if (length(parts) == 1) return(parts[[1]])
   list(mean = do.call(cbind, lapply(parts, `[[`, "mean")),
        variance = unlist(lapply(parts, `[[`, "variance")))
 }
@@ -243,12 +244,6 @@ engine_check_terms.gps_engine_basis <- function(engine, kernel) {
 #' @export
 engine_keep.gps_engine_basis <- function(engine, targets) {
   list(basis = engine$basis, sums = basis_sums(engine, targets))
-}
-
-#' @export
-engine_again.gps_engine_basis <- function(engine, fit, y, n_threads) {
-  engine$basis <- fit$basis
-  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
 }
 
 #' @export

@@ -140,12 +140,6 @@ engine_keep.gps_engine_divide <- function(engine, targets) {
 }
 
 #' @export
-engine_again.gps_engine_divide <- function(engine, fit, y, n_threads) {
-  engine[names(fit$divide)] <- fit$divide
-  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
-}
-
-#' @export
 is_engine_kept.gps_engine_divide <- function(engine, fit, points) {
   divide <- fit$divide
   n_points <- nrow(fit$x)

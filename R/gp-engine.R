@@ -114,8 +114,10 @@ engine_sums.default <- function(engine, view, targets = NULL) NULL
 
 # ---- what all of them share ----
 
+# `code`: the kernel as the C core wants it, which every evaluation asks for.
 hold_data <- function(engine, kernel, theta, y, n_threads) {
-  engine[c("kernel", "theta", "y", "n_threads")] <- list(kernel, theta, y, n_threads)
+  engine[c("kernel", "code", "theta", "y", "n_threads")] <- list(kernel, gp_kernel_code(kernel),
+                                                                 theta, y, n_threads)
   engine
 }
 
@@ -206,19 +208,12 @@ engine_story.default <- function(engine, fit, number) {
 
 # ---- what a fit keeps of it ----
 
-# Fields of the fit, by which engine_again() makes the engine anew without a plan.
+# Fields of the fit: `basis` and `sums`, `divide`, or `engine`, of which fit_engine() makes the
+# engine anew without a plan. One that keeps nothing is planned again.
 engine_keep <- function(engine, targets) UseMethod("engine_keep")
 
 #' @export
 engine_keep.default <- function(engine, targets) list(engine = replace(engine, "y", list(NULL)))
-
-# The engine of a fit as it was planned: it has what new_engine() and engine_keep() gave.
-engine_again <- function(engine, fit, y, n_threads) UseMethod("engine_again")
-
-#' @export
-engine_again.default <- function(engine, fit, y, n_threads) {
-  hold_data(engine, fit$kernel, fit$theta, y, n_threads)
-}
 
 # Whether a fit, which may come from a file, has what the engine kept. The cost does not grow with
 # the number of points unless their values are to be looked at (`points`).
@@ -231,15 +226,14 @@ is_engine_kept.default <- function(engine, fit, points) {
 
 # ---- the engine of a fit ----
 
-engine_parts <- function(engine, theta, targets) {
-  engine$theta <- theta
-  engine_keep(engine, targets)
-}
-
-# Without its data where it is to predict from sums.
+# The engine as it was planned; without its data where it is to predict from sums.
 fit_engine <- function(fit, n_threads, has_data = TRUE) {
   engine <- if (is.null(fit$engine)) new_engine(fit$method) else fit$engine
-  engine_again(engine, fit, if (has_data || is.null(fit$sums)) t(fit$x), n_threads)
+  engine$basis <- fit$basis
+  engine[names(fit$divide)] <- fit$divide
+  is_kept <- !is.null(c(fit$engine, fit$basis, fit$divide))
+  again <- if (is_kept) hold_data else engine_plan
+  again(engine, fit$kernel, fit$theta, if (has_data || is.null(fit$sums)) t(fit$x), n_threads)
 }
 
 fit_gradient <- function(fit, n_threads) {

@@ -37,9 +37,6 @@ engine_check_size.gps_engine_exact <- function(engine, kernel, n_dims, n_points,
 }
 
 #' @export
-engine_words.gps_engine_exact <- function(engine) "exact"
-
-#' @export
 engine_story.gps_engine_exact <- function(engine, fit, number) list(what = NULL, of = "")
 
 # Whatever the kernel, a fit keeps nothing: the plan costs nothing.
@@ -47,42 +44,32 @@ engine_story.gps_engine_exact <- function(engine, fit, number) list(what = NULL,
 engine_keep.gps_engine_exact <- function(engine, targets) NULL
 
 #' @export
-engine_again.gps_engine_exact <- function(engine, fit, y, n_threads) {
-  engine_plan(engine, fit$kernel, fit$theta, y, n_threads)
-}
-
-#' @export
 is_engine_kept.gps_engine_exact <- function(engine, fit, points) TRUE
 
 #' @export
 engine_share.gps_engine_exact <- function(engine, goal) {
   if (ncol(engine$y) <= max_kept_products) {
-    code <- gp_kernel_code(engine$kernel)
-    engine$shared <- .Call(C_gp_share, code, engine$theta, engine$y, engine$n_threads)
-    engine$shared$code <- code
+    engine$shared <- .Call(C_gp_share, engine$code, engine$theta, engine$y, engine$n_threads)
   }
   engine
 }
 
 # The kernel's code with what R computes of it on all pairs of points, values and, for a gradient,
 # `slopes`.
-dense_code <- function(kernel, theta, y, slopes = FALSE, code = gp_kernel_code(kernel)) {
-  if (!"custom" %in% code$type) return(code)
-  terms <- custom_terms(kernel_with_theta(kernel, theta, nrow(y)))
-  code$given <- list(values = custom_values(terms, y, y),
-                     slopes = if (slopes) custom_slopes(terms, y) else list())
-  code
+dense_code <- function(engine, theta, slopes = FALSE) {
+  if (!"custom" %in% engine$code$type) return(engine$code)
+  y <- engine$y
+  terms <- custom_terms(kernel_with_theta(engine$kernel, theta, nrow(y)))
+  c(engine$code, list(given = list(values = custom_values(terms, y, y),
+                                   slopes = if (slopes) custom_slopes(terms, y) else list())))
 }
 
 # In a search the jitter stays as it was where it began.
 #' @export
 engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL,
                                              inputs = FALSE) {
-  code <- engine$shared$code
-  if (is.null(code)) code <- gp_kernel_code(engine$kernel)
-  code <- dense_code(engine$kernel, theta, engine$y, slopes = TRUE, code)
-  found <- .Call(C_gp_evaluate, code, theta, engine$y, engine$shared, jitter, goal, least,
-                 engine$n_threads)
+  found <- .Call(C_gp_evaluate, dense_code(engine, theta, slopes = TRUE), theta, engine$y,
+                 engine$shared, jitter, goal, least, engine$n_threads)
   names(found$gradient) <- names(theta)
   found
 }
@@ -91,8 +78,8 @@ engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, le
 #' @export
 engine_prepare.gps_engine_exact <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   engine$theta <- theta
-  found <- .Call(C_gp_factor, dense_code(engine$kernel, theta, engine$y), theta, engine$y, jitter,
-                 many, engine$n_threads)
+  found <- .Call(C_gp_factor, dense_code(engine, theta), theta, engine$y, jitter, many,
+                 engine$n_threads)
   engine$factor <- engine$inverse <- NULL
   engine[names(found)] <- found
   engine
@@ -130,24 +117,20 @@ engine_train.gps_engine_exact <- function(engine, targets) {
 
 #' @export
 engine_predict.gps_engine_exact <- function(engine, newdata, moments = FALSE) {
-  if (!has_custom(engine$kernel)) return(predict_dense(engine, newdata, moments))
-  terms <- custom_terms(kernel_with_theta(engine$kernel, engine$theta, nrow(newdata)))
-  # Values between all points and new ones are a matrix in R.
+  weights <- if (is.null(engine$targets)) engine$alpha else engine$inverse
+  code <- engine$code
+  # Custom values between all points and new ones are a matrix in R.
   join_runs(ncol(newdata), function(run) {
     z <- columns_of(newdata, run)
-    given <- list(values = custom_values(terms, engine$y, z), variance = custom_diagonal(terms, z))
-    predict_dense(engine, z, moments, given)
+    if ("custom" %in% code$type) {
+      terms <- custom_terms(kernel_with_theta(engine$kernel, engine$theta, nrow(z)))
+      code$given_new <- list(values = custom_values(terms, engine$y, z),
+                             variance = custom_diagonal(terms, z))
+    }
+    found <- .Call(C_gp_predict, code, engine$theta, engine$y, weights,
+                   if (moments) engine$factor, z, engine$n_threads)
+    if (is.null(engine$targets)) return(found)
+    list(mean = spread_targets(engine$targets, found$mean, n_threads = engine$n_threads),
+         variance = found$variance)
   })
-}
-
-predict_dense <- function(engine, newdata, moments, given = NULL) {
-  weights <- if (is.null(engine$targets)) engine$alpha else engine$inverse
-  code <- gp_kernel_code(engine$kernel)
-  code$given_new <- given
-  found <- .Call(C_gp_predict, code, engine$theta, engine$y, weights, if (moments) engine$factor,
-                 newdata, engine$n_threads)
-  if (!is.null(engine$targets)) {
-    found$mean <- spread_targets(engine$targets, found$mean, n_threads = engine$n_threads)
-  }
-  found
 }

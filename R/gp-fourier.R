@@ -79,8 +79,7 @@ basis_features.gps_basis_fourier <- function(basis, kernel, theta, y, n_threads 
 
 #' @export
 basis_evaluate.gps_basis_fourier <- function(basis, engine, theta, goal, inputs = FALSE) {
-  .Call(C_gp_fourier_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal,
-        engine$n_threads)
+  .Call(C_gp_fourier_evaluate, engine$code, theta, basis, engine$y, goal, engine$n_threads)
 }
 
 # ---- what the engine refuses and says ----

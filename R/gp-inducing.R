@@ -40,7 +40,7 @@ basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads
 
 #' @export
 basis_evaluate.gps_basis_inducing <- function(basis, engine, theta, goal, inputs = FALSE) {
-  .Call(C_gp_inducing_evaluate, gp_kernel_code(engine$kernel), theta, basis, engine$y, goal, inputs,
+  .Call(C_gp_inducing_evaluate, engine$code, theta, basis, engine$y, goal, inputs,
         engine$n_threads)
 }
 

@@ -4,7 +4,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
   y <- t(x)
   goal <- t(targets)
   found <- find_theta(kernel, y, goal, plan$engine, search)
-  engine <- found$engine
+  engine <- replace(found$engine, "theta", list(found$theta))
   warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
   fitted <- kernel_with_theta(kernel, found$theta, ncol(x))
   fit <- list(
@@ -14,7 +14,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
     converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
     limits = found$limits
   )
-  fit <- structure(c(fit, engine_parts(engine, found$theta, goal)), class = "gp_fit")
+  fit <- structure(c(fit, engine_keep(engine, goal)), class = "gp_fit")
   if (length(fit$limits) > 0) {
     warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$given, fitted, ncol(x))
   }

@@ -108,8 +108,8 @@ engine_share.gps_engine_neighbours <- function(engine, goal) {
 engine_evaluate.gps_engine_neighbours <- function(engine, theta, goal, jitter = 0, least = NULL,
                                                   inputs = FALSE) {
   shared <- if (is.null(engine$shared)) share_near(engine, theta) else engine$shared
-  found <- .Call(C_gp_near_evaluate, gp_kernel_code(engine$kernel), theta, engine$y, shared$rows,
-                 shared$near, goal, jitter, as.integer(is.null(least)), engine$n_threads)
+  found <- .Call(C_gp_near_evaluate, engine$code, theta, engine$y, shared$rows, shared$near, goal,
+                 jitter, as.integer(is.null(least)), engine$n_threads)
   share <- ncol(engine$y) / length(shared$rows)
   list(value = share * found$value,
        gradient = stats::setNames(share * found$gradient, names(theta)), jitter = found$jitter)
@@ -149,8 +149,8 @@ weigh_near <- function(engine) {
 # list(weights, variance, jitter) of points `at` with these neighbours; the variance is that of the
 # observation, or of the function.
 near_weights <- function(engine, at, near, is_function = FALSE) {
-  .Call(C_gp_near_weights, gp_kernel_code(engine$kernel), engine$theta, engine$y, at, near,
-        engine$jitter, as.integer(is_function), engine$n_threads)
+  .Call(C_gp_near_weights, engine$code, engine$theta, engine$y, at, near, engine$jitter,
+        as.integer(is_function), engine$n_threads)
 }
 
 #' @export

@@ -193,21 +193,17 @@ column_periods <- function(x, targets) {
 theta_with_periods <- function(kernel, theta, periods) {
   n_dims <- length(periods)
   slots <- kernel_slots(kernel, n_dims)
+  is_period <- vapply(slots, function(slot) slot$type == "periodic" && slot$part == "period", NA)
   pooled <- unlist(lapply(seq_len(max_periods), function(rank) {
     lapply(periods, function(column) column[rank])
   }))
   pooled <- pooled[!is.na(pooled)]
   lapply(seq_len(max_periods * (length(pooled) > 0)), function(start) {
-    at <- number <- 0
-    for (slot in slots) {
-      if (slot$type == "periodic" && slot$part == "period") {
-        choice <- start + number
-        number <- number + 1
-        found <- if (slot$each) vapply(periods, turn_of, 0, choice) else turn_of(pooled, choice)
-        place <- at + seq_len(slot$n)
-        theta[place] <- ifelse(is.na(found), theta[place], log(found))
-      }
-      at <- at + slot$n
+    choice <- start
+    for (slot in slots[is_period]) {
+      found <- if (slot$each) vapply(periods, turn_of, 0, choice) else turn_of(pooled, choice)
+      theta[slot$at] <- ifelse(is.na(found), theta[slot$at], log(found))
+      choice <- choice + 1
     }
     theta
   })

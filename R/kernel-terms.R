@@ -131,30 +131,24 @@ custom_terms <- function(kernel) kernel$terms[term_types(kernel) == "custom"]
 
 has_custom <- function(kernel) length(custom_terms(kernel)) > 0
 
-# The kernel as the C core wants it. It is asked for at every evaluation, so sums of plain terms,
-# which most kernels are, go the short way.
+# The kernel as the C core wants it.
 gp_kernel_code <- function(kernel) {
-  factors <- kernel$terms
+  factors <- lapply(kernel$terms, term_factors)
+  is_factor <- sequence(lengths(factors)) > 1L
+  factors <- unlist(factors, recursive = FALSE)
   type <- vapply(factors, `[[`, "", "type")
-  factor <- logical(length(type))
-  n_own <- integer(length(type))
-  if (any(type == "product")) {
-    factor <- unlist(lapply(factors, function(term) seq_along(term_factors(term)) > 1L))
-    factors <- kernel_factors(kernel)
-    type <- vapply(factors, `[[`, "", "type")
-    n_own <- integer(length(type))
-  }
-  if (any(type == "custom")) n_own <- lengths(lapply(factors, `[[`, "parameters"))
-  list(type = type, ard = vapply(factors, `[[`, NA, "ard"), factor = factor,
-       parts = type_parts[type], n_own = n_own)
+  list(type = type, ard = vapply(factors, `[[`, NA, "ard"), factor = is_factor,
+       parts = type_parts[type], n_own = lengths(lapply(factors, `[[`, "parameters")))
 }
 
 # ---- slots: where parameters stand ----
 
 # One a parameter, in the order of the log parameters: its `term` and which `factor` of it, `type`
 # and `part`, the number `n` of its values, whether these are one for `each` column, and its `name`
-# without the number of a column. The second factor of a type has the suffix _2, and so on.
+# without the number of a column; `at`: where its values stand among the log parameters. The second
+# factor of a type has the suffix _2, and so on.
 kernel_slots <- function(kernel, n_dims) {
+  n_before <- 0L
   seen <- integer()
   slots <- list()
   for (i in seq_along(kernel$terms)) {
@@ -163,7 +157,11 @@ kernel_slots <- function(kernel, n_dims) {
       type <- factors[[j]]$type
       seen[type] <- sum(seen[type], 1L, na.rm = TRUE)
       suffix <- if (seen[type] > 1) paste0("_", seen[type]) else ""
-      slots <- c(slots, factor_slots(factors[[j]], i, j, suffix, n_dims))
+      for (slot in factor_slots(factors[[j]], i, j, suffix, n_dims)) {
+        slot$at <- n_before + seq_len(slot$n)
+        n_before <- n_before + slot$n
+        slots[[length(slots) + 1]] <- slot
+      }
     }
   }
   slots
@@ -257,10 +255,8 @@ kernel_theta <- function(kernel, n_dims, open = list(one = NA_real_, each = NA_r
 
 # The same kernel with these log parameters.
 kernel_with_theta <- function(kernel, theta, n_dims) {
-  at <- 0
   for (slot in kernel_slots(kernel, n_dims)) {
-    kernel <- set_part(kernel, slot, exp(unname(theta[at + seq_len(slot$n)])))
-    at <- at + slot$n
+    kernel <- set_part(kernel, slot, exp(unname(theta[slot$at])))
   }
   kernel$terms <- lapply(kernel$terms, function(term) {
     term$is_open <- NULL
@@ -273,10 +269,8 @@ kernel_with_theta <- function(kernel, theta, n_dims) {
 # Log parameters when the data's columns are put into another order (NULL: as they are).
 permute_theta <- function(kernel, theta, place) {
   if (is.null(place)) return(theta)
-  at <- 0
   for (slot in kernel_slots(kernel, length(place))) {
-    if (slot$each) theta[at + seq_len(slot$n)] <- theta[at + place]
-    at <- at + slot$n
+    if (slot$each) theta[slot$at] <- theta[slot$at[place]]
   }
   theta
 }
