@@ -79,66 +79,57 @@ evaluate_or_penalty <- function(evaluate, penalty, flat) {
   if (is_sound) found else list(value = penalty, gradient = flat)
 }
 
-# Maximises an engine's objective from `theta` by L-BFGS-B within search_limits(): at most
-# `max_evals` evaluations of value and gradient, the best one kept. Stops when a step gains less
-# than `gain` per target value. `n_targets` counts the targets that are 0 everywhere and not given.
-# Inputs that the engine learns are moved as well, in units of the spread of the data and within
-# their box. Returns list(theta, value, values, jitter, engine, start_value, n_evals, moved).
+# Maximises an engine's objective from `theta` by L-BFGS-B within `box`, by default that of the
+# learned selection with `theta` in it: at most `max_evals` evaluations of value and gradient, the
+# best one kept. Stops when a step gains less than `gain` per target value. `n_targets` counts the
+# targets that are 0 everywhere and not given. Inputs that the engine learns are moved as well.
+# Returns list(theta, value, values, jitter, engine, start_value, n_evals, moved).
 climb_engine <- function(engine, theta, targets, max_evals = 20L, gain = 1e-4, box = NULL,
                          n_targets = nrow(targets), watch = NULL) {
-  goal <- new_goal(targets, n_targets)
-  limits <- search_limits(engine$kernel, theta, engine$y, targets, max_evals, gain, box, n_targets)
-  limits["watch"] <- list(watch)
-  engine$theta <- limits$start
-  engine <- engine_share(engine, goal)
-  start <- limits$start
-  n_hyper <- length(start)
-  unit <- NULL
-  if (engine$learn_inputs) {
-    inputs_box <- find_inputs_box(engine$y)
-    unit <- inputs_box$unit
-    limits$lower <- c(limits$lower, rep(inputs_box$lower, ncol(engine$basis$z)))
-    limits$upper <- c(limits$upper, rep(inputs_box$upper, ncol(engine$basis$z)))
-    # Inputs may be points of other rows than these, outside their box.
-    start <- clamp_theta(c(start, engine$basis$z / unit), limits)
+  if (is.null(box)) {
+    box <- gp_bounds(engine$kernel, engine$y, targets, narrow_reach, n_targets)
+    box <- contain_theta(box, theta)
   }
+  goal <- new_goal(targets, n_targets)
+  start <- engine$theta <- clamp_theta(theta, box)
+  engine <- engine_share(engine, goal)
+  own <- seq_along(theta)
+  inputs <- learned_inputs(engine)
+  limits <- list(lower = c(box$lower, inputs$lower), upper = c(box$upper, inputs$upper),
+                 max_evals = as.integer(max_evals), watch = watch,
+                 gain = gain * as.double(n_targets) * target_points(targets))
+  # Inputs may be points of other rows than these, outside their box.
+  start <- clamp_theta(c(start, inputs$start), limits)
   result <- climb_objective(function(par, began) {
-    at <- split_inputs(par, n_hyper, unit)
-    if (!is.null(unit)) engine$basis$z <- at$inputs
     jitter <- if (is.null(began)) 0 else began$jitter
-    found <- engine_evaluate(engine, at$theta, goal, jitter, began$value, !is.null(unit))
-    if (!is.null(unit)) found$gradient <- c(found$gradient, found$inputs * unit)
+    engine <- place_inputs(engine, par[-own], inputs$unit)
+    found <- engine_evaluate(engine, par[own], goal, jitter, began$value, engine$learn_inputs)
+    found$gradient <- c(found$gradient, found$inputs * inputs$unit)
     found
   }, start, limits)
-  best <- split_inputs(result$par, n_hyper, unit)
-  if (!is.null(unit)) engine$basis[c("z", "pivots")] <- list(best$inputs, NULL)
-  engine[c("theta", "shared")] <- list(best$theta, NULL)
-  list(theta = best$theta, value = result$value, values = result$values,
-       jitter = result$found$jitter, engine = engine, start_value = result$values[1],
-       n_evals = length(result$values), moved = max(abs(best$theta - theta)))
+  best <- result$par[own]
+  engine <- place_inputs(engine, result$par[-own], inputs$unit)
+  engine[c("theta", "shared")] <- list(best, NULL)
+  list(theta = best, value = result$value, values = result$values, jitter = result$found$jitter,
+       engine = engine, start_value = result$values[1], n_evals = length(result$values),
+       moved = max(abs(best - theta)))
 }
 
-# What a search keeps to, list(lower, upper, start, max_evals, gain of all target values). `box`:
-# its limits, by default those of the learned selection, which contain `theta`.
-search_limits <- function(kernel, theta, y, targets, max_evals, gain, box, n_targets) {
-  if (is.null(box)) {
-    box <- contain_theta(gp_bounds(kernel, y, targets, narrow_reach, n_targets), theta)
-  }
-  n_values <- as.double(n_targets) * target_points(targets)
-  list(lower = box$lower, upper = box$upper, start = clamp_theta(theta, box),
-       max_evals = as.integer(max_evals), gain = gain * n_values)
-}
-
-# The data's box and spread, a number for each dimension; the box in units of the spread.
-find_inputs_box <- function(y) {
+# The inputs that an engine learns, in units of the spread of the data, and the data's box in these:
+# list(unit = a number for each dimension, start, lower, upper), NULL where it learns none.
+learned_inputs <- function(engine) {
+  if (!engine$learn_inputs) return(NULL)
+  y <- engine$y
   unit <- sqrt(rowMeans((y - rowMeans(y))^2))
   unit[!(unit > 0)] <- 1
-  list(unit = unit, lower = apply(y, 1, min) / unit, upper = apply(y, 1, max) / unit)
+  n_inputs <- ncol(engine$basis$z)
+  list(unit = unit, start = engine$basis$z / unit, lower = rep(apply(y, 1, min) / unit, n_inputs),
+       upper = rep(apply(y, 1, max) / unit, n_inputs))
 }
 
-# Log parameters and, unless `unit` is NULL, the points that follow them.
-split_inputs <- function(par, n_hyper, unit) {
-  theta <- par[seq_len(n_hyper)]
-  if (is.null(unit)) return(list(theta = theta, inputs = NULL))
-  list(theta = theta, inputs = matrix(unname(par[-seq_len(n_hyper)]), length(unit)) * unit)
+# An engine with these inputs, in units of `unit`; NULL: it learns none. They are pivots no longer.
+place_inputs <- function(engine, inputs, unit) {
+  if (is.null(unit)) return(engine)
+  engine$basis[c("z", "pivots")] <- list(matrix(unname(inputs), length(unit)) * unit, NULL)
+  engine
 }

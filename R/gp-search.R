@@ -20,31 +20,31 @@ search_starts <- function(kernel, theta, scales, box) {
   ladder <- list()
   for (i in if (count > 0) seq_len(nrow(start_ladder)) else 1) {
     for (order in orders) {
-      at <- scaled_theta(kernel, theta, scales, start_ladder$lengthscale[i] * 10^(1 - order),
-                         start_ladder$signal[i])
-      ladder[[length(ladder) + 1]] <- clamp_theta(at, box)
+      ladder[[length(ladder) + 1]] <- scaled_theta(
+        kernel, theta, scales, start_ladder$lengthscale[i] * 10^(1 - order), start_ladder$signal[i]
+      )
     }
   }
-  unique(c(list(clamp_theta(theta, box)), ladder, group_starts(kernel, theta, scales, box),
-           period_starts(kernel, theta, scales, box)))
+  starts <- c(list(theta), ladder, group_starts(kernel, theta, scales),
+              period_starts(kernel, theta, scales))
+  unique(lapply(starts, clamp_theta, box))
 }
 
 # Points to start from where the kernel has a period.
-period_starts <- function(kernel, theta, scales, box) {
+period_starts <- function(kernel, theta, scales) {
   if (is.null(scales$periods)) return(NULL)
   at <- scaled_theta(kernel, theta, scales, rep(1, sum(has_length(kernel))))
-  lapply(theta_with_periods(kernel, at, scales$periods), clamp_theta, box)
+  theta_with_periods(kernel, at, scales$periods)
 }
 
 # Points to start from where a column lies in groups far apart, and has a lengthscale of its own:
 # the neighbours of points in all columns do not tell of it.
-group_starts <- function(kernel, theta, scales, box) {
+group_starts <- function(kernel, theta, scales) {
   if (is.null(scales$groups) || all(scales$groups == 1)) return(NULL)
   scales$lengthscale$each <- scales$lengthscale$each * scales$groups
   count <- sum(has_length(kernel))
   lapply(c(1, 0.3), function(factor) {
-    at <- scaled_theta(kernel, theta, scales, factor * 10^(1 - seq_len(count)))
-    clamp_theta(at, box)
+    scaled_theta(kernel, theta, scales, factor * 10^(1 - seq_len(count)))
   })
 }
 

@@ -60,7 +60,7 @@ test_that("points are moved along with the log parameters, within the box of the
   goal <- matrix(c(1, -1, 0.5), 1)
   kernel <- kernel_rbf(1, 1) + kernel_white()
   theta <- gp_theta(kernel, y)
-  limits <- search_limits(kernel, theta, y, goal, 100L, 0, NULL, 1)
+  limits <- contain_theta(gp_bounds(kernel, y, goal), theta)
   middle <- (limits$lower + limits$upper) / 2
   # The second point would leave the box.
   wish <- cbind(c(0.2, 50, 7), c(0.3, 900, 7))
