@@ -202,20 +202,6 @@ limits_met <- function(theta, box) {
   stats::setNames(ifelse(at_lower, "lower", "upper"), names(theta))[met]
 }
 
-# What a search leaves in a fit, which may come from a file; fits of 0.1.0 do not have it.
-check_search_end <- function(fit, arg) {
-  names <- names(fit$theta)
-  is_sound <- (is.null(fit$fixed) || is.character(fit$fixed) && all(fit$fixed %in% names)) &&
-    (is.null(fit$limits) || is.character(fit$limits) && all(fit$limits %in% c("lower", "upper")) &&
-       all(names(fit$limits) %in% names)) &&
-    is.logical(fit$converged) && length(fit$converged) == 1
-  if (!is_sound) {
-    gps_abort(sprintf(
-      "`%s` is damaged: `fixed`, `limits` or `converged` is not what gp_fit() makes.", arg
-    ))
-  }
-}
-
 # Warns where the marginal likelihood still rises at a limit that the user has not set, by a nat or
 # more when a parameter is multiplied by e. Two limits are only told in print: noise at its lowest
 # is a curve through all points, a column's lengthscale at its largest a column that does not

@@ -17,10 +17,11 @@ check_gp_fit <- function(fit, arg, points = FALSE) {
   invisible(fit)
 }
 
-# What print() says of the search.
+# What is said of the search; fits of 0.1.0 do not have `fixed` and `limits`.
 is_story_sound <- function(fit) {
-  is_word <- function(x) is.null(x) || is.character(x) && !anyNA(x)
-  is_word(fit$why) && is_word(fit$fixed) && is_word(fit$form) && is_word(fit$limits) &&
+  is_word <- function(x, of = x) is.null(x) || is.character(x) && !anyNA(x) && all(x %in% of)
+  is_word(fit$why) && is_word(fit$form) && is_word(fit$fixed, names(fit$theta)) &&
+    is_word(fit$limits, c("lower", "upper")) && is_word(names(fit$limits), names(fit$theta)) &&
     length(names(fit$limits)) == length(fit$limits) && is.logical(fit$converged) &&
     length(fit$converged) == 1 && is.data.frame(fit$trace)
 }

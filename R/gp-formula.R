@@ -58,16 +58,13 @@ refuse_no_level <- function(right, data, instead) {
 
 # The targets, named by what stands left of ~ unless they have names.
 read_left <- function(formula, data) {
+  left <- deparse_line(formula[[2]])
   targets <- tryCatch(eval(formula[[2]], data, environment(formula)), error = function(condition) {
-    gps_abort(sprintf("The targets %s cannot be computed: %s",
-                      paste(deparse(formula[[2]]), collapse = " "), conditionMessage(condition)))
+    gps_abort(sprintf("The targets %s cannot be computed: %s", left, conditionMessage(condition)))
   })
-  refuse_left(targets, deparse_line(formula[[2]]))
+  refuse_left(targets, left)
   if (!is.numeric(targets) && !is.logical(targets)) return(targets)
-  if (is.null(dim(targets))) {
-    targets <- matrix(targets, ncol = 1,
-                      dimnames = list(NULL, paste(deparse(formula[[2]]), collapse = " ")))
-  }
+  if (is.null(dim(targets))) targets <- matrix(targets, ncol = 1, dimnames = list(NULL, left))
   has_names <- .row_names_info(data) > 0 && nrow(targets) == nrow(data)
   if (has_names && is.null(rownames(targets))) rownames(targets) <- row.names(data)
   targets

@@ -67,7 +67,6 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
-  if (is.null(rownames(newdata)) && is.null(colnames(object$targets))) dimnames(mean) <- NULL
   variance <- stats::setNames(moments$variance, rownames(newdata))
   observed <- variance + white_variance(object$kernel, object$theta, ncol(object$x))
   result <- list(mean = mean, variance = if (noise) observed else variance)
@@ -79,8 +78,9 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
 
 # list(mean [H x m], variance) of the function at new points.
 gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
-  if (!is.null(fit$trend)) return(trend_moments(fit, newdata, n_threads))
-  engine_predict(trained_engine(fit, n_threads, has_data = is_whole), t(newdata), moments = TRUE)
+  engine <- trained_engine(fit, n_threads, has_data = is_whole || !is.null(fit$trend))
+  found <- engine_predict(engine, t(newdata), moments = TRUE)
+  if (is.null(fit$trend)) found else add_trend(found, fit, engine, newdata)
 }
 
 # Sums over points far out overflow; an infinite or undefined prediction is none.
@@ -138,7 +138,6 @@ coef.gp_fit <- function(object, ...) {
 logLik.gp_fit <- function(object, ...) {
   refuse_gp(further(...))
   check_gp_fit(object, "object")
-  check_search_end(object, "object")
   inputs <- if (has_learned_inputs(object)) length(object$basis$z) else 0L
   n_learned <- if (isFALSE(object$given$optimise)) 0L else
     length(object$theta) - length(object$fixed) + inputs
@@ -167,7 +166,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise
   result <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
     shape <- dim(drawn$mean)
     y <- drawn$mean + drawn$root %*% matrix(stats::rnorm(prod(shape)), shape[1])
-    if (!all(vapply(names, is.null, NA))) dimnames(y) <- names
+    dimnames(y) <- names
     y
   }))
   structure(result, seed = repeats)
@@ -282,7 +281,7 @@ nobs.gp_fit <- function(object, ...) {
 }
 
 describe_gp_fit <- function(x, digits) {
-  number <- function(value) format(value, digits = digits, decimal.mark = ".")
+  number <- function(value) plain_number(value, digits)
   say(sprintf(
     "Gaussian process (%s): %s, %s, %s", x$method, plural(nrow(x$x), "point"),
     plural(ncol(x$x), "dimension"), plural(ncol(x$targets), "target")
@@ -314,7 +313,6 @@ describe_trend <- function(x, number) {
 
 # Parameters that are where they are because of a limit, or because they were to stay.
 describe_limits <- function(x) {
-  check_search_end(x, "x")
   for (side in unique(x$limits)) {
     say(sprintf("At the %s limit of the search (argument `%s`), so no maximum: %s", side, side,
                 shorten_names(names(x$limits)[x$limits == side])))
@@ -390,7 +388,6 @@ print.summary.gp_fit <- function(x, digits = 5, ...) {
   cat("Parameters:\n")
   print(x$coefficients, digits = digits)
   say(sprintf("Leave-one-out: R squared %s, mean log density %s",
-              format(x$loo_r2, digits = 3, decimal.mark = "."),
-              format(x$loo_log_score, digits = 3, decimal.mark = ".")))
+              plain_number(x$loo_r2, 3), plain_number(x$loo_log_score, 3)))
   invisible(x)
 }

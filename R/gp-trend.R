@@ -129,12 +129,11 @@ trend_step <- function(fit, columns, targets, n_threads) {
 # Leave-one-out of other targets than the fit's.
 loo_of <- function(prepared, targets) engine_loo(engine_train(prepared, targets), targets)
 
-# list(mean [H x m], variance) at new points, of the function.
-trend_moments <- function(fit, newdata, n_threads) {
-  prepared <- prepared_engine(fit, n_threads)
-  found <- engine_predict(engine_train(prepared, t(untrended(fit))), t(newdata), moments = TRUE)
+# list(mean [H x m], variance) at new points, of the function, with those of the targets less the
+# trend that were `found` by an engine.
+add_trend <- function(found, fit, engine, newdata) {
   found$mean <- found$mean + t(trend_columns(fit$trend, newdata) %*% fit$trend$beta)
-  unknown <- trend_unknown(fit, prepared, newdata)
+  unknown <- trend_unknown(fit, engine, newdata)
   found$variance <- found$variance + rowSums((unknown %*% fit$trend$spread) * unknown)
   found
 }
