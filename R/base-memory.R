@@ -7,9 +7,10 @@ process_bytes <- function() {
   if (is.na(bytes)) bytes_used() else bytes
 }
 
-# Bytes of R's heap, now or at the peak since the last reset.
+# Bytes of R's heap, now or at the peak since the last reset. Only what there is now asks for a
+# collection of all garbage, which takes long in a session that holds much.
 bytes_used <- function(peak = FALSE, reset = FALSE) {
-  table <- gc(reset = reset, full = TRUE)
+  table <- gc(reset = reset, full = !peak)
   column <- if (peak) which(colnames(table) == "max used") else 1L
   sum(table[, column] * c(56, 8))
 }

@@ -104,16 +104,21 @@ check_package() {
 
 # Once for all: as CRAN checks, but examples and tests see only what the package imports, and the
 # tests are all. No test depends on a network: what CRAN looks up there is left to `make check`. What
-# it installs is the package of all parts after it, which build the vignettes, too.
+# it installs is the package of all parts after it, which build the vignettes and run the checks by
+# codetools, too: those cost half as much by themselves.
 check_as_cran() {
   local status=0
   echo 'CFLAGS += -Wall -Wextra -g0' >"$build/Makevars.check"
   R_MAKEVARS_USER=$build/Makevars.check NOT_CRAN=true GPSELECT_RESULTS=$build/check-results.rds \
     _R_CHECK_DEPENDS_ONLY_EXAMPLES_=true _R_CHECK_DEPENDS_ONLY_TESTS_=true \
     _R_CHECK_CRAN_INCOMING_REMOTE_=false _R_CHECK_SYSTEM_CLOCK_=false _R_CHECK_ORPHANED_=false \
-    check_package check --as-cran --ignore-vignettes || status=$?
+    _R_CHECK_USE_CODETOOLS_=false check_package check --as-cran --ignore-vignettes || status=$?
   cp -r "$build/check/gpselect.Rcheck/gpselect" "$library/" && touch "$library/.installed"
   return "$status"
+}
+
+check_usage() {
+  R_LIBS=$library R_DEFAULT_PACKAGES=NULL Rscript --no-init-file tools/check-usage.R usage
 }
 
 # The C core with the objects of that check.
@@ -136,6 +141,7 @@ else
   run_part layers-self Rscript --no-init-file tools/test-check-layers.R
   rm -f "$build/check-results.rds"
   run_part check check_as_cran
+  run_part usage check_usage
   run_part c test_core
   run_part tests run_testthat tests results="$build/check-results.rds"
   run_part suggested run_testthat suggested skipped="$build/check-results.rds"

@@ -99,13 +99,14 @@ cut_tests <- function(tests) {
   folder
 }
 
-# list(results, stopped), the error that ended the run.
+# list(results, stopped), the error that ended the run. Without compiling: see tests/testthat.R.
 run_files <- function(names, folder = "tests/testthat") {
   if (length(names) == 0) return(list(results = list()))
   quiet_progress <- testthat::ProgressReporter$new(
     show_praise = FALSE, max_failures = Inf, update_interval = Inf
   )
   collector <- testthat::ListReporter$new()
+  compiler::enableJIT(0)
   stopped <- tryCatch({
     testthat::test_dir(
       folder, filter = sprintf("^(%s)$", paste(names, collapse = "|")),

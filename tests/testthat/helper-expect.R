@@ -149,6 +149,13 @@ expect_no_fall <- function(bounds) {
   expect_lte(max(fall, 0), 1e-9)
 }
 
+# R compiles functions that are called often, until the calling test ends: as users have it, and
+# tests/testthat.R has not.
+local_jit <- function() {
+  before <- compiler::enableJIT(3)
+  do.call(on.exit, list(bquote(compiler::enableJIT(.(before))), add = TRUE), envir = parent.frame())
+}
+
 # The call that attaches the package under test in another process.
 package_call <- function() {
   sprintf("library(gpselect, lib.loc = %s)", deparse(dirname(getNamespaceInfo("gpselect", "path"))))

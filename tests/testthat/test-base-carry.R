@@ -1,6 +1,7 @@
 # Functions as a fit stores them: what they use comes along, and nothing else.
 
 test_that("functions carry what they use, at any depth, and no luggage", {
+  local_jit()
   luggage <- numeric(1e6)
   make <- function() {
     heavy <- numeric(1e6)
@@ -30,6 +31,7 @@ test_that("functions carry what they use, at any depth, and no luggage", {
 })
 
 test_that("carried functions work where nothing of them is left, and give the same", {
+  local_jit()
   make <- function() {
     rate <- 2
     twice <- function(x) rate * x

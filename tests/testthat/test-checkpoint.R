@@ -60,6 +60,7 @@ test_that("so do sampling, annealing, mending and minibatches", {
 })
 
 test_that("so do fits of sources, growing fits, those from a start and models of R functions", {
+  local_jit()
   y <- bars_y()
   model <- model_binary_sparse(6)
   source <- gps_source(nrow(y), ncol(y), function(from, to) y[from:to, , drop = FALSE])

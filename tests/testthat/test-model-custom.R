@@ -14,6 +14,7 @@ near <- function(found, wanted) {
 }
 
 test_that("a model of R functions gives the numbers of the model in C", {
+  local_jit()
   case <- custom_case(12)
   gapped <- case$selected
   gapped[3, ] <- 0
