@@ -6,20 +6,16 @@ test_that("seeds of many clusters are not scattered by noise, whatever its unit 
   cluster <- rep(1:49, each = 40)
   y <- cbind(places[cluster, ] + rnorm(3920), rnorm(1960))
   standardise <- function(y, model) (t(y) - model$options$centre) / model$options$scale
-  # Squared distances of points to others, in the metric's unit.
-  distances_of <- function(y, covariance, weights = NULL) {
+  # Squared distances of points to others, in the metric's unit, and what each column is of the
+  # mean squared distance.
+  measure <- function(y, covariance, weights = NULL) {
     model <- gps_bind(model_gaussian_mixture(49, covariance), y)
     x <- standardise(y, model)
-    z <- in_metric(x, seed_metric(model, x, weights))
+    metric <- seed_metric(model, x, weights)
+    z <- in_metric(x, metric)
     square <- square_distances(z, colSums(z^2), 1:5)
-    square / mean(square)
-  }
-  # What the column of noise is of the mean squared distance.
-  share_of_noise <- function(y, covariance, weights = NULL) {
-    model <- gps_bind(model_gaussian_mixture(49, covariance), y)
-    metric <- seed_metric(model, standardise(y, model), weights)
     metric <- in_metric(diag(3), metric)
-    sum(metric[, 3]^2) / sum(metric^2)
+    list(distances = square / mean(square), share = colSums(metric^2) / sum(metric^2))
   }
   hits_of <- function(y, covariance, back = diag(ncol(y))) {
     set.seed(2)
@@ -29,11 +25,11 @@ test_that("seeds of many clusters are not scattered by noise, whatever its unit 
   }
   for (covariance in c("diagonal", "full", "tied")) {
     # Standardised clusters are narrow in two columns.
-    expect_lt(share_of_noise(y, covariance), 0.03)
-    distances <- distances_of(y, covariance)
-    expect_equal(distances_of(t(t(y) * c(1, 1, 1e6)), covariance), distances, tolerance = 1e-6)
-    expect_equal(distances_of(t(t(y) * c(1, 1e-6, 1) + 5), covariance), distances, tolerance = 1e-6)
-    expect_equal(distances_of(y[, 3:1], covariance), distances, tolerance = 1e-6)
+    measured <- measure(y, covariance)
+    expect_lt(measured$share[3], 0.03)
+    # Neither units nor origins nor the order of columns have a say.
+    other <- t(t(y) * c(1, 1e-6, 1e6) + 5)[, 3:1]
+    expect_equal(measure(other, covariance)$distances, measured$distances, tolerance = 1e-6)
     expect_gt(hits_of(y, covariance), 41)
   }
   set.seed(3)
@@ -53,8 +49,8 @@ test_that("seeds of many clusters are not scattered by noise, whatever its unit 
   metric <- in_metric(diag(ncol(y) + 1), metric_of(cbind(y, rep(0:1, 980)), "diagonal"))
   expect_lte(max(svd(metric)$d) / min(svd(metric)$d), 10 + 1e-8)
   # Points that are the same, and points of some weight.
-  expect_true(all(is.finite(distances_of(y[rep(1:50, 40), ], "full"))))
-  expect_lt(share_of_noise(y, "full", cluster), 0.03)
+  expect_true(all(is.finite(measure(y[rep(1:50, 40), ], "full")$distances)))
+  expect_lt(measure(y, "full", cluster)$share[3], 0.03)
 })
 
 test_that("mixtures of many clusters beside a column of noise are found", {
