@@ -242,13 +242,10 @@ refuse_unobserved <- function(empty, names) {
   ), c("data", "argument"))
 }
 
-# Residuals D x n of points (NULL: all) of a task's data, 0 where cells are missing.
-task_residuals <- function(task, response, points = NULL) {
-  if (is.null(points)) {
-    residual <- task$y - response
-  } else {
-    residual <- task$y[, points, drop = FALSE] - response[, points, drop = FALSE]
-  }
+# Residuals D x n of points (NULL: all) of a task's data from what is expected there, 0 where cells
+# are missing.
+task_residuals <- function(task, expected, points = NULL) {
+  residual <- (if (is.null(points)) task$y else task$y[, points, drop = FALSE]) - expected
   missing <- if (is.null(points)) task$missing else cut_missing(task$missing, points)
   if (!is.null(missing)) residual[missing_places(missing, nrow(residual))] <- 0
   residual

@@ -9,7 +9,7 @@ bulk_promise <- 0.5
 
 # The moves of one round: all that promise enough, a quarter of them, and the best alone.
 bulk_moves <- function(task, state) {
-  result <- pass(task, state, "response")
+  result <- pass(task, state, character())
   held <- held_slots(result)
   held$weight <- result$weights[held$point]
   leavers <- rank_leavers(task, state, result, held)
@@ -107,9 +107,11 @@ rank_splits <- function(task, state, result, held) {
   unit <- residual_unit(task$model)
   own <- owned_slots(held)
   points <- held$point[own]
-  residual <- task_residuals(task, result$response, points) / unit
-  splits <- promising_splits(task$model, residual, held$latent[own], result$weights[points],
-                             state$params)
+  of <- held$latent[own]
+  # From the mean of the cluster: from the mean of the point, which is one over clusters, those that
+  # have part in it would have part in the halves.
+  residual <- task_residuals(task, state$params$mu[, of, drop = FALSE], points) / unit
+  splits <- promising_splits(task$model, residual, of, result$weights[points], state$params)
   splits$centres <- splits$centres * unit
   pick_splits(splits[c("latent", "centres", "size", "gain")], order(-splits$gain))
 }

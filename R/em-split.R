@@ -127,8 +127,9 @@ leading_columns <- function(x) {
   leading_directions(x$deviation, x$weights, tabulate(x$group, x$n_groups))
 }
 
-# The same beside what clusters vary by on average, of whose covariance this is the upper triangle:
-# noise along a direction is then no reason to split along it.
+# The same in coordinates in which the mean covariance of the clusters, whose upper triangle `root`
+# is, is the identity: noise that all clusters have along a direction is then no reason to split
+# along it.
 leading_beside <- function(x, root) {
   x$deviation <- backsolve(root, x$deviation, transpose = TRUE)
   backsolve(root, leading_columns(x))
@@ -215,13 +216,6 @@ residual_unit <- function(model) UseMethod("residual_unit")
 
 #' @export
 residual_unit.default <- function(model) 1
-
-# The upper triangle [D x D] whose square is the mean covariance of a model's components in these
-# units, or NULL.
-common_root <- function(model, params) UseMethod("common_root")
-
-#' @export
-common_root.default <- function(model, params) NULL
 
 # Roughly what the bound gains if a component is there for each half of a split. Sums of points and
 # of squares in it are in proportion to the number of points.

@@ -28,7 +28,7 @@ seed_metric <- function(model, x, weights = NULL) {
 turned_metric <- function(x, asked, n_near, weights) {
   whole <- covariance_axes(x, weights)
   axes <- t(whole$vectors) / sqrt(whole$values)
-  chance <- sqrt(nrow(x) / (near_asked / 2))
+  chance <- sqrt(nrow(x) / (length(asked) / 2))
   if (chance >= 1) return(NULL)
   metric <- stretched_metric(axes %*% x, asked, n_near, weights, can_turn = TRUE,
                              least_stretched * (1 + chance) / (1 - chance))

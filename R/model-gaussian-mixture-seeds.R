@@ -37,8 +37,8 @@ count_seed_rows <- function(n_clusters) {
 }
 
 # A point at distance r of its seed s is nearer to a candidate x only if |x - s| < 2 r cos(angle at
-# s). Of very many clusters points are left out where the angle would have to be so small that
-# hardly one of them is nearer.
+# s). Of very many clusters, where that leaves many points, those are left out of which the angle
+# would have to be so small that hardly one of them is nearer.
 seed_reach <- function(n_clusters) if (n_clusters > most_exact_seeds) 0.75 else 1
 
 most_exact_seeds <- 1000L
@@ -101,6 +101,17 @@ shrink_covariance <- function(covariance, n_points) {
   diag(covariance) <- pmax(spread, cluster_floor)
   covariance
 }
+
+# Whether all points begin in the cluster of the nearest seed, rather than those alone that seeds
+# were looked for among: true clusters without a seed are islands that no label reaches. Where
+# covariances are full they always do, since a cluster of few points has no shape of its own, and
+# one that grows without it loses points to those around.
+labels_all <- function(model, n_points) {
+  model$settings$covariance == "full" ||
+    as.double(n_points) * model$n_latents <= most_labelled
+}
+
+most_labelled <- 2^28
 
 # Which of the seeds [D x k] is nearest to each column of x [D x n], by pieces that stay in cache.
 nearest_seed <- function(x, seeds) {

@@ -3,8 +3,9 @@
 #' @export
 residual_unit.gps_gaussian_mixture <- function(model) model$options$scale
 
-#' @export
-common_root.gps_gaussian_mixture <- function(model, params) {
+# The upper triangle [D x D] whose square is the mean covariance of the clusters in units of the
+# columns, or NULL where covariances are no matrices.
+common_root <- function(model, params) {
   if (!has_matrices(model)) return(NULL)
   share <- if (is_tied(params)) 1 else params$pi
   n_dims <- nrow(params$mu)

@@ -146,45 +146,30 @@ cluster_scale <- function(model, moments) {
 #' @export
 gps_init.gps_gaussian_mixture <- function(model, y, weights = NULL) {
   n_clusters <- model$n_latents
-  n_dims <- ncol(y)
   refuse_short_start(n_clusters, nrow(y))
   rows <- seq_len(nrow(y))
-  all_rows <- y
   n_rows <- count_seed_rows(n_clusters)
-  if (nrow(y) > n_rows) {
-    rows <- sort(sample.int(nrow(y), n_rows))
-    y <- y[rows, , drop = FALSE]
-    weights <- weights[rows]
+  if (nrow(y) > n_rows) rows <- sort(sample.int(nrow(y), n_rows))
+  weights <- weights[rows]
+  standardise <- function(rows) {
+    (t(y[rows, , drop = FALSE]) - model$options$centre) / model$options$scale
   }
-  scale <- model$options$scale
-  x <- (t(y) - model$options$centre) / scale
+  x <- standardise(rows)
   metric <- seed_metric(model, x, weights)
   z <- seed_space(in_metric(x, metric), can_turn = has_matrices(model), n_clusters, weights)
   drawn <- draw_seeds(z, n_clusters, weights)
-  seeds <- drawn$seeds
-  params <- list(mu = t(y[seeds, , drop = FALSE]),
+  params <- list(mu = t(y[rows[drawn$seeds], , drop = FALSE]),
                  sigma = spread_within(model, x, drawn$label, weights),
                  pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
   labels <- data.frame(point = rows, latent = drawn$label)
-  if (labels_all(model, nrow(all_rows))) {
-    all_z <- in_metric((t(all_rows) - model$options$centre) / scale, metric)
-    labels <- data.frame(point = seq_len(nrow(all_rows)),
-                         latent = nearest_seed(all_z, z[, seeds, drop = FALSE]))
+  others <- if (labels_all(model, nrow(y))) seq_len(nrow(y))[-rows]
+  if (length(others) > 0) {
+    nearest <- nearest_seed(in_metric(standardise(others), metric), z[, drawn$seeds, drop = FALSE])
+    labels <- rbind(labels, data.frame(point = others, latent = nearest))
   }
   structure(params, labels = labels)
 }
-
-# Whether all points are labels of their nearest seeds, rather than those alone that seeds were
-# looked for among: clusters without a seed are islands that no label reaches. Where shapes are full
-# they always are, since a cluster of few points has no shape of its own, and one that grows without
-# it loses points to those around.
-labels_all <- function(model, n_points) {
-  model$settings$covariance == "full" ||
-    as.double(n_points) * model$n_latents <= most_labelled
-}
-
-most_labelled <- 2^28
 
 # Rows of a start for each cluster, and where there are fewer than this many for each number that a
 # covariance has for each dimension, all clusters have one covariance in common: own ones would fit

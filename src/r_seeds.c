@@ -12,6 +12,10 @@
 #include "r_watch.h"
 #include "vector_math.h"
 
+/* 2 r, squared; and how many times the points that a seed has on average are few. */
+static const double exact_reach = 4;
+static const size_t few_means = 16;
+
 /* A point and its squared distance from the nearest seed. */
 typedef struct {
   double distance;
@@ -24,7 +28,7 @@ typedef struct {
   size_t n_dims, n_points, n_seeds, n_most, n_leaves, end;
   const double *x;       /* [n_dims x n_points] */
   const double *weight;  /* [n_points], or NULL: 1 each */
-  double reach;          /* squared distances from a seed that are compared, in those of a point */
+  double reach;          /* the square of 2 r times the share of it that is asked for */
   entry *entries;        /* [2 n_points], of which `end` are in use or have been */
   size_t *start, *size;  /* [n_most] */
   int *row;              /* [n_most] */
@@ -88,17 +92,30 @@ static void find_gaps(const seeding *s, const int *trial, size_t n, double *x, d
   }
 }
 
-/* gap [n_seeds]: squared distances of the candidate from the seeds. */
-static void collect(const seeding *s, const double *gap, candidate *c) {
+/* The entries of points that may be nearer to the candidate than to their seeds, whose squared
+ * distances from it are gap [n_seeds], by a squared `reach`. Returns 0 once they exceed `most`. */
+static int collect(const seeding *s, double reach, size_t most, const double *gap, candidate *c) {
   c->n = c->n_lists = 0;
   for (size_t k = 0; k < s->n_seeds; k++) {
     const entry *of = s->entries + s->start[k];
-    if (s->size[k] == 0 || gap[k] >= s->reach * of[0].distance) continue;
+    if (s->size[k] == 0 || gap[k] >= reach * of[0].distance) continue;
     size_t n = 0;
-    while (n < s->size[k] && gap[k] < s->reach * of[n].distance) c->entries[c->n++] = of[n++];
+    while (n < s->size[k] && gap[k] < reach * of[n].distance) {
+      if (c->n == most) return 0;
+      c->entries[c->n++] = of[n++];
+    }
     c->list[c->n_lists] = k;
     c->n_of[c->n_lists++] = n;
   }
+  return 1;
+}
+
+/* By the smaller reach only where the triangle inequality leaves more than a few: in few dimensions
+ * and along surfaces it leaves few, and the angle at a seed is often small. */
+static void collect_near(const seeding *s, const double *gap, candidate *c) {
+  const int is_exact = !(s->reach < exact_reach);
+  const size_t most = is_exact ? s->n_points : few_means * s->n_points / s->n_seeds;
+  if (!collect(s, exact_reach, most, gap, c)) collect(s, s->reach, s->n_points, gap, c);
 }
 
 GPS_CLONES static void measure(const seeding *s, candidate *c) {
@@ -243,7 +260,7 @@ static void draw_others(seeding *s, size_t n_trials, double seconds, candidate *
     find_gaps(s, trial, n, x, gap);
     for (size_t j = 0; j < n; j++) {
       other->point = trial[j];
-      collect(s, gap + j * s->n_seeds, other);
+      collect_near(s, gap + j * s->n_seeds, other);
       measure(s, other);
       if (j > 0 && !(other->gain > best->gain)) continue;
       const candidate kept = *best;
@@ -255,10 +272,11 @@ static void draw_others(seeding *s, size_t n_trials, double seconds, candidate *
 }
 
 /* x [D x n], weights [n] (NULL: 1 each), how many seeds, the first one (1-based column), how many
- * candidates for each other, seconds that these may take, and `reach`: points at distance r of a
- * seed are compared with candidates at less than 2 r times reach of it -> list(seeds, label,
- * is_late): columns, fewer than asked for where all points are at seeds or time is over, the number
- * of the nearest one of each column, and whether it was time. */
+ * candidates for each other, seconds that these may take, and `reach`: where there are many points
+ * from whose seed, r away, a candidate is less than 2 r away, it is compared with those alone from
+ * whose seed it is less than 2 r times reach away -> list(seeds, label, is_late): columns, fewer
+ * than asked for where all points are at seeds or time is over, the number of the nearest one of
+ * each column, and whether it was time. */
 SEXP r_draw_seeds(SEXP x, SEXP weights, SEXP n_seeds, SEXP first, SEXP n_trials, SEXP reach,
                   SEXP seconds) {
   seeding s = new_seeding(x, weights, n_seeds, reach);

@@ -150,6 +150,18 @@ test_that("of very many clusters the comparisons are left out in which hardly a 
   expect_false(identical(drawn$label, max.col(-distances, "first")))
 })
 
+test_that("of very many clusters nothing is left out in few dimensions, where angles are small", {
+  set.seed(8)
+  local_value("most_exact_seeds", 50)
+  for (n_dims in 1:3) {
+    y <- matrix(rnorm(2000 * n_dims), n_dims)
+    set.seed(3)
+    drawn <- draw_seeds(y, 100)
+    set.seed(3)
+    expect_equal(drawn, plain_seeds(y, 100))
+  }
+})
+
 test_that("seeds are drawn anyhow where all points are at seeds", {
   set.seed(8)
   x <- matrix(rnorm(80), 4)
@@ -158,7 +170,7 @@ test_that("seeds are drawn anyhow where all points are at seeds", {
   expect_identical(drawn$label[drawn$seeds], 1:6)
   expect_identical(sort((drawn$seeds[1:2] - 1) %% 2), c(0, 1))
   expect_identical(anyDuplicated(draw_seeds(matrix(0, 2, 9), 9)$seeds), 0L)
-  expect_identical(count_seed_rows(c(10)), 2000)
+  expect_identical(count_seed_rows(10), 2000)
   expect_identical(vapply(c(800, 5000, 8192, 1e5), count_seed_rows, 1) / c(800, 5000, 8192, 1e5),
                    c(10, 10, 8, 3))
 })
