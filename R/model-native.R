@@ -205,18 +205,20 @@ check_stats <- function(model, stats) {
 #' @export
 block_inputs.gps_native_model <- function(model, params, y, block) {
   inputs <- c(params, model$options)
-  lengths <- model$lengths
+  n_numbers <- model$lengths
   if (length(model$prepared) > 0) {
     dims <- resolve_dims(model$prepared, block_sizes(model, block))
-    prepared <- if (model_table(model$native)$has$prepare) {
-      .Call(C_prepare, model$native, model$shape, inputs, lengths, dims, y, block)
-    } else {
-      gps_prepare(model, params, t(block_data(y, block)))
+    prepared <- .Call(C_prepare, model$native, model$shape, inputs, n_numbers, dims, y, block)
+    n_prepared <- lengths(prepared)
+    if (is.null(prepared)) {
+      # What a method in R prepares need not be as declared.
+      prepared <- gps_prepare(model, params, t(block_data(y, block)))
+      n_prepared <- vapply(dims, prod, 1)
     }
     inputs <- c(inputs, prepared)
-    lengths <- c(lengths, vapply(dims, prod, 1))
+    n_numbers <- c(n_numbers, n_prepared)
   }
-  attr(inputs, "lengths") <- lengths
+  attr(inputs, "lengths") <- n_numbers
   inputs
 }
 

@@ -14,7 +14,11 @@ block_sizes <- function(model, block) {
   dimension_sizes(model, block$n_points, !is.null(block$missing))
 }
 
-resolve_dims <- function(shapes, sizes) lapply(shapes, function(shape) as.integer(sizes[shape]))
+# A loop, since blocks ask for it: a function for each shape takes longer than all it does.
+resolve_dims <- function(shapes, sizes) {
+  for (i in seq_along(shapes)) shapes[[i]] <- as.integer(sizes[shapes[[i]]])
+  shapes
+}
 
 # Named vector: how many numbers each array has.
 resolve_lengths <- function(shapes, sizes) vapply(shapes, function(shape) prod(sizes[shape]), 1)

@@ -29,12 +29,7 @@ resting_points <- function(task, state, block) {
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
   may_rest <- draws_candidates(task$model) || is_complete || has_candidates(task)
   if (!screen$keep || !may_rest) return(NULL)
-  is_full <- c(block_slots(state$selected[task$n_selected, , drop = FALSE], block)) > 0
-  row <- block$streams
-  if (!is.null(row)) return((row + state$iteration) %% rest_period != 0 & is_full)
-  turn <- (-block$first_row - state$iteration) %% rest_period + 1
-  if (turn <= block$n_points) is_full[seq.int(turn, block$n_points, by = rest_period)] <- FALSE
-  is_full
+  .Call(C_resting, block_slots(state$selected, block), block, state$iteration, rest_period)
 }
 
 # The task's screen with numbers for all its defaults; NULL without screening. A fit has it ready,
@@ -153,7 +148,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     n_pool = screen$pool, n_conditional = screen$conditional[phase],
     is_greedy = as.integer(screen$rank_by == "greedy"), n_sweeps = screen$sweeps,
     n_inserts = screen$inserts,
-    resting = if (!is.null(kept) && !is.null(block$resting)) as.integer(block$resting),
+    resting = if (!is.null(kept) && !is.null(block$resting)) block$resting,
     max_active = as.integer(min(task$max_active, task$n_selected)),
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,

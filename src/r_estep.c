@@ -315,16 +315,16 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
 }
 
 /* native, shape, inputs (parameters and options), lengths, prepared_dims, y, block -> named list of
- * arrays. */
+ * arrays; NULL: the model's table has no `prepare`. */
 SEXP r_prepare(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP prepared_dims, SEXP y,
                SEXP block_list) {
   const gps_model *model = find_model(native);
   const r_block block = read_block(y, block_list, view_ints(shape, 2, "shape")[0]);
   const gps_problem problem = read_problem(model, shape, inputs, lengths, block, 0);
   const int n = count_arrays(model->prepared);
+  if (n > 0 && model->prepare == NULL) return R_NilValue;
   double **data = (double **)R_alloc((size_t)n + 1, sizeof *data);
   const SEXP result = PROTECT(new_arrays(&problem, model->prepared, prepared_dims, 1, data));
-  if (n > 0 && model->prepare == NULL) raise_error("model", "The model has no `prepare`.");
   if (n > 0) need_ok(model->prepare(&problem, block.y, data), "Preparing the E-step");
   UNPROTECT(1);
   return result;

@@ -1,4 +1,5 @@
-/* Rankings for R that need no learning, and sums over slots. */
+/* Rankings for R that need no learning, sums over slots, and turns. */
+#include <stdint.h>
 #include <string.h>
 
 #include "infer.h"
@@ -125,6 +126,25 @@ SEXP r_turn_need(SEXP last, SEXP selected, SEXP prob_on) {
   for (size_t n = 0; n < (size_t)n_points; n++) {
     const size_t first = n * (size_t)n_slots;
     need[n] = need_of(before ? before + first : NULL, slot + first, prob + first, n_slots);
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* selected [n_slots x n] of a block's points, iteration, period -> logical [n]: which of them keep
+ * their slots, those with no empty slot whose turn it is not. Each has one in `period` iterations,
+ * by the number of its row or of its stream. */
+SEXP r_resting(SEXP selected, SEXP block_list, SEXP iteration, SEXP period) {
+  const int n_slots = n_rows_of(selected, "selected"), n_points = n_cols_of(selected, "selected");
+  const int *slot = view_ints(selected, (R_xlen_t)n_slots * n_points, "selected");
+  const int64_t first_row = (int64_t)view_row(list_need(block_list, "first_row"), "first_row");
+  const int *streams = read_streams(list_get(block_list, "streams"), n_points);
+  const int now = view_int(iteration, "iteration"), n_turns = view_count(period, 1, "period");
+  const SEXP result = PROTECT(Rf_allocVector(LGLSXP, n_points));
+  for (int n = 0; n < n_points; n++) {
+    const int64_t row = streams ? streams[n] : first_row + n;
+    const int is_full = n_slots > 0 && slot[(size_t)(n + 1) * (size_t)n_slots - 1] > 0;
+    LOGICAL(result)[n] = is_full && (row + now) % n_turns != 0;
   }
   UNPROTECT(1);
   return result;

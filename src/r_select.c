@@ -297,7 +297,7 @@ SEXP r_screen(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP affi
       .prob_on = kept == R_NilValue || prob_on == R_NilValue
                      ? NULL
                      : view_matrix(prob_on, n_slots, block.n_points, "prob_on"),
-      .resting = resting == R_NilValue ? NULL : view_ints(resting, block.n_points, "resting"),
+      .resting = resting == R_NilValue ? NULL : view_flags(resting, block.n_points, "resting"),
       .n_slots = n_slots,
       .max_active = read_active(screen_list, n_slots),
       .is_one_hot = read_count(screen_list, "is_one_hot"),

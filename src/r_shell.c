@@ -52,6 +52,11 @@ const int *view_ints(SEXP x, R_xlen_t length, const char *what) {
   return INTEGER(x);
 }
 
+const int *view_flags(SEXP x, R_xlen_t length, const char *what) {
+  check_type_and_length(x, LGLSXP, length, what);
+  return LOGICAL(x);
+}
+
 static R_xlen_t dim_of(SEXP matrix, int which) {
   const SEXP dim = Rf_getAttrib(matrix, R_DimSymbol);
   return TYPEOF(dim) == INTSXP && Rf_length(dim) == 2 ? INTEGER(dim)[which] : -1;

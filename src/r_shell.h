@@ -20,6 +20,7 @@ SEXP list_need(SEXP list, const char *name);
  * checked. */
 const double *view_doubles(SEXP x, R_xlen_t length, const char *what);
 const int *view_ints(SEXP x, R_xlen_t length, const char *what);
+const int *view_flags(SEXP x, R_xlen_t length, const char *what);
 const double *view_matrix(SEXP x, R_xlen_t n_rows, R_xlen_t n_cols, const char *what);
 
 /* One number, which is not NA; a whole one; one of at least `least`; the number of a data point,
