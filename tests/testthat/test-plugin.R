@@ -23,9 +23,10 @@ test_that("a package with a model in C is installed, fitted, shown, stored and p
   libraries <- paste(.libPaths(), collapse = .Platform$path.sep)
   # A copy, since compiling writes beside the source.
   file.copy(plugin, folder, recursive = TRUE)
+  # The sessions below load it.
   said <- suppressWarnings(system2(
     file.path(R.home("bin"), "R"),
-    c("CMD", "INSTALL", "--no-docs", paste0("--library=", shQuote(folder)),
+    c("CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", shQuote(folder)),
       shQuote(file.path(folder, "plugin"))),
     stdout = TRUE, stderr = TRUE, env = paste0("R_LIBS=", shQuote(libraries)), timeout = 180
   ))
