@@ -172,6 +172,16 @@ raise_interrupt <- function(...) {
   invokeRestart("abort")
 }
 
+# The fit of a call that makes several, or goes on after it. An interrupt of the fit, also one that
+# came when it was complete, is meant for the call.
+unless_interrupted <- function(code) {
+  fit <- withCallingHandlers(code, gps_warning_interrupted = function(condition) {
+    raise_interrupt(fit = condition$fit)
+  })
+  if (identical(fit$status, "interrupted")) raise_interrupt(fit = fit)
+  fit
+}
+
 # Threads to use now: what was asked, else the option, else all processors; capped by what this
 # process may have.
 resolve_threads <- function(n_threads) {

@@ -108,9 +108,10 @@ say_of_fit <- function(fit, is_late, code) {
   is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
   withCallingHandlers({
     if (fit$status == "interrupted") {
-      gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit)
+      gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit,
+               class = "interrupted")
     } else if (is_late) {
-      gps_warn("The fit was complete when interrupted.", fit = fit)
+      gps_warn("The fit was complete when interrupted.", fit = fit, class = "interrupted")
     }
     code
   }, gps_warning = function(condition) {

@@ -208,7 +208,7 @@ fit_columns <- function(step, data, weights) {
   arguments <- list(model = model, weights = weights, control = gps_control(progress = FALSE))
   arguments[names(step$options)] <- step$options
   arguments$y <- step_data(data, "training", check_control(arguments$control))
-  do.call(gps_fit, arguments)
+  unless_interrupted(do.call(gps_fit, arguments))
 }
 
 #' @rdname step_gpselect

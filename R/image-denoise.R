@@ -124,8 +124,8 @@ gps_denoise <- function(image, sd = NULL, model = NULL, selector = selector_hand
   n_selected <- plain_numbers(n_selected)
   if (is.null(max_active)) max_active <- if (is_number(n_selected)) min(4, n_selected)
   sigma2 <- max(sd^2, lowest_sigma2(matrix(train, n_train)))
-  fit <- fit_known_noise(train, model, sigma2, selector, n_selected, max_active, control, start)
-  if (fit$status == "interrupted") raise_interrupt(fit = fit)
+  fit <- unless_interrupted(fit_known_noise(train, model, sigma2, selector, n_selected, max_active,
+                                            control, start))
   signal <- with_any_size(stats::predict(fit, patches, "response", progress = control$progress))
   if (remainder) signal <- signal + shrink_remainder(patches - signal, sd)
   cleaned <- assemble_patches(signal + centre, dim(noisy), positions = attr(patches, "positions"))

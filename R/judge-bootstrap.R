@@ -107,8 +107,8 @@ refit_drawn <- function(fit, drawn, control) {
   y <- drawn$y
   colnames(y) <- fit$col_names
   found <- suppressWarnings(
-    stats::update(fit, y = y, weights = drawn$weights, start = stats::coef(fit),
-                  control = control),
+    unless_interrupted(stats::update(fit, y = y, weights = drawn$weights,
+                                     start = stats::coef(fit), control = control)),
     classes = "gps_warning"
   )
   match <- assign_components(component_likeness(found$params, fit$params, fit$model), 0)

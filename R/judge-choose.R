@@ -51,7 +51,7 @@
 #'   number: `model`, `n_latents`, `used`, `bound`, `df`, `BIC`, `ICL` (NA but for mixtures),
 #'   `entropy` (sum over points of -sum_c p log p in nats, of mixtures), `held_out` (NA with other
 #'   criteria), `start` ("own", "smaller", "larger": where the best fit began), `status`
-#'   ("converged", or what cut it short: "max_iter", "time_limit", "interrupted"), `degenerate`,
+#'   ("converged", or what cut it short: "max_iter" or "time_limit"), `degenerate`,
 #'   `chosen`, `seconds` and `error` (the message of a fit that stopped); `n_latents` and `model`,
 #'   the chosen ones; `fit`, the chosen fit; `criterion`. `print()` shows the table; `plot()` the
 #'   criterion, or with `which = "entropy"` the entropy of the assignments, against the number. The
@@ -119,9 +119,10 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
 
 # The chosen fit, gone on with where no data points are held out.
 fit_to_all <- function(search, fit, y, weights) {
-  quietly(gps_fit(y, fit$model, fit$selector, given_selected(search, fit$model),
-                  given_active(search, fit$model), search$control, start = stats::coef(fit),
-                  weights = weights))
+  quietly(unless_interrupted(gps_fit(
+    y, fit$model, fit$selector, given_selected(search, fit$model), given_active(search, fit$model),
+    search$control, start = stats::coef(fit), weights = weights
+  )))
 }
 
 # Models by name; one without a name has that of its constructor.
@@ -283,7 +284,7 @@ try_fit <- function(search, model, start) {
             given_active(search, model, selector), search$control, start, search$weights)
   }
   listening <- function() {
-    withCallingHandlers(fit(), gps_warning = function(condition) {
+    withCallingHandlers(unless_interrupted(fit()), gps_warning = function(condition) {
       for (kind in intersect(class(condition), heard_warnings)) search$heard[[kind]] <- condition
     })
   }

@@ -76,8 +76,9 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
     for (name in names(selectors)) {
       one <- run_selector(seed, function() {
         is_full <- inherits(selectors[[name]], "gps_selector_full")
-        suppressWarnings(gps_fit(y, model, selectors[[name]], if (!is_full) n_selected, max_active,
-                                 control), classes = "gps_warning_omitted")
+        suppressWarnings(unless_interrupted(
+          gps_fit(y, model, selectors[[name]], if (!is_full) n_selected, max_active, control)
+        ), classes = "gps_warning_omitted")
       }, truth, latents, audit_points)
       one$row <- c(list(selector = name, seed = seed), one$row)
       if (!is.null(one$curve)) one$curve <- data.frame(selector = name, seed = seed, one$curve)

@@ -258,3 +258,41 @@ test_that("an interrupt of the fit in gps_denoise() ends the call and carries th
   expect_s3_class(answer, "interrupt")
   expect_s3_class(answer$fit, "gps_fit")
 })
+
+test_that("an interrupt of one of several fits ends the call that makes them", {
+  skip_on_os("windows")
+  y <- small_bars()
+  control <- short_control(max_iter = 4)
+  n_calls <- 0
+  at <- Inf
+  ranking <- selector_custom(function(params, y) {
+    n_calls <<- n_calls + 1
+    if (n_calls == at) signal_interrupt()
+    matrix(rep(seq_len(6), each = nrow(y)), ncol = 6)
+  })
+  model <- model_binary_sparse(6)
+  fit <- gps_fit(y, model, ranking, 3, control = control)
+  works <- list(
+    choose = function() {
+      gps_choose(y, model, 6, selector = ranking, n_selected = 3, control = control)
+    },
+    compare = function() {
+      compare_selectors(y, model, list(a = ranking, b = ranking), 1, 3, control = control)
+    },
+    bootstrap = function() gps_bootstrap(fit, 2)
+  )
+  if (requireNamespace("recipes", quietly = TRUE)) works$step <- function() {
+    recipe <- recipes::recipe(~ ., data = as.data.frame(y))
+    options <- list(selector = ranking, n_selected = 3, control = control)
+    recipes::prep(step_gpselect(recipe, recipes::all_predictors(), num_comp = 6, model = model,
+                                options = options))
+  }
+  for (name in names(works)) {
+    n_calls <- 0
+    at <- 4
+    answer <- suppressWarnings(tryCatch(works[[name]](), interrupt = identity))
+    expect_s3_class(answer, "interrupt")
+    expect_s3_class(answer$fit, "gps_fit")
+    expect_identical(n_calls, 4, info = name)
+  }
+})
