@@ -145,12 +145,12 @@
 #' included; no further pass over the data is made. In short starts on all data points that is the
 #' best start. Before there is a complete E-step of all data points there is no fit, and the
 #' interrupt goes on as any. In minibatches slots and bound are those of each batch's last update.
-#' A warning of class `gps_warning_interrupted` tells, which carries the fit as `fit`; where warnings
-#' are errors (`options(warn = 2)`) it is a message, so that the fit is not lost. Calls that make
-#' several fits, or go on after one, end as a whole ([gps_choose()], [compare_selectors()],
-#' [gps_bootstrap()], [gps_denoise()], [step_gpselect()]). [setTimeLimit()] does the same, and so does
-#' `time_limit` of [gps_control()] without a warning and of status "time_limit", but that a first
-#' E-step is always completed.
+#' A warning of class `gps_warning_interrupted` tells, which carries the fit as `fit`; where
+#' warnings are errors (`options(warn = 2)`) it is a message, so that the fit is not lost. Calls
+#' that make several fits, or go on after one, end as a whole ([gps_choose()],
+#' [compare_selectors()], [gps_bootstrap()], [gps_denoise()], [step_gpselect()]). [setTimeLimit()]
+#' does the same, and so does `time_limit` of [gps_control()] without a warning and of status
+#' "time_limit", but that a first E-step is always completed.
 #'
 #' @section Reproducibility:
 #' `set.seed()` governs everything; a fit advances the session's stream by two uniforms. The same
