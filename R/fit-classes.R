@@ -131,7 +131,8 @@ reorder_fit <- function(fit, order) {
   if (!is.null(fit$latent_names)) fit$latent_names <- fit$latent_names[order]
   if (is.null(fit$standing)) return(fit)
   usage <- component_usage(fit)
-  found <- list(n_points = count_counted(fit), usage = usage, names = fit$col_names)
+  found <- list(n_points = count_counted(fit), usage = usage, names = fit$col_names,
+                far = fit$standing$far)
   fit$standing$degenerate <- c(character(), find_degenerate(model, fit$params, found))
   fit$standing$unused <- setdiff(which(usage < 1), emptied_latents(model, fit$params))
   fit

@@ -114,7 +114,8 @@ pair_words <- function(pairs, names = NULL, most = Inf) {
 
 # A line of print() on clusters of a mixture that are double, NULL where none is.
 describe_doubles <- function(fit) {
-  if (!is_one_hot(fit)) return(NULL)
+  # Beside values far from all others all clusters are the same.
+  if (!is_one_hot(fit) || "far" %in% names(fit$standing$degenerate)) return(NULL)
   pairs <- find_duplicates(fit$params, fit$model)
   if (nrow(pairs) == 0) return(NULL)
   c(Double = sprintf("clusters %s, nearly the same: fewer clusters say as much",

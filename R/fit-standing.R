@@ -2,15 +2,21 @@
 # make of it, and latents that nobody uses. Found once, when the fit is made; print(), summary() and
 # logLik() repeat it.
 
-# list(degenerate, unused, held): sentences on why the likelihood has no maximum, named by their
+# list(degenerate, unused, held, far): sentences on why the likelihood has no maximum, named by their
 # kinds; the numbers of latents (components, where they have places) that are on in less than one
-# point; and the noise variance where annealing, which was not over, still held it.
+# point; the noise variance where annealing, which was not over, still held it; and of far_columns(),
+# which looks at the data only where they are in doubt.
 find_standing <- function(task, state, col_names) {
   usage <- slot_usage(task$model, state$selected, weigh_columns(state$prob_on, task$weights))
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
-  list(degenerate = c(character(), find_degenerate(task$model, state$params, found)),
+  degenerate <- find_degenerate(task$model, state$params, found)
+  if (any(c("collinear", "collapsed") %in% names(degenerate))) {
+    found$far <- far_columns(task)
+    degenerate <- find_degenerate(task$model, state$params, found)
+  }
+  list(degenerate = c(character(), degenerate),
        unused = setdiff(which(usage < 1), emptied_latents(task$model, state$params)),
-       held = held_sigma2(state))
+       held = held_sigma2(state), far = found$far)
 }
 
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
@@ -27,7 +33,8 @@ held_sigma2 <- function(state) {
 }
 
 # Sentences on why the likelihood has no maximum, named by their kinds; character() where it has
-# one. `found` has the number of points, in how many each latent is on, and the columns' names.
+# one. `found` has the number of points, in how many each latent is on, the columns' names, and what
+# far_columns() has found.
 find_degenerate <- function(model, params, found) UseMethod("find_degenerate")
 
 # Models with one noise variance: the bound grows without end as it goes to 0.
@@ -73,10 +80,18 @@ find_degenerate.gps_gaussian_mixture <- function(model, params, found) {
   flat <- which(total$variance < at_floor)
   if (length(flat) == length(total$variance)) return(c(no_spread = "the rows are all equal"))
   collapsed <- describe_collapsed(model, params, total, flat, found)
-  c(no_spread = describe_no_spread(flat, kind, found$names),
-    collinear = describe_collinear(total, flat, found$names),
-    few_points = describe_few_points(model, found), collapsed = collapsed,
-    far = if (!is.null(collapsed)) describe_far(model, params, total, found))
+  collinear <- describe_collinear(total, flat, found$names)
+  no_spread <- describe_no_spread(flat, kind, found$names)
+  far <- found$far
+  if (is.null(far) || is.null(c(collapsed, collinear))) {
+    return(c(no_spread = no_spread, collinear = collinear,
+             few_points = describe_few_points(model, found), collapsed = collapsed))
+  }
+  # Clusters of few points or without width, and columns that look alike, follow from that.
+  total <- total_beside(total, far$columns)
+  c(no_spread = no_spread,
+    collinear = describe_collinear(total, union(flat, far$columns), found$names),
+    far = describe_far(far, found$names))
 }
 
 # Widths below this many floors are the floor's, not the data's.
@@ -101,7 +116,16 @@ total_width <- function(model, params, found) {
   within <- if (is_tied(params)) cluster_covariance(params, 1) else
     matrix(matrix(params$sigma, n_dims^2) %*% (params$pi * (enough | !any(enough))), n_dims)
   total <- within + tcrossprod(shift * rep(params$pi, each = n_dims), shift)
-  list(variance = diag(total) / floors, low = low_directions(total, floors))
+  list(variance = diag(total) / floors, low = low_directions(total, floors),
+       within = total / sqrt(floors) / rep(sqrt(floors), each = n_dims))
+}
+
+# The same where some columns are not looked at, and count as having no width by themselves.
+total_beside <- function(total, columns) {
+  if (is.null(total$within)) return(total)
+  total$within[columns, ] <- total$within[, columns] <- 0
+  total$low <- low_directions(total$within, rep(1, nrow(total$within)))
+  total
 }
 
 # Directions in which a covariance has less than `at_floor` floors: D x k. The factorisation is
@@ -202,20 +226,34 @@ describe_collapsed_tied <- function(model, params, total, flat, found) {
     paste(" in", column_words(columns, found$names)))
 }
 
-# Columns whose spread, of which floors are a share, is that of a cluster of a single point: its
-# value is far from all others, and they have no width beside it.
-describe_far <- function(model, params, total, found) {
-  single <- found$usage < 2
-  between <- (params$mu - drop(params$mu %*% params$pi))^2 * rep(params$pi, each = model$n_dims)
-  of_single <- rowSums(between[, single, drop = FALSE])
-  variance <- total$variance * sigma_floors(model)
-  is_far <- of_single > 0.9 * rowSums(between) & of_single > variance / 2
-  if (!any(is_far)) return(NULL)
-  # Others of a single point may lie among the rest.
-  share <- between[is_far, , drop = FALSE] / of_single[is_far]
-  sprintf("nearly all the spread of %s is that of %s far from all others",
-          column_words(which(is_far), found$names),
-          listed(which(single & apply(share, 2, max) > 0.01), "cluster"))
+# Columns in which half of the values differ by less than the floor of the variances, a share of a
+# spread that is then the doing of values far from all others: list(columns, value), of the first one
+# the farthest value; NULL where there are none.
+far_columns <- function(task) {
+  most <- max(100, min(basis_rows, most_unit_numbers %/% n_dims(task$y)))
+  step <- ceiling(n_points(task$y) / most)
+  some <- do.call(cbind, map_blocks(task, function(task, block) {
+    y <- gappy_data(task$y, block)
+    y[, seq(1, ncol(y), by = step), drop = FALSE]
+  }))
+  quartiles <- apply(some, 1, stats::quantile, c(0.25, 0.75), na.rm = TRUE, names = FALSE)
+  spread <- (quartiles[2, ] - quartiles[1, ]) / 1.35
+  floors <- pmin(sigma_floors(task$model), cluster_floor * task$moments$variances)
+  columns <- which(spread > 0 & spread^2 < at_floor * floors)
+  if (length(columns) > 0) list(columns = columns, value = farthest_value(task, columns[1]))
+}
+
+# The value of a column that is farthest from its mean.
+farthest_value <- function(task, column) {
+  farthest <- function(values) values[which.max(abs(values - task$moments$centre[column]))]
+  farthest(unlist(map_blocks(task, function(task, block) {
+    farthest(gappy_data(task$y, block)[column, ])
+  })))
+}
+
+describe_far <- function(far, names) {
+  sprintf("nearly all the spread of %s is that of values far from all others, such as %s",
+          column_words(far$columns, names), plain_number(far$value, 10))
 }
 
 # Columns in which a cluster has no width although all data have.
@@ -254,7 +292,6 @@ warn_degenerate <- function(fit, is_said = FALSE, is_doubted = FALSE) {
 # What helps against the cause is enough. Of a table that may be transposed that comes first, unless
 # it was told before.
 cures_of <- function(fit, kinds, is_doubted) {
-  if ("far" %in% kinds) kinds <- setdiff(kinds, c("few_points", "collapsed"))
   if ("collapsed" %in% kinds) kinds <- setdiff(kinds, "few_points")
   wide <- advise_wide(fit$n_points, fit$model$n_dims, c(fit$image_dim, fit$pixels))
   is_few <- any(c("few_rows", "few_points", "collapsed") %in% kinds)
@@ -270,7 +307,8 @@ degenerate_cures <- c(
   few_points = "Use fewer clusters, fewer columns or a simpler covariance.",
   collapsed = paste("Use fewer clusters or a simpler covariance, and look for rows or values that",
                     "are repeated, and for columns that follow from others."),
-  far = "Look at the values far from all others: are they codes for missing ones?"
+  far = paste("Look at the values far from all others: are they codes for missing ones? Make them",
+              "NA, or leave these rows out: how the others differ there is not seen beside them.")
 )
 
 # Lines of print() on what the end of a fit stands on.

@@ -38,9 +38,9 @@ degenerate_rows <- function() {
                   diagonal = "has 1 point, and a covariance needs 2",
                   spherical = "has 1 point, and a covariance needs 2"),
     code = list(replace(flowers, cbind(3, 2), 99999999), 3,
-                full = "(\"Sepal.Width\") is that of cluster 3 far from all others",
-                diagonal = "(\"Sepal.Width\") is that of cluster 3 far from all others",
-                spherical = "(\"Sepal.Width\") is that of cluster 2 far from all others")
+                full = "(\"Sepal.Width\") is that of values far from all others, such as 9999",
+                diagonal = "(\"Sepal.Width\") is that of values far from all others, such as 9999",
+                spherical = "(\"Sepal.Width\") is that of values far from all others, such as 9999")
   )
 }
 
@@ -100,10 +100,34 @@ test_that("mixtures of degenerate data say what is degenerate, and sound covaria
 
 test_that("the cause of a likelihood without a maximum is what the warning tells to look at", {
   far <- replace(flowers, cbind(3, 2), -1e9)
-  expect_warning(exact_fit(far, model_gaussian_mixture(3)), "far from all others. Look at the val")
+  expect_warning(exact_fit(far, model_gaussian_mixture(3)), "such as -1e\\+09. Look at")
   expect_warning(exact_fit(rbind(flowers, flowers[rep(1, 20), ]), model_gaussian_mixture(4),
                            start = start_of("copies", "full")),
                  "no width. Use fewer clusters or a simpler covariance, and look for")
+})
+
+test_that("what values far from all others do to a fit is said, not what follows from it", {
+  flat <- function(kind, n_clusters, y) {
+    fit <- suppressWarnings(exact_fit(y, model_gaussian_mixture(n_clusters, kind)))
+    expect_identical(order_latents(fit)$standing$degenerate, fit$standing$degenerate)
+    names(fit$standing$degenerate)
+  }
+  some <- replace(flowers, cbind(c(3, 90), 2), c(1e9, 1e9 + 1))
+  for (kind in c("full", "tied")) {
+    expect_identical(flat(kind, 1, rbind(flowers, 1e9)), "far")
+    fit <- suppressWarnings(exact_fit(rbind(flowers, 1e9), model_gaussian_mixture(3, kind)))
+    expect_identical(names(fit$standing$degenerate), "far")
+    expect_false(any(grepl("Double", capture.output(print(fit)))))
+  }
+  for (kind in c("full", "diagonal")) expect_identical(flat(kind, 3, some), "far")
+  # Columns that are alike besides are told of, too.
+  expect_identical(flat("full", 1, cbind(rbind(flowers, 1e9), twice = c(1:150, 9), c(1:150, 9))),
+                   c("collinear", "far"))
+  expect_identical(flat("full", 3, cbind(flowers, flowers[, 1])), "collinear")
+  # By a source, and beside missing cells.
+  source <- gps_source(150, 4, function(from, to) some[from:to, , drop = FALSE])
+  expect_warning(exact_fit(source, model_gaussian_mixture(2)), "such as 1000000001")
+  expect_warning(exact_fit(replace(some, 5, NA), model_gaussian_mixture(2)), "such as 1000000001")
 })
 
 test_that("what is degenerate does not depend on units, offsets or the order of rows and columns", {

@@ -332,16 +332,6 @@ test_that("many clusters are split by the distances of points from the mean of t
   }
 })
 
-test_that("a cluster far from all others is named alone among those of a single point", {
-  case <- many_case("diagonal", n_points = 600, n_dims = 3)
-  params <- list(mu = cbind(case$params$mu[, 1:47], c(1, 2, 3), c(-1, 0, 1), 1e8),
-                 sigma = matrix(1, 3, 50), pi = c(rep(597 / 47, 47), rep(1, 3)) / 600)
-  usage <- params$pi * 600
-  said <- describe_far(case$model, params, list(variance = rep(1, 3)),
-                       list(usage = usage, names = NULL))
-  expect_match(said, "cluster 50 far from all others", fixed = TRUE)
-})
-
 test_that("a fit by neighbours has the same bits in blocks of any size", {
   case <- many_case("spherical", n_points = 1100, n_clusters = 45, n_dims = 3)
   fit <- function() {
