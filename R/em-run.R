@@ -88,10 +88,11 @@ add_event <- function(state, event) {
   state
 }
 
-# A fit without explorers and annealing has nothing to polish, nor one whose points keep their best
-# latents anyway.
+# A fit without explorers and annealing has nothing to polish unless its selections alternate, nor
+# one whose points keep their best latents anyway.
 has_to_polish <- function(task, state) {
-  !state$is_polishing && (state$explore > 0 || !is.null(task$noise)) && !keeps_best(task)
+  !state$is_polishing && !keeps_best(task) &&
+    (state$explore > 0 || !is.null(task$noise) || alternates(task, state))
 }
 
 # Where one latent is on in a state, screening fills the slots with those that explain the point

@@ -70,7 +70,7 @@ set_schedule <- function(task, state) {
     state$noise_floor <- if (floor > task$noise[2]) floor else 0
   }
   is_late <- state$iteration > 0.8 * task$max_iter
-  if (control$polish && state$explore > 0 && is_late) {
+  if (control$polish && is_late && (state$explore > 0 || alternates(task, state))) {
     state <- start_polish(state)
     state$limited <- TRUE
   }
@@ -129,6 +129,20 @@ start_polish <- function(state) {
 settle_window <- 6L
 
 batch_window <- 2L
+
+# Whether points go from one selection to another and back, by which the bound falls again and again.
+# Estimates and steps of batches fall without that.
+alternates <- function(task, state) {
+  is_whole <- task$n_selected >= count_choices(task$model)
+  if (is_whole || task$method == "gibbs" || !is.null(task$batches)) return(FALSE)
+  falls_again(state$bounds, task$control$tol * task_weight(task))
+}
+
+# Whether the last bounds fall more than once, by more than `tol` and rounding.
+falls_again <- function(bounds, tol) {
+  bounds <- utils::tail(bounds, settle_window)
+  sum(-diff(bounds) > max(tol, 1e-9 * abs(bounds))) > 1
+}
 
 # The mean of the last bounds against that of as many before. Explorers and sampling make the bound
 # noisy: with them it has settled when it has not risen by more than the standard error of the

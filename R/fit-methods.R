@@ -387,5 +387,14 @@ ended_swinging <- function(fit) {
 
 describe_iterations <- function(fit) {
   paste0(plural(fit$n_iter, "iteration"), if (ended_swinging(fit))
-    ", its bound going up and down by more than its error")
+    ", its bound going up and down by more than its error" else if (ended_alternating(fit))
+    ", its selections alternating, which `polish` ends")
+}
+
+# Whether points went from one selection to another and back at the end of a fit without polish.
+ended_alternating <- function(fit) {
+  trace <- utils::tail(fit$trace, settle_window)
+  if (fit$control$polish || fit$method == "gibbs" || !is.null(fit$control$batch_size) ||
+      fit$n_selected >= count_choices(fit$model) || any(trace$explore > 0)) return(FALSE)
+  falls_again(trace$bound, 1e-6 * fit_weight(fit))
 }

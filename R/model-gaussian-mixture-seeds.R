@@ -51,7 +51,7 @@ most_exact_seeds <- 1000L
 draw_seeds <- function(x, n_seeds, weights = NULL) {
   n_points <- ncol(x)
   first <- sample.int(n_points, 1, prob = weights)
-  drawn <- .Call(C_draw_seeds, x, weights, n_seeds, first, 2 + floor(log(n_seeds)),
+  drawn <- .Call(C_draw_seeds, with_squares(x), weights, n_seeds, first, 2 + floor(log(n_seeds)),
                  seed_reach(n_seeds), clock$patience - elapsed())
   n_left <- n_seeds - length(drawn$seeds)
   if (n_left > 0) {
@@ -61,6 +61,15 @@ draw_seeds <- function(x, n_seeds, weights = NULL) {
   }
   drawn$label[drawn$seeds] <- seq_along(drawn$seeds)
   drawn[c("seeds", "label")]
+}
+
+# x in a unit, by a power of two, in which its squares are numbers.
+with_squares <- function(x) {
+  largest <- max(abs(x))
+  if (largest == 0 || (largest > 2^-300 && largest < 2^300)) return(x)
+  # In two steps, as the power itself may be none.
+  half <- floor(log2(largest) / 2)
+  x / 2^half / 2^half
 }
 
 # Squared distances [n x m] of the columns of x, whose squares are given, to m of them.

@@ -56,6 +56,8 @@ static void set_scale(occlusive *it, const gps_problem *problem) {
   const double sigma2 = input[SIGMA2][0], clutter = input[CLUTTER][0];
   const double log_density = input[LOG_DENSITY][0];
   it->precision = 0.5 / sigma2;
+  it->float_scale = ldexp(1, -ilogb(input[FLOOR_SIGMA2][0]) / 2);
+  it->float_precision = (float)(it->precision / it->float_scale / it->float_scale);
   it->log_norm = -0.5 * it->n_channels * (LOG_2PI + log(sigma2));
   it->log_contrast = it->log_norm - log_density;
   it->log_open = log1p(-clutter);

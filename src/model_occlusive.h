@@ -72,6 +72,8 @@ typedef struct {
   size_t lanes, n_window;        /* rows of a padded window column; numbers of a padded window */
   size_t stride, n_plane;        /* rows of a padded cyclic image; its numbers */
   double precision;              /* 1 / (2 sigma2) */
+  double float_scale;            /* a power of two: of data in single precision */
+  float float_precision;         /* 1 / (2 sigma2) of these */
   double log_norm;               /* log c */
   double log_contrast;           /* log(c / u), free of the data's unit */
   double log_open;               /* log(1 - eps) */

@@ -66,7 +66,8 @@ void occlusive_fill_table(const occlusive *it, size_t component, float *table) {
       table[to] = (float)it->odds[from + it->n_window * component];
       for (size_t c = 0; c < n_channels; c++) {
         table[to + at.n_window * (c + 1)] =
-            (float)it->features[from + it->n_window * (c + n_channels * component)];
+            (float)(it->float_scale *
+                    it->features[from + it->n_window * (c + n_channels * component)]);
       }
     }
   }
@@ -121,16 +122,17 @@ GPS_INLINE double log_of_lanes(const float *product, const int32_t *power) {
 GPS_CLONES static void float_base(const occlusive *it, const double *y,
                                   const double *restrict beyond, float *restrict base,
                                   float *restrict loose) {
-  const float factor = -(float)it->precision;
+  const float factor = -it->float_precision;
   const float open = (float)exp(it->log_open), clutter = (float)exp(it->log_clutter);
   const float own_open = (float)exp(it->own_log_open), share = (float)it->is_shared;
   const size_t n = it->n_pixels;
+  const double scale = it->float_scale;
   for (size_t p = 0; p < n; p++) base[p] = 0;
   for (int c = 0; c < it->n_channels; c++) {
     const double *plane = y + n * (size_t)c, centre = it->background[c];
 #pragma omp simd
     for (size_t p = 0; p < n; p++) {
-      const float deviation = (float)(plane[p] - centre);
+      const float deviation = (float)(scale * (plane[p] - centre));
       base[p] += deviation * deviation;
     }
   }
@@ -163,7 +165,8 @@ void occlusive_float_begin(const occlusive *it, const gps_point *point,
   const double *y = point->y;
   for (int c = 0; c < it->n_channels; c++) {
     const double *plane = y + it->n_pixels * (size_t)c;
-    for (size_t p = 0; p < it->n_pixels; p++) to->cover[p] = (float)plane[p];
+    for (size_t p = 0; p < it->n_pixels; p++)
+      to->cover[p] = (float)(it->float_scale * plane[p]);
     pad_floats(it, to, to->cover, to->data + to->n_plane * (size_t)c);
   }
   occlusive_beyond(it, y, 0, it->n_pixels, to->beyond);
@@ -203,7 +206,7 @@ GPS_INLINE void squared_distance(const float *restrict y, size_t n_plane, const 
 GPS_CLONES static double weight_product(const occlusive *it, const occlusive_floats *at,
                                         const float *base, const float *loose, const float *table,
                                         size_t corner) {
-  const float factor = -(float)it->precision;
+  const float factor = -it->float_precision;
   float product[FLOAT_LANES], sum[FLOAT_LANES];
   int32_t power[FLOAT_LANES];
   for (int a = 0; a < FLOAT_LANES; a++) {
@@ -250,7 +253,7 @@ GPS_CLONES static double chance_product(const occlusive *it, const occlusive_flo
 /* Adds the weights and odds of a component to an image. */
 GPS_CLONES static void add_given(const occlusive *it, const occlusive_floats *at,
                                  const float *table, occlusive_place place) {
-  const float factor = -(float)it->precision;
+  const float factor = -it->float_precision;
   const size_t height = (size_t)it->height, n_rows = (size_t)it->n_rows;
   const size_t row = (size_t)place.row;
   float sum[FLOAT_LANES];

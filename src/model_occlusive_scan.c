@@ -79,11 +79,12 @@ size_t occlusive_scan_ints(const gps_problem *problem) {
  * explained by something else, not as something that nothing can explain. */
 GPS_CLONES static void capped_background(const occlusive *it, const occlusive_floats *at,
                                          float *restrict to) {
-  const float factor = (float)it->precision;
+  const float factor = it->float_precision;
   const float cap = it->log_contrast > 1 ? (float)it->log_contrast : 1;
   for (size_t i = 0; i < at->n_plane; i++) to[i] = 0;
   for (int c = 0; c < it->n_channels; c++) {
-    const float *y = at->data + at->n_plane * (size_t)c, centre = (float)it->background[c];
+    const float *y = at->data + at->n_plane * (size_t)c;
+    const float centre = (float)(it->float_scale * it->background[c]);
 #pragma omp simd
     for (size_t i = 0; i < at->n_plane; i++) to[i] += (y[i] - centre) * (y[i] - centre);
   }
@@ -127,7 +128,7 @@ GPS_CLONES static void score_component(const occlusive *it, const occlusive_floa
                                        const occlusive_scan_plan *plan, const float *table,
                                        const float *background, int is_masked, float *score) {
   const size_t lanes = column_lanes(it);
-  const float factor = (float)it->precision;
+  const float factor = it->float_precision;
   memset(score, 0, lanes * (size_t)it->width * sizeof *score);
   for (int k = 0; k < plan->n; k++) {
     const size_t n_channels = (size_t)it->n_channels;

@@ -154,9 +154,13 @@ static int is_nearer(const void *a, const void *b) {
   return (x->point > y->point) - (x->point < y->point);
 }
 
+/* Squared distances below this have lost digits, by which a seed might not be held against itself
+ * and be drawn again: they count as 0. */
+#define LEAST_DISTANCE 1e-290
+
 static void add_up(seeding *s, entry e) {
   size_t at = s->n_leaves + (size_t)e.point;
-  s->sum[at] = weight_of(s, (size_t)e.point) * e.distance;
+  s->sum[at] = e.distance < LEAST_DISTANCE ? 0 : weight_of(s, (size_t)e.point) * e.distance;
   while (at >>= 1) s->sum[at] = s->sum[2 * at] + s->sum[2 * at + 1];
 }
 

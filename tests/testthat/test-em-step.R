@@ -304,3 +304,28 @@ test_that("progress is one line on the console, or nothing", {
                paste0("start 2 of 2, iteration 12 of 12, bound -?[0-9.]+[^\r]*",
                       "\r\\s*the main run, iteration 1 of 2"))
 })
+
+test_that("selections that alternate without explorers are polished, and said where they are not", {
+  alternating <- function(model, seed, ...) {
+    set.seed(seed)
+    y <- if (is_one_hot(list(model = model))) {
+      matrix(rnorm(36), 12) + rep(sample(0:3, 12, TRUE), 3)
+    } else {
+      simulate_bars(12, size = 3, value = 5)$y
+    }
+    suppressWarnings(gps_fit(y, model, selector_gp(screen = FALSE), n_selected = 1,
+                             control = gps_control(max_iter = 60, n_starts = 1, mend = FALSE, ...)))
+  }
+  cases <- list(list(model_gaussian_mixture(4, "diagonal"), 2), list(model_binary_sparse(6), 4))
+  for (case in cases) {
+    before <- alternating(case[[1]], case[[2]], polish = FALSE)
+    swing <- utils::tail(before$trace$bound, 6)
+    expect_gt(diff(range(swing)), 1)
+    expect_match(capture.output(print(before)), "alternating", all = FALSE)
+    fit <- alternating(case[[1]], case[[2]])
+    expect_identical(fit$status, "converged")
+    expect_gte(fit$bound, max(swing) - 1e-6)
+    expect_true(all(diff(utils::tail(fit$trace$bound, 6)) >= -1e-8))
+    expect_no_match(capture.output(print(fit)), "alternating")
+  }
+})

@@ -175,6 +175,27 @@ test_that("seeds are drawn anyhow where all points are at seeds", {
                    c(10, 10, 8, 3))
 })
 
+test_that("seeds are the same in any unit, and none is drawn twice", {
+  set.seed(5)
+  x <- matrix(rnorm(600), 2)
+  draw <- function(x, n) {
+    set.seed(6)
+    draw_seeds(x, n)
+  }
+  for (n in c(5, 100)) {
+    before <- draw(x, n)
+    for (power in c(-1020, -700, -538, -500, 511, 515, 700, 1020)) {
+      expect_identical(draw(x * 2^power, n), before, label = power)
+    }
+  }
+  # Beside one point far away squares of distances of all others have few digits, or none.
+  for (power in -542:-530) for (seed in 1:5) for (n in c(40, 100)) {
+    set.seed(seed)
+    seeds <- draw_seeds(cbind(x * 2^power, 1), n)$seeds
+    expect_identical(anyDuplicated(seeds), 0L, label = paste(power, seed, n))
+  }
+})
+
 test_that("copies of a point are not all its neighbours", {
   z <- rbind(c(3, rep(1, 1000), 0, 5), 0)
   pairs <- near_pairs(z, c(1, 2, 1002), 5)
