@@ -32,8 +32,9 @@
 #'   explorers stop, each point keeps last iteration's selection where that explains it better, and
 #'   the fit ends when it settles again. Explorers displace needed latents and so bias the noise
 #'   variance; without them this is done where a learned ranking of few data points alternates
-#'   between selections. With Gibbs sampling explorers stop, but selections are not compared. Mixtures whose
-#'   clusters are screened have nothing to polish: a point keeps the best of its clusters anyway.
+#'   between selections. With Gibbs sampling explorers stop, but selections are not compared.
+#'   Mixtures whose clusters are screened have nothing to polish: a point keeps the best of its
+#'   clusters anyway.
 #' @param method "exact" sums over all states of the selected latents; "gibbs" samples them, for
 #'   models in which any number of latents may be on; "auto" sums where the model can and there are
 #'   at most 65,536 states, and samples otherwise. See the section on Gibbs sampling.

@@ -2,10 +2,10 @@
 # make of it, and latents that nobody uses. Found once, when the fit is made; print(), summary() and
 # logLik() repeat it.
 
-# list(degenerate, unused, held, far): sentences on why the likelihood has no maximum, named by their
-# kinds; the numbers of latents (components, where they have places) that are on in less than one
-# point; the noise variance where annealing, which was not over, still held it; and of far_columns(),
-# which looks at the data only where they are in doubt.
+# list(degenerate, unused, held, far): sentences on why the likelihood has no maximum, named by
+# their kinds; the numbers of latents (components, where they have places) that are on in less than
+# one point; the noise variance where annealing, which was not over, still held it; and what
+# far_columns() finds, which looks at the data only where they are in doubt.
 find_standing <- function(task, state, col_names) {
   usage <- slot_usage(task$model, state$selected, weigh_columns(state$prob_on, task$weights))
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
@@ -227,8 +227,8 @@ describe_collapsed_tied <- function(model, params, total, flat, found) {
 }
 
 # Columns in which half of the values differ by less than the floor of the variances, a share of a
-# spread that is then the doing of values far from all others: list(columns, value), of the first one
-# the farthest value; NULL where there are none.
+# spread that is then the doing of values far from all others: list(columns, value), of the first
+# one the farthest value; NULL where there are none.
 far_columns <- function(task) {
   most <- max(100, min(basis_rows, most_unit_numbers %/% n_dims(task$y)))
   step <- ceiling(n_points(task$y) / most)

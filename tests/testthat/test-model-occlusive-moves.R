@@ -167,3 +167,21 @@ test_that("components that are looked for are selected nowhere", {
   expect_identical(state$sought, 2L)
   expect_identical(sum(state$selected > 0), sum(case$state$selected[1, ] > 0))
 })
+
+test_that("images in any unit are the same images", {
+  set.seed(2)
+  y <- simulate_scenes(scene_objects(3, size = c(6, 6), channels = 1), 20, size = c(9, 9))$y
+  fit <- function(unit) {
+    set.seed(3)
+    suppressWarnings(gps_fit(unit * y, model_occlusive(3, c(6, 6)), selector_handcrafted(),
+                             control = gps_control(max_iter = 3, n_starts = 1, mend = FALSE)))
+  }
+  before <- fit(1)
+  # Sums over pixels in single precision had no squares beyond 1e19, nor below 1e-19.
+  for (unit in 2^c(-400, -80, 80, 400)) {
+    after <- fit(unit)
+    expect_near(after$bound + length(y) * log(unit), before$bound, 1e-9)
+    expect_near(after$params$w / unit, before$params$w, 1e-9)
+    expect_near(after$params$alpha, before$params$alpha, 1e-9)
+  }
+})
