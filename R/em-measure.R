@@ -17,9 +17,11 @@ clock_step <- 1e-3
 measure_task <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp") &&
     task$n_selected < task$model$n_latents
-  most <- min(n_points(task$y), most_sample[[if (is_learned) "learned" else "other"]])
-  if (!is.null(task$batches)) most <- min(most, max(lengths(task$batches)))
-  n <- min(first_sample, most)
+  all <- if (is.null(task$batches)) n_points(task$y) else max(lengths(task$batches))
+  # Each cluster of a mixture begins at a data point of its own.
+  least <- if (task$model$rule$min_active == 1) 2 * task$model$n_latents else 1
+  n <- min(max(first_sample, least), all)
+  most <- min(max(n, most_sample[[if (is_learned) "learned" else "other"]]), all)
   first <- measure_sample(task, n)
   if (n == most) return(first)
   last <- n * measure_seconds / (1.5 * measured_iterations * first$seconds)

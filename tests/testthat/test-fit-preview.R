@@ -89,3 +89,15 @@ test_that("a fit that cannot fit is refused with the number before it begins", {
   on.exit(options(before), add = TRUE)
   expect_error(large(1000), "it has begun")
 })
+
+test_that("a mixture of more clusters than the first sample has points is planned", {
+  set.seed(1)
+  y <- matrix(rnorm(600), 300)
+  for (model in list(model_gaussian_mixture(80, "spherical"), model_poisson_mixture(80))) {
+    counts <- if (inherits(model, "gps_poisson_mixture")) round(abs(9 * y)) else y
+    for (selector in list(selector_gp(), selector_full())) {
+      plan <- gps_plan(counts, model, selector, control = short_control(max_iter = 3))
+      expect_true(plan$seconds > 0 && plan$bytes > 0)
+    }
+  }
+})
