@@ -1,4 +1,4 @@
-# Mixtures of many clusters: statistics and rankings by latent, seeds that are labels, points that
+# Mixtures of many clusters: statistics and rankings by latent, points that have labels, those that
 # no label has reached, and moves many at a time.
 
 # Data, a bound model, parameters and slots of so many clusters. Statistics are many enough numbers
@@ -171,7 +171,7 @@ nearest_cluster <- function(y, mu, scale) {
   max.col(-distance, "first")
 }
 
-test_that("points of many clusters are labels of their nearest seeds", {
+test_that("points of many clusters are labelled with their nearest seeds", {
   case <- many_case("spherical")
   y <- rbind(case$y, case$y + 9)
   for (covariance in c("spherical", "full")) {
@@ -193,7 +193,7 @@ test_that("points of many clusters are labels of their nearest seeds", {
   expect_null(attr(gps_init(few, y), "labels"))
 })
 
-test_that("of very many points those are labels that seeds were looked for among", {
+test_that("of very many points those are labelled that seeds were looked for among", {
   case <- many_case("spherical")
   y <- rbind(case$y, case$y + 9)
   local_value("most_labelled", 1)
