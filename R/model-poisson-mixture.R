@@ -35,8 +35,8 @@
 #' variance, 1, whatever the rate (Anscombe 1948, The transformation of Poisson, binomial and
 #' negative-binomial data, *Biometrika* 35); every other time with random weights of the columns,
 #' of at most 40 clusters. Rates begin at the means of the data points with the same nearest seed,
-#' and of one more point that is the mean of all. Rows are sampled, and seeds of more than 40
-#' clusters are labels, as in [model_gaussian_mixture()].
+#' and of one more point that is the mean of all. Rows are sampled as in [model_gaussian_mixture()];
+#' of more than 40 clusters a learned selection begins with these in the cluster of the nearest seed.
 #'
 #' @param n_components number of clusters C, a whole number of at least 1.
 #' @param ... nothing; an unknown argument is an error that says which there are.
@@ -116,7 +116,7 @@ gps_init.gps_poisson_mixture <- function(model, y, weights = NULL) {
     rep(size + 1, each = ncol(y))
   params <- list(rate = pmax(rate, model$options$floor_rate), pi = rep(1 / n_clusters, n_clusters))
   if (n_clusters <= many_clusters) return(params)
-  structure(params, labels = data.frame(point = rows[drawn$seeds], latent = seq_len(n_clusters)))
+  structure(params, labels = data.frame(point = rows, latent = drawn$label))
 }
 
 #' @export

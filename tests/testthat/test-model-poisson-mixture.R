@@ -210,14 +210,15 @@ test_that("two clusters that are alike are named by the summary", {
   expect_identical(find_duplicates(params, model_poisson_mixture(3)), matrix(c(1L, 3L), 1))
 })
 
-test_that("more than forty clusters are fitted from labelled seeds", {
+test_that("more than forty clusters are fitted from points labelled with their nearest seeds", {
   set.seed(13)
   rate <- matrix(rgamma(60 * 8, 1, 1 / 15), 8)
   cluster <- rep(1:60, each = 20)
   y <- matrix(as.double(rpois(60 * 20 * 8, rate[, cluster])), ncol = 8, byrow = TRUE)
   model <- gps_bind(model_poisson_mixture(60), y)
   labels <- attr(gps_init(model, y), "labels")
-  expect_identical(labels$latent, 1:60)
+  expect_identical(labels$point, 1:1200)
+  expect_identical(sort(unique(labels$latent)), 1:60)
   fit <- gps_fit(y, model_poisson_mixture(60), selector_gp(method = "neighbours"),
                  control = gps_control(progress = FALSE, max_iter = 40))
   pairs <- table(cluster, predict(fit, type = "class"))
