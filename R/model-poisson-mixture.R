@@ -35,8 +35,9 @@
 #' variance, 1, whatever the rate (Anscombe 1948, The transformation of Poisson, binomial and
 #' negative-binomial data, *Biometrika* 35); every other time with random weights of the columns,
 #' of at most 40 clusters. Rates begin at the means of the data points with the same nearest seed,
-#' and of one more point that is the mean of all. Rows are sampled as in [model_gaussian_mixture()];
-#' of more than 40 clusters a learned selection begins with these in the cluster of the nearest seed.
+#' and of one more point that is the mean of all. Rows are sampled as in
+#' [model_gaussian_mixture()]; of more than 40 clusters a learned selection begins with these in the
+#' cluster of the nearest seed.
 #'
 #' @param n_components number of clusters C, a whole number of at least 1.
 #' @param ... nothing; an unknown argument is an error that says which there are.
