@@ -48,9 +48,15 @@ choose_size <- function(given, begin) {
   is_dear <- model$n_latents == all && count_size(model, all, active_limit(given$max_active)) <=
     count_size(model, size, active_limit(given$max_active)) + n_gains
   if (is_dear) {
-    return(made(all, sprintf("all have no more states than a selection of %d costs", size), sizes))
+    return(made(all, why_dear(size, all), sizes))
   }
   made(size, said, sizes)
+}
+
+# Why all are taken where a selection of `size` would cost as much.
+why_dear <- function(size, all) {
+  if (size == all) return("fewer hold less of the posterior than is asked for")
+  sprintf("all together have no more states than a selection of %d costs", size)
 }
 
 active_limit <- function(max_active) if (is.null(max_active)) Inf else max_active

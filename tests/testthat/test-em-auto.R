@@ -128,3 +128,8 @@ test_that("labels of a start are those of the pilot's own points", {
   expect_identical(fit$n_selected, 2L)
   expect_gt(fit$chosen$mass, 0.99)
 })
+
+test_that("why all are selected is said by what fewer would do", {
+  expect_match(why_dear(12, 12), "fewer hold less of the posterior")
+  expect_match(why_dear(7, 12), "all together have no more states than a selection of 7 costs")
+})
