@@ -67,6 +67,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
   check_moments(moments)
   mean <- t(moments$mean)
   dimnames(mean) <- list(rownames(newdata), colnames(object$targets))
+  if (is.null(rownames(newdata)) && is.null(colnames(object$targets))) dimnames(mean) <- NULL
   variance <- stats::setNames(moments$variance, rownames(newdata))
   observed <- variance + white_variance(object$kernel, object$theta, ncol(object$x))
   result <- list(mean = mean, variance = if (noise) observed else variance)
@@ -166,7 +167,7 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise
   result <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
     shape <- dim(drawn$mean)
     y <- drawn$mean + drawn$root %*% matrix(stats::rnorm(prod(shape)), shape[1])
-    dimnames(y) <- names
+    if (!all(vapply(names, is.null, NA))) dimnames(y) <- names
     y
   }))
   structure(result, seed = repeats)
