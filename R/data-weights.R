@@ -131,7 +131,7 @@ read_some <- function(read, source, rows) {
 # squares [D], the means of squares, square (their mean), range, n_missing, how many cells, and
 # `unobserved`, dimensions without a value, of D x N data or a source; of each dimension over the
 # points that have it. With weights each point counts so many times, in all
-# but n_points.
+# but n_points. Of a source also `limits`, see block_limits(): a matrix has them at hand.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
 data_moments <- function(y, missing = find_missing(y), weights = NULL) {
@@ -144,6 +144,7 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
       masked_moments(values, cells, block$weights)
     refuse_large(values, first_row = block$first_row, range = moments$range)
     moments$n_missing <- count_missing(cells)
+    if (is_source(y)) moments$limits <- block_limits(values, cells)
     moments
   })
   moments <- Reduce(add_moments, parts)
@@ -159,7 +160,7 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
   if (isTRUE(variance <= 1e-30 * square)) variance <- 0
   structure(list(n_points = moments$n_points, n_dims = n_dims(y), centre = moments$centre,
                  variances = variances, variance = variance, squares = squares, square = square,
-                 range = moments$range, n_missing = moments$n_missing,
+                 range = moments$range, limits = moments$limits, n_missing = moments$n_missing,
                  unobserved = if (length(n) == n_dims(y)) which(n == 0)), class = "gps_moments")
 }
 
@@ -177,6 +178,15 @@ block_moments <- function(y, weights = NULL) {
        squares = rowSums(y^2), range = range(y))
 }
 
+# Least and greatest value of each dimension, Inf and -Inf of one without values [D x 2].
+block_limits <- function(y, missing = NULL) {
+  greatest <- function(y) {
+    if (!is.null(missing)) y[missing_places(missing, nrow(y))] <- -Inf
+    y[cbind(seq_len(nrow(y)), max.col(y, "first"))]
+  }
+  cbind(-greatest(-y), greatest(y))
+}
+
 # In place of the count of a dimension that no point has.
 tiny_count <- 1e-300
 
@@ -188,6 +198,9 @@ add_moments <- function(left, right) {
        centre = left$centre + share * step,
        deviations = left$deviations + right$deviations + share * left$count * step^2,
        squares = left$squares + right$squares, range = range(left$range, right$range),
+       limits = if (!is.null(left$limits)) {
+         cbind(pmin(left$limits[, 1], right$limits[, 1]), pmax(left$limits[, 2], right$limits[, 2]))
+       },
        n_missing = left$n_missing + right$n_missing)
 }
 

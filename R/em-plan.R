@@ -144,6 +144,11 @@ selected_of_many <- 5L
 # GPS_MAX_EXPLORERS of src/select.h.
 most_explorers <- 4096L
 
+# Whether there is a slot beside the best one, and a latent that is not in one.
+may_explore <- function(n_selected, model) {
+  n_selected > 1 && n_selected < count_choices(model)
+}
+
 # Everything that stays as it is during a fit.
 new_task <- function(y, model, selector, n_selected, max_active, control, seed = stream_seed(),
                      image_dim = NULL, weights = NULL, bound_unit = 1) {
@@ -161,7 +166,6 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   y <- fill_cells(model, whole, missing)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
-  may_explore <- plan$n_selected > 1 && plan$n_selected < count_choices(model)
   has_places <- !is.null(batches) && has_candidates(plan)
   parts <- list(
     y = y, missing = missing, places = if (has_places) place_batches(batches),
@@ -172,7 +176,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
     first_rate = if (is.null(batches)) 1 else first_rate(model, lengths(batches)),
     states = build_states(model, plan$n_selected, plan$max_active, plan$method), seed = seed,
     n_threads = resolve_threads(control$n_threads),
-    explore = if (may_explore) plan$selector$explore else 0,
+    explore = if (may_explore(plan$n_selected, model)) plan$selector$explore else 0,
     max_iter = as.double(n_updates) * control$max_iter, began = elapsed(),
     deadline = elapsed() + control$time_limit
   )

@@ -14,9 +14,10 @@ least_known <- 20
 
 # Warns of new data of which most lie beyond all values of a column of the fit's; returns `data`.
 tell_far <- function(data, fit, arg) {
-  column <- find_far(data$y, fit$y)
+  limits <- function(column) fit_limits(fit, column)
+  column <- find_far(data$y, if (is.matrix(fit$y)) known_columns(fit$y) else fit$known, limits)
   if (is.null(column)) return(data)
-  known <- vapply(range(fit$y[column, ], na.rm = TRUE), plain_number, "")
+  known <- vapply(limits(column), plain_number, "")
   gps_warn(sprintf(paste(
     "Most of `%s` lies far from all that was fitted: %s has %s to %s in the data of the fit,",
     "and here mostly values beyond, such as %s. Were those scaled, or in another unit? New data",
@@ -26,23 +27,40 @@ tell_far <- function(data, fit, arg) {
   data
 }
 
-# The first column (a row of `y`, as of the fit's data `known`) that says so, or NULL.
-find_far <- function(y, known) {
-  if (!is.matrix(y) || !is.matrix(known) || ncol(known) < least_known) return(NULL)
+# Where the columns of a fit's data lie: list of n_points, centre [D], spread [D].
+known_columns <- function(y) {
   y <- some_points(y)
-  some <- some_points(known)
-  centre <- rowMeans(some, na.rm = TRUE)
-  spread <- sqrt(rowMeans((some - centre)^2, na.rm = TRUE))
+  centre <- rowMeans(y, na.rm = TRUE)
+  list(n_points = ncol(y), centre = centre,
+       spread = sqrt(rowMeans((y - centre)^2, na.rm = TRUE)))
+}
+
+# The same with limits [D x 2], for a fit that will not have its data at hand.
+kept_columns <- function(y, moments) {
+  limits <- if (is_source(y)) moments$limits else block_limits(y, find_missing(y))
+  list(n_points = moments$n_points, centre = moments$centre, spread = sqrt(moments$variances),
+       limits = limits)
+}
+
+fit_limits <- function(fit, column) {
+  if (is.matrix(fit$y)) range(fit$y[column, ], na.rm = TRUE) else fit$known$limits[column, ]
+}
+
+# The first column (a row of `y`, as of the `known` ones) that says so, or NULL.
+find_far <- function(y, known, limits) {
+  if (!is.matrix(y) || is.null(known) || known$n_points < least_known) return(NULL)
+  y <- some_points(y)
+  spread <- known$spread
   # Of a constant column nothing is known but that others vary.
   spread[!spread > 0] <- sqrt(mean(spread^2, na.rm = TRUE))
-  is_far <- abs(y - centre) > far_deviations * spread
+  is_far <- abs(y - known$centre) > far_deviations * spread
   n_far <- rowSums(is_far, na.rm = TRUE)
   n_seen <- rowSums(!is.na(is_far))
   risk <- stats::pbinom(n_far - 1, n_seen, most_far, lower.tail = FALSE) * nrow(y)
   # What is rare in the fit may be asked for by itself.
   Find(function(column) {
-    limits <- range(known[column, ], na.rm = TRUE)
-    mean(y[column, ] < limits[1] | y[column, ] > limits[2], na.rm = TRUE) > 0.5
+    known <- limits(column)
+    mean(y[column, ] < known[1] | y[column, ] > known[2], na.rm = TRUE) > 0.5
   }, which(n_far > n_seen / 2 & risk < far_risk))
 }
 

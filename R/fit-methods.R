@@ -163,6 +163,7 @@ fitted_selector <- function(fit) {
   selector <- resolve_selector(with_engine_of(fit$selector, fit), fit$model)
   selector[c("is_auto", "why")] <- fit$gp[c("is_auto", "why")]
   if (isTRUE(fit$gp$by_index)) selector$recall <- fit$gp$index$recall
+  if (!may_explore(fit$n_selected, fit$model)) selector$explore <- 0
   selector
 }
 
@@ -172,13 +173,6 @@ describe_selector <- function(selector) {
   selector$kernel <- NULL
   sub("learned by a Gaussian process", sprintf("Gaussian process (%s)", kernel_label(kernel)),
       format_selector(selector), fixed = TRUE)
-}
-
-# "RBF + linear", and so on.
-kernel_label <- function(kernel) {
-  paste(vapply(kernel$terms, function(term) {
-    gsub("[()]", "", term_label(term))
-  }, ""), collapse = " + ")
 }
 
 describe_status <- function(fit) {

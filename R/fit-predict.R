@@ -61,8 +61,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' New data in another unit than the fit's, or raw ones where those were scaled, are predicted
 #' like any others. Where three or more are given, and most lie beyond all values that a column has
 #' in the fit and more than five standard deviations from their mean, a warning of class
-#' `gps_warning_far` tells of that column; of a fit that has not kept its data in memory nothing is
-#' known.
+#' `gps_warning_far` tells of that column.
 #'
 #' Data pass in blocks; arrays of latents x points larger than the result never exist at once, and
 #' no more than a block of a source or sparse matrix. For very many latents and points there are the

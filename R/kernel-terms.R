@@ -107,6 +107,11 @@ term_label <- function(term) {
   paste(vapply(term_factors(term), factor_label, ""), collapse = " x ")
 }
 
+# "RBF + linear", and so on.
+kernel_label <- function(kernel) {
+  paste(gsub("[()]", "", vapply(kernel$terms, term_label, "")), collapse = " + ")
+}
+
 # The part of a factor that is a length in units of the columns, or NULL.
 length_part <- function(factor) kernel_types[[factor$type]]$length
 

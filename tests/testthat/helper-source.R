@@ -51,5 +51,7 @@ without_data <- function(fit) {
   fit["y"] <- list(NULL)
   # A matrix of bars says that it has pictures, its source does not.
   fit["pixels"] <- NULL
+  # Where the data lie is looked up in a matrix, and kept of a source.
+  fit["known"] <- NULL
   fit
 }

@@ -37,3 +37,26 @@ test_that("new data of the same kind, parts of them and single outliers are not"
                  control = short_control(max_iter = 1))
   expect_warning(predict(fit, counts[31:40, ]), NA)
 })
+
+test_that("fits of sources, and those that keep no data, know where these lay", {
+  holed <- replace(scale(plain), cbind(1:3, c(1, 3, 4)), NA)
+  path <- tempfile(fileext = ".csv")
+  write.csv(holed, path, row.names = FALSE)
+  fits <- list(gps_source_csv(path), holed, gps_source(150, 4, function(first, last) {
+    holed[first:last, , drop = FALSE]
+  }))
+  controls <- list(short_control(max_iter = 2), short_control(max_iter = 2, keep_data = FALSE))
+  words <- lapply(fits, function(y) {
+    lapply(controls, function(control) {
+      fit <- gps_fit(y, model_gaussian_mixture(2, "diagonal"), selector_full(), control = control)
+      expect_warning(predict(fit, scale(plain)[101:150, ]), NA)
+      conditionMessage(expect_warning(predict(fit, plain), class = "gps_warning_far"))
+    })
+  })
+  expect_length(unique(sub(" \\(\"[^)]*\\)", "", unlist(words))), 1)
+  expect_match(unlist(words), "has -1.864 to 2.484", fixed = TRUE)
+  # Blocks meet in the least and greatest values, and a column without values has none.
+  y <- rbind(c(3, -7, 2), c(NA, 5, 5))
+  expect_identical(block_limits(y, find_missing(y)), rbind(c(-7, 3), c(5, 5)))
+  expect_identical(block_limits(rbind(NA_real_), find_missing(rbind(NA_real_))), cbind(Inf, -Inf))
+})

@@ -30,6 +30,12 @@ test_that("print counts one as one", {
   expect_match(shown, "mixture: 1 cluster,", fixed = TRUE, all = FALSE)
   expect_match(shown, "4 points of 1 dimension$", all = FALSE)
   expect_match(shown, "at most 1 on: 1 state a point", fixed = TRUE, all = FALSE)
+  expect_match(printed(a_fit("gp")), "10 % explorers", fixed = TRUE, all = FALSE)
+  alone <- a_fit("gp")
+  alone[c("n_selected", "max_active")] <- list(1L, 1L)
+  alone[c("selected", "prob_on")] <- list(alone$selected[1, , drop = FALSE],
+                                          alone$prob_on[1, , drop = FALSE])
+  expect_false(any(grepl("explorers", printed(alone))))
   expect_printed(model_spike_slab(1), "1 latent,", fixed = TRUE)
   one$starts <- data.frame(start = 1:2, bound_per_point = c(-0.5, 12.25))
   expect_match(describe_starts(one), "bounds a point 12.25, -0.50", fixed = TRUE)
