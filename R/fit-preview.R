@@ -23,8 +23,8 @@
 #' earlier is faster: `seconds_per_iteration` tells by how much. It is that of a run that has
 #' settled, in two of three iterations of which points keep their slots. Trials of mending, which
 #' come when the bound is flat, are counted once. On ten problems (`bench/plan.R`) memory at the
-#' peak was never above what was planned, which was 1.07 to 1.58 times as much. On a machine that
-#' was busy with other work the planned time was 0.7 to 1.8 times what it took.
+#' peak was never above what was planned, which was 1.01 to 1.33 times as much. On a machine that
+#' was busy with other work the planned time was 0.7 to 1.4 times what it took.
 #' @param y,model,selector,n_selected,max_active,control,start,weights,... as in [gps_fit()]. For
 #'   `n_selected = "auto"` the pilot fit is made that finds it.
 #' @return a list of class `gps_plan` with `n_points`, `n_dims`, `n_latents`, `n_selected`,
