@@ -130,11 +130,12 @@ settle_window <- 6L
 
 batch_window <- 2L
 
-# Whether points go from one selection to another and back, by which the bound falls again and
-# again. Estimates and steps of batches fall without that.
+# Whether points go from one learned selection to another and back, by which the bound falls again
+# and again. Estimates and steps of batches fall without that.
 alternates <- function(task, state) {
+  is_learned <- inherits(task$selector, "gps_selector_gp")
   is_whole <- task$n_selected >= count_choices(task$model)
-  if (is_whole || task$method == "gibbs" || !is.null(task$batches)) return(FALSE)
+  if (!is_learned || is_whole || task$method == "gibbs" || !is.null(task$batches)) return(FALSE)
   falls_again(state$bounds, task$control$tol * task_weight(task))
 }
 
