@@ -17,9 +17,10 @@ clock_step <- 1e-3
 measure_task <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp") &&
     task$n_selected < task$model$n_latents
-  all <- if (is.null(task$batches)) n_points(task$y) else max(lengths(task$batches))
-  # Each cluster of a mixture begins at a data point of its own.
+  # Each cluster of a mixture begins at a data point of its own, also where a batch has fewer.
   least <- if (task$model$rule$min_active == 1) 2 * task$model$n_latents else 1
+  all <- n_points(task$y)
+  if (!is.null(task$batches)) all <- min(max(lengths(task$batches), least), all)
   n <- min(max(first_sample, least), all)
   most <- min(max(n, most_sample[[if (is_learned) "learned" else "other"]]), all)
   first <- measure_sample(task, n)

@@ -65,7 +65,7 @@ cut_widening <- function(ended, status) {
 make_fit <- function(ended, data, kept) {
   fit <- fill_uncounted(new_fit(ended$task, ended$state, data, kept, ended$chosen), kept)
   fit["y"] <- list(if (ended$task$given$control$keep_data) kept_data(data$y))
-  if (!is.matrix(fit$y)) fit$known <- kept_columns(data$y, ended$task$moments)
+  if (!is.matrix(fit$y)) fit$known <- kept_columns(ended$task)
   fit
 }
 

@@ -11,7 +11,8 @@ find_standing <- function(task, state, col_names) {
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
   degenerate <- find_degenerate(task$model, state$params, found)
   if (any(c("collinear", "collapsed") %in% names(degenerate))) {
-    found$far <- far_columns(task)
+    # A source that cannot be read any more must not take a fit with it.
+    found$far <- tryCatch(far_columns(task), gps_error_data = function(condition) NULL)
     degenerate <- find_degenerate(task$model, state$params, found)
   }
   list(degenerate = c(character(), degenerate),

@@ -223,3 +223,10 @@ test_that("the screen of a fit is ready, but not for another selector, number of
   task$selector <- selector_full()
   expect_null(task_screen(task))
 })
+
+test_that("a mixture of more clusters than a batch has points is planned", {
+  set.seed(1)
+  plan <- gps_plan(matrix(rnorm(600), 300), model_gaussian_mixture(80, "spherical"),
+                   selector_full(), control = short_control(max_iter = 3, batch_size = 50))
+  expect_true(sum(plan$seconds) > 0 && plan$bytes > 0)
+})

@@ -55,6 +55,11 @@ test_that("fits of sources, and those that keep no data, know where these lay", 
   })
   expect_length(unique(sub(" \\(\"[^)]*\\)", "", unlist(words))), 1)
   expect_match(unlist(words), "has -1.864 to 2.484", fixed = TRUE)
+  # Learned selections hold a source in memory.
+  fit <- gps_fit(fits[[3]], model_gaussian_mixture(2, "diagonal"), selector_gp(),
+                 control = controls[[1]])
+  expect_match(conditionMessage(expect_warning(predict(fit, plain), class = "gps_warning_far")),
+               "has -1.864 to 2.484", fixed = TRUE)
   # Blocks meet in the least and greatest values, and a column without values has none.
   y <- rbind(c(3, -7, 2), c(NA, 5, 5))
   expect_identical(block_limits(y, find_missing(y)), rbind(c(-7, 3), c(5, 5)))
