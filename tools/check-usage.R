@@ -1,8 +1,9 @@
-# What R CMD check asks codetools of the package's functions: what they use and nobody defines, and
-# calls of .Internal(), of defunct functions and of `return` as a variable.
+# What R CMD check asks package `codetools` of the package's functions: what they use and nobody
+# defines, and calls of .Internal(), of defunct functions and of `return` as a variable.
 # R_DEFAULT_PACKAGES=NULL Rscript tools/check-usage.R PART runs these checks of R's, with two
-# changes of no consequence: of every use of a local variable codetools binds a row to a data frame,
-# to read but the first; and three of the checks find the globals of every function, each anew.
+# changes of no consequence: of every use of a local variable `codetools` binds a row to a data
+# frame, to read but the first; and three of the checks find the global names of every function,
+# each anew.
 
 part <- commandArgs(TRUE)[1]
 codetools <- asNamespace("codetools")
