@@ -143,6 +143,10 @@ is_time_limit <- function(condition) {
     conditionMessage(condition) %in% gettext(messages, domain = "R")
 }
 
+# Whether an error is R's or that of other code, of whatever class: newer versions of R have one of
+# their own for variables that are not found.
+is_foreign <- function(condition) !inherits(condition, "gps_error") && !is_time_limit(condition)
+
 # A state whose work was cut short.
 cut_state <- function(state, cut) {
   state$cut <- cut

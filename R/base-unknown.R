@@ -6,7 +6,7 @@ further <- function(..., .known = c("data", "formula", "x", "y", "targets")) {
   names <- names(substitute(list(...)))[-1]
   values <- lapply(seq_len(...length()), function(i) {
     if (is.null(names) || names[i] %in% c("", .known)) return(...elt(i))
-    tryCatch(...elt(i), simpleError = function(condition) NULL)
+    tryCatch(...elt(i), error = function(condition) if (!is_foreign(condition)) stop(condition))
   })
   stats::setNames(values, names)
 }

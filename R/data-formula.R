@@ -64,7 +64,8 @@ refuse_offset <- function(terms, left) {
 # The `value` of an argument beside a formula, where lm() would find the columns of `data` by name.
 beside_formula <- function(value, formula, arg) {
   if (!inherits(formula, "formula")) return(value)
-  tryCatch(value, simpleError = function(condition) {
+  tryCatch(value, error = function(condition) {
+    if (!is_foreign(condition)) stop(condition)
     gps_abort(sprintf(paste(
       "`%s` cannot be computed: %s. Columns of `data` are found by name in the formula alone:",
       "give the values, such as %s = d$column."), arg, conditionMessage(condition), arg))
