@@ -35,17 +35,27 @@ try_last_pass <- function(task, state) {
 }
 
 # list(task, state, chosen) of a fit whose `n_selected` was chosen by a pilot: where its own
-# parameters need more latents it goes on with more. What cuts that short leaves the fit as it was.
+# parameters need more latents it goes on with more. What cuts that short leaves the fit as it was,
+# and so does a source that cannot be read any more.
 widen_fit <- function(task, state, chosen) {
   ended <- list(task = task, state = state, chosen = chosen)
   if (is.null(chosen) || state$status %in% c("interrupted", "time_limit")) return(ended)
+  tryCatch(widen_further(ended), gps_error_data = function(condition) {
+    gps_warn(paste("Whether the fit needs more latents selected could not be looked at:",
+                   conditionMessage(condition)))
+    ended
+  })
+}
+
+widen_further <- function(ended) {
   for (round in 0:most_widened) {
-    judged <- until_cut(task$deadline, TRUE, judge_chosen(ended$task, ended$state, ended$chosen,
-                                                          round < most_widened))
+    judged <- until_cut(ended$task$deadline, TRUE, judge_chosen(
+      ended$task, ended$state, ended$chosen, round < most_widened
+    ))
     if (is_cut(judged)) return(cut_widening(ended, judged$status))
     ended$chosen$mass <- judged$mass
     if (is.null(judged$wider)) break
-    task <- wider_task(ended$task, judged$wider$chosen, chosen$max_active)
+    task <- wider_task(ended$task, judged$wider$chosen, ended$chosen$max_active)
     state <- run_em(task, clear_slots(task, ended$state))
     if (is.null(state$complete)) return(cut_widening(ended, state$status))
     task$has_fit <- FALSE
