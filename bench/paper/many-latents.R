@@ -8,7 +8,7 @@
 #   part   size: 100 to 10,000 clusters of n points; full: full covariances; fit: whole fits;
 #          ranking: truly active latents among the best eight, of bars and of a random dictionary;
 #          source: 10,000 clusters of n points that are read from a file; heldout: log likelihood
-#          of points that no fit has seen
+#          of points that no fit has seen; dictionary: 1000 components of patches of a photograph
 
 source("bench/common.R")
 library(gpselect, lib.loc = if (nzchar(Sys.getenv("GPS_LIB"))) Sys.getenv("GPS_LIB"))
@@ -166,6 +166,41 @@ ranking_rows <- function() {
   do.call(rbind, rows)
 }
 
+# ---- a dictionary of a photograph ----
+
+# 1000 components of 20,000 patches of 8 x 8 pixels without their means, from nothing. Components
+# of the first selection are stored in steps of 1 / 127 of each one's largest number, by use.
+dictionary_rows <- function(n_latents = 1000L, n_iter = 40L) {
+  set.seed(3)
+  patches <- extract_patches(ascent, c(8, 8), n = 20000)
+  y <- matrix(patches, nrow(patches))
+  y <- y - rowMeans(y)
+  y <- y / stats::sd(y)
+  selectors <- list(default = selector_gp(), "hand-crafted" = selector_handcrafted())
+  do.call(rbind, lapply(names(selectors), function(name) {
+    set.seed(1)
+    seconds <- cpu_time_of(fit <- gps_fit(
+      y, model_spike_slab(n_latents), selectors[[name]],
+      control = gps_control(max_iter = n_iter, n_starts = 1, n_threads = 1, progress = FALSE,
+                            mend = FALSE)
+    ))
+    if (name == names(selectors)[1]) store_dictionary(coef(fit)$W, colSums(expectations(fit)))
+    data.frame(N = nrow(y), D = ncol(y), H = n_latents, selection = name,
+               method = if (is.null(fit$gp)) NA else fit$gp$method, selected = fit$n_selected,
+               seconds = seconds,
+               seconds_iteration = stats::median(utils::tail(fit$trace$seconds, fit$n_iter)),
+               bound = fit$bound / nrow(y), noise_sd = sqrt(fit$params$sigma2),
+               on = sum(fit$prob_on) / nrow(y), iterations = fit$n_iter)
+  }))
+}
+
+store_dictionary <- function(w, use) {
+  w <- w[, order(-use)]
+  steps <- round(127 * w / rep(apply(abs(w), 2, max), each = nrow(w)))
+  saveRDS(matrix(as.raw(steps + 127), nrow(w)), "inst/extdata/many-latents-dictionary.rds",
+          compress = "xz")
+}
+
 # ---- points that no fit has seen ----
 
 # log sum_c pi_c N(y; mu_c, sigma_c I), mean over the points, of a spherical mixture: over all of
@@ -265,5 +300,6 @@ if (wants("ranking") && nzchar(Sys.getenv("MALLOC_TRIM_THRESHOLD_"))) {
                     env = c("MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=17179869184"))
   stopifnot(status == 0)
 }
+if (wants("dictionary")) store("dictionary", dictionary_rows())
 if (wants("source")) store("source", source_row())
 if (wants("heldout")) store("heldout", heldout_rows())
