@@ -131,7 +131,7 @@ read_some <- function(read, source, rows) {
 # squares [D], the means of squares, square (their mean), range, n_missing, how many cells, and
 # `unobserved`, dimensions without a value, of D x N data or a source; of each dimension over the
 # points that have it. With weights each point counts so many times, in all
-# but n_points. Of a source also `limits`, see block_limits(): a matrix has them at hand.
+# but n_points. Of a source also `limits`, see dimension_limits(): a matrix has them at hand.
 # Squares are about the means of each block and then moved to the common mean: the difference of
 # mean squares would lose all digits far from the origin.
 data_moments <- function(y, missing = find_missing(y), weights = NULL) {
@@ -144,7 +144,7 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
       masked_moments(values, cells, block$weights)
     refuse_large(values, first_row = block$first_row, range = moments$range)
     moments$n_missing <- count_missing(cells)
-    if (is_source(y)) moments$limits <- block_limits(values, cells)
+    if (is_source(y)) moments$limits <- dimension_limits(values, cells)
     moments
   })
   moments <- Reduce(add_moments, parts)
@@ -179,12 +179,17 @@ block_moments <- function(y, weights = NULL) {
 }
 
 # Least and greatest value of each dimension, Inf and -Inf of one without values [D x 2].
-block_limits <- function(y, missing = NULL) {
+dimension_limits <- function(y, missing = NULL) {
   greatest <- function(y) {
     if (!is.null(missing)) y[missing_places(missing, nrow(y))] <- -Inf
     y[cbind(seq_len(nrow(y)), max.col(y, "first"))]
   }
   cbind(-greatest(-y), greatest(y))
+}
+
+# The same of a task's data. Also of a source a selector may have them as a matrix.
+task_limits <- function(task) {
+  if (is_source(task$y)) task$moments$limits else dimension_limits(task$y, task$missing)
 }
 
 # In place of the count of a dimension that no point has.

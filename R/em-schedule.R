@@ -131,12 +131,17 @@ settle_window <- 6L
 batch_window <- 2L
 
 # Whether points go from one learned selection to another and back, by which the bound falls again
-# and again. Estimates and steps of batches fall without that.
+# and again.
 alternates <- function(task, state) {
-  is_learned <- inherits(task$selector, "gps_selector_gp")
-  is_whole <- task$n_selected >= count_choices(task$model)
-  if (!is_learned || is_whole || task$method == "gibbs" || !is.null(task$batches)) return(FALSE)
-  falls_again(state$bounds, task$control$tol * task_weight(task))
+  may_alternate(task, !is.null(task$batches)) &&
+    falls_again(state$bounds, task$control$tol * task_weight(task))
+}
+
+# Whether a bound that falls says so, of a task or a fit: estimates and steps of batches fall
+# without that.
+may_alternate <- function(it, is_batched) {
+  inherits(it$selector, "gps_selector_gp") && it$n_selected < count_choices(it$model) &&
+    it$method != "gibbs" && !is_batched
 }
 
 # Whether the last bounds fall more than once, by more than `tol` and rounding.

@@ -38,10 +38,8 @@ known_columns <- function(y) {
 # The same with limits [D x 2], for a fit that will not have its data at hand.
 kept_columns <- function(task) {
   moments <- task$moments
-  # Also of a source a selector may have the data as a matrix.
-  limits <- if (is_source(task$y)) moments$limits else block_limits(task$y, task$missing)
   list(n_points = moments$n_points, centre = moments$centre, spread = sqrt(moments$variances),
-       limits = limits)
+       limits = task_limits(task))
 }
 
 fit_limits <- function(fit, column) {

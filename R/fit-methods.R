@@ -388,9 +388,6 @@ describe_iterations <- function(fit) {
 # Whether points went from one selection to another and back at the end of a fit without polish.
 ended_alternating <- function(fit) {
   trace <- utils::tail(fit$trace, settle_window)
-  is_learned <- inherits(fit$selector, "gps_selector_gp")
-  if (!is_learned || fit$control$polish || fit$method == "gibbs" ||
-      !is.null(fit$control$batch_size) || fit$n_selected >= count_choices(fit$model) ||
-      any(trace$explore > 0)) return(FALSE)
-  falls_again(trace$bound, 1e-6 * fit_weight(fit))
+  !fit$control$polish && may_alternate(fit, !is.null(fit$control$batch_size)) &&
+    !any(trace$explore > 0) && falls_again(trace$bound, 1e-6 * fit_weight(fit))
 }

@@ -241,15 +241,10 @@ far_columns <- function(task) {
   spread <- (quartiles[2, ] - quartiles[1, ]) / 1.35
   floors <- pmin(sigma_floors(task$model), cluster_floor * task$moments$variances)
   columns <- which(spread > 0 & spread^2 < at_floor * floors)
-  if (length(columns) > 0) list(columns = columns, value = farthest_value(task, columns[1]))
-}
-
-# The value of a column that is farthest from its mean.
-farthest_value <- function(task, column) {
-  farthest <- function(values) values[which.max(abs(values - task$moments$centre[column]))]
-  farthest(unlist(map_blocks(task, function(task, block) {
-    farthest(gappy_data(task$y, block)[column, ])
-  })))
+  if (length(columns) == 0) return(NULL)
+  limits <- task_limits(task)[columns[1], ]
+  list(columns = columns,
+       value = limits[which.max(abs(limits - task$moments$centre[columns[1]]))])
 }
 
 describe_far <- function(far, names) {

@@ -122,9 +122,10 @@ learned_inputs <- function(engine) {
   y <- engine$y
   unit <- sqrt(rowMeans((y - rowMeans(y))^2))
   unit[!(unit > 0)] <- 1
+  box <- dimension_limits(y) / unit
   n_inputs <- ncol(engine$basis$z)
-  list(unit = unit, start = engine$basis$z / unit, lower = rep(apply(y, 1, min) / unit, n_inputs),
-       upper = rep(apply(y, 1, max) / unit, n_inputs))
+  list(unit = unit, start = engine$basis$z / unit, lower = rep(box[, 1], n_inputs),
+       upper = rep(box[, 2], n_inputs))
 }
 
 # An engine with these inputs, in units of `unit`; NULL: it learns none. They are pivots no longer.

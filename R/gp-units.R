@@ -43,7 +43,8 @@ refuse_extreme <- function(targets, spread) {
 # Columns of inputs that vary by so little that the squares of distances vanish: they would count as
 # constant.
 refuse_narrow <- function(y) {
-  range <- apply(y, 1, function(column) max(column) - min(column))
+  limits <- dimension_limits(y)
+  range <- limits[, 2] - limits[, 1]
   narrow <- which(range > 0 & range < target_reach[1])
   if (length(narrow) == 0) return(invisible())
   gps_abort(sprintf(paste(

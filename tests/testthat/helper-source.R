@@ -13,6 +13,19 @@ function_source <- function(y) {
   gps_source(nrow(y), ncol(y), function(from, to) y[from:to, , drop = FALSE], colnames(y))
 }
 
+# A source that counts how often it is read, and cannot be read more often than `most` times.
+counted_source <- function(y) {
+  counter <- new.env()
+  counter$n_reads <- 0
+  counter$most <- Inf
+  counter$source <- gps_source(nrow(y), ncol(y), function(from, to) {
+    counter$n_reads <- counter$n_reads + 1
+    if (counter$n_reads > counter$most) stop("The disk is gone.")
+    y[from:to, , drop = FALSE]
+  })
+  counter
+}
+
 # A file that is removed with the frame.
 file_for <- function(frame, fileext) {
   path <- tempfile(fileext = fileext)

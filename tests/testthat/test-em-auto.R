@@ -136,22 +136,15 @@ test_that("why all are selected is said by what fewer would do", {
 
 test_that("a fit is there also where its source cannot be read once it is complete", {
   set.seed(1)
-  bars <- simulate_bars(60, size = 3)$y
-  n_reads <- 0
-  most <- Inf
-  source <- gps_source(60, 9, function(from, to) {
-    n_reads <<- n_reads + 1
-    if (n_reads > most) stop("The disk is gone.")
-    bars[from:to, , drop = FALSE]
-  })
+  counter <- counted_source(simulate_bars(60, size = 3)$y)
   ended <- function() {
     set.seed(2)
-    n_reads <<- 0
-    gps_fit(source, model_binary_sparse(6), selector_handcrafted(), "auto",
+    counter$n_reads <- 0
+    gps_fit(counter$source, model_binary_sparse(6), selector_handcrafted(), "auto",
             control = short_control(max_iter = 3))
   }
   fit <- ended()
-  most <- n_reads - 1
+  counter$most <- counter$n_reads - 1
   expect_warning(found <- ended(), "could not be looked at: Reading data points")
   expect_identical(found$params, fit$params)
 })

@@ -1,18 +1,10 @@
 # What cannot go together is refused before any data are read; and whose prediction ranks a point.
 
-# A source that counts how often it is read, and says no when it is.
-counted_source <- function(n = 60, d = 9) {
-  counter <- new.env()
-  counter$n_reads <- 0
-  counter$source <- gps_source(n, d, function(from, to) {
-    counter$n_reads <- counter$n_reads + 1
-    matrix(sin(seq_len((to - from + 1) * d)), to - from + 1)
-  })
-  counter
-}
+# Of numbers that do not matter.
+unread_source <- function(n = 60, d = 9) counted_source(matrix(sin(seq_len(n * d)), n))
 
 expect_refused_unread <- function(words, ..., n = 60, d = 9) {
-  counter <- counted_source(n, d)
+  counter <- unread_source(n, d)
   stream <- get0(".Random.seed", globalenv())
   expect_gps_error(gps_fit(counter$source, ...), words)
   expect_identical(get0(".Random.seed", globalenv()), stream)
@@ -45,7 +37,7 @@ test_that("pairs that cannot go together are refused before a source is read", {
                         selector_full())
   expect_refused_unread("does not fit data with 9 columns", model_occlusive(2, 2:3, c(4, 5)))
   expect_refused_unread("lie on a grid", grid, selector_gp(method = "divide"))
-  counter <- counted_source()
+  counter <- unread_source()
   steep <- gps_control(batch_size = 9, step = function(n) 2)
   expect_gps_error(gps_fit(counter$source, binary, control = steep), "`step` must return", "model")
   expect_identical(counter$n_reads, 0)

@@ -62,6 +62,7 @@ test_that("fits of sources, and those that keep no data, know where these lay", 
                "has -1.864 to 2.484", fixed = TRUE)
   # Blocks meet in the least and greatest values, and a column without values has none.
   y <- rbind(c(3, -7, 2), c(NA, 5, 5))
-  expect_identical(block_limits(y, find_missing(y)), rbind(c(-7, 3), c(5, 5)))
-  expect_identical(block_limits(rbind(NA_real_), find_missing(rbind(NA_real_))), cbind(Inf, -Inf))
+  expect_identical(dimension_limits(y, find_missing(y)), rbind(c(-7, 3), c(5, 5)))
+  empty <- rbind(NA_real_)
+  expect_identical(dimension_limits(empty, find_missing(empty)), cbind(Inf, -Inf))
 })

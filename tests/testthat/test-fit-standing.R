@@ -129,21 +129,15 @@ test_that("what values far from all others do to a fit is said, not what follows
   expect_warning(exact_fit(source, model_gaussian_mixture(2)), "such as 1000000001")
   expect_warning(exact_fit(replace(some, 5, NA), model_gaussian_mixture(2)), "such as 1000000001")
   # A fit is there also where its source cannot be read any more.
-  n_reads <- 0
-  most <- Inf
-  source <- gps_source(150, 4, function(from, to) {
-    n_reads <<- n_reads + 1
-    if (n_reads > most) stop("The disk is gone.")
-    some[from:to, , drop = FALSE]
-  })
+  counter <- counted_source(some)
   ended <- function() {
-    n_reads <<- 0
-    suppressWarnings(gps_fit(source, model_gaussian_mixture(3, "diagonal"), selector_full(),
+    counter$n_reads <- 0
+    suppressWarnings(gps_fit(counter$source, model_gaussian_mixture(3, "diagonal"), selector_full(),
                              control = short_control(max_iter = 3)))
   }
   set.seed(1)
   fit <- ended()
-  most <- n_reads - 2
+  counter$most <- counter$n_reads - 1
   set.seed(1)
   expect_identical(ended()$params, fit$params)
 })
