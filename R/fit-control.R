@@ -23,9 +23,10 @@
 #'   very many latents.
 #' @param n_starts number of short starts, of which the one with the best bound goes on; a whole
 #'   number of at least 1. NULL: 8; 1 for [model_occlusive()] and for mixtures of more than 40
-#'   clusters, whose starts would cost more than the fit; 32 for [model_spike_slab()] with fewer
-#'   than ten data points for each latent, and fewer than 500. 1, with `mend = FALSE`, is the
-#'   paper's algorithm. See the section below.
+#'   clusters, whose starts would cost more than the fit, and for other models where the sampled
+#'   rows of a start are fewer than ten for each latent (more than 200 latents); 32 for
+#'   [model_spike_slab()] with fewer than ten data points for each latent, and fewer than 500. 1,
+#'   with `mend = FALSE`, is the paper's algorithm. See the section below.
 #' @param monotone TRUE: each point keeps last iteration's selection where that explains it better,
 #'   so that the bound never falls; not together with annealing or Gibbs sampling.
 #' @param polish TRUE: when the bound has settled (at the latest after 80 % of `max_iter`) random

@@ -81,19 +81,21 @@ near_spread <- function(z, asked, n_near, weights, can_turn) {
   (1 - share) * spread + diag(share * mean(diag(spread)), nrow(z))
 }
 
-# Which points are nearest to some of those that are asked: a data frame of point and near.
+# Which points are nearest to those half of the asked whose neighbours are nearest: list(point, near)
+# of as many for each.
 near_pairs <- function(z, asked, n_near) {
   square <- colSums(z^2)
   size <- max(1, block_doubles %/% ncol(z))
   parts <- lapply(split(asked, (seq_along(asked) - 1) %/% size), function(asked) {
     distances <- square_distances(z, square, asked)
     distances[cbind(asked, seq_along(asked))] <- Inf
-    do.call(rbind, lapply(seq_along(asked), function(i) {
-      data.frame(point = asked[i], nearest_points(distances[, i], n_near))
-    }))
+    lapply(seq_along(asked), function(i) nearest_points(distances[, i], n_near))
   })
-  pairs <- do.call(rbind, parts)
-  pairs[pairs$limit <= stats::median(pairs$limit), ]
+  found <- unlist(unname(parts), recursive = FALSE)
+  limit <- vapply(found, `[[`, 1, "limit")
+  is_dense <- limit <= stats::median(limit)
+  list(point = rep(asked[is_dense], each = n_near),
+       near = unlist(lapply(found[is_dense], `[[`, "near")))
 }
 
 # The `n_near` smallest distances: which they are and the largest of them. Of points that are as far
@@ -107,7 +109,7 @@ nearest_points <- function(distances, n_near) {
     n_tied <- n_near - sum(!is_tied)
     near <- sort(c(near[!is_tied], tied[spaced_points(length(tied), n_tied)]))
   }
-  data.frame(limit = limit, near = near)
+  list(limit = limit, near = near)
 }
 
 # A covariance, or variances, to a negative power; 1 where all that they are of are the same.

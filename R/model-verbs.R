@@ -21,7 +21,14 @@ start_model.default <- function(model, n_rows) model
 count_starts <- function(model, n_points) UseMethod("count_starts")
 
 #' @export
-count_starts.default <- function(model, n_points) model$defaults$n_starts
+count_starts.default <- function(model, n_points) {
+  is_thin <- count_start_rows(model) < min(n_points, start_latent_rows * model$n_latents)
+  if (is_thin) 1L else model$defaults$n_starts
+}
+
+# A start on a sample with fewer rows than these for each latent learns from so few that a fit which
+# goes on from it ends at a worse bound than one that begins on all data.
+start_latent_rows <- 10
 
 # Rows of a start, a model's own number.
 count_start_rows <- function(model) UseMethod("count_start_rows")

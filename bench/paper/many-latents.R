@@ -181,8 +181,7 @@ dictionary_rows <- function(n_latents = 1000L, n_iter = 40L) {
     set.seed(1)
     seconds <- cpu_time_of(fit <- gps_fit(
       y, model_spike_slab(n_latents), selectors[[name]],
-      control = gps_control(max_iter = n_iter, n_starts = 1, n_threads = 1, progress = FALSE,
-                            mend = FALSE)
+      control = gps_control(max_iter = n_iter, n_threads = 1, progress = FALSE, mend = FALSE)
     ))
     if (name == names(selectors)[1]) store_dictionary(coef(fit)$W, colSums(expectations(fit)))
     data.frame(N = nrow(y), D = ncol(y), H = n_latents, selection = name,

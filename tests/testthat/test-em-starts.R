@@ -234,6 +234,17 @@ test_that("two starts of three begin as binary sparse coding, and are judged by 
   expect_null(simple_model(model_binary_sparse(2)))
 })
 
+test_that("starts on a sample with fewer than ten rows for each latent are left out", {
+  starts_of <- function(model, n_points) {
+    y <- matrix(as.numeric(seq_len(2 * n_points) %% 2), ncol = n_points)
+    plan_task(y, model, selector_handcrafted(), 2, NULL, gps_control())$control$n_starts
+  }
+  for (make in list(model_binary_sparse, model_spike_slab, model_max_spike_slab, model_noisy_or)) {
+    expect_equal(c(starts_of(make(200), 2500), starts_of(make(201), 2500), starts_of(make(201), 2000)),
+                 c(8, 1, 8), label = class(make(1))[1])
+  }
+})
+
 test_that("spike-and-slab has more starts where there are few data points for each latent", {
   starts_of <- function(model, n, ...) {
     y <- matrix(as.numeric(seq_len(10 * n) %% 7), ncol = n)
