@@ -81,8 +81,8 @@ near_spread <- function(z, asked, n_near, weights, can_turn) {
   (1 - share) * spread + diag(share * mean(diag(spread)), nrow(z))
 }
 
-# Which points are nearest to those half of the asked whose neighbours are nearest: list(point, near)
-# of as many for each.
+# Those half of the asked points whose neighbours are nearest, each with as many of them:
+# list(point, near).
 near_pairs <- function(z, asked, n_near) {
   square <- colSums(z^2)
   size <- max(1, block_doubles %/% ncol(z))

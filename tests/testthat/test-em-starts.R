@@ -240,8 +240,9 @@ test_that("starts on a sample with fewer than ten rows for each latent are left 
     plan_task(y, model, selector_handcrafted(), 2, NULL, gps_control())$control$n_starts
   }
   for (make in list(model_binary_sparse, model_spike_slab, model_max_spike_slab, model_noisy_or)) {
-    expect_equal(c(starts_of(make(200), 2500), starts_of(make(201), 2500), starts_of(make(201), 2000)),
-                 c(8, 1, 8), label = class(make(1))[1])
+    n_starts <- c(starts_of(make(200), 2500), starts_of(make(201), 2500),
+                  starts_of(make(201), 2000))
+    expect_equal(n_starts, c(8, 1, 8), label = class(make(1))[1])
   }
 })
 
