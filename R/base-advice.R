@@ -120,6 +120,12 @@ advise_table <- function(x, arg, in_memory = FALSE) {
   }
   if (is.character(x) || is.factor(x)) return(advise_text(x, in_memory))
   if (is.list(x) && !is.object(x) && length(x) > 0) return(advise_list(x, arg))
+  if (inherits(x, "Matrix")) {
+    return(sprintf(" as.matrix(%s) makes a plain matrix of one of package Matrix.", arg))
+  }
+  if (inherits(x, "sparseVector")) {
+    return(sprintf(" as.numeric(%s) makes a plain vector of a sparse one.", arg))
+  }
   if (inherits(x, "dist")) {
     return(sprintf(" Give the data points themselves: %s = d, not dist(d).", arg))
   }

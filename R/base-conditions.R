@@ -39,6 +39,26 @@ gps_warn <- function(message, ..., class = NULL) {
   warning(warningCondition(printable(message), ..., class = class, call = NULL))
 }
 
+# list(value, warned): the value of `code`, and its warnings of this package's, to be said later.
+hear_warnings <- function(code) {
+  warned <- list()
+  value <- withCallingHandlers(code, gps_warning = function(condition) {
+    warned <<- c(warned, list(condition))
+    invokeRestart("muffleWarning")
+  })
+  list(value = value, warned = warned)
+}
+
+say_warnings <- function(warned) for (condition in warned) warning(condition)
+
+# What is said of a fit is no reason to lose it: where a warning is an error, that carries the `fit`.
+carry_fit <- function(fit, code) {
+  tryCatch(code, error = function(condition) {
+    condition$fit <- fit
+    stop(condition)
+  })
+}
+
 # A short description of a value for messages.
 describe_value <- function(x) {
   if (is.null(x)) return("NULL")

@@ -1,15 +1,20 @@
 # Arguments that a function does not have, and what was meant by them.
 
-# The further arguments of a call. One that cannot be computed, as a column of a data frame that
-# only lm() would find, is NULL: it is refused by its name. Errors in those `.known` are R's own.
-further <- function(..., .known = c("data", "formula", "x", "y", "targets")) {
-  names <- names(substitute(list(...)))[-1]
-  values <- lapply(seq_len(...length()), function(i) {
-    if (is.null(names) || names[i] %in% c("", .known)) return(...elt(i))
-    tryCatch(...elt(i), error = function(condition) if (!is_foreign(condition)) stop(condition))
-  })
-  stats::setNames(values, names)
+# A function that lists the further arguments of a call, and has none of its own that one of these
+# could be taken for. What cannot be computed, as a column of a data frame that only lm() would
+# find, is NULL: it is refused by its name. Errors in those `known` are R's own.
+further_beside <- function(known) {
+  function(...) {
+    names <- names(substitute(list(...)))[-1]
+    values <- lapply(seq_len(...length()), function(i) {
+      if (is.null(names) || names[i] %in% c("", known)) return(...elt(i))
+      tryCatch(...elt(i), error = function(condition) if (!is_foreign(condition)) stop(condition))
+    })
+    stats::setNames(values, names)
+  }
 }
+
+further <- further_beside(c("data", "formula", "x", "y", "targets"))
 
 # An error for arguments that a function does not have. `parts`: names of our arguments that are
 # made by functions with arguments of their own. `is_gp`: whether the function is of Gaussian

@@ -114,10 +114,11 @@ new_fit <- function(task, state, data, kept, chosen) {
 }
 
 # What is to be said of a fit, and the warnings of `code`. One that was cut short must not be lost
-# to them: it travels in the first, and where warnings are errors all are messages.
+# to them: it travels in the first, and where warnings are errors all are messages. Other fits
+# travel in the error.
 say_of_fit <- function(fit, is_late, code) {
   is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
-  withCallingHandlers({
+  carry_fit(fit, withCallingHandlers({
     if (fit$status == "interrupted") {
       gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit,
                class = "interrupted")
@@ -129,5 +130,5 @@ say_of_fit <- function(fit, is_late, code) {
     if (!is_cut_short || !isTRUE(getOption("warn") >= 2)) return()
     message(conditionMessage(condition))
     invokeRestart("muffleWarning")
-  })
+  }))
 }

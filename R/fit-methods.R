@@ -297,7 +297,7 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
 update.gps_fit <- function(object, ...) {
   object <- check_fit(object)
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
-  changes <- name_formula(further(..., .known = c("data", "formula", known)), "y",
+  changes <- name_formula(further_beside(c("data", "formula", known))(...), "y",
                           sum_columns(object$col_names))
   formula <- changes$y
   written_as <- names(changes)

@@ -66,7 +66,7 @@
 #' c(short$n_iter, fit$n_iter)
 #' @export
 gps_resume <- function(file, y, ...) {
-  extra <- further(..., .known = c("data", names(formals(gps_control))))
+  extra <- further_beside(c("data", names(formals(gps_control))))(...)
   if (missing(file) || missing(y) && is.null(extra$data)) need_given()
   changes <- check_changes(extra[!names(extra) %in% "data"])
   path <- find_checkpoint(file)

@@ -146,7 +146,9 @@
 #' best start. Before there is a complete E-step of all data points there is no fit, and the
 #' interrupt goes on as any. In minibatches slots and bound are those of each batch's last update.
 #' A warning of class `gps_warning_interrupted` tells, which carries the fit as `fit`; where
-#' warnings are errors (`options(warn = 2)`) it is a message, so that the fit is not lost. Calls
+#' warnings are errors (`options(warn = 2)`) it is a message, so that the fit is not lost. What is
+#' said of other fits at their end is an error there that carries the fit as `fit`:
+#' `tryCatch(gps_fit(y, model), error = function(e) e$fit)`. Calls
 #' that make several fits, or go on after one, end as a whole ([gps_choose()],
 #' [compare_selectors()], [gps_bootstrap()], [gps_denoise()], [step_gpselect()]). [setTimeLimit()]
 #' does the same, and so does `time_limit` of [gps_control()] without a warning and of status
@@ -323,11 +325,15 @@ run_task <- function(task, data, point) {
     if (is_held_back(task)) task <- free_task(task)
     if (!is.null(state$engine)) task <- take_engine(task, state)
     flush_keeper(task$keeper)
-    ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
-    close_teller(task$teller)
-    fit <- make_fit(ended, data, counted_rows(data))
+    heard <- hear_warnings({
+      ended <- widen_fit(without_keeper(task), finish(task, state), point$chosen)
+      close_teller(task$teller)
+      make_fit(ended, data, counted_rows(data))
+    })
+    fit <- heard$value
     late <- until_cut(Inf, TRUE, Sys.sleep(0))
     say_of_fit(fit, is_late = is_cut(late), {
+      say_warnings(heard$warned)
       warn_degenerate(fit, is_said = is_said_of(fit, is_doubted) || is_constant(task), is_doubted)
       doubt_fit(fit$model, fit$params, facts)
       warn_falls(fit)

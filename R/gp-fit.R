@@ -258,14 +258,17 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                 rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
                 n_starts = n_starts, fixed = fixed, lower = lower, upper = upper, index = index,
                 trend = trend)
-  fit <- fit_given(x, targets, c(given, by_formula = !is.null(formula)), n_threads, progress)
+  heard <- fit_given(x, targets, c(given, by_formula = !is.null(formula)), n_threads, progress)
+  fit <- heard$value
   fit["formula"] <- if (inherits(formula, "formula")) list(formula)
   fit$given <- given
   fit$call <- shown_call(match.call(), "gp_fit")
+  carry_fit(fit, say_warnings(heard$warned))
   fit
 }
 
-# The fit of what gp_fit() is given.
+# list(value, warned) as hear_warnings() has them: the fit of what gp_fit() is given. What is to be
+# said of the data is said before the search.
 fit_given <- function(x, targets, given, n_threads, progress) {
   tell_logical(x, "x")
   if (inherits(targets, "gps_kernel")) {
@@ -306,13 +309,13 @@ fit_given <- function(x, targets, given, n_threads, progress) {
   teller <- open_teller(search$max_evals, progress, shown_after)
   on.exit(close_teller(teller))
   search["watch"] <- list(watch_search(teller))
-  fit <- with_memory(if (given$trend == "none") {
+  heard <- hear_warnings(with_memory(if (given$trend == "none") {
     new_gp_fit(x, targets, kernel, plan, search)
   } else {
     fit_trend(x, targets, kernel, plan, search, given$trend)
-  }, "A Gaussian process on %s", plural(nrow(x), "data point"))
-  fit["is_logical"] <- if (is_logical) TRUE
-  fit
+  }, "A Gaussian process on %s", plural(nrow(x), "data point")))
+  heard$value["is_logical"] <- if (is_logical) TRUE
+  heard
 }
 
 #' Leave-one-out prediction of a Gaussian process

@@ -204,7 +204,7 @@ fit_values <- function(fit, a, b) {
 update.gp_fit <- function(object, ...) {
   check_gp_fit(object, "object", points = TRUE)
   known <- setdiff(names(formals(gp_fit)), "...")
-  changes <- further(..., .known = c("formula", known))
+  changes <- further_beside(c("formula", known))(...)
   if (inherits(changes$formula, "formula")) names(changes)[names(changes) == "formula"] <- ""
   changes <- name_formula(changes, "x", gp_columns_formula(object))
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)

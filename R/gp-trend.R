@@ -52,7 +52,7 @@ list_words <- function(words) {
   paste(paste(utils::head(words, -1), collapse = ", "), "or", utils::tail(words, 1))
 }
 
-# A fit with a trend. The search and least squares take turns until the trend stays: what a step of
+# A fit with a trend; of rounds, which are alike, the last one's warnings are said. The search and least squares take turns until the trend stays: what a step of
 # the trend adds to the log likelihood is half its square in units of its covariance.
 fit_trend <- function(x, targets, kernel, plan, search, kind) {
   trend <- new_trend(kind, x)
@@ -73,7 +73,7 @@ fit_trend <- function(x, targets, kernel, plan, search, kind) {
     kernel <- fit$kernel
     search$n_starts <- 1L
   }
-  for (condition in heard$warned) warning(condition)
+  say_warnings(heard$warned)
   search$optimise <- FALSE
   rest <- beside_trend(targets, columns, trend$beta)
   last <- hear_warnings(new_gp_fit(x, rest, fit$kernel, plan, search))$value
@@ -99,16 +99,6 @@ beside_trend <- function(targets, columns, beta) {
   is_rounding <- apply(abs(rest), 2, max) <= 2^-46 * apply(abs(targets), 2, max)
   rest[, is_rounding] <- 0
   rest
-}
-
-# list(value, warned): rounds are alike, and what the last one warns of is said once.
-hear_warnings <- function(code) {
-  warned <- list()
-  value <- withCallingHandlers(code, gps_warning = function(condition) {
-    warned <<- c(warned, list(condition))
-    invokeRestart("muffleWarning")
-  })
-  list(value = value, warned = warned)
 }
 
 join_traces <- function(before, after) {

@@ -107,6 +107,7 @@ gps_mend <- function(model, params, stats, progress = NULL) {
     abort_value(stats, "stats", "a named list of numbers, from gps_estep()")
   }
   if (!is.null(progress) && !is.list(progress)) abort_value(progress, "progress", "NULL or a list")
+  if (inherits(model, "gps_native_model")) stats <- check_stats(model, stats)
   result <- method(model, params, stats, progress)
   result$params <- copy_names(result$params, named)
   result

@@ -246,6 +246,20 @@ test_that("arguments that are columns of the data in lm() are refused by name", 
   expect_gps_error(gps_fit(d, model, settings = gps_control(max_itr = 1)), "`max_itr`")
 })
 
+test_that("an unknown argument by the name of one that doors have among themselves is refused", {
+  gp <- gp_fit(1:9, sin(1:9), kernel_rbf(1, 1) + kernel_white(), optimise = FALSE)
+  fit <- a_fit("mixture")
+  doors <- list(kernel_rbf, selector_gp, gps_control,
+                function(...) gp_fit(1:3, 1:3, ...), function(...) gps_fit(fit$y, fit$model, ...),
+                function(...) predict(gp, ...), function(...) update(gp, ...),
+                function(...) update(fit, ...), function(...) coef(gp, ...),
+                function(...) gps_resume("absent.rds", fit$y, ...))
+  for (door in doors) {
+    expect_gps_error(door(.known = "x"), "Unknown argument `.known`")
+    expect_gps_error(door(known = "x"), "Unknown argument `known`")
+  }
+})
+
 test_that("what stands in the wrong place is answered with the right one", {
   y <- matrix(rnorm(40), 20)
   model <- model_gaussian_mixture(2)

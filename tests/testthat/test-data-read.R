@@ -328,6 +328,8 @@ test_that("the other generics refuse what they cannot use", {
   for (bad in list(NULL, 1, "a", mean, list(on = "a"))) {
     expect_gps_error(gps_mend(model, params, bad), "`stats` must be a named list of numbers")
   }
+  expect_gps_error(gps_mend(model, params, list()), "`stats$")
+  expect_gps_error(gps_mend(model, params, list(on = 1)), "`stats$")
   expect_gps_error(gps_mend(model, 1, stats), "`params` must be a named list")
   expect_gps_error(gps_mend(model, params, stats, 1), "`progress` must be NULL or a list")
   expect_gps_error(gps_draw(model, list(), 3), "`params` must be a named list")

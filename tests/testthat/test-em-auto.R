@@ -147,4 +147,10 @@ test_that("a fit is there also where its source cannot be read once it is comple
   counter$most <- counter$n_reads - 1
   expect_warning(found <- ended(), "could not be looked at: Reading data points")
   expect_identical(found$params, fit$params)
+  # It is said once the fit stands, and where that is an error this has the fit.
+  old <- options(warn = 2)
+  on.exit(options(old))
+  lost <- tryCatch(ended(), error = identity)
+  expect_match(conditionMessage(lost), "could not be looked at")
+  expect_identical(lost$fit$params, fit$params)
 })

@@ -114,6 +114,34 @@ test_that("logical targets are 0 and 1, and the fit says so", {
   expect_identical(predict(late, c(TRUE, FALSE)), predict(late, matrix(c(1, 0))))
 })
 
+test_that("where warnings are errors, what is said of a fit has it", {
+  old <- options(warn = 2)
+  on.exit(options(old))
+  fits <- list(
+    "nearly singular" = function() gp_fit(1:12, sin(1:12), kernel_rbf(1, 10), optimise = FALSE),
+    "follow the trend" = function() gp_fit(1:9, 2 * 1:9, kernel_rbf() + kernel_white(),
+                                           trend = "linear")
+  )
+  for (words in names(fits)) {
+    lost <- tryCatch(fits[[words]](), error = identity)
+    expect_match(conditionMessage(lost), words)
+    expect_s3_class(lost$fit, "gp_fit")
+    kept <- suppressWarnings(fits[[words]]())
+    expect_identical(lost$fit$theta, kept$theta)
+    expect_length(predict(lost$fit, 2.5)$mean, 1)
+  }
+})
+
+test_that("sparse matrices of package Matrix are refused with what makes plain ones", {
+  skip_if_not_installed("Matrix")
+  sparse <- Matrix::Matrix(diag(3), sparse = TRUE)
+  fit <- gp_fit(diag(3), 1:3, kernel_rbf() + kernel_white(), optimise = FALSE)
+  expect_gps_error(gp_fit(sparse, 1:3), "as.matrix(x) makes")
+  expect_gps_error(gp_fit(diag(3), sparse), "as.matrix(targets) makes")
+  expect_gps_error(predict(fit, sparse), "as.matrix(newdata) makes")
+  expect_gps_error(predict(fit, Matrix::sparseVector(1, 2, 3)), "as.numeric(newdata) makes")
+})
+
 test_that("pictures take what graphics take", {
   file <- tempfile(fileext = ".pdf")
   grDevices::pdf(file)

@@ -147,7 +147,8 @@ test_that("with one active latent no iteration lowers the bound", {
 
 test_that("mending fixes the scale and changes nothing that can be seen", {
   case <- max_problem()
-  mended <- gps_mend(case$model, case$params, list())
+  stats <- gps_estep(case$model, case$params, case$y, draw_selected(12, 5, 3))$stats
+  mended <- gps_mend(case$model, case$params, stats)
   new <- mended$params
   expect_near(new$mu^2 + new$psi, rep(1, 5), 1e-14)
   expect_null(mended$relabel)
