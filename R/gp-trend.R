@@ -52,8 +52,9 @@ list_words <- function(words) {
   paste(paste(utils::head(words, -1), collapse = ", "), "or", utils::tail(words, 1))
 }
 
-# A fit with a trend; of rounds, which are alike, the last one's warnings are said. The search and least squares take turns until the trend stays: what a step of
-# the trend adds to the log likelihood is half its square in units of its covariance.
+# A fit with a trend; of rounds, which are alike, the last one's warnings are said. The search and
+# least squares take turns until the trend stays: what a step of the trend adds to the log
+# likelihood is half its square in units of its covariance.
 fit_trend <- function(x, targets, kernel, plan, search, kind) {
   trend <- new_trend(kind, x)
   columns <- trend_columns(trend, x)

@@ -327,3 +327,24 @@ set_variances <- function(params, latents, variances) {
 removal_cost <- function(on, weights = NULL) {
   -rowSums(weigh_columns(log1p(-pmin(on, 1 - 1e-15)), weights))
 }
+
+# Statistics as gps_estep() gives them: the routine that reads them trusts their sizes. What is
+# empty may be missing.
+check_stats <- function(model, stats) {
+  is_known <- is.list(stats) && identical(names(stats), names(model$stats_dims))
+  if (is_known && all(lengths(stats) == model$stats_lengths) &&
+        all(vapply(stats, is.double, NA))) {
+    return(stats)
+  }
+  if (!is.list(stats)) abort_value(stats, "stats", "a named list, from gps_estep()")
+  for (name in names(model$stats_dims)) {
+    dim <- model$stats_dims[[name]]
+    if (prod(dim) == 0 && is.null(stats[[name]])) stats[[name]] <- array(0, dim)
+    if (!is.double(stats[[name]]) || length(stats[[name]]) != prod(dim)) {
+      abort_value(stats[[name]], paste0("stats$", name),
+                  sprintf("%s number%s", paste(dim, collapse = " x "),
+                          if (prod(dim) == 1) "" else "s"))
+    }
+  }
+  stats
+}
