@@ -51,7 +51,7 @@ hear_warnings <- function(code) {
 
 say_warnings <- function(warned) for (condition in warned) warning(condition)
 
-# What is said of a fit is no reason to lose it: where a warning is an error, that carries the `fit`.
+# What is said of a fit is no reason to lose it: where a warning is an error, that has the `fit`.
 carry_fit <- function(fit, code) {
   tryCatch(code, error = function(condition) {
     condition$fit <- fit
