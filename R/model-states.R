@@ -45,18 +45,20 @@ enumerate_states <- function(rule, n_slots, max_active) {
   } else {
     subsets_by_size(rule$min_active, n_slots, max_active)
   }
-  new_states(n_slots, max_active, on, find_parents(on), all_subsets)
+  states <- new_states(n_slots, max_active, on, all_subsets)
+  states$parent <- find_parents(states$active, states$n_active)
+  states
 }
 
 # `on` is a list of the slots that are on in each state.
-new_states <- function(n_slots, max_active, on, parent = integer(length(on)),
-                       all_subsets = FALSE) {
+new_states <- function(n_slots, max_active, on, all_subsets = FALSE) {
   n_active <- lengths(on)
   active <- matrix(0L, max_active, length(on))
   active[cbind(sequence(n_active), rep(seq_along(on), n_active))] <- as.integer(unlist(on))
   structure(
     list(n_slots = as.integer(n_slots), max_active = as.integer(max_active), n_states = length(on),
-         n_active = n_active, active = active, parent = parent, all_subsets = all_subsets),
+         n_active = n_active, active = active, parent = integer(length(on)),
+         all_subsets = all_subsets),
     class = "gps_states"
   )
 }
@@ -86,11 +88,13 @@ subsets_by_size <- function(min_active, n_slots, max_active) {
          recursive = FALSE)
 }
 
-find_parents <- function(on) {
-  key <- vapply(on, paste, "", collapse = " ")
-  parent_key <- vapply(on, function(slots) paste(slots[-length(slots)], collapse = " "), "")
-  parent <- match(parent_key, key, nomatch = 0L)
-  parent[lengths(on) == 0] <- 0L
+# Keys as text hold any number of slots.
+find_parents <- function(active, n_active) {
+  key <- function(active) do.call(paste, lapply(seq_len(nrow(active)), function(i) active[i, ]))
+  above <- active
+  above[cbind(n_active, seq_along(n_active))] <- 0L
+  parent <- match(key(above), key(active), nomatch = 0L)
+  parent[n_active == 0] <- 0L
   parent
 }
 

@@ -363,7 +363,8 @@ size_ordered <- function(rule, n_slots, max_active) {
   for (m in seq_along(on)) active[seq_along(on[[m]]), m] <- as.integer(on[[m]])
   structure(list(n_slots = as.integer(n_slots), max_active = as.integer(max_active),
                  n_states = length(on), n_active = lengths(on), active = active,
-                 parent = find_parents(on), all_subsets = FALSE), class = "gps_states")
+                 parent = find_parents(active, lengths(on)), all_subsets = FALSE),
+            class = "gps_states")
 }
 
 # States as bit masks over all latents -> log joints of the oracle in the template's order.
