@@ -165,8 +165,7 @@ void occlusive_float_begin(const occlusive *it, const gps_point *point,
   const double *y = point->y;
   for (int c = 0; c < it->n_channels; c++) {
     const double *plane = y + it->n_pixels * (size_t)c;
-    for (size_t p = 0; p < it->n_pixels; p++)
-      to->cover[p] = (float)(it->float_scale * plane[p]);
+    for (size_t p = 0; p < it->n_pixels; p++) to->cover[p] = (float)(it->float_scale * plane[p]);
     pad_floats(it, to, to->cover, to->data + to->n_plane * (size_t)c);
   }
   occlusive_beyond(it, y, 0, it->n_pixels, to->beyond);

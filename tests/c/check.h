@@ -34,6 +34,18 @@ static inline void check_near(double a, double b, double tolerance, const char *
 #define CHECK_NEAR(a, b, tolerance) \
   check_near(a, b, tolerance, #a " is near " #b, __FILE__, __LINE__)
 
+/* A list of arrays that is handed to a model has one for each in the model's table of them. */
+#define CHECK_WHOLE(given, table) \
+  CHECK(sizeof(given) / sizeof *(given) == count_named((table), sizeof *(table)))
+
+/* Entries of a table, each of which begins with its name, before the one without. */
+static inline size_t count_named(const void *table, size_t size) {
+  size_t n = 0;
+  const char *name;
+  while (memcpy(&name, (const char *)table + n * size, sizeof name), name) n++;
+  return n;
+}
+
 /* Five threads, or one where the runner asks for it: valgrind takes a thread's stack for lost. */
 static inline int most_threads(void) {
   const char *asked = getenv("OMP_NUM_THREADS");

@@ -54,6 +54,7 @@ static inline void core_binary_sparse(core_case *it) {
                                .input = it->input};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
+  CHECK_WHOLE(prepared, it->model->prepared);
   it->model->prepare(&it->problem, it->y, prepared);
 }
 
@@ -85,6 +86,7 @@ static inline void core_spike_slab(core_case *it, int kind) {
                                .input = it->input};
   it->problem = problem;
   double *prepared[4] = {it->gram, it->proj, it->prior, it->y_square};
+  CHECK_WHOLE(prepared, it->model->prepared);
   it->model->prepare(&it->problem, it->y, prepared);
 }
 
@@ -125,10 +127,10 @@ static inline void core_mixture(core_case *it, int kind) {
   it->options[2] = 1e-4 / CORE_LATENTS;
   it->options[3] = 0;
   for (size_t d = 0; d < CORE_DIMS; d++) it->scale[d] = kind == 3 ? 1.5 : 1 + 0.5 * (double)d;
-  const double *input[12] = {it->w,           it->sigma,    it->pi,          it->centre,
+  const double *input[14] = {it->w,           it->sigma,    it->pi,          it->centre,
                              it->scale,       it->options,  it->options + 1, it->options + 2,
                              it->options + 3, it->whitener, it->log_scale,   it->log_base};
-  for (int i = 0; i < 12; i++) it->input[i] = input[i];
+  for (int i = 0; i < 14; i++) it->input[i] = input[i];
   const gps_problem problem = {.shape = {CORE_DIMS, CORE_LATENTS},
                                .first_row = 100,
                                .n_points = CORE_POINTS,
@@ -136,7 +138,8 @@ static inline void core_mixture(core_case *it, int kind) {
                                .iteration = 1,
                                .input = it->input};
   it->problem = problem;
-  double *prepared[3] = {it->whitener, it->log_scale, it->log_base};
+  double *prepared[5] = {it->whitener, it->log_scale, it->log_base, NULL, NULL};
+  CHECK_WHOLE(prepared, it->model->prepared);
   it->model->prepare(&it->problem, it->y, prepared);
 }
 

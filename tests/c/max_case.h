@@ -45,6 +45,7 @@ static inline void prepare_case(max_case *it, double beta) {
   const gps_states states = {it->n_latents, it->n_latents, 0, NULL, NULL, NULL, 0};
   it->states = states;
   double *prepared[4] = {it->prior, it->log_norm, it->y_square, NULL};
+  CHECK_WHOLE(prepared, model_max_spike_slab.prepared);
   CHECK(model_max_spike_slab.prepare(&problem, it->y, prepared) == GPS_OK);
   CHECK(model_max_spike_slab.scratch_size(&problem, &states) <= 4096);
   for (int i = 0; i < 4096; i++) it->scratch[i] = NAN;

@@ -76,8 +76,9 @@ typedef struct {
 static void add_stats(max_case *it, const double *value, const double *prob_on, double *mean) {
   max_stats sums;
   memset(&sums, 0, sizeof sums);
-  double *stats[8] = {&sums.count, &sums.data_square, sums.on,       sums.drawn,
-                      sums.value,  sums.value_square, sums.won_data, sums.won_square};
+  double *stats[10] = {
+      &sums.count,       &sums.data_square, sums.on,         sums.drawn, sums.value,
+      sums.value_square, sums.won_data,     sums.won_square, NULL,       NULL};
   double response[2], latent[LATENTS];
   model_max_spike_slab.accumulate_draws(&it->problem, &it->point, &it->states, 1, value, prob_on,
                                         stats, it->scratch);

@@ -144,8 +144,9 @@ static void test_credit(void) {
   for (int k = 1; k < 3; k++) it.w[2 + k * it.n_dims] = -1;
   double sums[2 + 4 * LATENTS + 2 * DIMS * LATENTS] = {0}, latent[LATENTS], response[DIMS];
   double *won_data = sums + 2 + 4 * LATENTS, *won_square = won_data + DIMS * LATENTS;
-  double *stats[8] = {sums,      sums + 1,  sums + 2, sums + 6,
-                      sums + 10, sums + 14, won_data, won_square};
+  double *stats[10] = {sums,      sums + 1, sums + 2,   sums + 6, sums + 10,
+                       sums + 14, won_data, won_square, NULL,     NULL};
+  CHECK_WHOLE(stats, model_max_spike_slab.stats);
   model_max_spike_slab.accumulate_draws(&it.problem, &it.point, &it.states, 1, value, prob_on,
                                         stats, it.scratch);
   model_max_spike_slab.describe_draws(&it.problem, &it.point, &it.states, 1, value, latent,
@@ -179,14 +180,16 @@ static void test_single_states(void) {
     const gps_states states = {LATENTS, 1, LATENTS + 1, n_active, active, parent, 0};
     double value[LATENTS + 1], gain[LATENTS], latent[LATENTS], response[DIMS];
     double sums[2 + 4 * LATENTS + 2 * DIMS * LATENTS] = {0}, none[LATENTS] = {0};
-    double *stats[8] = {sums,
-                        sums + 1,
-                        sums + 2,
-                        sums + 2 + LATENTS,
-                        sums + 2 + 2 * LATENTS,
-                        sums + 2 + 3 * LATENTS,
-                        sums + 2 + 4 * LATENTS,
-                        sums + 2 + 4 * LATENTS + DIMS * LATENTS};
+    double *stats[10] = {sums,
+                         sums + 1,
+                         sums + 2,
+                         sums + 2 + LATENTS,
+                         sums + 2 + 2 * LATENTS,
+                         sums + 2 + 3 * LATENTS,
+                         sums + 2 + 4 * LATENTS,
+                         sums + 2 + 4 * LATENTS + DIMS * LATENTS,
+                         NULL,
+                         NULL};
     const gps_model *model = &model_max_spike_slab;
     CHECK(model->gain(&it.problem, &it.point, 0, NULL, LATENTS, all, gain, it.scratch) == GPS_OK);
     CHECK(model->log_joint(&it.problem, &it.point, &states, value, it.scratch) == GPS_OK);

@@ -128,8 +128,12 @@ static void test_empty_slots(int number) {
   double first[CORE_DIMS * CORE_LATENTS] = {0}, second[8 * CORE_DIMS * CORE_LATENTS] = {0};
   double value_sum[CORE_LATENTS] = {0}, pull[CORE_LATENTS] = {0};
   double pull_pull[CORE_LATENTS * CORE_LATENTS] = {0};
-  double *sparse[5] = {count, square, on, second, first}, *mixture[4] = {count, on, first, second};
-  double *slabs[8] = {count, square, on, value_sum, second, first, pull, pull_pull};
+  double *sparse[6] = {count, square, on, second, first, NULL};
+  double *mixture[4] = {count, on, first, second};
+  double *slabs[9] = {count, square, on, value_sum, second, first, pull, pull_pull, NULL};
+  CHECK_WHOLE(sparse, model_binary_sparse.stats);
+  CHECK_WHOLE(mixture, model_gaussian_mixture.stats);
+  CHECK_WHOLE(slabs, model_spike_slab.stats);
   double **stats = number >= 4 ? slabs : number == 0 ? sparse : mixture;
   double described[3], response[CORE_DIMS];
   build_template(&store, 3, the_case.is_one_hot, !the_case.is_one_hot);
@@ -174,7 +178,7 @@ static void test_wrong_template(void) {
 
 static void test_not_posdef(void) {
   core_build(&the_case, 1);
-  double *prepared[3] = {the_case.whitener, the_case.log_scale, the_case.log_base};
+  double *prepared[5] = {the_case.whitener, the_case.log_scale, the_case.log_base, NULL, NULL};
   the_case.sigma[0] = -1;
   CHECK(the_case.model->prepare(&the_case.problem, the_case.y, prepared) == GPS_NOT_POSDEF);
 }

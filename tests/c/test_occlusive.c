@@ -37,6 +37,9 @@ static void build(int height, int width, int n_rows, int n_cols, int n_channels,
   const double *params[6] = {it->alpha, it->w, it->pi, it->background, it->sigma2, it->clutter};
   double *prepared[5] = {it->odds, it->log_odds, it->features, it->prior, it->floats};
   const int n = n_rows * n_cols;
+  CHECK_WHOLE(params, model_occlusive.params);
+  CHECK_WHOLE(options, model_occlusive.options);
+  CHECK_WHOLE(prepared, model_occlusive.prepared);
   memcpy(it->options, options, sizeof options);
   memcpy(it->input, params, sizeof params);
   for (int i = 0; i < 19; i++) it->input[HEIGHT + i] = it->options + i;
@@ -142,6 +145,7 @@ static void test_statistics(void) {
     if (m < 4) prob[m] = 0.25;
   }
   memset(stats, 0, sizeof stats);
+  CHECK_WHOLE(stats, model_occlusive.stats);
   for (int i = 0; i < 10; i++) stat[i] = stats[i];
   CHECK(model_occlusive.accumulate(&the_case.problem, &point, states, prob, stat, scratch) ==
         GPS_OK);
