@@ -35,7 +35,7 @@ gps_source_binary <- function(path, d,
   need_given()
   state <- file_state(path)
   d <- check_count(d, "d")
-  type <- check_choice(type, "type", names(binary_types))
+  type <- check_choice(type, "type", base::names(binary_types)) # `names` may be a function
   endian <- check_choice(endian, "endian", c("little", "big"))
   offset <- check_number(offset, "offset", 0)
   bytes <- as.double(binary_types[[type]]$size) * d

@@ -330,8 +330,8 @@ check_denoised <- function(x) {
   }
   is_pair <- function(part) is.integer(part) && length(part) == 2 && !anyNA(part) && all(part > 0)
   is_sound <- is.list(x) && is_image(x$image) && is_image(x$noisy) &&
-    identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && is_pair(x$size) &&
-    is_pair(x$step) && all(x$size <= dim(x$image)[1:2]) && all(x$step <= x$size)
+    identical(dim(x$image), dim(x$noisy)) && is_number(x$sd) && x$sd > 0 && x$sd < Inf &&
+    is_pair(x$size) && is_pair(x$step) && all(x$size <= dim(x$image)[1:2]) && all(x$step <= x$size)
   if (!is_sound) gps_abort("`x` is not as gps_denoise() made it.")
   x$fit <- check_fit(x$fit)
   x

@@ -110,7 +110,8 @@ extract_patches <- function(image, size, step = 1, n = NULL, as = c("matrix", "a
 assemble_patches <- function(patches, dim, size = NULL, positions = NULL, like = NULL, ...) {
   refuse_unknown(further(...), names(formals(assemble_patches)))
   need_given()
-  dim <- check_canvas(dim, dim(patches))
+  # Until it is checked `dim` may be a function.
+  dim <- check_canvas(dim, base::dim(patches))
   check_cells(dim[1], prod(dim[-1]), "The numbers of `dim`")
   place <- patch_places(patches, like)
   if (is.null(positions)) {
@@ -245,7 +246,7 @@ check_image <- function(image, arg = "image") {
 
 # Height and width of an image, and its channels where it has three.
 check_canvas <- function(dim, patches_dim) {
-  if (length(dim(dim)) > 0) {
+  if (length(base::dim(dim)) > 0) {
     gps_abort(sprintf(paste("`dim` must be the height and width of the image, not %s: the patches",
                             "come first, and dim(image) second."), describe_value(dim)))
   }

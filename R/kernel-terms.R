@@ -4,10 +4,10 @@
 # this page.
 
 # A row a type: `label` for people, and of its parameters the `names` of their logarithms in order
-# (src/kernel.c has the same parts, and they are compared), which one is a `length` in units of the
-# columns and may wait for data, and which have a value for `each` column with `ard`. `freedom`: the
-# degrees of freedom of Student's t that is the spectral density, where there is one that does not
-# change with the parameters.
+# (src/kernel_types.c has the same parts, and they are compared), which one is a `length` in units
+# of the columns and may wait for data, and which have a value for `each` column with `ard`.
+# `freedom`: the degrees of freedom of Student's t that is the spectral density, where there is one
+# that does not change with the parameters.
 kernel_types <- list(
   rbf = list(label = "RBF", names = c(variance = "log_var_rbf", lengthscale = "log_len"),
              length = "lengthscale", each = "lengthscale", freedom = Inf),

@@ -143,8 +143,8 @@ SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP targets) {
 }
 
 /* Means [n_targets x n_points]: leave-one-out for targets that are a matrix or list(selected,
- * prob_on), with the points' leverage; plain predictions where targets are NULL. Without a
- * transform the features are as if it had been applied. */
+ * prob_on), with the points' leverage; plain predictions where targets are NULL. Leave-one-out may
+ * come without a transform: the features are then as if it had been applied. */
 SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP targets,
                    SEXP weight) {
   static const char *const names[] = {"mean", "leverage"};
@@ -155,7 +155,7 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
       .n_features = q,
       .n_points = n,
       .n_targets = n_targets,
-      .transform = Rf_isNull(transform)
+      .transform = Rf_isNull(transform) && !Rf_isNull(targets)
                        ? NULL
                        : view_matrix(transform, (R_xlen_t)q, (R_xlen_t)q, "transform"),
       .cross = view_matrix(cross, (R_xlen_t)q, -1, "cross"),

@@ -103,6 +103,18 @@ work_of_routines <- function(call) {
   inner("leading_direction")(matrix(1:6 / 2, 2), c(1, 2, 3))
   inner("group_sums")(matrix(1:6 / 2, 2), c(2L, 1L, 2L), 2L)
   inner("thin_slots")(matrix(stats::runif(40), 20))
+  work_of_large_fits(call)
+}
+
+# What nothing but fits of many points, clusters or iterations comes to.
+work_of_large_fits <- function(call) {
+  slots <- list(selected = matrix(c(1L, 2L, 1L, 3L, 2L, 3L), 2), prob_on = matrix(0.5, 2, 3))
+  block <- inner("new_block")(1, 2)
+  part <- inner("block_slots")(slots$selected, block)
+  call(inner("C_resting"), part, block, 2L, 3L)
+  call(inner("C_gp_pack"), inner("slot_targets")(slots, list(n_latents = 3L)))
+  centres <- matrix(1:4 / 2, 2)
+  call(inner("C_centre_distances"), matrix(1:6 / 2, 2), 1:3, c(1L, 2L, 1L), centres, centres)
 }
 
 inner <- function(name) get(name, envir = asNamespace("gpselect"))
@@ -134,6 +146,7 @@ more_work <- list(
     regressed_by("neighbours", rank = 4, index = TRUE)
   },
   divide = function() ranked_by("divide", rank = 12),
+  linear = function() regressed_by("exact", kernel = kernel_linear() + kernel_white()),
   inducing = function() ranked_by("inducing", rank = 5, objective = "fitc", learn_inputs = TRUE),
   batches = function() {
     ranked_by("ichol", rank = 5, control = quick(batch_size = 10))

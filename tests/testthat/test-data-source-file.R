@@ -53,6 +53,8 @@ test_that("binary files are refused that cannot be", {
   expect_gps_error(gps_source_binary(path, 3, "single"), "`type` must be one of \"double\"")
   expect_gps_error(gps_source_binary(path, 3, endian = "middle"), "`endian` must be one of")
   expect_gps_error(gps_source_binary(path, 3, names = "a"), "`names` must be NULL or 3 names")
+  expect_gps_error(gps_source_binary(path, 3, names = function(x) stop("no")),
+                   "`names` must be NULL or 3 names")
   expect_gps_error(gps_source_binary(7, 3), "`path` must be the name of a file, not 7")
   expect_gps_error(gps_source_binary(tempdir(), 3), "there is no file")
   expect_gps_error(gps_source_binary(file.path(tempdir(), "none"), 3), "there is no file")

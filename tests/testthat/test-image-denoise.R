@@ -242,6 +242,7 @@ test_that("an object that was cut or edited is refused", {
   }
   broken <- list(edit("image", NULL), edit("image", denoised$image[-1, ]), edit("noisy", "a"),
                  edit("noisy", replace(denoised$noisy, 1, NA)), edit("sd", NA_real_),
+                 edit("sd", -1), edit("sd", Inf),
                  edit("size", c(25L, 5L)), edit("step", 0L),
                  edit("step", denoised$size + 1L), structure(1, class = "gps_denoised"))
   for (x in broken) {

@@ -176,6 +176,7 @@ test_that("patches that do not fit the image are refused", {
   expect_gps_error(assemble_patches("a", 4), "`patches` must be a numeric matrix n x pixels")
   expect_gps_error(assemble_patches(1:4, 4), "`patches` must be a numeric matrix n x pixels")
   expect_gps_error(assemble_patches(patches, "a"), "`dim` must be one or two whole numbers")
+  expect_gps_error(assemble_patches(patches, function(x) stop("no")), "`dim` must be one or two")
   expect_gps_error(assemble_patches(patches, c(6, 5)),
                    "6 x 5 has 20 overlapping patches of 2 x 2, and `patches` are 15")
   expect_gps_error(assemble_patches(matrix(0, 2, 6), c(6, 4)),

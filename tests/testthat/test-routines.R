@@ -85,6 +85,10 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L), "`n_near`")
   refuses(.Call(C_gp_gram, 1:3 + 0), "`features` must be a matrix")
   refuses(.Call(C_gp_linear_features, 1:2 + 0, matrix(1, 2, 3)), "`scale`")
+  features <- matrix(0.1, 2, 3)
+  expect_identical(dim(.Call(C_gp_affinity, NULL, diag(2), features, NULL,
+                             matrix(0.5, 2, 3), 1)$mean), c(2L, 3L))
+  refuses(.Call(C_gp_affinity, NULL, diag(2), features, NULL, NULL, 1), "`transform`")
   expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
 })
 
