@@ -38,12 +38,6 @@ void infer_sort_shares(const double *prob_on, const int *latent, const double *p
 /* The data of a share's point lie anywhere: they are fetched so many shares ahead. */
 #define SHARES_AHEAD 12
 
-static void fetch_share(const gps_latent_sums *sums, const gps_shares *shares, size_t i) {
-  const size_t n_dims = (size_t)sums->problem->shape.n_dims;
-  if (i >= shares->start[sums->problem->shape.n_latents]) return;
-  prefetch_doubles(sums->y + (size_t)shares->share[i].point * n_dims, n_dims);
-}
-
 /* Whether the blocks a and b meet in the tree before b and c do: the highest bit in which a and b
  * differ is a lower one. */
 static int meet_before(size_t a, size_t b, size_t c) {
@@ -83,15 +77,17 @@ size_t infer_latents_scratch(const gps_latent_sums *sums, int n_points) {
 static gps_status sum_latent(const gps_latent_sums *sums, const gps_shares *shares, int latent,
                              double *storage, double **part, double *scratch) {
   const size_t n_dims = (size_t)sums->problem->shape.n_dims, length = sums->length;
-  const size_t every = QUESTION_WORK / length + 1;
+  const size_t every = QUESTION_WORK / length + 1, end = shares->start[latent + 1];
+  const size_t n_shares = shares->start[sums->problem->shape.n_latents];
   sum_stack stack = {0, {0}};
   size_t n_calls = 0;
   memset(storage, 0, length * sizeof *storage);
-  for (size_t i = shares->start[latent]; i < shares->start[latent + 1]; i++) {
+  for (size_t i = shares->start[latent]; i < end; i++) {
     const gps_share share = shares->share[i];
     const size_t n = (size_t)share.point, block = n / GPS_BLOCK_POINTS;
     if (gps_must_stop_each(sums->problem->watch, every, &n_calls)) return GPS_INTERRUPTED;
-    fetch_share(sums, shares, i + SHARES_AHEAD);
+    if (i + SHARES_AHEAD < n_shares)
+      prefetch_doubles(sums->y + (size_t)shares->share[i + SHARES_AHEAD].point * n_dims, n_dims);
     if (stack.n == 0 || stack.last[stack.n - 1] != block) {
       push_block(&stack, storage, length, block);
       double *at = storage + (size_t)(stack.n - 1) * length;

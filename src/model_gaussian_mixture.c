@@ -11,6 +11,7 @@
 #include "gpselect/model.h"
 #include "model_gaussian_missing.h"
 #include "model_gaussian_mixture.h"
+#include "model_gaussian_moments.h"
 #include "model_gaussian_tied.h"
 #include "model_mixture.h"
 #include "vector_math.h"
@@ -184,39 +185,17 @@ static gps_status log_joint(const gps_problem *problem, const gps_point *point,
   return point_log_joint(problem, point, states->n_slots, point->latent, value, scratch);
 }
 
-/* second [stride x D] += weight * x x', whole columns of the stride. */
-GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t n_dims,
-                          size_t stride) {
-  for (size_t j = 0; j < n_dims; j++) {
-    const double scaled = weight * x[j];
-    for (size_t top = 0; top < stride; top += LANES) {
-#pragma omp simd
-      for (int i = 0; i < LANES; i++) second[j * stride + top + i] += scaled * x[top + i];
-    }
-  }
-}
-
-/* What a cluster has of the statistics: *on, first [D] and its part of the second moments, unless
- * that is NULL. */
+/* What a point adds to a cluster's statistics, see add_to_moments(). */
 GPS_CLONES static void add_moments(const gps_problem *problem, const double *x, double weight,
                                    double *on, double *first, double *second) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  const int kind = kind_of(problem);
-  *on += weight;
-#pragma omp simd
-  for (size_t d = 0; d < n_dims; d++) first[d] += weight * x[d];
-  if (!second) return;
-  if (kind == FULL || kind == TIED) {
-    add_outer(second, x, weight, n_dims, stride);
-  } else if (kind == DIAGONAL) {
-#pragma omp simd
-    for (size_t d = 0; d < n_dims; d++) second[d] += weight * x[d] * x[d];
-  } else {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t d = 0; d < n_dims; d++) sum += x[d] * x[d];
-    *second += weight * sum;
-  }
+  add_to_moments(problem, x, weight, on, first, second);
+}
+
+/* The same of a point y with all its cells; x [stride] is scratch. */
+GPS_CLONES static void add_whole(const gps_problem *problem, const double *y, double weight,
+                                 double *x, double *on, double *first, double *second) {
+  centre_point(problem, y, x);
+  add_to_moments(problem, x, weight, on, first, second);
 }
 
 /* The same of a data point that is in cluster c, the `lane`-th of the n that
@@ -259,11 +238,9 @@ static size_t second_size(const gps_problem *problem) {
 }
 
 /* x [stride] <- the point about the centre, zeros beyond D, and what its missing cells need. */
-static gps_status begin_point(const gps_problem *problem, const gps_point *point, double *x,
-                              double *scratch) {
-  const size_t n_dims = (size_t)problem->shape.n_dims, stride = stride_of(n_dims);
-  for (size_t d = 0; d < n_dims; d++) x[d] = point->y[d] - problem->input[CENTRE][d];
-  for (size_t d = n_dims; d < stride; d++) x[d] = 0;
+GPS_CLONES static gps_status begin_point(const gps_problem *problem, const gps_point *point,
+                                         double *x, double *scratch) {
+  centre_point(problem, point->y, x);
   if (!point->observed) return GPS_OK;
   return mixture_missing_begin(problem, point, missing_scratch(problem, scratch));
 }
@@ -336,10 +313,13 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
 static gps_status accumulate_latent(const gps_problem *problem, const gps_point *point, int latent,
                                     double weight, double *const *part, double *scratch) {
   double *x = scratch + stride_of((size_t)problem->shape.n_dims);
-  gps_status status = begin_point(problem, point, x, scratch);
-  if (status == GPS_OK && point->observed) {
-    status = mixture_missing_expect(problem, point, 1, &latent, missing_scratch(problem, scratch));
+  if (!point->observed) {
+    add_whole(problem, point->y, weight, x, part[ON], part[FIRST], part[SECOND]);
+    return GPS_OK;
   }
+  gps_status status = begin_point(problem, point, x, scratch);
+  if (status == GPS_OK)
+    status = mixture_missing_expect(problem, point, 1, &latent, missing_scratch(problem, scratch));
   if (status != GPS_OK) return status;
   add_point(problem, point, (size_t)latent, 1, 0, x, weight, part[ON], part[FIRST], part[SECOND],
             scratch);

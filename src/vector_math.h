@@ -77,10 +77,13 @@ void scale_to(size_t n, double factor, const double *x, double *out);
 /* |(x - y) factor|^2 with a factor for each element. */
 double scaled_distance(size_t n, const double *x, const double *y, const double *factor);
 
+/* Values that are ranked together. */
+#define GPS_RANK_LANES 8
+
 /* rank [n] of few values, 0 the highest, of equal ones the first before the others, by comparing
- * all pairs, in which there is nothing to foretell: faster than what branches on values. Returns
- * whether no two are equal. */
-GPS_INLINE int rank_pairs(const double *value, size_t n, int *rank) {
+ * pairs one by one, in which there is nothing to foretell: faster than what branches on values.
+ * Returns whether no two are equal. */
+GPS_INLINE int rank_one_by_one(const double *value, size_t n, int *rank) {
   int n_equal = 0;
   for (size_t j = 0; j < n; j++) {
     const double x = value[j];
@@ -95,6 +98,26 @@ GPS_INLINE int rank_pairs(const double *value, size_t n, int *rank) {
     rank[j] = (int)j - n_below;
   }
   return n_equal == 0;
+}
+
+/* The same of several values at once, the last ones of which may be among those before: that no two
+ * are equal shows in the sum of the ranks, to which each pair then adds 1. */
+GPS_INLINE int rank_pairs(const double *value, size_t n, int *rank) {
+  if (n < GPS_RANK_LANES) return rank_one_by_one(value, n, rank);
+  size_t n_pairs = 0;
+  for (size_t end = GPS_RANK_LANES;; end = end + GPS_RANK_LANES < n ? end + GPS_RANK_LANES : n) {
+    const size_t from = end - GPS_RANK_LANES;
+    long long n_above[GPS_RANK_LANES] = {0};
+    for (size_t i = 0; i < n; i++) {
+      const double x = value[i];
+#pragma omp simd
+      for (int l = 0; l < GPS_RANK_LANES; l++) n_above[l] += value[from + (size_t)l] < x;
+    }
+    for (int l = 0; l < GPS_RANK_LANES; l++) rank[from + (size_t)l] = (int)n_above[l];
+    if (end == n) break;
+  }
+  for (size_t i = 0; i < n; i++) n_pairs += (size_t)rank[i];
+  return n_pairs == n * (n - 1) / 2 || rank_one_by_one(value, n, rank);
 }
 
 #endif

@@ -118,6 +118,33 @@ static void test_softmax_of_impossible_states(void) {
   CHECK(nothing == 7);
 }
 
+/* Ranks of so many values, of which `n_kinds` differ, against a count of what comes before each. */
+static void check_ranks(size_t n, size_t n_kinds) {
+  int rank[41], is_right = 1, n_equal = 0;
+  for (size_t i = 0; i < n; i++) y[i] = (double)((7 * i + 3) % n_kinds) - 2;
+  rank[n] = -7;
+  const int are_distinct = rank_pairs(y, n, rank);
+  for (size_t j = 0; j < n; j++) {
+    int n_before = 0;
+    for (size_t i = 0; i < n; i++) {
+      n_before += y[i] > y[j] || (y[i] == y[j] && i < j);
+      n_equal += y[i] == y[j] && i != j;
+    }
+    is_right = is_right && rank[j] == n_before;
+  }
+  CHECK(is_right && rank[n] == -7);
+  CHECK(are_distinct == (n_equal == 0));
+}
+
+static void test_ranks(void) {
+  for (size_t n = 0; n <= 40; n++) {
+    check_ranks(n, 41);
+    check_ranks(n, n > 1 ? n - 1 : 1);
+    check_ranks(n, 3);
+    check_ranks(n, 1);
+  }
+}
+
 int main(void) {
   test_exp_range();
   test_exp_edges();
@@ -125,5 +152,6 @@ int main(void) {
   test_softmax();
   test_softmax_of_huge_values();
   test_softmax_of_impossible_states();
+  test_ranks();
   return check_report();
 }
