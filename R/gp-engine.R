@@ -81,8 +81,9 @@ engine_ready <- function(engine, theta, in_slots) UseMethod("engine_ready")
 #' @export
 engine_ready.default <- function(engine, theta, in_slots) engine_prepare(engine, theta, many = TRUE)
 
-# Leave-one-out of a prepared engine, list(mean = n_targets x points, variance): of the observations
-# of all points, or of `points`. `mean` may be candidates (new_candidates()).
+# Leave-one-out of a prepared engine, list(mean = n_targets x points, variance): of the
+# observations of all points, or of `points`. `mean` may be candidates (new_candidates()). With
+# `few` an engine is asked for point 0, too, where a point keeps its slots: that column is empty.
 engine_loo <- function(engine, targets, points = NULL) UseMethod("engine_loo")
 
 # Targets as leave-one-out takes them, made once for many blocks of points.

@@ -235,6 +235,9 @@ SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, S
     linalg_lower_gram(n, matrix, n, begin_watch());
     end_watch();
     linalg_mirror(n, matrix, n);
+  } else {
+    /* Nobody has written above the diagonal. */
+    for (size_t j = 0; j < n; j++) memset(matrix + j * n, 0, j * sizeof *matrix);
   }
   hang_doubles(result, 1, 1)[0] = gp.jitter;
   UNPROTECT(1);

@@ -92,6 +92,17 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
 })
 
+test_that("a factor has zeros above its diagonal, not what memory held before", {
+  y <- matrix(sin(1:60), 2)
+  used <- lapply(1:50, function(i) rep(1, 900))
+  rm(used)
+  gc()
+  kernel <- kernel_rbf() + kernel_white()
+  theta <- gp_theta(kernel, y)
+  factor <- engine_prepare(engine_plan(new_engine("exact"), kernel, theta, y), theta)$factor
+  expect_true(all(factor[upper.tri(factor)] == 0))
+})
+
 test_that("columns are copied and joined as a whole, of matrices that are alike", {
   slots <- matrix(1:20, 2)
   expect_identical(.Call(C_columns, slots, 3, 4L), slots[, 4:7])
