@@ -113,19 +113,19 @@ test_that("a point is left out of the sums by the weight that its batch still ha
 })
 
 test_that("batches find the bars, and come to the bound of EM on all points", {
-  bars <- batch_bars(600)
-  for (selector in list(selector_handcrafted(), selector_gp(rank = 100))) {
+  bars <- batch_bars(300)
+  for (selector in list(selector_handcrafted(), selector_gp(rank = 50))) {
     set.seed(72)
     whole <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
                      control = gps_control(progress = FALSE, n_threads = 1))
     set.seed(72)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
-                   control = gps_control(progress = FALSE, n_threads = 1, batch_size = 100,
+                   control = gps_control(progress = FALSE, n_threads = 1, batch_size = 50,
                                          max_iter = 15))
     expect_true(all(match_components(coef(fit)$W, bars$W)$matched))
     expect_lt(abs(fit$bound / whole$bound - 1), 0.01)
     expect_identical(fit$bound, sum(predict(fit, type = "loglik")))
-    expect_identical(dim(expectations(fit)), c(600L, 10L))
+    expect_identical(dim(expectations(fit)), c(300L, 10L))
     main <- fit$trace[fit$trace$start == 0, ]
     expect_true(all(main$iteration %% 6 == 0))
   }

@@ -210,9 +210,9 @@ test_that("prediction by neighbours makes nothing of the size of latents x point
             selector_gp(method = "neighbours"), control = short_control(max_iter = 0)),
     classes = "gps_warning"
   )
-  new <- draw(10000)
+  new <- draw(5000)
   predict(fit, new[1:10, ], "sparse")
-  # All probabilities are 1e7 numbers. What R has not yet collected counts, too.
+  # All probabilities are 5e6 numbers. What R has not yet collected counts, too.
   for (type in c("class", "slots", "sparse")) {
     before <- gc(reset = TRUE)["Vcells", "used"]
     predict(fit, new, type)

@@ -264,14 +264,15 @@ test_that("spike-and-slab has more starts where there are few data points for ea
 
 test_that("few data points do not hide the components of spike-and-slab", {
   # With eight starts both fits miss components, 5 of 20.
-  found <- vapply(c(4, 10), function(seed) {
+  seeds <- if (is_full()) c(4, 10) else 10
+  found <- vapply(seeds, function(seed) {
     set.seed(seed)
     bars <- simulate_bars(60, "spike_slab")
     set.seed(seed)
     fit <- gps_fit(bars$y, model_spike_slab(10), control = gps_control(progress = FALSE))
     sum(match_components(fit, bars)$matched)
   }, 1)
-  expect_gte(sum(found), 18)
+  expect_gte(sum(found), 9 * length(seeds))
 })
 
 test_that("what the simpler model hands on has the model's shapes, in any unit of the data", {

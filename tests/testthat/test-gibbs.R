@@ -107,7 +107,8 @@ for_sampled("the variance of the estimate is about that over the runs", function
   selected <- draw_selected(30, row$n_latents, 4)
   for (sweeps in list(c(10, 1), c(10, 4), c(10, 20))[seq_len(if (is_full()) 3 else 2)]) {
     set.seed(4)
-    runs <- run_copies(case, selected, 200, c("log_evidence", "variance"), sweeps = sweeps)
+    runs <- run_copies(case, selected, if (is_full()) 200 else 80, c("log_evidence", "variance"),
+                       sweeps = sweeps)
     spread <- mean(apply(runs$log_evidence, 1, var))
     expect_gt(mean(runs$variance), spread / 2)
     expect_lt(mean(runs$variance), spread * 2)
