@@ -5,8 +5,9 @@ fourier_seed <- c(20061107L, 65537L)
 
 # `rank` cosines and sines, shared among the stationary terms; each of these has its own
 # frequencies, from its spectral density at lengthscale 1: normal for an RBF, for a Matern of
-# smoothness nu Student's t of 2 nu degrees of freedom. Angles are measured from the data's mean.
-new_fourier <- function(kernel, y, rank) {
+# smoothness nu Student's t of 2 nu degrees of freedom. Columns get theirs in the order `columns`.
+# Angles are measured from the data's mean.
+new_fourier <- function(kernel, y, rank, columns = NULL) {
   check_fourier(kernel, rank)
   freedom <- spectral_freedom(kernel)
   count <- rank %/% 2L
@@ -14,13 +15,16 @@ new_fourier <- function(kernel, y, rank) {
   frequencies <- Map(function(freedom, count, number) {
     with_seed(fourier_seed, number, draw_frequencies(freedom, nrow(y), count))
   }, freedom, share, seq_along(freedom), USE.NAMES = FALSE)
+  if (!is.null(columns)) {
+    frequencies <- lapply(frequencies, function(drawn) drawn[order(columns), , drop = FALSE])
+  }
   structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
             class = c("gps_basis_fourier", "gps_basis"))
 }
 
 #' @export
 engine_basis.gps_engine_fourier <- function(engine, kernel, theta, y, tol, n_threads = 1L) {
-  new_fourier(kernel, y, engine$rank)
+  new_fourier(kernel, y, engine$rank, engine$columns)
 }
 
 # Degrees of freedom of the spectral densities, one for each term that has one.

@@ -1,8 +1,10 @@
 # A Gaussian process from its parts: parameters by a search, and what its engine keeps.
 
+# The engine sees the points in the plan's order.
 new_gp_fit <- function(x, targets, kernel, plan, search) {
-  y <- t(x)
-  goal <- t(targets)
+  rows <- plan$order$rows
+  y <- t(if (is.null(rows)) x else x[rows, , drop = FALSE])
+  goal <- t(if (is.null(rows)) targets else targets[rows, , drop = FALSE])
   found <- find_theta(kernel, y, goal, plan$engine, search)
   engine <- replace(found$engine, "theta", list(found$theta))
   warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
@@ -14,7 +16,7 @@ new_gp_fit <- function(x, targets, kernel, plan, search) {
     converged = if (search$optimise) found$converged else NA, fixed = found$fixed,
     limits = found$limits
   )
-  fit <- structure(c(fit, engine_keep(engine, goal)), class = "gp_fit")
+  fit <- structure(c(fit, keep_in_order(engine_keep(engine, goal), rows)), class = "gp_fit")
   if (length(fit$limits) > 0) {
     warn_limits(fit$limits, fit_gradient(fit, search$n_threads), found$given, fitted, ncol(x))
   }

@@ -2,9 +2,13 @@
 # its periods. y is n_dims x n_points. Scales are medians where one point far out would spoil a
 # mean.
 
+# Points whose scales, and whose periods, are those of all, at most.
+max_scale_points <- 1000L
+max_period_points <- 500L
+
 # Median distance between at most `max_points` points. If most coincide, the median distance of
 # those that do not; 1 if all do. Data times a power of two give the same bits, scaled.
-median_distance <- function(y, max_points = 1000L) {
+median_distance <- function(y, max_points = max_scale_points) {
   y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
   largest <- max(abs(y - y[, 1]))
   if (!is.finite(largest) || nrow(y) * largest > sqrt(.Machine$double.xmax)) {
@@ -60,7 +64,7 @@ exact_middle <- function(at, value, y, pairs, error, most = 1e4) {
 
 # A scale for each column, by itself, so that its unit does not matter: the median distance from its
 # median, of those points that differ from it if most do not. Constant columns: 1.
-column_scales <- function(y, max_points = 1000L) {
+column_scales <- function(y, max_points = max_scale_points) {
   y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
   apply(y, 1, function(column) {
     away <- abs(column - stats::median(column))
@@ -151,7 +155,8 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   if (!wide) return(scales)
   c(scales, list(near = near_distances(kernel, y, lengthscale),
                  groups = group_shares(y, lengthscale$each),
-                 periods = likely_periods(kernel, y, targets, spaced_points(ncol(y), 500L))))
+                 periods = likely_periods(kernel, y, targets,
+                                          spaced_points(ncol(y), max_period_points))))
 }
 
 # ---- periods ----
