@@ -200,6 +200,8 @@ listed <- function(label, noun) {
 
 plural <- function(n, what) sprintf("%d %s%s", n, what, if (n == 1) "" else "s")
 
+all_of <- function(n, what) if (n == 1) paste("the only", what) else paste("all", plural(n, what))
+
 # Whether a user's function takes one more argument, by its name or its place.
 takes_own <- function(f, name, place) {
   names <- names(formals(f))

@@ -17,7 +17,7 @@ plan_reference <- function(task) {
   is_exact <- min(n_latents, model$rule$max_active) <= model$exact_active
   if (is_exact && count_whole(model) <= limit) {
     return(list(kind = "whole", states = whole_template(model), n_more = 0L,
-                said = sprintf("exact, all %s of %s", plural(count_whole(model), "state"),
+                said = sprintf("exact, %s of %s", all_of(count_whole(model), "state"),
                                plural(n_latents, "latent"))))
   }
   n_slots <- as.integer(task$n_selected)

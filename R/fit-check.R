@@ -270,7 +270,8 @@ check_fit_facts <- function(parts) {
 is_standing <- function(standing) {
   is.null(standing) || is.list(standing) && is.character(standing$degenerate) &&
     !anyNA(standing$degenerate) && is.integer(standing$unused) && !anyNA(standing$unused) &&
-    is.double(standing$held) && length(standing$held) <= 1 && !anyNA(standing$held)
+    is.double(standing$held) && length(standing$held) <= 1 && !anyNA(standing$held) &&
+    (is.null(standing$temperature) || is_number(standing$temperature))
 }
 
 # 0.1.0 has the first three.

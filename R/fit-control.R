@@ -371,7 +371,8 @@ show_settings <- function(x) {
   values <- vapply(shown, function(x) {
     if (is.function(x)) "a function" else paste(format(x), collapse = ", ")
   }, "")
-  cat(unlist(Map(wrap_text, values, sprintf("%-10s ", names(shown)))), sep = "\n")
+  begin <- sprintf("%-*s ", max(nchar(names(shown)), 0L), names(shown))
+  cat(unlist(Map(wrap_text, values, begin)), sep = "\n")
 }
 
 # Options that later versions will have must not pass in silence.

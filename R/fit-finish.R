@@ -1,17 +1,25 @@
 # The end of a fit: its last pass, and whether it has to go on with more selected latents.
 
 # One last pass without explorers, so that slots, bound and parameters belong together. A fit that
-# was cut short, before or in here, ends with its last complete E-step instead.
+# was cut short, before or in here, ends with its last complete E-step instead; if that was hot, its
+# bound is of no likelihood and its probabilities are no posterior, and a pass is made for which
+# nobody has to wait.
 finish <- function(task, state) {
   complete <- complete_batches(state)
   if (!is.null(complete)) state$complete <- complete
-  is_cut_short <- state$status %in% c("interrupted", "time_limit")
-  if (is_cut_short && !is.null(state$complete)) return(widen_slots(task, take_complete(state)))
-  result <- try_last_pass(task, state)
-  if (is_cut(result)) {
-    state$status <- result$status
-    return(widen_slots(task, take_complete(state)))
+  is_cut_short <- state$status %in% c("interrupted", "time_limit") && !is.null(state$complete)
+  deadline <- deadline_of(task, state)
+  if (is_cut_short) {
+    state <- take_complete(state)
+    if (state$beta == 1) return(widen_slots(task, state))
+    deadline <- elapsed() + patience
   }
+  result <- try_last_pass(task, state, deadline)
+  if (is_cut(result)) {
+    if (!is_cut_short) state$status <- result$status
+    return(widen_slots(task, cool_bound(task, take_complete(state))))
+  }
+  state$beta <- 1
   state[inferred] <- result[inferred]
   # The sums of all points predict; what the batches have left of them was for the next update.
   if (!is.null(state$batches) && !is.null(result$sums$gram)) {
@@ -20,8 +28,10 @@ finish <- function(task, state) {
   state
 }
 
-try_last_pass <- function(task, state) {
-  deadline <- deadline_of(task, state)
+# Seconds that a fit which was cut short may take for what is not its iterations.
+patience <- 0.5
+
+try_last_pass <- function(task, state, deadline) {
   is_safe <- has_fit(task, state)
   state$explore <- 0
   state$beta <- 1
@@ -32,6 +42,16 @@ try_last_pass <- function(task, state) {
   } else {
     pass_batches(task, state)
   }))
+}
+
+# The bound of an E-step at temperature T is the sum of log sum p^(1 / T) over K states. Means of
+# powers grow with the power: log sum p is at least T log sum p^(1 / T) - (T - 1) log K.
+cool_bound <- function(task, state) {
+  heat <- 1 / state$beta
+  n_states <- count_states(task$model$rule, task$n_selected, task$max_active)
+  state$bound <- heat * state$bound - (heat - 1) * log(n_states) * task_weight(task)
+  state$bound_error <- heat * state$bound_error
+  state
 }
 
 # list(task, state, chosen) of a fit whose `n_selected` was chosen by a pilot: where its own

@@ -71,10 +71,12 @@ NULL
 print.gps_fit <- function(x, digits = 7, ...) {
   digits <- shown_digits(digits, further(...))
   x <- check_fit(x)
-  cat("Fit by expectation maximisation with selection\n", format_lines(describe_fit(x, digits)),
-      sep = "")
+  say(fit_title)
+  cat(format_lines(describe_fit(x, digits)), sep = "")
   invisible(x)
 }
+
+fit_title <- "Fit by expectation maximisation with selection"
 
 # Named vector of what print() says, one element a line. The bound has so many significant digits,
 # that of a point three fewer, but not fewer than three.

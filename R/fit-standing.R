@@ -2,10 +2,11 @@
 # make of it, and latents that nobody uses. Found once, when the fit is made; print(), summary() and
 # logLik() repeat it.
 
-# list(degenerate, unused, held, far): sentences on why the likelihood has no maximum, named by
-# their kinds; the numbers of latents (components, where they have places) that are on in less than
-# one point; the noise variance where annealing, which was not over, still held it; and what
-# far_columns() finds, which looks at the data only where they are in doubt.
+# list(degenerate, unused, held, far, temperature): sentences on why the likelihood has no maximum,
+# named by their kinds; the numbers of latents (components, where they have places) that are on in
+# less than one point; the noise variance where annealing, which was not over, still held it; what
+# far_columns() finds, which looks at the data only where they are in doubt; and the temperature of
+# an E-step that was hot.
 find_standing <- function(task, state, col_names) {
   usage <- slot_usage(task$model, state$selected, weigh_columns(state$prob_on, task$weights))
   found <- list(n_points = n_points(task$y), usage = usage, names = col_names)
@@ -17,13 +18,14 @@ find_standing <- function(task, state, col_names) {
   }
   list(degenerate = c(character(), degenerate),
        unused = setdiff(which(usage < 1), emptied_latents(task$model, state$params)),
-       held = held_sigma2(state), far = found$far)
+       held = held_sigma2(state), far = found$far,
+       temperature = if (state$beta < 1) 1 / state$beta)
 }
 
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
 standing_in_time <- function(task, state, col_names) {
   is_cut_short <- state$status %in% c("interrupted", "time_limit")
-  deadline <- if (is_cut_short) elapsed() + 0.5 else Inf
+  deadline <- if (is_cut_short) elapsed() + patience else Inf
   found <- until_cut(deadline, TRUE, find_standing(task, state, col_names))
   if (!is_cut(found)) found
 }
@@ -45,8 +47,10 @@ find_degenerate.default <- function(model, params, found) {
   if (is.null(params$sigma2) || is.null(floor) || params$sigma2 > (1 + 1e-6) * floor) {
     return(character())
   }
-  c(noise = sprintf("the noise variance is at its floor, %s, as the data are explained without any",
-                    plain_number(floor, 3)))
+  c(noise = sprintf(
+    "the noise variance is at its floor, %s, as the data are explained with less or without any",
+    plain_number(floor, 3)
+  ))
 }
 
 # The floor of sigma2, or NULL.
@@ -296,7 +300,8 @@ cures_of <- function(fit, kinds, is_doubted) {
 
 degenerate_cures <- c(
   noise = paste("Use fewer latents, or data with noise. The floor is a share of the data's spread:",
-                "values far from all others, such as codes for missing ones, raise it."),
+                "values far from all others, such as codes for missing ones, raise it. Where the",
+                "data lie far from 0 it is what rounding allows: subtract the column means."),
   few_rows = "Give more data points, or use covariance = \"diagonal\".",
   no_spread = "Drop what is constant: it tells nothing of clusters.",
   collinear = "Drop a column that others determine, or use covariance = \"diagonal\".",
@@ -307,6 +312,18 @@ degenerate_cures <- c(
               "NA, or leave these rows out: how the others differ there is not seen beside them.")
 )
 
+describe_annealing <- function(standing) {
+  held <- standing$held
+  heat <- standing$temperature
+  if (length(c(held, heat)) == 0) return(NULL)
+  paste0("was not over", if (length(held) > 0) {
+    sprintf(", and held the noise variance at %s", plain_number(held, 3))
+  }, if (!is.null(heat)) {
+    sprintf(": probabilities are of temperature %s, the bound is a lower limit",
+            plain_number(heat, 3))
+  })
+}
+
 # Lines of print() on what the end of a fit stands on.
 describe_standing <- function(fit) {
   unused <- fit$standing$unused
@@ -314,11 +331,7 @@ describe_standing <- function(fit) {
   floors <- last_floors(fit)
   reasons <- c(character(), fit$standing$degenerate)
   names(reasons) <- rep_len(c("Degenerate", rep("", length(reasons))), length(reasons))
-  held <- fit$standing$held
-  c(reasons,
-    Annealing = if (length(held) > 0) {
-      sprintf("was not over, and held the noise variance at %s", plain_number(held, 3))
-    },
+  c(reasons, Annealing = describe_annealing(fit$standing),
     Floors = if (length(floors) > 0) {
       why <- explain_events(sub(" .*$", "", floors))
       paste0(paste(floors, collapse = ", "), " in the last M-step",

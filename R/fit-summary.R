@@ -166,7 +166,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   digits <- shown_digits(digits, further(...))
   need_made(is_summary_sound(x), "x", "summary()")
   show <- function(values) plain_number(values, digits)
-  cat("Fit by expectation maximisation with selection\n", format_lines(x$about), sep = "")
+  say(fit_title)
+  cat(format_lines(x$about), sep = "")
   cat(format_lines(c(Criteria = sprintf("df %d, AIC %s, BIC %s (by the bound)", as.integer(x$df),
                                         show(x$aic), show(x$bic)), Audit = x$audit)), sep = "")
   cat("\nParameters\n")
@@ -204,7 +205,8 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
     say(paste("Nearly the same:", pair_words(x$duplicates, x$classes$cluster)))
   }
   if (nrow(x$events) > 0) {
-    cat("\nFloors, rescues and moves in the main run\n")
+    cat("\n")
+    say("Floors, rescues and moves in the main run")
     print(x$events, row.names = FALSE)
     say(explain_events(x$events$event))
   }

@@ -220,13 +220,16 @@ print.gps_audit <- function(x, digits = 3, ...) {
   show <- function(value, unit = "") {
     if (is.na(value)) "not known" else paste0(plain_number(value, digits), unit)
   }
-  part <- if (nrow(x$points) < x$n_points || x$is_new) "" else "all "
+  is_all <- nrow(x$points) == x$n_points && !x$is_new
+  counted <- if (is_all) all_of else plural
   never <- utils::head(x$never, 10)
   lines <- c(
     Verdict = x$verdict,
-    Points = sprintf("%s%s%s%s", part, plural(nrow(x$points), if (x$is_new) "new data point" else
-      "data point"), if (part == "" && !x$is_new) sprintf(" of %d", x$n_points) else "",
-      if (isTRUE(x$is_weighted)) ", each counted once, whatever its weight" else ""),
+    Points = paste0(
+      counted(nrow(x$points), if (x$is_new) "new data point" else "data point"),
+      if (!is_all && !x$is_new) sprintf(" of %d", x$n_points),
+      if (isTRUE(x$is_weighted)) ", each counted once, whatever its weight"
+    ),
     Reference = x$reference,
     Mass = sprintf("%s captured of the posterior, %s in the worst point", show(x$mass),
                    show(min(x$points$mass))),

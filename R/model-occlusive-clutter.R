@@ -28,9 +28,10 @@ clutter_of <- function(model, params) {
   if (is.null(params$clutter)) unname(model$clutter) else params$clutter
 }
 
+# In words that a model keeps, so they do not follow the session's options for numbers.
 format_clutter <- function(clutter) {
   form <- clutter_form(clutter)
-  paste0(format(unname(clutter)), if (form == "learned") " at first" else sprintf(" (%s)", form))
+  paste0(sprintf("%.7g", clutter), if (form == "learned") " at first" else sprintf(" (%s)", form))
 }
 
 #' @export

@@ -23,7 +23,7 @@ test_that("what fits, models, kernels and reports print is no wider than the con
                   selector_gp(kernel_rbf() + kernel_linear()),
                   kernel_rbf(1, 1:30 / 7, ard = TRUE), gps_report(a_fit("gp")),
                   gp_fit(1:6, sin(1:6), kernel_rbf() + kernel_white(), optimise = FALSE))
-  for (width in c(50, 80)) {
+  for (width in c(40, 50, 80)) {
     local_reproducible_output(width = width)
     for (object in objects) {
       lines <- utils::capture.output(print(object))
@@ -31,4 +31,19 @@ test_that("what fits, models, kernels and reports print is no wider than the con
       expect_lte(nchar(longest), width)
     }
   }
+})
+
+test_that("values of settings stand in one column", {
+  lines <- utils::capture.output(print(gps_control()))
+  values <- regexpr(" +", lines) + attr(regexpr(" +", lines), "match.length")
+  expect_identical(length(unique(values)), 1L)
+})
+
+test_that("of one there are not all", {
+  fit <- suppressWarnings(gps_fit(matrix(c(1, 2), 1), model_gaussian_mixture(1), selector_full(),
+                                  control = gps_control(max_iter = 1, progress = FALSE)),
+                          classes = "gps_warning")
+  shown <- paste(utils::capture.output(print(gps_audit(fit))), collapse = "\n")
+  expect_match(shown, "Points +the only data point\n")
+  expect_match(shown, "exact, the only state of 1 latent\n")
 })

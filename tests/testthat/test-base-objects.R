@@ -310,3 +310,18 @@ test_that("the core itself refuses a model whose arrays are not declared as it n
     expect_error(refused[[i]](), class = "gps_error_model", info = paste("case", i))
   }
 })
+
+test_that("what was made where numbers are written in another way is as its maker makes it", {
+  make <- function() {
+    list(model_occlusive(2, c(6, 6), clutter = 0.0712345), selector_handcrafted(gps_screen()),
+         model_occlusive(2, c(6, 6), clutter = c(fixed = 1e-5)), selector_gp(explore = 0.05123),
+         selector_gp(method = "ichol", rank = 100000), gps_control(tol = 1e-5, time_limit = 1e5))
+  }
+  made <- make()
+  other <- list(list(OutDec = ","), list(digits = 1), list(scipen = -100), list(scipen = 100))
+  for (way in other) {
+    old <- options(way)
+    elsewhere <- tryCatch(make(), finally = options(old))
+    expect_identical(lapply(elsewhere, unclass), lapply(made, unclass))
+  }
+})

@@ -67,3 +67,41 @@ test_that("data that are read in blocks and have no value at all are refused in 
                  "has no value in column", class = "gps_error")
   }
 })
+
+test_that("a fit that is cut short while it anneals has the bound of its likelihood", {
+  set.seed(1)
+  bits <- matrix(as.double(runif(180) < 0.2), 30)
+  pictures <- array(runif(20 * 64, 0, 0.1), c(20, 8, 8))
+  pictures[1:10, 2:4, 3:5] <- 1
+  cut <- function(y, model, selector, ...) {
+    control <- gps_control(time_limit = 1e-6, n_starts = 1, progress = FALSE, ...)
+    suppressWarnings(gps_fit(y, model, selector, control = control), classes = "gps_warning")
+  }
+  fits <- list(cut(bits, model_noisy_or(3), selector_handcrafted(), anneal = 3),
+               cut(bits, model_gaussian_mixture(2, "spherical"), selector_gp(), anneal = 3),
+               cut(bits, model_noisy_or(3), selector_handcrafted(), anneal = 3, batch_size = 10),
+               cut(pictures, model_occlusive(1, c(4, 4)), selector_handcrafted()))
+  for (fit in fits) {
+    expect_identical(fit$status, "time_limit")
+    expect_gt(fit$trace$temperature[1], 1)
+    expect_equal(as.double(logLik(fit)), sum(predict(fit, type = "loglik", progress = FALSE)))
+    expect_null(fit$standing$temperature)
+  }
+  expect_lt(fits[[1]]$bound, 0)
+})
+
+test_that("the bound of an E-step that stays hot is a lower limit", {
+  set.seed(1)
+  joint <- matrix(rexp(5 * 8), 5)
+  hot <- function(beta) {
+    state <- list(beta = beta, bound = sum(log(rowSums(joint^beta))), bound_error = 0)
+    task <- list(model = model_binary_sparse(3), n_selected = 3, max_active = 3, y = t(joint[, 1]))
+    cool_bound(task, state)$bound
+  }
+  expect_equal(hot(1), sum(log(rowSums(joint))))
+  expect_lt(hot(0.5), hot(1))
+  expect_gt(hot(0.5), hot(1) - 5 * log(8))
+  expect_lt(hot(0.2), hot(0.5))
+  said <- describe_annealing(list(held = numeric(), temperature = 2.5))
+  expect_match(said, "temperature 2.5, the bound is a lower limit")
+})

@@ -305,3 +305,19 @@ test_that("data below zero are no data of the max model, and noise about zero is
   blocks <- gps_source(150, 9, function(from, to) -y[from:to, , drop = FALSE])
   expect_warning(fit(blocks), class = "gps_warning_negative")
 })
+
+test_that("of a noise variance that rounding holds nobody says that there is no noise", {
+  set.seed(1)
+  y <- simulate_bars(30, size = 3)$y + 1e8
+  told <- character()
+  withCallingHandlers(
+    gps_fit(y, model_binary_sparse(3), selector_full(),
+            control = gps_control(max_iter = 3, n_starts = 1, progress = FALSE)),
+    gps_warning = function(condition) {
+      told <<- c(told, conditionMessage(condition))
+      invokeRestart("muffleWarning")
+    }
+  )
+  expect_match(told[length(told)], "explained with less or without any")
+  expect_match(told[length(told)], "what rounding allows: subtract the column means")
+})
