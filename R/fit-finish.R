@@ -28,9 +28,6 @@ finish <- function(task, state) {
   state
 }
 
-# Seconds that a fit which was cut short may take for what is not its iterations.
-patience <- 0.5
-
 try_last_pass <- function(task, state, deadline) {
   is_safe <- has_fit(task, state)
   state$explore <- 0

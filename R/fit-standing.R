@@ -22,6 +22,9 @@ find_standing <- function(task, state, col_names) {
        temperature = if (state$beta < 1) 1 / state$beta)
 }
 
+# Seconds that a fit which was cut short may take for what is not its iterations.
+patience <- 0.5
+
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
 standing_in_time <- function(task, state, col_names) {
   is_cut_short <- state$status %in% c("interrupted", "time_limit")

@@ -141,12 +141,11 @@
 #' @section Interrupts and time limits:
 #' An interrupt (Ctrl-C, Esc) is answered within about a second, one call of BLAS or LAPACK apart.
 #' The fit then returns what its last complete E-step had, of status "interrupted": the parameters
-#' under which it ran, its slots and its bound, explorers of that iteration included; no further
-#' pass over the data is made, unless that iteration was hot (see annealing in [gps_control()]): a
-#' bound at a temperature is none of the log-likelihood, so that a pass without it follows. Where
-#' this takes more than half a second probabilities stay those of the temperature, `bound` is a
-#' lower limit, and `print()` says so. In short starts on all data points the best start counts. Before there is a complete E-step of all data points there is no fit, and the
-#' interrupt goes on as any. In minibatches slots and bound are those of each batch's last update.
+#' under which it ran, its slots and its bound, explorers included. If it was hot (see annealing in
+#' [gps_control()]) a cold pass follows; where that takes more than half a second `bound` is a lower
+#' limit, and `print()` says so. In short starts on all data points that is the best start. Before
+#' the first complete E-step there is no fit, and the interrupt goes on as any. In minibatches slots
+#' and bound are those of each batch's last update.
 #' A warning of class `gps_warning_interrupted` tells, which carries the fit as `fit`; where
 #' warnings are errors (`options(warn = 2)`) it is a message, so that the fit is not lost. What is
 #' said of other fits at their end is an error there that carries the fit as `fit`:
@@ -187,9 +186,7 @@
 #'   what the end of the fit stands on:
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
-#'   the noise variance where the fit ended before annealing, which held it there, was over, and
-#'   `temperature`, where it is not NULL: that of the last E-step of a fit that was cut short, whose
-#'   `bound` is then a lower limit.
+#'   the noise variance which annealing still held at the end, and a `temperature` above 1 there.
 #'   `pixels` is NULL, or the height and width (and channels) of the pictures that rows of a matrix
 #'   are, where that has the attribute `size`, as of [extract_patches()].
 #'   `marks` are the mean, mean square, least and largest of the data's numbers, by which
