@@ -182,8 +182,7 @@
 #'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
 #'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`) and in
 #'   which `units` (see the section "Units" of [selector_gp()]), and where that was by few basis
-#'   functions it holds all that predicting needs. `standing` says
-#'   what the end of the fit stands on:
+#'   functions it holds all that predicting needs. `standing` says what the end stands on:
 #'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
 #'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
 #'   the noise variance which annealing still held at the end, and a `temperature` above 1 there.
