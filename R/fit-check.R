@@ -79,7 +79,9 @@ check_fit_counts <- function(parts) {
   for (name in c("n_selected", "max_active", "n_points")) {
     need_fit(is_count(parts[[name]]), sprintf("`%s` is not a whole number", name))
   }
-  need_fit(is_count(parts$n_iter, 0), "`n_iter` is not a whole number")
+  # Predictions go on counting from there.
+  need_fit(is_count(parts$n_iter, 0) && parts$n_iter <= .Machine$integer.max - 2,
+           "`n_iter` is not a whole number that a fit can reach")
   need_fit(is_number(parts$bound), "`bound` is not a number")
   need_fit(parts$max_active <= parts$n_selected, "`max_active` is above `n_selected`")
 }

@@ -52,7 +52,7 @@ climb_objective <- function(evaluate, start, limits) {
       -here$gradient / scale
     },
     control = list(
-      lmm = 5, pgtol = 0, maxit = 10 * limits$max_evals,
+      lmm = 5, pgtol = 0, maxit = min(10 * limits$max_evals, .Machine$integer.max),
       factr = limits$gain / max(abs(here$value), scale) / .Machine$double.eps
     )
   )

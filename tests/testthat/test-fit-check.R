@@ -77,6 +77,7 @@ test_that("a fit with anything tampered is refused", {
       within_list(fit, starts = data.frame(start = 1L, bound_per_point = 1, chosen = NA))
     },
     function(fit) within_list(fit, n_iter = Inf),
+    function(fit) within_list(fit, n_iter = .Machine$integer.max),
     function(fit) {
       fit$selector$kernel$terms[[1]]$ard <- 1
       fit

@@ -36,6 +36,7 @@ test_that("the search keeps to its limits and stops where little is to be gained
   expect_lte(length(found$values), 4)
   flat <- function(par, ...) list(value = 2, gradient = c(0, 0))
   expect_identical(climb_objective(flat, c(1, 2), free(2))$par, c(1, 2))
+  expect_no_warning(climb_objective(flat, c(1, 2), free(2, 1000000000L)))
 })
 
 test_that("a point without a value is backed off from, and a start without one is an error", {
