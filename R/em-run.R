@@ -51,7 +51,7 @@ note_limit <- function(task, state) {
 
 # The main run of a fit from scratch, by a model that holds something fixed until components stand.
 hold_back <- function(task) {
-  held <- hold_model(task$model)
+  held <- hold_model(task$model, n_points(task$y))
   if (!identical(held, task$model)) task[c("free_model", "model")] <- list(task$model, held)
   task
 }
@@ -67,7 +67,7 @@ free_task <- function(task) {
 # Components stand where the bound is flat and no move improves them; in time for what is freed to
 # settle, too.
 is_free_due <- function(task, state) {
-  if (state$iteration >= task$max_iter / 2) return(TRUE)
+  if (state$iteration >= min(task$max_iter / 2, held_iterations(task$free_model))) return(TRUE)
   has_moves <- task$control$mend && is.null(task$batches) && length(state$mended_at) == 0
   is_cold(state) && !has_moves && is_flat(task, state)
 }

@@ -151,7 +151,8 @@ restrict_unseen <- function(task, rows) {
 
 # The task that a start runs with.
 lean_task <- function(short) {
-  short$model <- start_model(hold_model(short$model), n_points(short$y))
+  n_rows <- n_points(short$y)
+  short$model <- start_model(hold_model(short$model, n_rows), n_rows)
   short
 }
 

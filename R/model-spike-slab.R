@@ -105,7 +105,7 @@ gps_bind.gps_spike_slab <- function(model, y) {
 # Correlations wait until the components stand: a full psi explains mixtures of causes by correlated
 # values about as well as the causes themselves, and begins with components that are as good as any.
 #' @export
-hold_model.gps_spike_slab <- function(model) {
+hold_model.gps_spike_slab <- function(model, n_points) {
   if (model$settings$covariance == "full") model$options$form <- held_form
   model
 }

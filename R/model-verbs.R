@@ -91,11 +91,17 @@ mend_model <- function(model, params, stats, progress) UseMethod("gps_mend")
 rank_rows <- function(model, params, y) UseMethod("gps_handcrafted")
 
 # The model as a fit from scratch begins with it: what would only disturb before components stand is
-# held fixed. Its parameters have the shapes of the model's own.
-hold_model <- function(model) UseMethod("hold_model")
+# held fixed, where the data have so many points. Its parameters have the shapes of the model's own.
+hold_model <- function(model, n_points) UseMethod("hold_model")
 
 #' @export
-hold_model.default <- function(model) model
+hold_model.default <- function(model, n_points) model
+
+# After how many iterations it is freed, whether components stand by then or not.
+held_iterations <- function(model) UseMethod("held_iterations")
+
+#' @export
+held_iterations.default <- function(model) Inf
 
 # Whether a class of the model has a method of its own, here or in another package, for a generic of
 # this one. getS3method() knows a generic by its call of UseMethod() only where that comes last.

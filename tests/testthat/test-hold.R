@@ -1,4 +1,5 @@
-# Correlations of a full psi, which a fit from scratch holds at zero until components stand.
+# What a fit from scratch holds at first: correlations of a full psi at zero until components stand,
+# and the covariances of many small clusters at one in common.
 
 correlated_bars <- function(seed, n = 200) {
   set.seed(seed)
@@ -118,4 +119,40 @@ test_that("from scratch a full psi explains correlated slabs no worse than a dia
     full <- fit_correlated(bars$y, "full", seed = seed)
     expect_gt(full$bound, diagonal$bound - 0.1 * 300)
   }
+})
+
+# Clusters of several scales in two columns, beside six that tell nothing of them.
+clusters_beside_noise <- function(seed, n_clusters = 41, each = 40) {
+  set.seed(seed)
+  of <- rep(seq_len(n_clusters), each = each)
+  n <- length(of)
+  centres <- matrix(rnorm(2 * n_clusters, 0, 20), ncol = 2)
+  told <- centres[of, ] + exp(rnorm(n_clusters))[of] * matrix(rnorm(2 * n), ncol = 2)
+  cbind(told, matrix(rnorm(6 * n), ncol = 6))
+}
+
+test_that("many small clusters have one full covariance before they have their own", {
+  y <- clusters_beside_noise(3)
+  set.seed(3)
+  fit <- gps_fit(y, model_gaussian_mixture(41), selector_full(),
+                 control = gps_control(max_iter = 60, n_threads = 1, progress = FALSE))
+  expect_identical(freed_at(fit), 10L)
+  # From the clusters that the data were drawn by -14.41; with own covariances at once -15.01.
+  expect_gt(fit$bound / nrow(y), -14.8)
+  task <- new_task(t(y), model_gaussian_mixture(41), selector_full(), 41, NULL,
+                   gps_control(n_threads = 1, progress = FALSE), seed = c(1L, 2L))
+  held <- continue_trial(hold_back(task), begin_state(task, 1), 2)$params$sigma
+  expect_true(all(held == c(held[, , 1])))
+})
+
+test_that("a full covariance of few, large or other clusters is not held", {
+  y <- clusters_beside_noise(4, each = 3)
+  is_held <- function(n_clusters, each, covariance = "full") {
+    model <- gps_bind(model_gaussian_mixture(n_clusters, covariance), y)
+    hold_model(model, n_clusters * each)$options$common == 1
+  }
+  expect_true(is_held(41, 109))
+  expect_false(is_held(41, 110))
+  expect_false(is_held(40, 50))
+  for (covariance in c("diagonal", "spherical", "tied")) expect_false(is_held(41, 5, covariance))
 })
