@@ -45,11 +45,11 @@
 #' than 10 of more than 7300 clusters), so that their cost does not grow with the number of data
 #' points.
 #' All clusters begin with one covariance, that of the points about the mean of those with the same
-#' nearest seed. More than 40 clusters with full covariances and fewer than 2.5 points for each number
-#' of these and of the means, `D (D + 3) / 2` a cluster, keep one covariance in common for the first
-#' 10 iterations (the event `freed` of the trace ends that), half of them if there are fewer than 20.
-#' Of more than 40 clusters a learned selection begins with all points in the cluster
-#' of the nearest seed; where there are more than 2^28 pairs of points and clusters, unless
+#' nearest seed. More than 40 clusters with full covariances and fewer than 2.5 points for each
+#' number of these and of the means, `D (D + 3) / 2` a cluster, keep one covariance in common for
+#' the first 10 iterations (the event `freed` of the trace ends that), half of them if there are
+#' fewer than 20. Of more than 40 clusters a learned selection begins with all points in the
+#' cluster of the nearest seed; where there are more than 2^28 pairs of points and clusters, unless
 #' covariances are full, with those alone that seeds were looked for among, and with nothing known
 #' of the others.
 #'
