@@ -97,7 +97,7 @@ check_moments <- function(moments) {
 align_newdata <- function(newdata, x) {
   newdata <- plain_numbers(newdata)
   refuse_class(newdata, "newdata")
-  if ((is.numeric(newdata) || is.logical(newdata)) && is.null(dim(newdata))) {
+  if ((is.numeric(newdata) || is.logical(newdata)) && length(dim(newdata)) < 2) {
     newdata <- if (ncol(x) == 1) {
       matrix(newdata, ncol = 1)
     } else {

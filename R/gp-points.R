@@ -7,7 +7,7 @@ gp_prediction_way <- "The result has means and variances: predict(fit, newdata)$
 check_points <- function(x, arg, cure = "") {
   refuse_class(x, arg)
   x <- plain_numbers(x)
-  is_bare <- (is.numeric(x) || is.logical(x)) && is.null(dim(x)) && length(x) > 0
+  is_bare <- (is.numeric(x) || is.logical(x)) && length(dim(x)) < 2 && length(x) > 0
   if (is_bare) {
     names <- names(x)
     x <- matrix(as.double(x), ncol = 1, dimnames = if (!is.null(names)) list(names, NULL))

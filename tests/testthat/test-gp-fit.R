@@ -117,6 +117,15 @@ test_that("integers, logicals and data frames give what doubles give", {
   expect_identical(gp_fit(as.data.frame(x), targets + 0L, kernel)$theta, expected)
 })
 
+test_that("what tapply() and table() give is a vector", {
+  kernel <- kernel_rbf(1, 1) + kernel_white()
+  means <- tapply(c(1, 3, 2, 5, 4, 4), rep(c("a", "b", "c"), 2), mean)
+  fit <- gp_fit(array(1:3), means, kernel, optimise = FALSE)
+  expect_identical(fit$lml, gp_fit(1:3, c(means), kernel, optimise = FALSE)$lml)
+  expect_identical(predict(fit, array(c(1.5, 2)))$mean, predict(fit, c(1.5, 2))$mean)
+  expect_identical(rownames(gp_loo(fit)$mean), c("a", "b", "c"))
+})
+
 test_that("predict() takes matrices, data frames, single rows and permuted names", {
   data <- smooth_toy(20, 2, 2)
   colnames(data$x) <- c("a", "b")
