@@ -76,7 +76,7 @@ engine_evaluate.gps_engine_basis <- function(engine, theta, goal, jitter = 0, le
 }
 
 # T, lower triangular with T'T = (gram + noise)^-1, so that u = T f has the leverage of a point as
-# its square. Where all data are at hand, u of all points and their leverage.
+# its square. Where all data are at hand, u of all points.
 #' @export
 engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   engine$theta <- theta
@@ -92,10 +92,7 @@ engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FA
   engine$transform <- found$transform
   engine$noise <- noise + found$jitter
   engine$jitter <- found$jitter
-  if (is_whole) {
-    engine$turned <- engine$transform %*% view$features
-    engine$leverage <- colSums(engine$turned^2)
-  }
+  if (is_whole) engine$turned <- engine$transform %*% view$features
   engine
 }
 
@@ -106,11 +103,12 @@ engine_loo.gps_engine_basis <- function(engine, targets, points = NULL) {
   if (is.null(engine$turned)) return(loo_by_runs(engine, targets))
   if (is.matrix(targets)) {
     cross <- cross_targets(targets, engine$turned)
-    mean <- .Call(C_gp_affinity, NULL, cross, engine$turned, NULL, targets, 1)$mean
-    return(list(mean = mean, variance = loo_variance(engine, engine$leverage)))
+    found <- .Call(C_gp_affinity, NULL, cross, engine$turned, NULL, targets, 1)
+    return(list(mean = found$mean, variance = loo_variance(engine, found$leverage)))
   }
-  coef <- crossprod(engine$turned, columns_of(engine$turned, points))
-  scale <- 1 / pmax(1 - engine$leverage[points], .Machine$double.eps)
+  own <- columns_of(engine$turned, points)
+  coef <- crossprod(engine$turned, own)
+  scale <- 1 / pmax(1 - colSums(own^2), .Machine$double.eps)
   list(mean = spread_targets(targets, coef, seq_along(points), scale, points, engine$n_threads))
 }
 
