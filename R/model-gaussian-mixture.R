@@ -204,7 +204,7 @@ start_model.gps_gaussian_mixture <- function(model, n_rows) {
 # Of many clusters that are small beside their covariances each is fitted to what points its seed
 # happened to get, noise along all directions, and stays there; one covariance of all tells which
 # directions keep clusters apart. Beside columns of noise that ended up to .2 nats a point higher,
-# without them as high, and later or of larger clusters, whose shapes differ, lower.
+# without them a little higher on average, and of larger clusters, whose shapes differ, lower.
 #' @export
 hold_model.gps_gaussian_mixture <- function(model, n_points) {
   n_dims <- model$n_dims
