@@ -149,14 +149,14 @@ static size_t fetch_next(const gp_voters *voters, const gp_slot_rows *targets, s
   return i;
 }
 
-/* A value that at least LANES of n > LANES are not below: the least of the highest of all lanes. */
+/* The least of the highest of LANES lanes, each of which has every `step`-th of n values. */
 #define LANES 8
 
-GPS_INLINE double low_bar(size_t n, const double *value) {
+GPS_INLINE double least_highest(size_t n, const double *value, size_t step) {
   double highest[LANES], least;
   for (int l = 0; l < LANES; l++) highest[l] = -HUGE_VAL;
   size_t k = 0;
-  for (; k + LANES <= n; k += LANES) {
+  for (; k + LANES <= n; k += step) {
 #pragma omp simd
     for (int l = 0; l < LANES; l++) {
       const double x = value[k + (size_t)l];
@@ -169,12 +169,25 @@ GPS_INLINE double low_bar(size_t n, const double *value) {
   return least;
 }
 
+/* A value that at least n_best of n values are not below. */
+GPS_INLINE double low_bar(size_t n_best, size_t n, const double *value) {
+  const size_t step = (n_best + LANES - 1) / LANES * LANES;
+  if (step >= n) return -HUGE_VAL;
+  if (step == LANES) return least_highest(n, value, LANES);
+  double bar = HUGE_VAL;
+  for (size_t from = 0; from < step; from += LANES) {
+    const double least = least_highest(n - from, value + from, step);
+    bar = least < bar ? least : bar;
+  }
+  return bar;
+}
+
 /* Places of the best of n candidates, n_best < n, into best, in the order in which they were met;
  * of equal ones those that were met first. Returns how many there are, n_best unless some are no
  * numbers. Those that may be among them are ranked. place [n] and rank [n] are scratch. */
 GPS_CLONES static size_t best_places(size_t n_best, size_t n, const double *affinity, int *best,
                                      double *value, int *place, int *rank) {
-  const double bar = n_best <= LANES && n > LANES ? low_bar(n, affinity) : -HUGE_VAL;
+  const double bar = low_bar(n_best, n, affinity);
   size_t n_open = 0, n_held = 0;
   for (size_t k = 0; k < n; k++) {
     place[n_open] = (int)k;
