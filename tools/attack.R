@@ -29,6 +29,8 @@ run_items <- function(part, items) {
   suppressPackageStartupMessages(library(gpselect))
   options(warn = 1, gpselect.threads = 1L)
   grDevices::pdf(NULL)
+  # Some items write files.
+  setwd(tempdir())
   for (item in items) {
     cat("BEGIN", item, "\n")
     wrong <- NULL
