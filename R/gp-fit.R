@@ -119,7 +119,7 @@
 #' likelihood, the points whose scales stand for those of many, the frequencies of a column) they
 #' take in an order of the data's own: points by their values in the first column, columns by where
 #' their values lie between the least and the largest. Rounding is left, which a search may amplify
-#' a little.
+#' a little, and which decides where pivots are equally good, as on a grid.
 #'
 #' @section Trend:
 #' With `trend = "constant"` or `"linear"` the targets are \eqn{h(x)^\top B}{h(x)'B} plus the
