@@ -5,10 +5,11 @@
 # list(rows, columns): the numbers of points and of columns in that order, NULL where all orders are
 # the same to the engine.
 own_order <- function(engine, x, targets) {
-  columns <- own_columns(x, targets)
-  list(rows = if (takes_some_first(engine, nrow(x))) {
-    own_rows(x[, columns, drop = FALSE], targets)
-  }, columns = if (engine$method == "fourier") columns)
+  has_rows <- takes_some_first(engine, nrow(x))
+  has_columns <- engine$method == "fourier"
+  columns <- if (has_rows || has_columns) own_columns(x, targets)
+  list(rows = if (has_rows) own_rows(x[, columns, drop = FALSE], targets),
+       columns = if (has_columns) columns)
 }
 
 # Of many points some have the scales and periods of all.
@@ -36,10 +37,10 @@ own_columns <- function(x, targets) {
 
 # Values as shares of the way from the least of their column to the largest.
 unit_shares <- function(x) {
-  limits <- apply(x, 2, range)
-  unit <- limits[2, ] - limits[1, ]
+  limits <- dimension_limits(t(x))
+  unit <- limits[, 2] - limits[, 1]
   unit[!(unit > 0)] <- 1
-  (x - rep(limits[1, ], each = nrow(x))) / rep(unit, each = nrow(x))
+  (x - rep(limits[, 1], each = nrow(x))) / rep(unit, each = nrow(x))
 }
 
 # What an engine keeps of points in an order of `rows`, by their numbers in the given one.
