@@ -169,8 +169,8 @@ GPS_INLINE double least_highest(size_t n, const double *value, size_t step) {
   return least;
 }
 
-/* A value that at least n_best of n values are not below. Short lists, those of mixtures, have a loop
- * of their own, in which the step is known to the compiler. */
+/* A value that at least n_best of n values are not below. Short lists, those of mixtures, have a
+ * loop of their own, in which the step is known to the compiler. */
 GPS_INLINE double low_bar(size_t n_best, size_t n, const double *value) {
   const size_t step = (n_best + LANES - 1) / LANES * LANES;
   if (step >= n) return -HUGE_VAL;
