@@ -7,26 +7,28 @@ score_draws <- c(300L, 1200L)
 # Standard errors from which on a mean is not 0.
 score_limit <- 5
 
-# `joint(params, drawn)` gives log p(s, y) of each draw, `is_valid(params)` whether they are the
-# model's. Findings say about which parameter the two disagree.
-probe_draws <- function(report, model, params, joint, is_valid) {
+# `joint_of(drawn)` makes a function of parameters that gives log p(s, y) of each draw,
+# `is_valid(params)` says whether they are the model's. Findings say about which parameter the two
+# disagree.
+probe_draws <- function(report, model, params, joint_of, is_valid) {
   drawn <- gps_draw(model, params, score_draws[1])
   if (!check_drawn(report, model, drawn, score_draws[1])) return(FALSE)
   directions <- score_directions(params, is_valid)
-  if (any(joint(params, drawn) == -Inf)) {
+  joint <- joint_of(drawn)
+  if (any(joint(params) == -Inf)) {
     return(report_draw(report, "It draws what `log_joint` says is impossible, -Inf."))
   }
-  look <- function(drawn, directions) {
-    c(vapply(directions, function(d) score_of(joint, params, d$step, drawn), 1),
+  look <- function(drawn, joint, directions) {
+    c(vapply(directions, function(d) score_of(joint, d$step), 1),
       latent_scores(model, params, drawn))
   }
-  z <- look(drawn, directions)
+  z <- look(drawn, joint, directions)
   is_odd <- abs(z) > score_limit
   if (!any(is_odd)) return(TRUE)
   is_way <- seq_along(z) <= length(directions)
-  again <- replace(numeric(length(z)), is_odd | !is_way, look(
-    gps_draw(model, params, score_draws[2]), directions[is_odd[is_way]]
-  ))
+  more <- gps_draw(model, params, score_draws[2])
+  again <- replace(numeric(length(z)), is_odd | !is_way,
+                   look(more, joint_of(more), directions[is_odd[is_way]]))
   odd <- which(is_odd & abs(again) > score_limit & sign(again) == sign(z))
   if (length(odd) == 0) return(TRUE)
   worst <- odd[which.max(abs(again[odd]))]
@@ -67,7 +69,9 @@ score_directions <- function(params, is_valid) {
     single <- if (length(theta) > 1) lapply(sample.int(length(theta), 2), function(i) {
       replace(numeric(length(theta)), i, 1)
     })
-    for (way in c(list(rep(1, length(theta)), signs), single)) {
+    # A single number has one way.
+    others <- if (length(theta) > 1) c(list(signs), single)
+    for (way in c(list(rep(1, length(theta))), others)) {
       step <- allowed_step(theta, way)
       both <- lapply(c(-1, 1), function(side) {
         changed <- params
@@ -106,9 +110,9 @@ symmetric_step <- function(theta, step) {
 }
 
 # The mean derivative in standard errors; 0 where it is within rounding.
-score_of <- function(joint, params, both, drawn) {
-  low <- joint(both[[1]], drawn)
-  high <- joint(both[[2]], drawn)
+score_of <- function(joint, both) {
+  low <- joint(both[[1]])
+  high <- joint(both[[2]])
   if (any(!is.finite(low) | !is.finite(high))) return(0)
   rounding <- 1e-11 * max(1, abs(low))
   standard_mean(high - low, rounding)
@@ -138,35 +142,50 @@ latent_scores <- function(model, params, drawn) {
 # log p(s, y) of each draw by E-steps with one state, for draws with as many latents on together;
 # -Inf where one of them is impossible.
 joint_by_states <- function(model) {
+  function(drawn) {
+    groups <- groups_of_draws(model, drawn)
+    function(params) {
+      value <- numeric(nrow(drawn$y))
+      for (group in groups) value[group$rows] <- group_joints(model, params, group)
+      value
+    }
+  }
+}
+
+# What the E-steps get: draws with as many latents on.
+groups_of_draws <- function(model, drawn) {
   # Functions of users are never asked for one state alone.
   n_copies <- if (inherits(model, "gps_custom_model")) 2L else 1L
-  function(params, drawn) {
-    lists <- active_latents(model, drawn)
-    n_on <- lengths(lists)
-    value <- numeric(length(lists))
-    for (count in unique(n_on)) {
-      rows <- which(n_on == count)
-      n_slots <- max(count, 1)
-      selected <- if (count == 0) matrix(1L, 1, length(rows)) else
-        matrix(unlist(lists[rows]), count)
-      y <- t(drawn$y[rows, , drop = FALSE])
-      block <- new_block(0, length(rows))
-      states <- template_of(matrix(as.integer(count > 0), n_slots, n_copies))
-      value[rows] <- tryCatch(
-        run_estep(model, block_inputs(model, params, y, block), y, block, selected, states, 1L,
-                  character())$log_evidence - log(n_copies),
-        gps_error_numeric = function(condition) -Inf
-      )
-    }
-    value
-  }
+  lists <- active_latents(model, drawn)
+  n_on <- lengths(lists)
+  lapply(unique(n_on), function(count) {
+    rows <- which(n_on == count)
+    list(rows = rows, y = t(drawn$y[rows, , drop = FALSE]), block = new_block(0, length(rows)),
+         selected = if (count == 0) matrix(1L, 1, length(rows)) else
+           matrix(unlist(lists[rows]), count),
+         states = template_of(matrix(as.integer(count > 0), max(count, 1), n_copies)))
+  })
+}
+
+group_joints <- function(model, params, group) {
+  inputs <- block_inputs(model, params, group$y, group$block)
+  tryCatch(
+    run_estep(model, inputs, group$y, group$block, group$selected, group$states, 1L,
+              character())$log_evidence - log(group$states$n_states),
+    gps_error_numeric = function(condition) -Inf
+  )
 }
 
 # The latents that are on in each draw, ascending.
 active_latents <- function(model, drawn) {
-  n <- nrow(drawn$y)
   on <- drawn$latents
-  if (is.matrix(on)) return(lapply(seq_len(n), function(i) which(on[i, ] > 0)))
-  number <- latent_at(model, on)
-  lapply(seq_len(n), function(i) as.integer(sort(number[on$point == i])))
+  if (is.matrix(on)) {
+    at <- which(t(on) > 0, arr.ind = TRUE)
+    on <- list(point = at[, 2], number = at[, 1])
+  } else {
+    on$number <- latent_at(model, on)
+  }
+  sorted <- order(on$number)
+  unname(split(as.integer(on$number[sorted]),
+               factor(on$point[sorted], levels = seq_len(nrow(drawn$y)))))
 }

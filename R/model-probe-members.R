@@ -164,15 +164,17 @@ report_odds <- function(report, case, law) {
 
 # log p(values, y) of draws of a model whose latents have values.
 joint_by_draws <- function(model) {
-  function(params, drawn) {
-    case <- native_case(model, params, drawn$y)
+  function(drawn) {
     selected <- matrix(seq_len(model$n_latents), model$n_latents, nrow(drawn$y))
     states <- list(n_slots = model$n_latents, max_active = model$n_latents, n_states = 2L,
                    n_active = c(0L, 0L), active = matrix(0L, model$n_latents, 2),
                    parent = c(0L, 0L), all_subsets = FALSE)
-    it <- problem_of(case, params = params)
-    said <- .Call(C_probe_slot, model$native, it$problem, it$y, it$block, selected, states,
-                  t(drawn$values * drawn$latents), 1L, 0L)
-    said$log_joint + said$shared
+    value <- t(drawn$values * drawn$latents)
+    function(params) {
+      it <- problem_of(list(model = model, y = drawn$y), params = params)
+      said <- .Call(C_probe_slot, model$native, it$problem, it$y, it$block, selected, states,
+                    value, 1L, 0L)
+      said$log_joint + said$shared
+    }
   }
 }

@@ -1,7 +1,8 @@
 # Binary sparse coding as a model of R functions, in every form that these may have: what the model
 # in C is compared with.
 
-custom_sparse <- function(n_latents, vectorised = FALSE, takes_latents = FALSE, mstep = "own") {
+custom_sparse <- function(n_latents, vectorised = FALSE, takes_latents = FALSE, mstep = "own",
+                          draws = TRUE) {
   init <- function(y) {
     centred <- sweep(y, 2, colMeans(y))
     noise <- matrix(stats::rnorm(ncol(y) * n_latents), ncol(y))
@@ -65,7 +66,8 @@ custom_sparse <- function(n_latents, vectorised = FALSE, takes_latents = FALSE, 
   forms <- if (vectorised) list(together, fast) else list(alone, few)
   model_custom(n_latents, init, forms[[1 + takes_latents]], if (mstep == "own") own,
                gradient = if (mstep == "gradient") gradient,
-               lower = list(pi = 1e-4, sigma2 = 1e-6), upper = list(pi = 1 - 1e-4), draw = draw,
+               lower = list(pi = 1e-4, sigma2 = 1e-6), upper = list(pi = 1 - 1e-4),
+               draw = if (draws) draw,
                vectorised = vectorised)
 }
 

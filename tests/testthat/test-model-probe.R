@@ -41,10 +41,9 @@ expect_finding <- function(report, fault, where, words) {
 
 # Functions of several points at once, and of selected latents alone.
 joint_together <- function(params, y, states) {
-  value <- vapply(seq_len(ncol(y)), function(n) {
-    probe_parts()$log_joint(params, y[, n], matrix(states[, , n], dim(states)[1]))
-  }, numeric(dim(states)[2]))
-  matrix(value, dim(states)[2])
+  on <- matrix(states, dim(states)[1])
+  each <- y[, rep(seq_len(ncol(y)), each = dim(states)[2]), drop = FALSE]
+  matrix(probe_parts()$log_joint(params, each, on), dim(states)[2])
 }
 
 joint_few <- function(params, y, states, latents) {
@@ -70,9 +69,12 @@ test_that("right models of R functions give no finding, in every form", {
   }
   for (form in seq_len(nrow(custom_forms))) {
     for (mstep in c("own", "none", "gradient")[seq_len(if (is_full() || form == 1) 3 else 1)]) {
-      model <- do.call(custom_sparse, c(list(5), custom_forms[form, ], mstep = mstep))
       # Derivatives are of points one by one.
       if (mstep == "gradient" && any(unlist(custom_forms[form, ]))) next
+      # How points are handed over is all that forms differ in: draws are held against two.
+      draws <- is_full() || mstep == "own" && form %in% c(1, 4)
+      model <- do.call(custom_sparse, c(list(5), custom_forms[form, ], mstep = mstep,
+                                        draws = draws))
       report <- check_gps_model(model, session = FALSE)
       expect_true(report$is_right, info = paste(report$findings$what, collapse = "\n"))
     }
@@ -139,21 +141,23 @@ test_that("what depends on its company or on an order is found", {
 test_that("M-steps, draws and derivatives are held against the log joint", {
   expect_finding(probe_with(mstep = function(params, y, posterior) list(prob = 0.98), draw = NULL),
                  "mstep", "mstep", "M-step 1 lowers")
+  # Of all points at once, which is the faster way.
+  probe_draw <- function(...) probe_with(vectorised = TRUE, log_joint = joint_together, ...)
   spread <- function(params, n) {
     latents <- matrix(stats::rbinom(n * 4, 1, params$prob), n)
     list(y = latents %*% t(params$W) + stats::rnorm(n * nrow(params$W), sd = params$sigma^2),
          latents = latents)
   }
-  expect_finding(probe_with(draw = spread), "draw", "draw", "disagrees .* about .*`sigma`")
+  expect_finding(probe_draw(draw = spread), "draw", "draw", "disagrees .* about .*`sigma`")
   turned <- function(params, n) {
     drawn <- probe_parts()$draw(params, n)
     list(y = drawn$y, latents = drawn$latents[, 4:1])
   }
-  expect_finding(probe_with(draw = turned), "draw", "draw", "disagrees .* about")
+  expect_finding(probe_draw(draw = turned), "draw", "draw", "disagrees .* about")
   # Nothing normalises it, which neither posteriors nor M-steps would show.
   expect_finding(probe_with(log_joint = function(params, y, states) {
-    probe_parts()$log_joint(params, y, states) + length(y) * log(params$sigma)
-  }), "draw", "draw", "about `sigma`")
+    joint_together(params, y, states) + nrow(y) * log(params$sigma)
+  }, vectorised = TRUE), "draw", "draw", "about `sigma`")
   gradient <- function(params, y, states, weights) {
     residual <- y - params$W %*% states
     list(W = residual %*% (weights * t(states)), prob = 0, sigma = 0)
