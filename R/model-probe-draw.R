@@ -90,7 +90,7 @@ score_directions <- function(params, is_valid) {
 # numbers that sum to 1 as a whole, in columns or in rows.
 allowed_step <- function(theta, way) {
   size <- if (is.null(dim(theta))) length(theta) else dim(theta)
-  step <- 1e-4 * max(mean(abs(theta)), 1e-6) * array(way, size)
+  step <- 1e-4 * own_size(theta) * array(way, size)
   is_one <- function(x) length(x) > 0 && all(abs(x - 1) < 1e-8)
   is_share <- all(theta >= 0) && length(theta) > 1
   if (is_share && is_one(sum(theta))) return(step - mean(step))
@@ -100,13 +100,32 @@ allowed_step <- function(theta, way) {
   symmetric_step(theta, step)
 }
 
-# Matrices, and the layers of arrays of them.
-symmetric_step <- function(theta, step) {
+# What a change of a parameter is small beside. Variances and rates may be of very different sizes,
+# and the log joint bends by each in units of its own; a covariance is of the size of its two
+# standard deviations.
+own_size <- function(theta) {
+  if (is_symmetric(theta)) {
+    layers <- array(theta, c(dim(theta), 1)[1:3])
+    spread <- sqrt(apply(layers, 3, diag))
+    if (isTRUE(all(spread > 0))) {
+      return(array(apply(spread, 2, function(s) outer(s, s)), dim(theta)))
+    }
+  }
+  if (all(theta > 0)) return(theta)
+  if (any(theta != 0)) mean(abs(theta)) else 1e-6
+}
+
+# Whether it is a symmetric matrix, or an array of layers that are.
+is_symmetric <- function(theta) {
   size <- dim(theta)
-  if (!length(size) %in% 2:3 || size[1] != size[2] || size[1] == 1) return(step)
-  turn <- c(2, 1, if (length(size) == 3) 3)
-  if (!isTRUE(all.equal(theta, aperm(theta, turn)))) return(step)
-  (step + aperm(step, turn)) / 2
+  length(size) %in% 2:3 && size[1] == size[2] && size[1] > 1 &&
+    isTRUE(all.equal(theta, aperm(theta, turned_layers(theta))))
+}
+
+turned_layers <- function(theta) c(2, 1, 3)[seq_along(dim(theta))]
+
+symmetric_step <- function(theta, step) {
+  if (is_symmetric(theta)) (step + aperm(step, turned_layers(theta))) / 2 else step
 }
 
 # The mean derivative in standard errors; 0 where it is within rounding.

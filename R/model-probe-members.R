@@ -19,10 +19,12 @@ probe_native_gain <- function(report, case) {
     wanted <- gains_by_joints(case, slots, n_given, is_one_hot)
     found <- said$gain
     if (is_one_hot) found <- found - rep(found[1, ], each = nrow(found))
-    if (joint_difference(found, wanted) <= gain_tolerance) next
+    # Beside latents that cannot be on no gain is wanted.
+    is_asked <- !is.nan(wanted)
+    if (joint_difference(found[is_asked], wanted[is_asked]) <= gain_tolerance) next
     return(add_finding(report, "gain", "gain", sprintf(
       "Beside %s the gain of a latent and the difference of two log joints are %s",
-      plural(n_given, "latent"), worst_pair(found, wanted)
+      plural(n_given, "latent"), worst_pair(found[is_asked], wanted[is_asked])
     ), paste("The gain is `log_joint` of `given` and the candidate less that of `given`, without",
              "the temperature; with nothing given and no empty state, up to a constant.")))
   }

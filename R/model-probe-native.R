@@ -120,7 +120,9 @@ probe_native_states <- function(report, case) {
   }
   if (length(report$findings) > 0) return(invisible())
   probe_native_stats(report, case, said)
-  if (length(report$findings) == 0 && case$has$weighs) probe_native_weights(report, case)
+  if (length(report$findings) == 0 && case$has$weighs) {
+    probe_native_weights(report, case, probe_tolerance + posterior_rounding(case, said))
+  }
   if (!case$has$describe) return(invisible())
   for (name in c("latent", "response")) {
     if (is_unwritten(said[[name]])) report_unwritten(report, "describe", sprintf("`%s`", name))
@@ -138,7 +140,7 @@ probe_native_stats <- function(report, case, said) {
       add_finding(report, "nan", "accumulate", sprintf("The statistic `%s` has NaN.", name),
                   "Look for scratch that `log_joint` does not leave for it.")
     } else if (all(from_zero == 0) && all(from_one == 1)) {
-      if (!is_idle(case, name)) {
+      if (!is_idle(case, name) && is_never_added(case, name)) {
         report_unwritten(report, "accumulate", sprintf("the statistic `%s`", name))
       }
     } else if (joint_difference(from_one - 1, from_zero) > probe_tolerance) {
@@ -149,8 +151,22 @@ probe_native_stats <- function(report, case, said) {
   }
 }
 
+# Whether nothing, not even 0, is added to a statistic: the sum of -0 and 0 is 0.
+is_never_added <- function(case, name) all(1 / ask_states(case, fill = -0)$stats[[name]] == -Inf)
+
+# Relative differences of expectations that are rounding of log joints. BLAS may give a point other
+# last digits in another block. A log joint differs by as much as its terms do, sums over
+# dimensions and latents, each rounded by its own size, which is that of the largest log joint, of
+# states or of the empty one that they are relative to. Posterior probabilities, proportional to
+# exp() of it, differ twice as much, since so does their sum.
+posterior_rounding <- function(case, said) {
+  size <- abs(c(said$log_joint, said$shared))
+  n_terms <- case$model$n_dims + case$model$n_latents
+  2 * n_terms * .Machine$double.eps * max(size[is.finite(size)])
+}
+
 # Statistics of weighted points against those of each alone, times its weight.
-probe_native_weights <- function(report, case) {
+probe_native_weights <- function(report, case, tolerance) {
   step <- function(points, weights = NULL) {
     it <- problem_of(case, points)
     it$block["weights"] <- list(weights)
@@ -163,7 +179,7 @@ probe_native_weights <- function(report, case) {
   parts <- lapply(points, function(n) lapply(step(n), `*`, weights[n]))
   wanted <- Reduce(function(a, b) Map(`+`, a, b), parts)
   for (name in names(whole)) {
-    if (joint_difference(whole[[name]], wanted[[name]]) <= probe_tolerance) next
+    if (joint_difference(whole[[name]], wanted[[name]]) <= tolerance) next
     return(add_finding(report, "weights", "accumulate", sprintf(
       "The table has `weighs`, but weighted points give another statistic `%s`: %s", name,
       worst_pair(whole[[name]], wanted[[name]])

@@ -282,3 +282,15 @@ test_that("a mixture of many clusters is checked on as many rows as it needs", {
     expect_match(report$data, sprintf("^%d x", max(24, 2 * C)))
   }
 })
+
+test_that("a single data point, where the noise stands at its floor, has no false faults", {
+  for (model in list(model_spike_slab(3), model_spike_slab(3, intercept = TRUE))) {
+    set.seed(6)
+    report <- check_gps_model(model, matrix(rnorm(500), 1), session = FALSE)
+    expect_true(report$is_right, info = paste(report$findings$what, collapse = "\n"))
+  }
+  # Variances of very different sizes.
+  set.seed(15)
+  y <- 1000 * simulate_bars(40, size = 3)$y[1, , drop = FALSE]
+  expect_true(check_gps_model(model_gaussian_mixture(1), y, session = FALSE)$is_right)
+})
