@@ -160,8 +160,7 @@ advise_text <- function(x, in_memory = FALSE) {
 }
 
 # Text in the place of a formula, beside `data`.
-refuse_text <- function(y, data) {
-  if (is.null(data) || !is.character(y)) return(invisible())
+refuse_text <- function(y) {
   gps_abort(sprintf("`y` is text, and `data` belongs to a formula.%s", advise_text(y)))
 }
 

@@ -362,8 +362,8 @@ need_given <- function() {
   frame <- parent.frame()
   arguments <- formals(sys.function(caller))
   has_none <- vapply(arguments, function(x) is.name(x) && !nzchar(as.character(x)), NA)
-  needed <- setdiff(names(arguments)[has_none], "...")
-  is_absent <- !vapply(needed, is_argument_given, NA, frame)
+  needed <- names(arguments)[has_none & names(arguments) != "..."]
+  is_absent <- vapply(needed, function(name) eval(call("missing", as.name(name)), frame), NA)
   if (!any(is_absent)) return(invisible())
   call <- sys.call(caller)[[1]]
   called <- if (is.name(call)) as.character(call)

@@ -259,7 +259,8 @@ session_stream <- function() {
   old_kind <- RNGkind()
   old_seed <- get0(".Random.seed", envir = globalenv(), inherits = FALSE)
   function() {
-    suppressWarnings(RNGkind(old_kind[1], old_kind[2], old_kind[3]))
+    is_same <- identical(RNGkind(), old_kind)
+    if (!is_same) suppressWarnings(RNGkind(old_kind[1], old_kind[2], old_kind[3]))
     if (is.null(old_seed)) {
       if (exists(".Random.seed", envir = globalenv(), inherits = FALSE)) {
         rm(".Random.seed", envir = globalenv())

@@ -62,8 +62,7 @@ refuse_offset <- function(terms, left) {
 }
 
 # The `value` of an argument beside a formula, where lm() would find the columns of `data` by name.
-beside_formula <- function(value, formula, arg) {
-  if (!inherits(formula, "formula")) return(value)
+beside_formula <- function(value, arg) {
   tryCatch(value, error = function(condition) {
     if (!is_foreign(condition)) stop(condition)
     gps_abort(sprintf(paste(

@@ -1,6 +1,6 @@
 # The door: what users call data becomes one D x n matrix of finite doubles or a source, with names
 # and image size on the side.
-# @srrstats {G2.8, UL1.1}
+# @srrstats {G2.8, UL1.1, UL1.2}
 
 # list(y [D x n or a source], row_names, col_names, image_dim, pixels): from a matrix, data frame,
 # array of images, list of images, sparse matrix or source. Rows of a matrix may be pictures, too,
@@ -159,4 +159,55 @@ read_stored <- function(y, arg, may_miss = FALSE) {
   check_names(source$names, "column", arg)
   list(y = source, row_names = if (is_sparse_matrix(y)) rownames(y), col_names = source$names,
        image_dim = NULL)
+}
+
+# ---- names ----
+
+# What data points and columns are called: by labels and by an option.
+
+# Names of n data points as a user gives them, or NULL.
+check_labels <- function(labels, n) {
+  if (is.null(labels)) return(NULL)
+  if (is.factor(labels)) labels <- as.character(labels)
+  wanted <- sprintf("NULL or %.0f names, one for each data point", n)
+  if (!is.atomic(labels) || !is.null(dim(labels)) || length(labels) != n) {
+    abort_value(labels, "labels", wanted)
+  }
+  if (anyNA(labels)) {
+    gps_abort(sprintf("`labels` must be %s: that of data point %d is NA.", wanted,
+                      which(is.na(labels))[1]))
+  }
+  check_names(as.character(labels), "row", "labels")
+}
+
+# Tells, where the option gpselect.tell_names asks for it, that results will have no names, or such
+# as R makes up. Many fits of the same data, as of gps_choose(), are told of once.
+tell_names <- function(data) {
+  if (!isTRUE(getOption("gpselect.tell_names"))) {
+    told_names$last <- NULL
+    return(invisible())
+  }
+  n <- c(row = n_points(data$y), column = n_dims(data$y))
+  names <- list(row = data$row_names, column = data$col_names)
+  said <- unlist(lapply(names(n), function(what) {
+    if (is.null(names[[what]])) {
+      sprintf("The %ss of `y` have no names: results number them.", what)
+    } else if (are_default_names(names[[what]])) {
+      sprintf("The %ss of `y` have the names that R makes up, such as %s.", what,
+              quoted(names[[what]][1]))
+    }
+  }))
+  if (identical(said, told_names$last)) return(invisible())
+  told_names$last <- said
+  for (line in said) message(line)
+}
+
+# What was told last.
+told_names <- new.env(parent = emptyenv())
+
+# 1, 2, 3, or V1, V2 and X1, X2, also with zeros, X01, X02: those of as.data.frame(), read.table()
+# and data.frame().
+are_default_names <- function(names) {
+  number <- as.character(seq_along(names))
+  isTRUE(all(names == number)) || isTRUE(all(sub("^[VX]0*", "", names) == number))
 }

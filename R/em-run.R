@@ -158,7 +158,7 @@ trace_columns <- list(start = integer(), iteration = integer(), bound = numeric(
 trace_frame <- function(rows) {
   filled <- Map(function(empty, name) c(empty, unlist(lapply(rows, `[[`, name))),
                 trace_columns, names(trace_columns))
-  as.data.frame(filled, stringsAsFactors = FALSE)
+  list2DF(filled)
 }
 
 show_progress <- function(task, state) {

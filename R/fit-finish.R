@@ -118,7 +118,7 @@ new_fit <- function(task, state, data, kept, chosen) {
     row_names = if (control$keep_data || control$keep_slots) data$row_names,
     col_names = data$col_names, latent_names = kept_names(task, state), standing = standing,
     chosen = say_chosen(chosen),
-    seed = task$seed, version = utils::packageVersion("gpselect")
+    seed = task$seed, version = package_version(this_version())
   )
   n_missing <- if (is_source(data$y)) task$moments$n_missing else sum(is.na(data$y))
   if (n_missing > .Machine$integer.max) fit$n_missing <- as.double(n_missing) else

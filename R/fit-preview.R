@@ -43,7 +43,7 @@
 #' @export
 gps_plan <- function(y, model, selector = selector_gp(), n_selected = NULL, max_active = NULL,
                      control = gps_control(), start = NULL, weights = NULL, ...) {
-  if (!missing(y)) weights <- beside_formula(weights, y, "weights")
+  if (!missing(y) && inherits(y, "formula")) weights <- beside_formula(weights, "weights")
   y <- data_of_call(y, model, selector, further(...))
   if (is_number(y)) {
     gps_abort(sprintf(paste(

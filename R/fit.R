@@ -208,9 +208,9 @@ gps_fit <- function(y, model, selector = selector_gp(), n_selected = NULL, max_a
   # Evaluated here, so that R's errors about them name this function.
   if (!missing(y)) y
   if (!missing(model)) model
-  if (!missing(y)) {
-    weights <- beside_formula(weights, y, "weights")
-    labels <- beside_formula(labels, y, "labels")
+  if (!missing(y) && inherits(y, "formula")) {
+    weights <- beside_formula(weights, "weights")
+    labels <- beside_formula(labels, "labels")
   }
   y <- data_of_call(y, model, selector, further(...))
   made <- prepare_fit(y, model, selector, n_selected, max_active, control, start, weights, labels)
@@ -365,8 +365,8 @@ data_of_call <- function(y, model, selector, extra) {
     others <- if (missing(model)) list(selector) else list(model, selector)
     y <- read_formula(y, extra$data, others)
     extra$data <- NULL
-  } else if (!missing(y)) {
-    refuse_text(y, extra$data)
+  } else if (!missing(y) && is.character(y) && !is.null(extra$data)) {
+    refuse_text(y)
   }
   refuse_unknown(extra, names(formals(gps_fit)), c("control", "selector", "model"))
   if (missing(y)) gps_abort("`y` is missing: the data, a numeric matrix with data points in rows.")

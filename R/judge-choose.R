@@ -75,12 +75,12 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   need_given()
   refuse_called(substitute(model))
   extra <- further(...)
-  weights <- beside_formula(weights, y, "weights")
   if (inherits(y, "formula")) {
+    weights <- beside_formula(weights, "weights")
     y <- read_formula(y, extra$data, list(model, n_latents), "gps_choose")
     extra["data"] <- NULL
   }
-  refuse_text(y, extra$data)
+  if (is.character(y) && !is.null(extra$data)) refuse_text(y)
   refuse_unknown(extra, names(formals(gps_choose)), c("control", "selector", "sized"))
   criterion <- check_choice(criterion, "criterion", c("BIC", "ICL", "held-out"))
   models <- check_models(model)

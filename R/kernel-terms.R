@@ -334,15 +334,15 @@ remake_term <- function(term, arg) {
 remake_factor <- function(parts, arg, needed = character()) {
   row <- kernel_types[[parts$type]]
   own <- names(row$names)
-  needed <- union(needed, setdiff(own, c("variance", row$length)))
-  lacking <- setdiff(c(needed, if (is.null(parts$ard)) "ard"), names(parts))
+  needed <- c(needed, own[!own %in% c("variance", row$length)], "ard")
+  lacking <- needed[!needed %in% names(parts)]
   if (length(lacking) > 0) {
     abort_altered(arg, "kernel_*", sprintf("it has no `%s`", lacking[1]))
   }
-  arguments <- list(parts$type, parts$ard, parts[intersect(own, names(parts))])
+  arguments <- list(parts$type, parts$ard, parts[own[own %in% names(parts)]])
   if (!is.null(parts$is_open)) arguments$is_open <- parts$is_open
   made <- make_of(new_term, arguments, arg, "kernel_*")
-  unknown <- setdiff(names(parts), names(made[[1]]))
+  unknown <- names(parts)[!names(parts) %in% names(made[[1]])]
   if (length(unknown) > 0 && !is.null(parts[[unknown[1]]])) abort_part(arg, "kernel_*", unknown[1])
   made
 }

@@ -153,7 +153,7 @@ kernel_composition <- function(...) {
                     "products of terms: kernel_rbf() + kernel_white()."))
   }
   refuse_unknown(further(...), names(formals(kernel_composition)))
-  kernel_rbf() + kernel_linear() + kernel_bias() + kernel_white()
+  new_kernel(kernel_rbf()$terms, kernel_linear()$terms, kernel_bias()$terms, kernel_white()$terms)
 }
 
 #' A covariance function of your own, in R

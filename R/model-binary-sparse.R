@@ -103,7 +103,7 @@ gps_init.gps_binary_sparse <- function(model, y, weights = NULL) init_linear(mod
 # W near the mean of the data above their intercept, and all their variance as noise.
 init_linear <- function(model, y, weights = NULL) {
   means <- column_means(y, weights)
-  centred <- sweep(y, 2, means)
+  centred <- y - rep(means, each = nrow(y))
   squares <- column_means(centred^2, weights)
   deviation <- mean(sqrt(squares))
   n_latents <- model$n_latents

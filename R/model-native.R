@@ -286,7 +286,7 @@ check_table <- function(model) {
 # Arrays that are declared in R as shapes.
 hold_against <- function(model, arrays, declared, kind) {
   hold_names(model, arrays, declared, kind)
-  for (name in intersect(names(arrays), names(declared))) {
+  for (name in names(declared)) {
     shapes <- arrays[[name]]$shapes
     if (any(vapply(shapes, identical, NA, unname(declared[[name]])))) next
     abort_declared(model, kind, name, sprintf(
@@ -312,9 +312,9 @@ hold_options <- function(model, arrays) {
 
 hold_names <- function(model, arrays, declared, kind) {
   needed <- names(arrays)[vapply(arrays, `[[`, "", "presence") != "?"]
-  missing <- setdiff(needed, names(declared))
+  missing <- needed[!needed %in% names(declared)]
   if (length(missing) > 0) abort_declared(model, kind, missing[1], "is read in C and missing in R")
-  unknown <- setdiff(names(declared), names(arrays))
+  unknown <- names(declared)[!names(declared) %in% names(arrays)]
   if (length(unknown) > 0) abort_declared(model, kind, unknown[1], "is in R and unknown in C")
 }
 

@@ -154,7 +154,12 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
 # what they are made of.
 regress_targets <- function(selector, task, memory, targets) {
   if (is.null(memory$prepared)) {
-    memory$prepared <- prepare_near(selector, task, memory, targets)
+    memory$prepared <- if (has_candidates(list(selector = selector))) {
+      prepare_near(selector, task, memory, targets)
+    } else {
+      y <- in_units(task$y, memory$units)
+      prepare_engine(selector, task$model, memory$theta, y, task$n_threads)
+    }
   }
   memory[c("trained", "affinity", "targets")] <- list(NULL, NULL, NULL)
   if (is.matrix(targets)) {
