@@ -4,7 +4,7 @@ plan_control <- function(...) gps_control(n_threads = 1, progress = FALSE, ...)
 
 test_that("a plan counts, and takes nothing from the session's random numbers", {
   set.seed(1)
-  y <- simulate_bars(300, value = 5)$y
+  y <- simulate_bars(200, value = 5)$y
   set.seed(2)
   before <- .Random.seed
   plan <- gps_plan(y, model_binary_sparse(10), n_selected = 6, max_active = 3,
@@ -12,36 +12,36 @@ test_that("a plan counts, and takes nothing from the session's random numbers", 
   expect_identical(.Random.seed, before)
   expect_s3_class(plan, "gps_plan")
   expect_identical(plan$n_states, sum(choose(6, 0:3)))
-  expect_identical(c(plan$n_points, plan$n_dims, plan$n_latents), c(300L, 25L, 10L))
+  expect_identical(c(plan$n_points, plan$n_dims, plan$n_latents), c(200L, 25L, 10L))
   expect_identical(plan$bytes, sum(plan$memory))
-  expect_identical(plan$memory[["data"]], 8 * 300 * 25)
+  expect_identical(plan$memory[["data"]], 8 * 200 * 25)
   expect_named(plan$seconds, c("reading", "starts", "iterations", "mending"))
   expect_true(all(plan$seconds >= 0) && plan$seconds[["iterations"]] > 0)
-  expect_identical(plan$samples$n, c(64, 150, 300))
+  expect_identical(plan$samples$n, c(64, 100, 200))
   expect_printed(plan, "42 a point.*if all 30 iterations are needed")
   # All matrices of points x points that stand at once.
-  expect_gt(plan$memory[["kernel"]], 3 * 8 * 300^2)
+  expect_gt(plan$memory[["kernel"]], 3 * 8 * 200^2)
 })
 
 test_that("what grows is planned to grow", {
   set.seed(1)
-  y <- simulate_bars(400, size = 3, value = 5)$y
+  y <- simulate_bars(200, size = 3, value = 5)$y
   plan <- function(rows, ...) {
     gps_plan(y[seq_len(rows), ], model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
              control = plan_control(...))
   }
-  small <- plan(100)
-  large <- plan(400)
+  small <- plan(60)
+  large <- plan(200)
   expect_gt(large$memory[["points"]], small$memory[["points"]])
   expect_identical(large$seconds[["mending"]] > 0, TRUE)
-  expect_identical(plan(100, mend = FALSE)$seconds[["mending"]], 0)
-  batched <- plan(400, batch_size = 100)
-  expect_lte(max(batched$samples$n), 100)
+  expect_identical(plan(60, mend = FALSE)$seconds[["mending"]], 0)
+  batched <- plan(200, batch_size = 60)
+  expect_lte(max(batched$samples$n), 60)
 })
 
 test_that("a fit that does not fit in memory says so with the number", {
   set.seed(1)
-  y <- simulate_bars(200, value = 5)$y
+  y <- simulate_bars(60, value = 5)$y
   local_value("free_bytes", function() 2^20)
   local_value("process_bytes", function() 2^26)
   expect_warning(plan <- gps_plan(y, model_binary_sparse(6), n_selected = 3,
@@ -92,8 +92,9 @@ test_that("a fit that cannot fit is refused with the number before it begins", {
 
 test_that("a mixture of more clusters than the first sample has points is planned", {
   set.seed(1)
-  y <- matrix(rnorm(600), 300)
-  for (model in list(model_gaussian_mixture(80, "spherical"), model_poisson_mixture(80))) {
+  # More clusters than `first_sample`, and a sample of twice as many points is all but one.
+  y <- matrix(rnorm(266), 133)
+  for (model in list(model_gaussian_mixture(66, "spherical"), model_poisson_mixture(66))) {
     counts <- if (inherits(model, "gps_poisson_mixture")) round(abs(9 * y)) else y
     for (selector in list(selector_gp(), selector_full())) {
       plan <- gps_plan(counts, model, selector, control = short_control(max_iter = 3))

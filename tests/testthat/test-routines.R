@@ -96,7 +96,7 @@ test_that("a factor has zeros above its diagonal, not what memory held before", 
   y <- matrix(sin(1:60), 2)
   used <- lapply(1:50, function(i) rep(1, 900))
   rm(used)
-  gc()
+  gc(full = FALSE)
   kernel <- kernel_rbf() + kernel_white()
   theta <- gp_theta(kernel, y)
   factor <- engine_prepare(engine_plan(new_engine("exact"), kernel, theta, y), theta)$factor
