@@ -103,7 +103,7 @@ test_that("a model with any part changed is refused by name or makes no differen
   set.seed(1)
   for (case in model_cases()) {
     name <- class(case$model)[1]
-    share <- if (is_full()) 1 else 0.015
+    share <- if (is_full()) 1 else 0.008
     sweep_parts(paste("bound", name), case$bound, bound_uses(case), share)
     uses <- bound_uses(case)[c("bind", "print", "fit")]
     sweep_parts(name, case$model, uses, share)
@@ -154,7 +154,7 @@ test_that("an edited selector, kernel, screen, control or source works or is ref
     source = list(whole, source_uses), file = list(gps_source_binary(file, 9), source_uses)
   )
   for (name in names(things)) {
-    sweep_parts(name, things[[name]][[1]], things[[name]][[2]], if (is_full()) 1 else 0.1,
+    sweep_parts(name, things[[name]][[1]], things[[name]][[2]], if (is_full()) 1 else 0.05,
                 more = 10)
   }
 })
@@ -243,7 +243,7 @@ test_that("what is only shown raises no error of R's own", {
   )
   uses <- list(print = print)
   for (name in names(things)) {
-    sweep_parts(name, things[[name]], uses, if (is_full()) 1 else 0.1)
+    sweep_parts(name, things[[name]], uses, if (is_full()) 1 else 0.05)
   }
   bound <- logLik(fit)
   for (name in c("df", "nobs", "error")) {

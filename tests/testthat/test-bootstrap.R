@@ -2,11 +2,19 @@
 
 boot_control <- function(...) gps_control(n_threads = 1, progress = FALSE, n_starts = 2, ...)
 
-mixture_of <- function(n = 300) {
-  set.seed(11)
-  y <- cbind(c(rnorm(n / 2), rnorm(n / 2, 8, 2)))
-  gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(), control = boot_control())
-}
+mixture_of <- local({
+  kept <- list()
+  function(n = 300) {
+    name <- as.character(n)
+    if (is.null(kept[[name]])) {
+      set.seed(11)
+      y <- cbind(c(rnorm(n / 2), rnorm(n / 2, 8, 2)))
+      kept[[name]] <<- gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(),
+                               control = boot_control())
+    }
+    kept[[name]]
+  }
+})
 
 test_that("standard errors of means of clusters that do not overlap are those of theory", {
   fit <- mixture_of()
@@ -30,20 +38,20 @@ test_that("data points are drawn with their weights", {
   fit <- gps_fit(y, model_gaussian_mixture(2, "spherical"), selector_full(),
                  weights = rep(c(1, 3), each = 50), control = boot_control())
   for (type in c("nonparametric", "parametric")) {
-    ends <- confint(gps_bootstrap(fit, 20, type), "pi")
+    ends <- confint(gps_bootstrap(fit, 8, type), "pi")
     expect_true(all(ends[, 1] < coef(fit)$pi & coef(fit)$pi < ends[, 2]))
   }
 })
 
 test_that("intervals are percentiles of replicates, named by cell", {
   set.seed(1)
-  boot <- gps_bootstrap(mixture_of(), 20)
+  boot <- gps_bootstrap(mixture_of(), 8)
   ends <- confint(boot, "mu", level = 0.5)
   expect_identical(rownames(ends), c("mu[1,1]", "mu[1,2]"))
   expect_near(ends[2, ], quantile(boot$replicates$mu[1, 2, ], c(0.25, 0.75)), 1e-14)
-  expect_identical(dim(boot$similarity), c(2L, 20L))
+  expect_identical(dim(boot$similarity), c(2L, 8L))
   expect_identical(nrow(confint(boot)), nrow(summary(boot)))
-  expect_printed(boot, "20, nonparametric.*similarity to the fit's")
+  expect_printed(boot, "8, nonparametric.*similarity to the fit's")
   expect_gps_error(confint(boot, "sd"), "`parm` must be among")
   expect_gps_error(confint(boot, level = 1), "`level`")
   boot$similarity <- 1
@@ -65,7 +73,7 @@ test_that("the figure of a bootstrap returns what it draws", {
 
 test_that("components stand in the order of the fit's, whatever the refit made of them", {
   set.seed(3)
-  y <- simulate_bars(150, size = 3, value = 5)$y
+  y <- simulate_bars(80, size = 3, value = 5)$y
   fit <- gps_fit(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
                  control = boot_control(max_iter = 15))
   set.seed(4)

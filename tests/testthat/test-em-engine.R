@@ -43,9 +43,21 @@ test_that("recall is the share of latents on that stand among the best", {
   expect_identical(recall_of(affinity, on[, 1:9], 2L), NA_real_)
 })
 
+# One fit is looked at from all sides.
+compared <- local({
+  found <- NULL
+  function() {
+    if (is.null(found)) {
+      case <- single_causes()
+      found <<- compare_in_fit(case)
+    }
+    found
+  }
+})
+
 test_that("neighbours take over where they rank no worse, at what both engines say", {
   case <- single_causes()
-  found <- compare_in_fit(case)
+  found <- compared()
   task <- found$task
   state <- found$state
   points <- spaced_points(2100, compared_points)
@@ -74,15 +86,15 @@ test_that("neighbours take over where they rank no worse, at what both engines s
 
 test_that("a run that has changed its engine goes on from a checkpoint", {
   case <- single_causes()
-  whole <- fit_causes(case, max_iter = 6)
+  whole <- compared()$fit
   file <- tempfile(fileext = ".rds")
   fit_causes(case, max_iter = 4, checkpoint = file)
-  resumed <- gps_resume(file, case$y, max_iter = 6)
+  resumed <- gps_resume(file, case$y, max_iter = 5)
   unlink(file)
   expect_identical(coef(resumed), coef(whole))
   expect_identical(resumed$gp[c("method", "rank", "why")], whole$gp[c("method", "rank", "why")])
   # Engines are compared where nobody has chosen, and where it may pay.
-  expect_null(fit_causes(case, rank = 100)$gp$why)
+  expect_null(fit_causes(case, rank = 100, max_iter = 2)$gp$why)
   expect_gt(near_cost(2100, 4), sums_cost(200, 30))
   expect_lt(near_cost(2100, 4), sums_cost(200, 60))
 })

@@ -4,10 +4,10 @@
 # Data of every model, drawn.
 equivariant_data <- function(name) {
   switch(name,
-         binary_sparse = simulate_bars(120, size = 3, value = 5)$y,
-         spike_slab = simulate_bars(120, "spike_slab", size = 3, value = 5)$y,
-         max_spike_slab = simulate_bars(120, "max_spike_slab", size = 3, value = 5)$y,
-         simulate_clusters(120, 3, 4, separation = 3)$y)
+         binary_sparse = simulate_bars(80, size = 3, value = 5)$y,
+         spike_slab = simulate_bars(80, "spike_slab", size = 3, value = 5)$y,
+         max_spike_slab = simulate_bars(80, "max_spike_slab", size = 3, value = 5)$y,
+         simulate_clusters(80, 3, 4, separation = 3)$y)
 }
 
 mixtures <- c("full", "diagonal", "spherical", "tied")
@@ -61,7 +61,7 @@ test_that("powers of two change no bit but by themselves, whatever the selector 
     y <- equivariant_data(name)
     by <- powers_of(name)
     for (selector in list(selector_full(), selector_handcrafted())) {
-      n_iter <- if (name == "max_spike_slab") 4 else if (is_full()) 20 else 6
+      n_iter <- if (name == "max_spike_slab") 3 else if (is_full()) 20 else 6
       before <- fit_equivariant(y, name, selector, n_iter)
       after <- fit_equivariant(y * rep(by, each = nrow(y)), name, selector, n_iter)
       expect_identical(after$selected, before$selected)
@@ -78,8 +78,8 @@ test_that("mixtures in other units and places are transformed mixtures", {
     by <- if (covariance == "spherical") 3.7e4 else c(3e-6, 0.7, 1e3, 9e5)
     offset <- by * c(1e3, -300, 0, 40) * sqrt(mean(apply(y, 2, var)))
     moved <- y * rep(by, each = nrow(y)) + rep(offset, each = nrow(y))
-    before <- fit_equivariant(y, covariance, selector_full(), 50, tol = 0)
-    after <- fit_equivariant(moved, covariance, selector_full(), 50, tol = 0)
+    before <- fit_equivariant(y, covariance, selector_full(), 20, tol = 0)
+    after <- fit_equivariant(moved, covariance, selector_full(), 20, tol = 0)
     expect_transformed(after, before, by, offset, 1e-8)
     expect_identical(predict(after, type = "class"), predict(before, type = "class"))
     start <- before$params
@@ -95,9 +95,9 @@ test_that("a common scale of any size is a matter of units in every model", {
   for (name in c("binary_sparse", "spike_slab")) {
     y <- equivariant_data(name)
     start <- fit_equivariant(y, name, selector_full(), 5)$params
-    before <- fit_equivariant(y, name, selector_full(), 30, start, tol = 0)
+    before <- fit_equivariant(y, name, selector_full(), 15, start, tol = 0)
     for (by in c(1e-6, 3e3, 1e6)) {
-      after <- fit_equivariant(y * by, name, selector_full(), 30, transform_params(start, by),
+      after <- fit_equivariant(y * by, name, selector_full(), 15, transform_params(start, by),
                                tol = 0)
       expect_transformed(after, before, by, tolerance = 1e-8)
     }
@@ -152,7 +152,7 @@ test_that("one iteration with selection does not depend on order, whatever model
     selector_gp(kernel_rbf() + kernel_linear() + kernel_white(), ..., explore = 0, screen = FALSE)
   }
   selectors <- list(selector_handcrafted(FALSE), learned(method = "exact"),
-                    learned(method = "ichol", rank = 120), learned(method = "inducing", rank = 120),
+                    learned(method = "ichol", rank = 80), learned(method = "inducing", rank = 80),
                     selector_custom(function(params, y) {
                       if (is.null(params$W)) y %*% params$mu else y %*% params$W
                     }))

@@ -21,10 +21,10 @@ dense_slots <- function(fit, slots, value = slots$prob) {
 }
 
 for_all_models("slots and sparse matrices have the numbers of type \"prob\"", function(row) {
-  y <- draw_case(row, 40)$y
-  rownames(y) <- paste0("p", seq_len(40))
+  y <- draw_case(row, 24)$y
+  rownames(y) <- paste0("p", seq_len(24))
   fit <- slot_fit(row, y)
-  for (newdata in list(NULL, y[1:25, ], unname(y), y[7, , drop = FALSE])) {
+  for (newdata in list(NULL, unname(y)[1:15, ], y[7, , drop = FALSE])) {
     prob <- predict(fit, newdata)
     slots <- predict(fit, newdata, "slots")
     expect_named(slots, c("selected", "prob"))
@@ -42,15 +42,15 @@ for_all_models("slots and sparse matrices have the numbers of type \"prob\"", fu
 })
 
 for_all_models("slots and sparse matrices have the means of type \"latent\"", function(row) {
-  y <- draw_case(row, 40)$y
-  rownames(y) <- paste0("p", seq_len(40))
+  y <- draw_case(row, 24)$y
+  rownames(y) <- paste0("p", seq_len(24))
   fit <- slot_fit(row, y)
   if (is_one_hot(fit)) {
     expect_gps_error(predict(fit, type = "latent_slots"), "has its probabilities")
     expect_gps_error(predict(fit, y, type = "latent_sparse"), "\"sparse\" has its probabilities")
     return(invisible())
   }
-  for (newdata in list(NULL, y[1:25, ], unname(y)[7, , drop = FALSE])) {
+  for (newdata in list(NULL, y[1:15, ], unname(y)[7, , drop = FALSE])) {
     latent <- predict(fit, newdata, "latent")
     slots <- predict(fit, newdata, "latent_slots")
     expect_named(slots, c("selected", "latent"))

@@ -1,11 +1,11 @@
 # The whole thing: what a fit finds, its defaults, and what it weighs.
 # @srrstats {G5.6, G5.9b}
 
-found_bars <- function(selector, n = 500) {
+found_bars <- function(selector, n = 300) {
   set.seed(41)
   bars <- simulate_bars(n, value = 5)
   fit <- gps_fit(bars$y, model_binary_sparse(10), selector, 5,
-                 control = gps_control(max_iter = 60, n_starts = 4, progress = FALSE))
+                 control = gps_control(max_iter = 40, n_starts = 3, progress = FALSE))
   list(n_found = sum(match_components(fit, bars)$matched), fit = fit)
 }
 
@@ -14,7 +14,7 @@ test_that("hand-crafted selection and learned ones find the easy bars", {
                         selector_gp(kernel_rbf()))) {
     result <- found_bars(selector)
     expect_identical(result$n_found, 10L)
-    expect_lt(abs(result$fit$params$pi - 0.2), 5 * sqrt(0.16 / 5000))
+    expect_lt(abs(result$fit$params$pi - 0.2), 5 * sqrt(0.16 / 3000))
     # Truncation to five of ten leaves a little more noise than the true 2.
     expect_gt(result$fit$params$sigma2, 1.9)
     expect_lt(result$fit$params$sigma2, 2.2)
@@ -124,12 +124,12 @@ test_that("one point cannot teach a selector, and the fit says so", {
 
 test_that("a fit is little larger than the data, the parameters and the slots", {
   set.seed(1)
-  y <- simulate_bars(2000)$y
+  y <- simulate_bars(2500)$y
   model <- model_binary_sparse(10)
   # The trace is as long as it gets: eight starts and all iterations.
-  fit <- gps_fit(y, model, selector_handcrafted(), 5,
+  fit <- gps_fit(y, model, selector_handcrafted(), 2,
                  control = gps_control(tol = 0, progress = FALSE))
-  parts <- as.double(object.size(y)) + as.double(object.size(fit$params)) + 12 * 2000 * 5
+  parts <- as.double(object.size(y)) + as.double(object.size(fit$params)) + 12 * 2500 * 2
   expect_lte(as.double(object.size(fit)), 1.1 * parts)
   expect_lte(length(serialize(fit, NULL)), 1.1 * parts)
   bare <- gps_fit(y, model, selector_handcrafted(), 5,

@@ -34,11 +34,13 @@ test_that("rows in another order give the same fit, by every method", {
   data <- order_data()
   set.seed(4)
   orders <- list(sample(45), 45:1)
-  for (kernel in list(kernel_rbf() + kernel_white(), kernel_matern(1.5, ard = TRUE) +
-                        kernel_white())) {
+  kernels <- list(kernel_rbf() + kernel_white(), kernel_matern(1.5, ard = TRUE) + kernel_white())
+  for (i in 1:2) {
+    kernel <- kernels[[i]]
     for (way in order_ways) {
       as_given <- in_order(data, 1:45, 1:3, kernel, way)
-      for (rows in orders) {
+      # Each kernel with one of the orders.
+      for (rows in if (is_full()) orders else orders[i]) {
         expect_all_near(in_order(data, rows, 1:3, kernel, way), as_given, 1e-6)
       }
     }

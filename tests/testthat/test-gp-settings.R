@@ -36,9 +36,14 @@ test_that("other settings of gp_fit() find the maximum of its defaults", {
 
 test_that("the optimiser with other settings, and others, find the same maximum", {
   fit <- a_search()
+  # The value and the gradient are asked for at the same parameters.
+  last <- list()
   at <- function(theta) {
+    if (identical(theta, last$theta)) return(last$fit)
     kernel <- kernel_rbf(exp(theta[1]), exp(theta[2])) + kernel_white(exp(theta[3]))
-    gp_fit(settings$x, settings$y, kernel, optimise = FALSE, n_threads = 1)
+    fit <- gp_fit(settings$x, settings$y, kernel, optimise = FALSE, n_threads = 1)
+    last <<- list(theta = theta + 0, fit = fit)
+    fit
   }
   start <- coef(fit) + c(0.4, -0.3, 0.5)
   search <- function(method, ...) {
@@ -50,7 +55,7 @@ test_that("the optimiser with other settings, and others, find the same maximum"
   ways <- list(few_steps_back = list("L-BFGS-B", lmm = 2), many = list("L-BFGS-B", lmm = 12),
                factr = list("L-BFGS-B", factr = 1e9), pgtol = list("L-BFGS-B", pgtol = 1e-4),
                maxit = list("L-BFGS-B", maxit = 500), BFGS = list("BFGS", reltol = 1e-10),
-               CG = list("CG", reltol = 1e-9), simplex = list("Nelder-Mead", reltol = 1e-9))
+               CG = list("CG", reltol = 1e-8), simplex = list("Nelder-Mead", reltol = 1e-8))
   for (name in names(ways)) {
     found <- do.call(search, ways[[name]])
     expect_equal(found$value, as.numeric(logLik(fit)), tolerance = 1e-4, info = name)
@@ -65,10 +70,11 @@ test_that("other settings of EM find the maximum of its defaults", {
             control = gps_control(n_threads = 1, progress = FALSE, ...))
   }
   best <- fit_by()
-  ways <- list(tol = list(tol = 1e-9), max_iter = list(max_iter = 1000),
-               one_start = list(n_starts = 1), starts = list(n_starts = 12),
-               mend = list(mend = FALSE), polish = list(polish = FALSE),
-               anneal = list(anneal = 1.5), monotone = list(monotone = TRUE))
+  # One start is enough here, and the settings of others are looked at with it.
+  one <- function(...) list(n_starts = 1, ...)
+  ways <- list(tol = one(tol = 1e-9), max_iter = one(max_iter = 1000), one_start = one(),
+               starts = list(n_starts = 12), mend = one(mend = FALSE), polish = one(polish = FALSE),
+               anneal = one(anneal = 1.5), monotone = one(monotone = TRUE))
   # It stops where a point gains less than `tol`, 8e-6 nats.
   for (name in names(ways)) {
     expect_equal(do.call(fit_by, ways[[name]])$bound, best$bound, tolerance = 1e-4, info = name)

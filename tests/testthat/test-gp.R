@@ -41,12 +41,12 @@ for (name in names(oracle_kernels)) {
 }
 
 test_that("leave-one-out equals n explicit refits", {
-  data <- smooth_toy(12, 2, 3)
+  data <- smooth_toy(8, 2, 3)
   kernels <- c(term_kernels(2), list(all = Reduce(`+`, term_kernels(2))))
   for (kernel in kernels) {
     kernel <- kernel + kernel_white(0.15)
     loo <- gp_loo(gp_fit(data$x, data$targets, kernel, optimise = FALSE))
-    for (n in seq_len(12)) {
+    for (n in seq_len(8)) {
       rest <- gp_fit(data$x[-n, ], data$targets[-n, ], kernel, optimise = FALSE)
       found <- predict(rest, data$x[n, ])
       expect_equal(loo$mean[n, ], found$mean[1, ], tolerance = 1e-10)
@@ -274,14 +274,16 @@ test_that("results have the same bits for any number of threads", {
       gp_evaluate(kernel, theta, y, goal, 0, n_threads),
       gp_prepare(kernel, theta, y, n_threads)$inverse,
       gp_loo_moments(kernel, theta, y, goal, 0, n_threads),
-      gp_predict_moments(kernel, theta, y, goal, new, 0, n_threads),
-      gp_refit(kernel_composition(), gp_theta(kernel_composition(), y), y, goal, 4L,
-               n_threads)$theta
+      gp_predict_moments(kernel, theta, y, goal, new, 0, n_threads)
     )
   }
   one <- run(1L)
   expect_identical(run(2L), one)
   expect_identical(run(4L), one)
+  refit <- function(n_threads) {
+    gp_refit(kernel_composition(), gp_theta(kernel_composition(), y), y, goal, 3L, n_threads)$theta
+  }
+  expect_identical(refit(2L), refit(1L))
   # Of a factor the sums of columns alone are shared out.
   factor <- matrix(runif(1500^2), 1500)
   expect_gt(1500^2 / 2, 2 * thread_work)

@@ -1,7 +1,7 @@
 # What a fit from scratch holds at first: correlations of a full psi at zero until components stand,
 # and the covariances of many small clusters at one in common.
 
-correlated_bars <- function(seed, n = 200) {
+correlated_bars <- function(seed, n = 120) {
   set.seed(seed)
   w <- 0.3 * simulate_bars(1, size = 3)$W
   psi <- matrix(0.6, 6, 6) + diag(0.4, 6)
@@ -45,11 +45,11 @@ test_that("a fit holds them until it is flat or half of its iterations are over"
   selectors <- list(selector_full(), selector_gp(kernel_linear()), selector_handcrafted())
   for (selector in selectors[seq_len(if (is_full()) 3 else 2)]) {
     n_selected <- if (!inherits(selector, "gps_selector_full")) 5
-    fit <- fit_correlated(y, "full", selector, n_selected, n_starts = 2, max_iter = 60)
+    fit <- fit_correlated(y, "full", selector, n_selected, n_starts = 2, max_iter = 40)
     at <- freed_at(fit)
     expect_length(at, 1)
-    expect_lte(at, 30)
-    same <- fit_correlated(y, "diagonal", selector, n_selected, n_starts = 2, max_iter = 60)
+    expect_lte(at, 20)
+    same <- fit_correlated(y, "diagonal", selector, n_selected, n_starts = 2, max_iter = 40)
     expect_identical(fit$starts, same$starts)
     held <- fit$trace$bound[fit$trace$start == 0 & fit$trace$iteration <= at]
     expect_identical(held, same$trace$bound[same$trace$start == 0][seq_along(held)])
@@ -64,7 +64,7 @@ test_that("a fit holds them until it is flat or half of its iterations are over"
     expect_false(is_diagonal(short$params$psi))
   }
   # A bound that never falls, from the first iteration to the last.
-  monotone <- fit_correlated(y, "full", n_starts = 1, max_iter = 40, monotone = TRUE)
+  monotone <- fit_correlated(y, "full", n_starts = 1, max_iter = 25, monotone = TRUE)
   expect_no_fall(monotone$trace$bound)
 })
 
@@ -89,7 +89,7 @@ test_that("sampled states, minibatches and fits that grow free them, too", {
   for (max_iter in c(4, 40)) {
     run <- function(covariance) {
       fit_correlated(y, covariance, selector_handcrafted(), 4, n_starts = 2, max_iter = max_iter,
-                     batch_size = 100)
+                     batch_size = 60)
     }
     batched <- run("full")
     expect_length(freed_at(batched), 1)

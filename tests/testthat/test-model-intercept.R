@@ -1,7 +1,7 @@
 # The intercept of the sparse coding models: data on a baseline.
 
 # A short fit of bars, from starts of its own.
-fit_baseline <- function(y, model, selector = selector_full(), n_iter = 25, ...) {
+fit_baseline <- function(y, model, selector = selector_full(), n_iter = 15, ...) {
   set.seed(2)
   gps_fit(y, model, selector, control = gps_control(max_iter = n_iter, n_starts = 2, tol = 0,
                                                     progress = FALSE), ...)
@@ -12,7 +12,7 @@ baseline_models <- list(
   spike_slab = function(...) model_spike_slab(6, intercept = TRUE, ...)
 )
 
-bars_of <- function(name, n = 200) {
+bars_of <- function(name, n = 120) {
   set.seed(5)
   simulate_bars(n, name, size = 3, value = 5)
 }
@@ -40,9 +40,9 @@ test_that("other baselines are a matter of the intercept alone, whatever the sel
 
 test_that("components, noise and baseline are found wherever the data lie", {
   for (name in names(baseline_models)) {
-    bars <- bars_of(name, 400)
+    bars <- bars_of(name, 250)
     for (level in c(0, 100)) {
-      fit <- fit_baseline(bars$y + level, baseline_models[[name]](), n_iter = 60)
+      fit <- fit_baseline(bars$y + level, baseline_models[[name]](), n_iter = 40)
       expect_true(all(match_components(fit, bars)$matched))
       expect_lt(abs(coef(fit)$sigma2 / 2 - 1), 0.1)
       expect_lt(max(abs(coef(fit)$intercept - level)), 1)
@@ -107,11 +107,11 @@ test_that("the hand-crafted ranking sees data above the baseline", {
 })
 
 test_that("sources, sparse matrices and minibatches have an intercept too", {
-  bars <- bars_of("binary_sparse", 600)
+  bars <- bars_of("binary_sparse", 400)
   y <- bars$y + 20
   model <- baseline_models$binary_sparse()
   fit <- fit_baseline(y, model, selector_handcrafted())
-  source <- gps_source(600, 9, function(from, to) y[from:to, , drop = FALSE])
+  source <- gps_source(400, 9, function(from, to) y[from:to, , drop = FALSE])
   expect_near(fit_baseline(source, model, selector_handcrafted())$bound, fit$bound, 1e-10)
   set.seed(4)
   batched <- gps_fit(y, model, selector_handcrafted(),
@@ -136,7 +136,7 @@ test_that("data on a baseline are told of where the model has none, others are n
       expect_warning(quick(bars$y + level, model), "away from 0.*intercept = TRUE",
                      class = "gps_warning_baseline")
     }
-    expect_warning(quick(gps_source(200, 9, function(from, to) bars$y[from:to, ] + 100), model),
+    expect_warning(quick(gps_source(120, 9, function(from, to) bars$y[from:to, ] + 100), model),
                    class = "gps_warning_baseline")
     expect_no_warning(quick(bars$y, model), class = "gps_warning_baseline")
     expect_no_warning(quick(bars$y[1:7, ] + 1, model), class = "gps_warning_baseline")
@@ -211,12 +211,12 @@ test_that("at the max model's new parameters the expected log joint has no slope
 })
 
 test_that("binary latents may be turned round, and are turned to be off in most points", {
-  bars <- bars_of("binary_sparse", 300)
+  bars <- bars_of("binary_sparse", 200)
   y <- bars$y + 30
   truth <- list(W = bars$W, pi = rep(0.2, 6), sigma2 = 2, intercept = rep(30, 9))
   turn <- function(params, flip) flip_params(params, rep(0.2, 6), flip)
   model <- gps_bind(model_binary_sparse(6, FALSE, intercept = TRUE), y)
-  all <- matrix(1:6, 300, 6, byrow = TRUE)
+  all <- matrix(1:6, 200, 6, byrow = TRUE)
   before <- gps_estep(model, truth, y, all)
   turned <- turn(truth, c(2L, 5L))
   expect_identical(turned$pi, c(0.2, 0.8, 0.2, 0.2, 0.8, 0.2))
@@ -240,7 +240,7 @@ test_that("binary latents may be turned round, and are turned to be off in most 
         set.seed(1)
         fit <- gps_fit(y, model_binary_sparse(6, shared, intercept = TRUE), selector,
                        if (!inherits(selector, "gps_selector_full")) 4, start = start,
-                       control = gps_control(max_iter = 30, tol = 0, progress = FALSE))
+                       control = gps_control(max_iter = 20, tol = 0, progress = FALSE))
         expect_lte(max(coef(fit)$pi), 0.5)
         expect_true(all(match_components(fit, bars)$matched))
         expect_lt(max(abs(coef(fit)$intercept - 30)), 1)

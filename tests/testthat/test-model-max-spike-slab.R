@@ -3,14 +3,14 @@
 
 test_that("one active latent is in closed form: evidence, means, signal, statistics", {
   for (signed in c(FALSE, TRUE)) {
-    case <- max_problem()
+    case <- max_problem(6)
     if (signed) case$params$W[cbind(c(1, 2, 4), c(2, 3, 4))] <- c(-1, 0, -0.5)
-    selected <- draw_selected(12, 5, 3)
+    selected <- draw_selected(6, 5, 3)
     step <- gps_estep(case$model, case$params, case$y, selected, max_active = 1,
                       want = c("stats", "latent", "response", "prob"))
     on <- value <- square <- numeric(5)
     won_data <- won_square <- matrix(0, 4, 5)
-    for (n in 1:12) {
+    for (n in 1:6) {
       truth <- single_posterior(case$params, case$y[n, ], selected[n, ])
       expect_near(step$log_evidence[n], truth$log_evidence, 1e-9)
       expect_near(step$prob[n, ], truth$prob, 1e-9)
@@ -32,7 +32,7 @@ test_that("one active latent is in closed form: evidence, means, signal, statist
       }
       expect_near(step$response[n, ], response, 1e-8)
     }
-    wanted <- list(count = 12, data_square = sum(case$y^2), on = on, on_drawn = on, value = value,
+    wanted <- list(count = 6, data_square = sum(case$y^2), on = on, on_drawn = on, value = value,
                    value_square = square, won_data = won_data, won_square = won_square,
                    data_sum = numeric(), won_value = numeric())
     expect_named(step$stats, names(wanted))
@@ -107,11 +107,11 @@ test_that("the M-step follows its formulas, with any weight of the old W and any
 })
 
 test_that("the expected squared error is that of the new W", {
-  case <- max_problem(40)
-  selected <- draw_selected(40, 5, 3)
+  case <- max_problem(15)
+  selected <- draw_selected(15, 5, 3)
   step <- gps_estep(case$model, case$params, case$y, selected, max_active = 1)
   new <- gps_mstep(case$model, case$params, step$stats)$params
-  truth <- vapply(1:40, function(n) {
+  truth <- vapply(1:15, function(n) {
     posterior <- single_posterior(case$params, case$y[n, ], selected[n, ])
     square <- posterior$prob[1] * sum(case$y[n, ]^2)
     for (k in 1:3) {
@@ -128,7 +128,7 @@ test_that("the expected squared error is that of the new W", {
 
 # Credits do not change with positive weights where latents are on alone, so that it is EM.
 test_that("with one active latent no iteration lowers the bound", {
-  for (seed in 1:10) {
+  for (seed in seq_len(if (is_full()) 10 else 4)) {
     set.seed(seed)
     case <- max_problem(50)
     params <- gps_init(case$model, case$y)
@@ -380,7 +380,7 @@ test_that("parameters and arguments outside their ranges are refused by name", {
 
 test_that("data that lie below zero are told from noise about it, whatever their other values", {
   is_told <- function(y) is_lopsided(size_counts(t(y) / stats::sd(y)))
-  for (seed in 1:20) {
+  for (seed in seq_len(if (is_full()) 20 else 8)) {
     set.seed(seed)
     bars <- simulate_bars(100)$y
     expect_true(is_told(bars - mean(bars)))

@@ -24,18 +24,18 @@ test_that("sources that are held as a whole give the bits of the matrix", {
   y <- near_clusters(2100)
   sources <- all_sources(y, c("fun", "binary"))
   for (selector in list(selector_gp(method = "neighbours"), selector_gp())) {
-    whole <- near_fit(y, selector = selector, max_iter = 4)
+    whole <- near_fit(y, selector = selector, max_iter = 3)
     expect_identical(whole$gp$method, "neighbours")
     # The second is the first by another name.
     is_chosen <- is.null(selector$method) || selector$method != "neighbours"
     for (source in if (is_chosen && !is_full()) sources[1] else sources) {
       if (is.null(source)) next
-      fit <- near_fit(source, selector = selector, max_iter = 4)
+      fit <- near_fit(source, selector = selector, max_iter = 3)
       expect_identical(without_data(fit), without_data(whole))
     }
   }
-  batched <- near_fit(y, batch_size = 300, max_iter = 3)
-  expect_identical(without_data(near_fit(function_source(y), batch_size = 300, max_iter = 3)),
+  batched <- near_fit(y, batch_size = 300, max_iter = 2)
+  expect_identical(without_data(near_fit(function_source(y), batch_size = 300, max_iter = 2)),
                    without_data(batched))
 })
 
@@ -82,20 +82,20 @@ test_that("a batch is ranked by what its neighbours had when they were last visi
 })
 
 test_that("minibatches fit as well, whatever the blocks and threads", {
-  y <- near_clusters(2000)
-  whole <- near_fit(y, max_iter = 15)
-  batched <- near_fit(y, batch_size = 400, max_iter = 15)
-  expect_lt((whole$bound - batched$bound) / 2000, 0.1)
+  y <- near_clusters(1200)
+  whole <- near_fit(y, max_iter = 12)
+  batched <- near_fit(y, batch_size = 240, max_iter = 12)
+  expect_lt((whole$bound - batched$bound) / 1200, 0.1)
   expect_gt(sum(batched$trace$refit), 0)
-  short <- near_fit(y, batch_size = 400, max_iter = 3)
+  short <- near_fit(y, batch_size = 240, max_iter = 3)
   expect_gt(sum(short$trace$refit), 0)
-  expect_identical(near_fit(y, batch_size = 400, max_iter = 3, n_threads = 2)$params, short$params)
+  expect_identical(near_fit(y, batch_size = 240, max_iter = 3, n_threads = 2)$params, short$params)
   # Seeds are compared block by block, too, which rounds.
-  expect_equal(with_small_blocks(near_fit(y, batch_size = 400, max_iter = 3))$params, short$params,
+  expect_equal(with_small_blocks(near_fit(y, batch_size = 240, max_iter = 3))$params, short$params,
                tolerance = 1e-8)
   set.seed(4)
   again <- suppressWarnings(gps_fit(y, batched$model, batched$selector, start = batched,
-                                    control = gps_control(batch_size = 400, max_iter = 2,
+                                    control = gps_control(batch_size = 240, max_iter = 2,
                                                           progress = FALSE)))
   expect_gt(again$bound, batched$bound - 30)
   new <- near_clusters(50)
@@ -121,8 +121,8 @@ test_that("one batch of all points and steps of 1 are EM", {
 })
 
 test_that("other models and few clusters learn in batches by neighbours, too", {
-  bars <- simulate_bars(600, size = 4, value = 5)
-  fit <- near_fit(bars$y, batch_size = 150, model = model_binary_sparse(8), max_iter = 30)
+  bars <- simulate_bars(400, size = 4, value = 5)
+  fit <- near_fit(bars$y, batch_size = 100, model = model_binary_sparse(8), max_iter = 20)
   expect_gt(match_components(coef(fit)$W, bars$W)$similarity[1], 0.9)
   y <- near_clusters(800, 12)
   few <- model_gaussian_mixture(12, "spherical")
@@ -149,17 +149,17 @@ test_that("with all points as references blocks of a source are known as the who
 })
 
 test_that("a source that is too large is selected for by references", {
-  y <- near_clusters(3000)
-  whole <- near_fit(y, max_iter = 15)
-  local_value("most_whole", 4 * 1500)
+  y <- near_clusters(2000)
+  whole <- near_fit(y, max_iter = 12)
+  local_value("most_whole", 4 * 1000)
   source <- binary_source(y)
-  fit <- near_fit(source, max_iter = 15)
-  expect_identical(length(fit$gp$refs), 1500L)
-  expect_lt((whole$bound - fit$bound) / 3000, 0.1)
+  fit <- near_fit(source, max_iter = 12)
+  expect_identical(length(fit$gp$refs), 1000L)
+  expect_lt((whole$bound - fit$bound) / 2000, 0.1)
   short <- near_fit(source, max_iter = 3)
   expect_gt(sum(short$trace$refit), 0)
   expect_identical(near_fit(source, max_iter = 3, n_threads = 2)$params, short$params)
-  expect_lt((whole$bound - near_fit(source, max_iter = 15, batch_size = 500)$bound) / 3000, 0.1)
+  expect_lt((whole$bound - near_fit(source, max_iter = 12, batch_size = 400)$bound) / 2000, 0.1)
   # No point is its own neighbour, and references tell of all clusters.
   task <- near_task(source)
   state <- begin_state(task, 1)
@@ -168,11 +168,11 @@ test_that("a source that is too large is selected for by references", {
   expect_false(any(own))
   expect_setequal(state$selected[1, engine$refs], state$selected[1, ])
   # Few points that have latents already are all among them.
-  few <- matrix(0L, 5, 3000)
-  few[1, seq(2, 3000, by = 60)] <- 1L
+  few <- matrix(0L, 5, 2000)
+  few[1, seq(2, 2000, by = 60)] <- 1L
   refs <- choose_references(task, list(selected = few))
-  expect_length(refs, 1500)
-  expect_true(all(seq(2, 3000, by = 60) %in% refs))
+  expect_length(refs, 1000)
+  expect_true(all(seq(2, 2000, by = 60) %in% refs))
   new <- near_clusters(40)
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file), add = TRUE)

@@ -102,13 +102,13 @@ test_that("evolved states have the exact bound when they are all there is", {
 test_that("the bound of evolved states never falls, and a point's states differ", {
   example_selectors("evolutionary")
   set.seed(3)
-  bars <- simulate_bars(60, size = 4)
+  bars <- simulate_bars(40, size = 4)
   start <- list(W = colMeans(bars$y) + matrix(stats::rnorm(128, sd = 3), 16), pi = 0.2,
                 sigma2 = mean(apply(bars$y, 2, stats::var)))
-  fit <- fit_evolutionary(bars$y, start, n_iter = 25, n_kept = 12, n_generations = 2, tol = -Inf)
+  fit <- fit_evolutionary(bars$y, start, n_iter = 12, n_kept = 12, n_generations = 2, tol = -Inf)
   expect_no_fall(fit$curve$bound)
   expect_gt(diff(range(fit$curve$bound)), 1)
-  key <- paste(rep(1:60, each = 12), apply(fit$states, 1, paste, collapse = ""))
+  key <- paste(rep(1:40, each = 12), apply(fit$states, 1, paste, collapse = ""))
   expect_identical(anyDuplicated(key), 0L)
   expect_true(all(fit$states %in% c(0, 1)))
 })

@@ -73,7 +73,10 @@ test_that("fits of earlier versions give the same numbers", {
 
 test_that("fits of earlier versions can be shown, drawn from and continued", {
   cases <- Filter(function(case) inherits(case$fit, "gps_fit"), stored_fits())
-  for (name in names(which(has_turn(names(cases))))) {
+  shown <- names(which(has_turn(names(cases))))
+  # What update() does with a fit depends on its model at most; gps_fit() is called with all parts.
+  updated <- shown[is_full() | !duplicated(sub("^[^/]*/([^.]*).*", "\\1", shown))]
+  for (name in shown) {
     fit <- cases[[name]]$fit
     expect_printed(fit, "Fit by", info = name)
     expect_output(print(summary(fit)), info = name)
@@ -84,7 +87,7 @@ test_that("fits of earlier versions can be shown, drawn from and continued", {
     control <- fit$control
     control$max_iter <- 2L
     expect_no_error(suppressWarnings({
-      update(fit, max_iter = 1, n_starts = 1, progress = FALSE)
+      if (name %in% updated) update(fit, max_iter = 1, n_starts = 1, progress = FALSE)
       gps_fit(y, fit$model, fit$selector, fit$n_selected, control = control, start = fit)
     }, classes = "gps_warning"))
   }
