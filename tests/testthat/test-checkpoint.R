@@ -15,9 +15,15 @@ expect_same <- function(object, expected, label = "the fit") {
   expect(all(is_same), sprintf("%s differs in %s.", label, toString(names(found)[!is_same])))
 }
 
+# Starts of a few iterations, which are stopped and gone on with as long ones are.
+short_starts <- function(frame = parent.frame()) {
+  if (!is_full()) local_value("start_iterations", 4L, frame)
+}
+
 # From a point in the starts and one in the main run; with `first`, from the first and the last as
 # well.
 expect_same_bits <- function(y, model, ..., control, first = is_full()) {
+  short_starts()
   run <- fit_with_copies(y, model, ..., control = control)
   n <- length(run$copies)
   at <- if (first) c(0, 0.25, 0.5, 0.75, 1) else c(0.3, 0.75)
@@ -33,29 +39,29 @@ test_that("each model goes on to the bits of an undisturbed run", {
   set.seed(42)
   clusters <- simulate_clusters(150)$y
   scenes <- scene_data()$y[1:30, , , ]
-  few <- lean_control(max_iter = 12, n_starts = 2)
+  few <- lean_control(max_iter = 8, n_starts = 2)
   expect_same_bits(y, model_binary_sparse(6), n_selected = 3, control = few, first = TRUE)
   expect_same_bits(y, model_spike_slab(6, "full"), n_selected = 3, control = few)
   expect_same_bits(y, model_max_spike_slab(6), n_selected = 3, max_active = 2,
-                   control = lean_control(max_iter = 8, n_starts = 2))
+                   control = few)
   expect_same_bits(clusters, model_gaussian_mixture(4), control = few)
   expect_same_bits(scenes, model_occlusive(2, c(8, 8)), selector_handcrafted(),
-                   control = lean_control(max_iter = 9))
+                   control = lean_control(max_iter = if (is_full()) 9 else 5, n_starts = 2))
 })
 
 test_that("so do sampling, annealing, mending and minibatches", {
   y <- bars_y()
   model <- model_binary_sparse(6)
   expect_same_bits(y, model, n_selected = 3,
-                   control = lean_control(max_iter = 8, n_starts = 2, method = "gibbs"))
+                   control = lean_control(max_iter = 4, n_starts = 2, method = "gibbs"))
   expect_same_bits(y, model, n_selected = 3,
                    control = lean_control(max_iter = 10, n_starts = 1, anneal = 3))
   expect_same_bits(y, model, n_selected = 3,
-                   control = lean_control(max_iter = 6, n_starts = 2, batch_size = 40))
+                   control = lean_control(max_iter = 3, n_starts = 2, batch_size = 40))
   expect_same_bits(y, model, selector_gp(method = "ichol", rank = 20), n_selected = 3,
-                   control = lean_control(max_iter = 5, n_starts = 2, batch_size = 40))
+                   control = lean_control(max_iter = 3, n_starts = 2, batch_size = 40))
   mended <- expect_same_bits(y, model_binary_sparse(8), selector_handcrafted(), n_selected = 3,
-                             control = lean_control(max_iter = 40, n_starts = 1), first = TRUE)
+                             control = lean_control(max_iter = 40, n_starts = 1))
   expect_true(any(grepl("emptied|split|renewed", mended$trace$events)))
 })
 
@@ -82,6 +88,7 @@ test_that("so do fits of sources, growing fits, those from a start and models of
 })
 
 test_that("a run at its limit goes on as one with a larger limit", {
+  short_starts()
   compare <- function(y, model, ..., few, many, control = list()) {
     file <- tempfile()
     run <- function(max_iter, checkpoint = NULL) {
@@ -106,6 +113,8 @@ test_that("a run at its limit goes on as one with a larger limit", {
 
 test_that("interrupts, time limits and errors leave the last whole iteration", {
   y <- bars_y()
+  # Calls 1 to 4 and 5 to 8 are those of the two starts.
+  local_value("start_iterations", 4L)
   set.seed(3)
   whole <- gps_fit(y, model_binary_sparse(6), selector_handcrafted(), n_selected = 3,
                    control = lean_control(max_iter = 9, n_starts = 2))
@@ -129,25 +138,25 @@ test_that("interrupts, time limits and errors leave the last whole iteration", {
     stop(structure(class = c("interrupt", "condition"), list(message = "", call = NULL)))
   }
   fail <- function() stop("the disk is gone")
-  for (call in c(1, 15, 24, 26, 30)) for (how in list(interrupt, fail)) {
+  for (call in c(1, 6, 8, 10, 14)) for (how in list(interrupt, fail)) {
     stopped <- stop_at(call, how)
     resumed <- gps_resume(stopped$file, y)
-    is_same <- identical(how, interrupt) || call > 24
+    is_same <- identical(how, interrupt) || call > 8
     if (is_same) expect_same(resumed, whole)
     expect_identical(resumed$status, whole$status)
   }
   # A start that fails is not made again.
-  expect_identical(gps_resume(stop_at(15, fail)$file, y)$failed_starts$start, 2L)
+  expect_identical(gps_resume(stop_at(6, fail)$file, y)$failed_starts$start, 2L)
 })
 
 test_that("a time limit can be gone on from", {
-  y <- bars_y(400)
+  y <- bars_y()
   file <- tempfile()
   run <- function(...) {
     set.seed(3)
     gps_fit(y, model_binary_sparse(6), n_selected = 3, control = lean_control(max_iter = 25, ...))
   }
-  short <- run(checkpoint = file, time_limit = 0.3)
+  short <- run(checkpoint = file, time_limit = 0.05)
   expect_identical(short$status, "time_limit")
   expect_same(gps_resume(file, y, time_limit = Inf), run())
 })
