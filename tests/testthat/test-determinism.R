@@ -11,7 +11,7 @@ shared_fit <- function(kind, n_threads) {
 # Fits of every kind, most of them at a size where several blocks and threads take part.
 determined_fit <- function(kind, n_threads = 2) {
   set.seed(61)
-  y <- simulate_bars(4400, size = 3, value = 5)$y
+  y <- simulate_bars(2200, size = 3, value = 5)$y
   control <- gps_control(max_iter = 4, n_starts = 2, n_threads = n_threads, progress = FALSE)
   set.seed(62)
   switch(

@@ -1,6 +1,8 @@
 # `n_selected` = "auto": what is chosen, what it captures by brute force, and what print() says.
 
-auto_control <- function(...) gps_control(progress = FALSE, n_starts = 3, ...)
+auto_control <- function(..., n_starts = 3) {
+  gps_control(progress = FALSE, n_starts = n_starts, ...)
+}
 
 auto_fit <- function(y, model, seed = 1, ...) {
   set.seed(seed)
@@ -91,14 +93,14 @@ test_that("all latents are selected where that costs no more", {
 test_that("a mixture of many clusters and components with places have a number chosen", {
   set.seed(1)
   centre <- matrix(stats::rnorm(160, sd = 8), 80)
-  y <- centre[rep(1:80, each = 10), ] + stats::rnorm(1600)
+  y <- centre[rep(1:80, each = 5), ] + stats::rnorm(800)
   mixture <- quiet_degenerate(auto_fit(y, model_gaussian_mixture(80, "spherical"), seed = 2,
-                                       control = auto_control(max_iter = 5)))
+                                       control = auto_control(max_iter = 5, n_starts = 1)))
   expect_lt(mixture$n_selected, 40)
   expect_gte(mixture$chosen$mass, 0.95)
   case <- occlusive_case(7, image = c(3, 3), size = c(2, 2), n_components = 3, n = 40)
   placed <- auto_fit(case$y, model_occlusive(3, c(2, 2), c(3, 3)),
-                     control = auto_control(max_iter = 10))
+                     control = auto_control(max_iter = 10, n_starts = 1))
   expect_true(placed$n_selected %in% 2:3)
   expect_true(nrow(placed$chosen$sizes$table) >= 1)
 })

@@ -79,7 +79,8 @@ test_that("one component, one slot, one image, windows as large as images: all a
     fit <- suppressWarnings(
       gps_fit(images[[what$image]], model_occlusive(what$components, rep(what$size, 2)),
               selectors[[what$selector]], n_selected = what$n_selected,
-              control = gps_control(max_iter = 40, n_threads = 1, progress = FALSE, hold = 1,
+              control = gps_control(max_iter = if (is_full()) 40 else 12, n_threads = 1,
+                                    progress = FALSE, hold = 1,
                                     grow = if (i %% 2 == 0) 5)),
       classes = "gps_warning"
     )

@@ -306,7 +306,7 @@ test_that("it covers that of model C, too, by numerical integration", {
       set.seed(200 + seed)
       case <- list(model = model, params = params, y = gps_draw(model, params, n)$y)
       expect_chains_covered(case, n_latents, max_active,
-                            integrate_max(params, case$y, max_active, c(401, 101, 61)), 0.05)
+                            integrate_max(params, case$y, max_active, c(201, 61, 41)), 0.05)
     }
   }
 })

@@ -62,14 +62,14 @@ test_that("affinities, joints, M-steps, step sizes and sources at fault are told
   for (fault in names(faults)) {
     # Infinite affinities are the first of a ranking.
     if (fault != "infinite") {
-      expect_told(fit_with(selector_custom(turns_faulty(affinity, fault, 7))), "`affinity`",
-                  where = "^Iteration 7 of the main run: `affinity`")
+      expect_told(fit_with(selector_custom(turns_faulty(affinity, fault, 3))), "`affinity`",
+                  where = "^Iteration 3 of the main run: `affinity`")
     }
-    expect_told(fit_with(selector_full(), changed("log_joint", turns_faulty(joint, fault, 250)),
+    expect_told(fit_with(selector_full(), changed("log_joint", turns_faulty(joint, fault, 90)),
                          n_selected = NULL), "`log_joint`")
-    expect_told(fit_with(selector_full(), changed("mstep", turns_faulty(mstep, fault, 7, "W")),
+    expect_told(fit_with(selector_full(), changed("mstep", turns_faulty(mstep, fault, 3, "W")),
                          n_selected = NULL), "`mstep`",
-                where = "^Iteration 7 of the main run: `mstep`")
+                where = "^Iteration 3 of the main run: `mstep`")
     expect_told(fit_with(batch_size = 10, step = turns_faulty(step, fault, 12)), "`step`")
     # What is missing in data is a missing cell.
     if (fault != "missing") {
