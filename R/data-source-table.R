@@ -298,7 +298,7 @@ read_plain <- function(csv, emit) {
   on_fault <- function(condition) if (is_time_limit(condition)) stop(condition)
   with_csv(csv, function(connection) {
     repeat {
-      rows <- tryCatch(scan_csv(connection, csv, what, rows_at_once(what)), error = on_fault,
+      rows <- tryCatch(scan_csv(connection, csv, what, rows_at_once(csv)), error = on_fault,
                        warning = on_fault)
       if (is.null(rows)) return(FALSE)
       if (length(rows[[1]]) == 0) return(TRUE)
@@ -307,13 +307,16 @@ read_plain <- function(csv, emit) {
   })
 }
 
-rows_at_once <- function(columns) max(1, block_doubles %/% length(columns))
+# As many as fit into a block, and as the file has bytes: scan() makes room for all that it may read.
+rows_at_once <- function(csv) {
+  max(1, min(block_doubles %/% length(csv$names), file.size(csv$path)))
+}
 
 read_quoted <- function(csv, emit) {
   with_csv(csv, function(connection) {
     before <- 0
     repeat {
-      cells <- read_cells(connection, csv, rows_at_once(csv$names))
+      cells <- read_cells(connection, csv, rows_at_once(csv))
       n <- length(cells[[1]])
       if (n == 0) return(invisible())
       values <- vapply(csv$picked, function(k) cell_numbers(cells, k, csv, before), numeric(n),
