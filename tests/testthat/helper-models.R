@@ -203,8 +203,8 @@ drawn_cases <- new.env(parent = emptyenv())
 
 # Random selections, n x n_selected, ascending.
 draw_selected <- function(n, n_latents, n_selected) {
-  rows <- lapply(seq_len(n), function(i) sort(sample.int(n_latents, n_selected)))
-  do.call(rbind, rows)
+  drawn <- vapply(seq_len(n), function(i) sample.int(n_latents, n_selected), integer(n_selected))
+  matrix(drawn[order(rep(seq_len(n), each = n_selected), drawn)], n, byrow = TRUE)
 }
 
 # A random problem of model B with all parameters, and data drawn from it.

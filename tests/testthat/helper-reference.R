@@ -1,11 +1,15 @@
-# The models by their definitions, slow and obvious. States are 0/1 columns over all H latents.
+# The models by their definitions, slow and obvious. States are 0/1 columns over all H latents. Data
+# are a point, or points x D: a number for each.
 # @srrstats {G5.4a, PD4.1}
 
 log_normal <- function(y, mean, covariance) {
-  deviation <- y - mean
-  -0.5 * (length(y) * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
-            sum(deviation * solve(covariance, deviation)))
+  deviation <- as_columns(y) - mean
+  -0.5 * (nrow(deviation) * log(2 * pi) + as.numeric(determinant(covariance)$modulus) +
+            colSums(deviation * solve(covariance, deviation)))
 }
+
+# D x points.
+as_columns <- function(y) if (is.matrix(y)) t(y) else matrix(y)
 
 # The mean of models A and B from the means of their latents, n x H.
 response_linear <- function(params, mean) {
@@ -16,8 +20,10 @@ response_linear <- function(params, mean) {
 # log p(s, y) of model A.
 joint_binary_sparse <- function(params, y, state) {
   prob <- rep_len(params$pi, length(state))
+  y <- as_columns(y)
+  mean <- drop(response_linear(params, t(state)))
   sum(ifelse(state == 1, log(prob), log(1 - prob))) +
-    sum(dnorm(y, response_linear(params, t(state)), sqrt(params$sigma2), log = TRUE))
+    colSums(dnorm(y, mean, sqrt(params$sigma2), log = TRUE))
 }
 
 # Covariance of the slabs of model B, whatever the form of psi.
@@ -27,19 +33,19 @@ slab_covariance <- function(psi) if (is.matrix(psi)) psi else diag(psi, length(p
 joint_spike_slab <- function(params, y, state) {
   prob <- rep_len(params$pi, length(state))
   w <- params$W %*% diag(state, length(state))
-  covariance <- params$sigma2 * diag(length(y)) + w %*% slab_covariance(params$psi) %*% t(w)
+  covariance <- params$sigma2 * diag(nrow(w)) + w %*% slab_covariance(params$psi) %*% t(w)
   sum(ifelse(state == 1, log(prob), log(1 - prob))) +
     log_normal(y, drop(response_linear(params, t(state * params$mu))), covariance)
 }
 
-# Mean and covariance of all z of model B, on or off, given a state and the data.
+# Means, H x points, and covariance of all z of model B, on or off, given a state and the data.
 slabs_spike_slab <- function(params, y, state) {
   w <- params$W %*% diag(state, length(state))
   psi <- slab_covariance(params$psi)
   regression <- psi %*% t(w) %*%
-    solve(params$sigma2 * diag(length(y)) + w %*% psi %*% t(w))
+    solve(params$sigma2 * diag(nrow(w)) + w %*% psi %*% t(w))
   mean <- drop(response_linear(params, t(state * params$mu)))
-  list(mean = drop(params$mu + regression %*% (y - mean)),
+  list(mean = params$mu + regression %*% (as_columns(y) - mean),
        covariance = psi - regression %*% w %*% psi)
 }
 
@@ -67,15 +73,15 @@ response_noisy_or <- function(params, states) {
 # log p(s, y) of the noisy-OR.
 joint_noisy_or <- function(params, y, state) {
   prob <- rep_len(params$pi, length(state))
+  response <- drop(response_noisy_or(params, t(state)))
   sum(log(ifelse(state == 1, prob, 1 - prob))) +
-    sum(log(ifelse(y == 1, response_noisy_or(params, t(state)),
-                   1 - response_noisy_or(params, t(state)))))
+    colSums(log(ifelse(as_columns(y) == 1, response, 1 - response)))
 }
 
 # log p(c, y) of the Poisson mixture; exactly one cluster is on.
 joint_poisson_mixture <- function(params, y, state) {
   k <- which(state == 1)
-  log(params$pi[k]) + sum(dpois(y, params$rate[, k], log = TRUE))
+  log(params$pi[k]) + colSums(dpois(as_columns(y), params$rate[, k], log = TRUE))
 }
 
 # All states of the model, H x n_states.
@@ -95,23 +101,21 @@ whole_problem <- local({
     key <- list(row$name, row$n_latents, row$joint, row$slabs, params, y)
     if (identical(last$key, key)) return(last)
     states <- all_states(row)
-    of_all <- function(f, n) {
-      lapply(seq_len(ncol(states)), function(m) f(params, y[n, ], states[, m]))
-    }
-    points <- seq_len(nrow(y))
-    joints <- vapply(points, function(n) unlist(of_all(row$joint, n)), numeric(ncol(states)))
-    slabs <- if (!is.null(row$slabs)) lapply(points, function(n) join_slabs(of_all(row$slabs, n)))
+    of_all <- function(f) lapply(seq_len(ncol(states)), function(m) f(params, y, states[, m]))
+    joints <- do.call(rbind, of_all(row$joint))
+    slabs <- if (!is.null(row$slabs)) join_slabs(of_all(row$slabs), nrow(y))
     last <<- list(key = key, joints = joints, slabs = slabs)
     last
   }
 })
 
-join_slabs <- function(slabs) {
-  size <- length(slabs[[1]]$mean)
-  list(mean = matrix(vapply(slabs, `[[`, numeric(size), "mean"), size),
-       second = matrix(vapply(slabs, function(of_state) {
-         c(tcrossprod(of_state$mean) + of_state$covariance)
-       }, numeric(size^2)), size^2))
+join_slabs <- function(slabs, n_points) {
+  lapply(seq_len(n_points), function(n) {
+    mean <- vapply(slabs, function(of_state) of_state$mean[, n], slabs[[1]]$mean[, 1])
+    covariance <- vapply(slabs, function(of_state) c(of_state$covariance), numeric(nrow(mean)^2))
+    pairs <- rep(seq_len(nrow(mean)), nrow(mean))
+    list(mean = mean, second = mean[pairs, ] * mean[sort(pairs), ] + covariance)
+  })
 }
 
 # Truncated posterior of all points: list(log_evidence, mean [n x H], second [H x H x n]) of the
@@ -174,7 +178,7 @@ sum_about <- function(y, centre) {
 # Sufficient statistics of model A from a posterior.
 stats_binary_sparse <- function(y, posterior, centre) {
   list(count = nrow(y), data_square = square_about(y, centre), on = colSums(posterior$mean),
-       on_on = apply(posterior$second, 1:2, sum), data_on = t(y) %*% posterior$mean,
+       on_on = rowSums(posterior$second, dims = 2), data_on = t(y) %*% posterior$mean,
        data_sum = sum_about(y, centre))
 }
 
@@ -184,12 +188,12 @@ stats_spike_slab <- function(params, y, posterior, centre) {
   stats <- list(count = nrow(y), data_square = square_about(y, centre),
                 on = colSums(posterior$mean),
                 value = colSums(posterior$value),
-                value_value = apply(posterior$value_second, 1:2, sum),
+                value_value = rowSums(posterior$value_second, dims = 2),
                 data_value = t(y) %*% posterior$value, pull = numeric(), pull_pull = numeric(),
                 data_sum = sum_about(y, centre))
   if (!is.matrix(params$psi)) return(stats)
   total <- colSums(posterior$slab)
-  about_mean <- apply(posterior$slab_second, 1:2, sum) - total %o% params$mu -
+  about_mean <- rowSums(posterior$slab_second, dims = 2) - total %o% params$mu -
     params$mu %o% total + nrow(y) * params$mu %o% params$mu
   inverse <- solve(params$psi)
   stats$pull <- drop(inverse %*% (total - nrow(y) * params$mu))
@@ -261,10 +265,10 @@ mstep_spike_slab <- function(y, posterior, shared, is_full, intercept = FALSE) {
   result <- mstep_linear(y, posterior, shared, intercept)
   if (is_full) {
     result$mu <- colMeans(posterior$slab)
-    result$psi <- apply(posterior$slab_second, 1:2, mean) - tcrossprod(result$mu)
+    result$psi <- rowMeans(posterior$slab_second, dims = 2) - tcrossprod(result$mu)
   } else {
     result$mu <- colSums(posterior$value) / colSums(posterior$mean)
-    square <- diag(apply(posterior$value_second, 1:2, sum))
+    square <- diag(rowSums(posterior$value_second, dims = 2))
     result$psi <- square / colSums(posterior$mean) - result$mu^2
   }
   result
