@@ -28,8 +28,8 @@ test_that("one batch of all points and steps of 1 are EM", {
 })
 
 test_that("the same holds for a learned selection, whose posterior is then that of all points", {
-  batched <- batch_task_of(selector_gp(method = "inducing", rank = 40), 600,
-                           step = function(n) 1)
+  batched <- batch_task_of(selector_gp(method = "inducing", rank = 30), 300,
+                           y = batch_bars(300)$y, step = function(n) 1)
   whole <- batched
   whole["batches"] <- list(NULL)
   state <- em_step(whole, begin_state(whole, 1))
@@ -115,8 +115,8 @@ test_that("a point is left out of the sums by the weight that its batch still ha
 test_that("batches find the bars, and come to the bound of EM on all points", {
   bars <- batch_bars(300)
   for (selector in list(selector_handcrafted(), selector_gp(rank = 50))) {
-    set.seed(72)
     whole <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
+                     start = list(W = bars$W, pi = 0.2, sigma2 = 2),
                      control = gps_control(progress = FALSE, n_threads = 1))
     set.seed(72)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
@@ -134,10 +134,10 @@ test_that("batches find the bars, and come to the bound of EM on all points", {
 test_that("every model learns in batches, by sampling too", {
   set.seed(73)
   cases <- list(
-    list(model_spike_slab(10), simulate_bars(300, "spike_slab")$y, "auto"),
-    list(model_max_spike_slab(10), simulate_bars(300, "max_spike_slab", psi = 0.1)$y, "auto"),
-    list(model_binary_sparse(10), batch_bars(300)$y, "gibbs"),
-    list(model_gaussian_mixture(10), simulate_clusters(300, 10, 4)$y, "auto"),
+    list(model_spike_slab(10), simulate_bars(160, "spike_slab")$y, "auto"),
+    list(model_max_spike_slab(10), simulate_bars(160, "max_spike_slab", psi = 0.1)$y, "auto"),
+    list(model_binary_sparse(10), batch_bars(160)$y, "gibbs"),
+    list(model_gaussian_mixture(10), simulate_clusters(160, 10, 4)$y, "auto"),
     list(model_occlusive(4, c(8, 8)), scene_data()$y, "auto", selector_handcrafted())
   )
   for (case in cases) {
@@ -145,8 +145,8 @@ test_that("every model learns in batches, by sampling too", {
     selector <- if (length(case) > 3) case[[4]] else selector_gp(rank = 30)
     fit <- suppressWarnings(
       gps_fit(case[[2]], case[[1]], selector, n_selected = 3,
-              control = gps_control(max_iter = 6, progress = FALSE, n_threads = 1, n_starts = 2,
-                                    batch_size = 40, method = case[[3]])),
+              control = short_control(max_iter = 4, n_threads = 1, batch_size = 40,
+                                      method = case[[3]])),
       classes = "gps_warning"
     )
     bounds <- fit$trace$bound[fit$trace$start == 0]
@@ -161,7 +161,7 @@ test_that("the same seed gives the same bits for any number of threads", {
   fit_with <- function(n_threads) {
     set.seed(75)
     gps_fit(bars$y, model_binary_sparse(10), selector_gp(rank = 50), n_selected = 4,
-            control = gps_control(max_iter = 4, n_starts = 1, progress = FALSE, batch_size = 600,
+            control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE, batch_size = 600,
                                   n_threads = n_threads))
   }
   one <- fit_with(1)
@@ -205,7 +205,7 @@ test_that("batches partition the points; those of a fit end when time is out", {
   bars <- batch_bars()
   fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
                  control = short_control(max_iter = 1e5, tol = 0, batch_size = 100,
-                                         time_limit = 0.3))
+                                         time_limit = 0.1))
   expect_identical(fit$status, "time_limit")
   expect_identical(ncol(fit$selected), 600L)
 })
@@ -228,7 +228,7 @@ test_that("more updates than an integer holds are a limit as any", {
   bars <- batch_bars(300)
   expect_silent(
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 4,
-                   control = short_control(max_iter = 1e9, batch_size = 100, time_limit = 0.1,
+                   control = short_control(max_iter = 1e9, batch_size = 100, time_limit = 0.05,
                                            anneal = 2))
   )
   expect_identical(fit$status, "time_limit")

@@ -11,7 +11,7 @@ new_case <- function(model, selector) {
   if (!is.null(fit_store[[name]])) return(fit_store[[name]])
   set.seed(31)
   is_mixture <- model == "gaussian_mixture"
-  data <- if (is_mixture) simulate_clusters(300, 8, 3) else small_bars(300, model)
+  data <- if (is_mixture) simulate_clusters(200, 8, 3) else small_bars(200, model)
   rows <- function(at) list(y = data$y[at, ], latents = data$latents[at, ])
   shape <- switch(model, binary_sparse = model_binary_sparse(10), spike_slab = model_spike_slab(10),
                   max_spike_slab = model_max_spike_slab(10),
@@ -21,10 +21,10 @@ new_case <- function(model, selector) {
   } else {
     data[intersect(c("W", "pi", "mu", "psi", "sigma2"), names(data))]
   }
-  fit <- gps_fit(data$y[1:150, ], shape, new_selectors[[selector]](),
+  fit <- gps_fit(data$y[1:100, ], shape, new_selectors[[selector]](),
                  n_selected = if (is_mixture) 2 else 5, start = start,
-                 control = quick_control(mend = FALSE))
-  fit_store[[name]] <- list(fit = fit, own = rows(1:150), new = rows(151:300))
+                 control = short_control(max_iter = 6, n_threads = 1, mend = FALSE))
+  fit_store[[name]] <- list(fit = fit, own = rows(1:100), new = rows(101:200))
 }
 
 new_selectors <- list(
@@ -54,7 +54,9 @@ full_evidence <- function(fit, y) {
 
 test_that("new data lose next to nothing to the sum over all latents", {
   for (model in c("binary_sparse", "spike_slab", "gaussian_mixture")) {
-    for (selector in screening) {
+    # What stands for a kernel by few functions is the engine's matter, not the model's.
+    all <- model == "binary_sparse" || is_full()
+    for (selector in if (all) screening else c("exact", "ichol", "handcrafted")) {
       case <- suppressWarnings(new_case(model, selector), classes = "gps_warning")
       label <- paste(model, selector)
       loss <- full_evidence(case$fit, case$new$y) - mean_loglik(case$fit, case$new$y)
@@ -82,7 +84,8 @@ test_that("new data of sampled and of random selections are like the fit's own",
 
 test_that("the fit's own data as new data are explained as well", {
   for (model in c("binary_sparse", "spike_slab", "max_spike_slab", "gaussian_mixture")) {
-    for (selector in c("exact", "ichol", "handcrafted", "custom")) {
+    all <- model == "binary_sparse" || is_full()
+    for (selector in c("exact", "handcrafted", if (all) c("ichol", "custom"))) {
       fit <- suppressWarnings(new_case(model, selector)$fit, classes = "gps_warning")
       y <- t(fit$y)
       expect_gt(mean_loglik(fit, y), mean_loglik(fit) - 0.1, label = paste(model, selector))
@@ -98,8 +101,8 @@ test_that("each new point is predicted by itself", {
     # Each with one of the others, every pair in `make test-full`.
     for (selector in if (is_full()) selectors else selectors[match(model, models)]) {
       case <- suppressWarnings(new_case(model, selector), classes = "gps_warning")
-      y <- case$new$y[1:40, ]
-      shuffle <- sample(40)
+      y <- case$new$y[1:20, ]
+      shuffle <- sample(20)
       for (type in c("selected", "prob", "loglik", "state")) {
         whole <- as.matrix(predict(case$fit, y, type))
         label <- paste(model, selector, type)
@@ -147,23 +150,24 @@ test_that("fits of versions before 0.3.0 select once, by the number of the row",
   y <- case$new$y
   selected <- predict(old, y, "selected")
   expect_false(identical(predict(case$fit, y, "selected"), selected))
-  expect_false(identical(predict(old, y[150:1, ], "selected"), selected[150:1, ]))
+  expect_false(identical(predict(old, y[100:1, ], "selected"), selected[100:1, ]))
   expect_identical(predict(old, y[1:20, ], "selected"), selected[1:20, ])
 })
 
 test_that("objects of new images are selected about as often as those of the fit's own", {
   set.seed(35)
   objects <- scene_objects(4, c(6, 6))
-  scenes <- simulate_scenes(objects, 260, c(12, 12), wrap = TRUE)
+  scenes <- simulate_scenes(objects, 140, c(12, 12), wrap = TRUE)
   alpha <- array(0.01, c(4, 7, 7))
   w <- array(0, c(4, 7, 7, 3))
   alpha[, 1:6, 1:6] <- pmin(pmax(objects$mask, 0.01), 0.99)
   w[, 1:6, 1:6, ] <- objects$image
   start <- list(alpha = alpha, w = w, pi = rep(0.2, 4), background = c(0, 0, 0), sigma2 = 9e-4)
-  own <- scenes$y[1:200, , , ]
-  new <- scenes$y[201:260, , , ]
+  own <- scenes$y[1:100, , , ]
+  new <- scenes$y[101:140, , , ]
   fit <- gps_fit(own, model_occlusive(4, c(7, 7)), selector_gp(), n_selected = 3, start = start,
-                 control = quick_control(anneal = 1, hold = 0, mend = FALSE))
+                 control = short_control(max_iter = 6, n_threads = 1, anneal = 1, hold = 0,
+                                         mend = FALSE))
   recall <- function(objects, rows) {
     true <- scenes$latents[scenes$latents$point %in% rows, ]
     key <- function(x, point, object) paste(point, object, x$row, x$column)
@@ -171,17 +175,17 @@ test_that("objects of new images are selected about as often as those of the fit
            key(objects, objects$point, objects$component))
   }
   found <- predict(fit, new, "objects")
-  expect_gt(recall(found, 201:260), recall(predict(fit, own, "objects"), 1:200) - 0.1)
+  expect_gt(recall(found, 101:140), recall(predict(fit, own, "objects"), 1:100) - 0.1)
   expect_gt(mean_loglik(fit, own), mean_loglik(fit) - 10)
-  shuffle <- sample(60)
+  shuffle <- sample(40)
   expect_equal(predict(fit, new[shuffle, , , ]), predict(fit, new)[shuffle, ], tolerance = 1e-6)
 })
 
 test_that("clusters ranked by the log joint itself are selected as screening would", {
   set.seed(8)
   centres <- matrix(rnorm(120), 60)
-  y <- centres[sample(60, 300, TRUE), ] + rnorm(600, sd = 0.3)
-  new <- centres[sample(60, 200, TRUE), ] + rnorm(400, sd = 0.3)
+  y <- centres[sample(60, 150, TRUE), ] + rnorm(300, sd = 0.3)
+  new <- centres[sample(60, 100, TRUE), ] + rnorm(200, sd = 0.3)
   for (form in c("full", "diagonal", "spherical")) {
     pi <- c(rep(1 / 58, 58), 0, 0)
     sigma <- switch(form, full = array(0.09 * diag(2), c(2, 2, 60)), diagonal = matrix(0.09, 2, 60),
@@ -206,35 +210,33 @@ test_that("prediction by neighbours makes nothing of the size of latents x point
   centres <- matrix(rnorm(4000, sd = 3), 1000)
   draw <- function(n) centres[sample(1000, n, TRUE), ] + rnorm(4 * n, sd = 0.3)
   fit <- suppressWarnings(
-    gps_fit(draw(2000), model_gaussian_mixture(1000, "spherical"),
+    gps_fit(draw(1500), model_gaussian_mixture(1000, "spherical"),
             selector_gp(method = "neighbours"), control = short_control(max_iter = 0)),
     classes = "gps_warning"
   )
-  new <- draw(5000)
+  new <- draw(4000)
   predict(fit, new[1:10, ], "sparse")
-  # All probabilities are 5e6 numbers. What R has not yet collected counts, too.
-  for (type in c("class", "slots", "sparse")) {
-    before <- gc(reset = TRUE)["Vcells", "used"]
-    predict(fit, new, type)
-    expect_lt(gc()["Vcells", 5] - before, 4e6)
-  }
+  # All probabilities are 4e6 numbers. What R has not yet collected counts, too.
+  before <- gc(reset = TRUE)["Vcells", "used"]
+  for (type in c("class", "slots", "sparse")) predict(fit, new, type)
+  expect_lt(gc()["Vcells", 5] - before, 3.6e6)
 })
 
 test_that("new data look at what stood beside their best cluster in the fit", {
   set.seed(1)
   mu <- matrix(rnorm(8 * 300, sd = 3), 8)
   draw <- function(n) t(mu[, sample.int(300, n, TRUE)] + matrix(rnorm(8 * n), 8))
-  y <- draw(3000)
-  new <- draw(400)
+  y <- draw(2000)
+  new <- draw(200)
   set.seed(2)
   fit <- suppressWarnings(gps_fit(
     y, model_gaussian_mixture(300, "spherical"),
     selector_gp(method = "neighbours", screen = gps_screen(propose = 8, neighbours = 5)),
-    control = gps_control(max_iter = 15, n_threads = 1, progress = FALSE, mend = FALSE)
+    control = gps_control(max_iter = 8, n_threads = 1, progress = FALSE, mend = FALSE)
   ))
   expect_identical(dim(fit$gp$beside), c(20L, 300L))
   best_five <- predict(fit, new, type = "loglik")
-  every <- matrix(1:300, 400, 300, byrow = TRUE)
+  every <- matrix(1:300, 200, 300, byrow = TRUE)
   all <- gps_estep(fit$model, coef(fit), new, every)$log_evidence
   without <- fit
   without$gp["beside"] <- list(NULL)

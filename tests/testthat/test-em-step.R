@@ -156,7 +156,7 @@ test_that("monotone mode never lets the bound fall: A, B and D, from random star
     for (model in models) {
       fit <- quiet_degenerate(gps_fit(
         y, model, selectors[[1 + seed %% 4]], 2,
-        control = short_control(max_iter = if (is_full()) 50 else 25, tol = 0, monotone = TRUE,
+        control = short_control(max_iter = if (is_full()) 50 else 12, tol = 0, monotone = TRUE,
                                 n_threads = 1)
       ))
       fall <- -diff(fit$trace$bound) / abs(fit$trace$bound[-1])

@@ -105,7 +105,8 @@ test_that("whatever any part of a fit holds, methods answer or say what is wrong
   for (kind in c("gp", "learner")) {
     fit <- a_fit(kind)
     for (name in union(names(fit), optional)) {
-      for (value in values) {
+      # What the second fit has beside the first it has in its selector.
+      for (value in if (kind == "gp" || is_full()) values else values[c(1, 2, 5)]) {
         changed <- fit
         changed[[name]] <- value
         said <- tryCatch({
@@ -113,8 +114,7 @@ test_that("whatever any part of a fit holds, methods answer or say what is wrong
           NULL
         }, error = identity)
         if (!is.null(said)) {
-          expect_s3_class(said, "gps_error")
-          if (!inherits(said, "gps_error")) fail(paste(kind, name, deparse(value)))
+          expect_true(inherits(said, "gps_error"), paste(kind, name, deparse(value)))
         }
       }
     }

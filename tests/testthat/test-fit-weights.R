@@ -152,13 +152,14 @@ test_that("models of R functions weigh their expected log joint or say what is m
   y <- matrix(rpois(36, 3), 12)
   weights <- rep_len(0:2, 12)
   joint <- function(params, y, states) {
-    apply(states, 2, function(s) sum(dpois(y, 0.5 + params$rate %*% s, log = TRUE)) - 2 * log(2))
+    rate <- 0.5 + params$rate %*% states
+    colSums(y * log(rate) - rate) - sum(lfactorial(y)) - 2 * log(2)
   }
   init <- function(y) list(rate = cbind(c(1, 2, 3), c(3, 2, 1)))
   fit <- function(y, weights = NULL, mstep = NULL) {
     suppressWarnings(gps_fit(y, model_custom(2, init, joint, mstep, lower = 0.01),
                              selector_full(), weights = weights,
-                             control = gps_control(max_iter = 2, n_starts = 1, tol = 0)),
+                             control = gps_control(max_iter = 1, n_starts = 1, tol = 0)),
                      classes = "gps_warning_mstep")
   }
   repeated <- y[rep(1:12, weights), ]

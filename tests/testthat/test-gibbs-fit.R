@@ -69,7 +69,7 @@ test_that("a sampled fit finds what an exact one finds", {
   fit_by <- function(method) {
     set.seed(85)
     gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), 5,
-            control = gps_control(max_iter = 40, method = method, progress = FALSE))
+            control = gps_control(max_iter = 40, n_starts = 4, method = method, progress = FALSE))
   }
   sampled <- fit_by("gibbs")
   exact <- fit_by("exact")
@@ -85,7 +85,7 @@ test_that("the bound is a sum over points, and its error the root of the sum of 
   fit <- a_fit("sampled")
   y <- t(fit$y)
   exact <- sum(gps_estep(fit$model, fit$params, y, t(fit$selected), 4, character())$log_evidence)
-  runs <- vapply(1:40, function(i) {
+  runs <- vapply(1:25, function(i) {
     sum(gps_estep(fit$model, fit$params, y, t(fit$selected), 4, character(), method = "gibbs",
                   value = t(fit$value))$log_evidence)
   }, 1)
@@ -189,7 +189,7 @@ test_that("annealing, explorers and starts on sampled rows work with chains", {
   set.seed(88)
   y <- simulate_bars(2100, size = 3, value = 3)$y
   fit <- gps_fit(y, model_binary_sparse(6), selector_gp(kernel_linear()), 4,
-                 control = gps_control(max_iter = 12, n_starts = 2, anneal = 3, method = "gibbs",
+                 control = gps_control(max_iter = 6, n_starts = 2, anneal = 3, method = "gibbs",
                                        sweeps = c(0, 1), progress = FALSE))
   expect_identical(dim(fit$value), c(4L, 2100L))
   expect_true(is.finite(fit$bound))
@@ -209,14 +209,14 @@ test_that("sampled predictions have the means of exact ones", {
   exact <- gps_estep(fit$model, fit$params, y, t(fit$selected), 4, c("latent", "response"))
   spread <- scatter_slots(fit$selected, t(exact$latent), 10)
   wanted <- list(prob = spread, latent = spread, response = exact$response)
-  # Means over the points, over independent seeds.
+  # Means over some points, over independent seeds.
   for (type in names(wanted)) {
-    means <- vapply(1:20, function(seed) {
+    means <- vapply(1:16, function(seed) {
       fit$seed <- c(seed, 1L)
-      colMeans(predict(fit, y, type))
+      colMeans(predict(fit, y[1:40, ], type))
     }, numeric(ncol(wanted[[type]])))
-    error <- apply(means, 1, sd) / sqrt(20)
-    expect_lte(max(abs(rowMeans(means) - colMeans(wanted[[type]])) / error), 5)
+    error <- apply(means, 1, sd) / sqrt(16)
+    expect_lte(max(abs(rowMeans(means) - colMeans(wanted[[type]][1:40, ])) / error), 5)
   }
   for (newdata in list(NULL, y)) {
     loglik <- predict(fit, newdata, "loglik")

@@ -102,11 +102,12 @@ test_that("a regression predicts by it", {
                class = "gps_error_argument")
 })
 
-fit_clusters <- function(y, index, ...) {
+fit_clusters <- function(y, index, ..., max_iter = 8) {
   set.seed(5)
   gps_fit(t(y), model_gaussian_mixture(90, "spherical"),
           selector_gp(method = "neighbours", rank = 12, index = index),
-          control = gps_control(max_iter = 15, n_threads = 1, progress = FALSE, mend = FALSE, ...))
+          control = gps_control(max_iter = max_iter, n_threads = 1, progress = FALSE,
+                                mend = FALSE, ...))
 }
 
 # The fits that are compared with others, made once.
@@ -146,7 +147,7 @@ test_that("left to itself, it is there where the search would take long, and for
   expect_false(small$gp$by_index)
   expect_identical(small$params, shared_clusters(FALSE)$params)
   expect_gte(small$gp$index$recall, enough_recall)
-  expect_null(fit_clusters(y, NULL, keep_data = FALSE)$gp$index)
+  expect_null(fit_clusters(y, NULL, keep_data = FALSE, max_iter = 1)$gp$index)
   local_value("most_distances_exact", 1e6)
   large <- fit_clusters(y, NULL)
   expect_true(large$gp$by_index)

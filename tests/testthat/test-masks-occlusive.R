@@ -6,14 +6,14 @@ skip_on_cran()
 
 mask_scenes <- function(...) {
   set.seed(1)
-  n <- if (is_full()) 150 else 110
+  n <- if (is_full()) 150 else 70
   simulate_scenes(scene_objects(3, size = c(6, 6)), n, size = c(13, 13), prob = 0.35, ...)
 }
 
 fit_masks <- function(y, ...) {
   set.seed(2)
   gps_fit(y, model_occlusive(4, c(8, 8), ...), selector_handcrafted(), n_selected = 3,
-          control = gps_control(n_threads = 2, progress = FALSE))
+          control = gps_control(n_threads = 1, progress = FALSE))
 }
 
 # The true objects after `by` was added to all data.

@@ -7,10 +7,10 @@ test_that("occlusive: masked pixels have no say, channels, logs and windows of a
     case$y[3, ] <- NA
     case
   }
-  cases <- list(occlusive_case(1), occlusive_case(2, n_channels = 3),
-                occlusive_case(7, clutter = 0), occlusive_case(4, image = c(4, 3), size = c(4, 3),
-                                                               n_channels = 2),
-                occlusive_case(5, clutter = c(fixed = 0.05)))
+  cases <- list(occlusive_case(1, n = 5), occlusive_case(2, n_channels = 3, n = 5),
+                occlusive_case(7, clutter = 0, n = 4),
+                occlusive_case(4, image = c(4, 3), size = c(4, 3), n_channels = 2, n = 4),
+                occlusive_case(5, clutter = c(fixed = 0.05), n = 4))
   for (case in lapply(cases, mask)) {
     case$selected[2, 1] <- 0L
     found <- gps_estep(case$model, case$params, case$y, case$selected,
@@ -56,12 +56,12 @@ test_that("occlusive: what fits and predictions make of masked images", {
   objects <- scene_objects()
   objects$image <- objects$image[1:2, , , , drop = FALSE]
   objects$mask <- objects$mask[1:2, , , drop = FALSE]
-  scenes <- simulate_scenes(objects, 80, c(14, 14), prob = 0.5)
+  scenes <- simulate_scenes(objects, 40, c(12, 12), prob = 0.5)
   y <- scenes$y
-  masked <- array(runif(80 * 14 * 14) < 0.15, c(80, 14, 14, 3))
+  masked <- array(runif(40 * 12 * 12) < 0.15, c(40, 12, 12, 3))
   y[masked] <- NA
   fit <- gps_fit(y, model_occlusive(2, c(10, 10)), selector_handcrafted(), n_selected = 2,
-                 control = gps_control(max_iter = 45, progress = FALSE))
+                 control = gps_control(max_iter = 25, progress = FALSE))
   expect_identical(fit$n_missing, sum(is.na(y)))
   imputed <- predict(fit, type = "imputed")
   expect_identical(dim(imputed), dim(y))

@@ -24,7 +24,7 @@ test_that("a model of R functions gives the numbers of the model in C", {
     model <- gps_bind(model, case$y)
     for (selected in list(case$selected, gapped, matrix(1:5, 12, 5, byrow = TRUE))) {
       for (max_active in c(2, ncol(selected))) {
-        for (beta in c(1, 0.3)) {
+        for (beta in if (identical(selected, gapped)) c(1, 0.3) else 1) {
           step <- function(model) {
             gps_estep(model, case$params, case$y, selected, max_active, beta = beta,
                       want = c("stats", "latent", "prob"))
@@ -87,8 +87,9 @@ test_that("blocks and sources give what all data together give", {
 })
 
 test_that("without an M-step optim() raises the bound, to where the closed form rests", {
-  case <- custom_case(12, 2)
-  all <- matrix(1:2, 12, 2, byrow = TRUE)
+  local_jit()
+  case <- custom_case(8, 2)
+  all <- matrix(1:2, 8, 2, byrow = TRUE)
   for (mstep in c("none", "gradient")) {
     # Numerical derivatives ask for many values.
     is_fast <- mstep == "none"
@@ -96,14 +97,14 @@ test_that("without an M-step optim() raises the bound, to where the closed form 
     own <- gps_bind(custom_sparse(2), case$y)
     stats <- gps_estep(model, case$params, case$y, all)$stats
     params <- case$params
-    for (repetition in 1:8) params <- gps_mstep(model, params, stats)$params
+    for (repetition in 1:6) params <- gps_mstep(model, params, stats)$params
     wanted <- gps_mstep(own, case$params, stats)$params
     for (name in names(wanted)) {
       expect_near(params[[name]], wanted[[name]], 2e-3 * max(abs(wanted[[name]])))
     }
     set.seed(1)
     fit <- gps_fit(case$y, custom_sparse(2, is_fast, is_fast, mstep), selector_full(),
-                   control = gps_control(max_iter = 4, n_starts = 1, progress = FALSE))
+                   control = gps_control(max_iter = 3, n_starts = 1, progress = FALSE))
     expect_no_fall(fit$trace$bound[fit$trace$start == 0])
   }
 })

@@ -99,12 +99,13 @@ test_that("with the residual as noise the ranking comes close to the exact one a
 })
 
 test_that("every method finds the bars, in blocks too, and predicts from what the fit holds", {
-  bars <- many_bars()
+  bars <- many_bars(300)
   for (method in c(methods, "divide")) {
     set.seed(62)
-    fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 100),
+    fit <- gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 60),
                    n_selected = 4,
-                   control = gps_control(n_starts = 3, progress = FALSE, n_threads = 1))
+                   control = gps_control(max_iter = 30, n_starts = 2, progress = FALSE,
+                                         n_threads = 1))
     expect_true(all(match_components(coef(fit)$W, bars$W)$matched), label = method)
     expect_identical(fit$gp$method, method)
     # New points are ranked without leaving them out.
@@ -119,7 +120,7 @@ test_that("every method finds the bars, in blocks too, and predicts from what th
 })
 
 test_that("objectives, learned inputs and refits on many rows work in a fit", {
-  bars <- many_bars()
+  bars <- many_bars(300)
   selectors <- list(
     selector_gp(method = "inducing", rank = 40, objective = "fitc"),
     selector_gp(method = "inducing", rank = 40, objective = "dtc"),
@@ -129,11 +130,12 @@ test_that("objectives, learned inputs and refits on many rows work in a fit", {
   for (selector in selectors) {
     set.seed(63)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
-                   control = gps_control(n_starts = 3, progress = FALSE, n_threads = 1))
+                   control = gps_control(max_iter = 30, n_starts = 2, progress = FALSE,
+                                         n_threads = 1))
     expect_gte(sum(match_components(coef(fit)$W, bars$W)$matched), 9)
     expect_gt(nrow(fit$kernel_trace), 1)
   }
-  moved <- basis_work(selectors[[3]], 8)$state$memory$basis$z
+  moved <- basis_work(selectors[[3]], 6, n = 300)$state$memory$basis$z
   expect_false(any(colSums(abs(moved[, 1] - t(bars$y))) == 0))
 })
 
@@ -159,8 +161,7 @@ test_that("the number of threads does not change a bit, nor does a new session",
   fit_with <- function(n_threads, method) {
     set.seed(65)
     gps_fit(bars$y, model_binary_sparse(10), selector_gp(method = method, rank = 50),
-            n_selected = 4, control = gps_control(max_iter = 2, n_starts = 2, progress = FALSE,
-                                                  n_threads = n_threads))
+            n_selected = 4, control = short_control(max_iter = 2, n_threads = n_threads))
   }
   ones <- list()
   for (method in c(methods, "divide")) {
@@ -191,7 +192,7 @@ test_that("a kernel that no basis can stand for is refused by name", {
 test_that("a fit whose Gaussian process was changed is refused", {
   set.seed(66)
   fit <- gps_fit(many_bars()$y, model_binary_sparse(10), selector_gp(method = "ichol", rank = 20),
-                 n_selected = 4, control = quick_control())
+                 n_selected = 4, control = short_control(max_iter = 2, n_threads = 1))
   damage <- list(
     function(gp) replace(gp, "cross", list(gp$cross[-1, ])),
     function(gp) modifyList(gp, list(prepared = list(transform = diag(3)))),
@@ -217,8 +218,8 @@ test_that("latents on a grid are ranked by few basis functions or neighbours too
   bound <- vapply(c("exact", "ichol", "fourier", "neighbours"), function(method) {
     set.seed(67)
     fit <- gps_fit(data$y, model_occlusive(4, c(8, 8)), selector_gp(method = method),
-                   n_selected = 3, control = gps_control(max_iter = 20, progress = FALSE,
-                                                         n_threads = 1))
+                   n_selected = 3, control = gps_control(max_iter = 10, n_starts = 2,
+                                                         progress = FALSE, n_threads = 1))
     expect_identical(dim(predict(fit, data$y[1:3, , , ])), c(3L, 4L))
     fit$bound
   }, 1)
