@@ -307,7 +307,7 @@ read_plain <- function(csv, emit) {
   })
 }
 
-# As many as fit into a block, and as the file has bytes: scan() makes room for all that it may read.
+# As many as fit into a block, and as the file has bytes: scan() makes room for all it may read.
 rows_at_once <- function(csv) {
   max(1, min(block_doubles %/% length(csv$names), file.size(csv$path)))
 }
