@@ -61,7 +61,7 @@ dense_code <- function(engine, theta, slopes = FALSE) {
   y <- engine$y
   terms <- custom_terms(kernel_with_theta(engine$kernel, theta, nrow(y)))
   c(engine$code, list(given = list(values = custom_values(terms, y, y),
-                                   slopes = if (slopes) custom_slopes(terms, y) else list())))
+                                   slopes = if (slopes) custom_slopes(terms, y))))
 }
 
 # In a search the jitter stays as it was where it began.

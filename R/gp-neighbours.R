@@ -108,8 +108,9 @@ engine_share.gps_engine_neighbours <- function(engine, goal) {
 engine_evaluate.gps_engine_neighbours <- function(engine, theta, goal, jitter = 0, least = NULL,
                                                   inputs = FALSE) {
   shared <- if (is.null(engine$shared)) share_near(engine, theta) else engine$shared
-  found <- .Call(C_gp_near_evaluate, engine$code, theta, engine$y, shared$rows, shared$near, goal,
-                 jitter, as.integer(is.null(least)), engine$n_threads)
+  found <- .Call(C_gp_near_evaluate, engine$code, theta, engine$y,
+                 columns_of(engine$y, shared$rows), shared$rows, shared$near, goal, jitter,
+                 as.integer(is.null(least)), engine$n_threads)
   share <- ncol(engine$y) / length(shared$rows)
   list(value = share * found$value,
        gradient = stats::setNames(share * found$gradient, names(theta)), jitter = found$jitter)

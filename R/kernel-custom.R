@@ -113,8 +113,9 @@ custom_values <- function(terms, y, z) {
 
 custom_diagonal <- function(terms, z) Reduce(`+`, lapply(terms, own_diagonal, z))
 
+# Their derivatives side by side, n x (n times parameters).
 custom_slopes <- function(terms, y) {
-  unlist(lapply(terms, own_slopes, t(y), t(y)), recursive = FALSE)
+  do.call(cbind, unlist(lapply(terms, own_slopes, t(y), t(y)), recursive = FALSE))
 }
 
 # On a few points the functions give what they should.

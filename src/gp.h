@@ -30,8 +30,8 @@ typedef struct {
   gp_points all; /* n_points of them */
   const double
       *gram; /* [n_points x n_points] inner products of gp_dense_gram(), or NULL: made anew */
-  const double *given;         /* [n_points x n_points] values of given terms, or NULL */
-  const double **given_slopes; /* [n_given] of such matrices: by their log parameters, in order */
+  const double *given;        /* [n_points x n_points] values of given terms, or NULL */
+  const double *given_slopes; /* n_given such matrices: by their log parameters, in order */
   size_t n_given;
   double *scratch; /* [gp_dense_scratch()] */
 } gp_dense;
@@ -56,9 +56,6 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
 
 /* Leave-one-out variance of the observations [n_points] from the inverse factor l. */
 void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance);
-
-/* targets [n_targets x n_points] <- targets K^-1, from the inverse factor l. */
-void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets);
 
 /* Mean [n_targets x n_new] at new points from weights = targets K^-1, and unless NULL the variance
  * of the function [n_new], for which the inverse factor l is needed. Of given terms, unless NULL,

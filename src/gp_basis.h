@@ -33,12 +33,11 @@ gps_status gp_pivots_choose(gp_pivoting *job);
 
 /* ---- features: K ~ F'F, the noise apart ---- */
 
-/* transform [n_features x n_features] holds a matrix of moments F F' and becomes T = R^-1 with F F'
- * + noise = R R', so that u = T f has the leverage as its square. What had to be added to the noise
- * is left in `jitter`. */
-size_t gp_transform_scratch(size_t n_features);
-gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
-                        double *jitter, double *scratch, const gps_watch *watch);
+/* transform [n_features x n_features] <- T = R^-1 with F F' + noise = R R' from the moments gram =
+ * F F', so that u = T f has the leverage as its square. What had to be added to the noise is left
+ * in `jitter`. */
+gps_status gp_transform(size_t n_features, size_t n_points, double noise, const double *gram,
+                        double *transform, double *jitter, const gps_watch *watch);
 
 /* Sums of squares of each column. */
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);

@@ -20,8 +20,7 @@ gp_points gp_points_at(size_t n_dims, size_t n, const double *x, const double *s
 }
 
 void gp_points_embed(const kernel_metric *metric, const kernel_centre *centre, const gp_points *p) {
-  kernel_embed(metric, centre, p->n, p->x, p->shifted, p->z, p->sq, p->tilt);
-  kernel_coordinate_scales(metric, p->scale);
+  kernel_embed(metric, centre, p->n, p->x, p->shifted, p->scale, p->z, p->sq, p->tilt);
   *p->largest = kernel_largest(p->n, p->sq);
 }
 
@@ -41,20 +40,17 @@ kernel_pairs gp_pairs_of(const kernel_metric *metric, const gp_points *rows, siz
                         .same = rows->x == cols->x ? b - from : SIZE_MAX};
 }
 
-static void inner_products(size_t n_dims, const gp_points *rows, const gp_points *cols,
-                           double *gram) {
-  linalg_gemm('T', 'N', rows->n, cols->n, n_dims, 1.0, rows->z, n_dims, cols->z, n_dims, 0.0, gram,
-              rows->n);
-}
-
 void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                      int is_ready, double *gram, double *k, size_t ld) {
+  const size_t n_dims = cross->kernel->n_dims;
   const int n_metrics = kernel_n_metrics(cross->kernel), n_cols = (int)cols->n;
   for (int which = 0; which < n_metrics; which++) {
     const kernel_metric metric = kernel_metric_at(cross->kernel, cross->theta, which);
     if (!is_ready || n_metrics > 1) gp_points_embed(&metric, &cross->centre, rows);
     gp_points_embed(&metric, &cross->centre, cols);
-    if (metric.needs_gram) inner_products(cross->kernel->n_dims, rows, cols, gram);
+    if (metric.needs_gram) {
+      linalg_product('T', 'N', rows->n, cols->n, n_dims, 1.0, rows->z, cols->z, 0.0, gram);
+    }
 #pragma omp parallel for num_threads(cross->n_threads) schedule(static)
     for (int b = 0; b < n_cols; b++) {
       const kernel_pairs pairs =
@@ -96,7 +92,7 @@ static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
     const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, (size_t)b, w->gram + at);
     double *sums = w->partial + (size_t)b * n_hyper;
     memset(sums, 0, n_hyper * sizeof *sums);
-    kernel_contract_cross(metric, &pairs, weight + at, sums, has_slope ? w->gram + at : NULL);
+    kernel_contract(metric, &pairs, weight + at, 0, sums, has_slope ? w->gram + at : NULL);
   }
   memset(w->total, 0, n_hyper * sizeof *w->total);
   for (size_t b = 0; b < cols->n; b++) {
@@ -166,7 +162,9 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
   const int has_slope = metric->is_ard || (inputs != NULL && has_distances);
   gp_points_embed(metric, &cross->centre, rows);
   gp_points_embed(metric, &cross->centre, cols);
-  if (metric->needs_gram) inner_products(n_dims, rows, cols, w->gram);
+  if (metric->needs_gram) {
+    linalg_product('T', 'N', rows->n, cols->n, n_dims, 1.0, rows->z, cols->z, 0.0, w->gram);
+  }
   contract_pairs(cross, metric, rows, cols, weight, has_slope, w, gradient);
   for (size_t b = 0; metric->is_product && inputs && b < cols->n; b++) {
     const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, b, w->gram + b * rows->n);
@@ -178,8 +176,7 @@ static void contract_metric(const gp_cross *cross, const kernel_metric *metric,
     contract_differences(metric, rows, cols, w->gram, metric->is_ard ? first + 1 : NULL, inputs);
     return;
   }
-  linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->z, n_dims, w->gram, rows->n, 0.0,
-              w->product, n_dims);
+  linalg_product('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->z, w->gram, 0.0, w->product);
   if (!has_distances) {
     contract_products(n_dims, rows, w->product, first);
     return;
@@ -211,8 +208,7 @@ void gp_cross_contract(const gp_cross *cross, const gp_points *rows, const gp_po
     is_linear |= kernel_dot_variance(cross->kernel, cross->theta, d) > 0.0;
   }
   if (!is_linear) return;
-  linalg_gemm('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->x, n_dims, weight, rows->n, 0.0,
-              w.product, n_dims);
+  linalg_product('N', 'T', n_dims, rows->n, cols->n, 1.0, cols->x, weight, 0.0, w.product);
   for (size_t d = 0; d < n_dims; d++) {
     const double variance = kernel_dot_variance(cross->kernel, cross->theta, d);
     for (size_t i = 0; i < rows->n; i++)

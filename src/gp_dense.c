@@ -58,7 +58,7 @@ static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, co
 static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size_t width) {
   const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->all.n - from;
   const double *z = gp->all.z + from * n_dims;
-  linalg_gemm('T', 'N', n_rows, width, n_dims, 1.0, z, n_dims, z, n_dims, 0.0, w->panel, n_rows);
+  linalg_product('T', 'N', n_rows, width, n_dims, 1.0, z, z, 0.0, w->panel);
 }
 
 void gp_dense_gram(const gp_dense *gp, double *gram) {
@@ -142,8 +142,8 @@ static void contract_scales(const gp_dense *gp, const workspace *w, int is_dot, 
                             size_t width, double *gradient) {
   const size_t n_dims = gp->cross.kernel->n_dims, n_rows = gp->all.n - from;
   const double *z = gp->all.z + from * n_dims;
-  linalg_gemm('N', 'N', n_dims, width, n_rows, is_dot ? 1.0 : -2.0, z, n_dims, w->panel, n_rows,
-              0.0, w->product, n_dims);
+  linalg_product('N', 'N', n_dims, width, n_rows, is_dot ? 1.0 : -2.0, z, w->panel, 0.0,
+                 w->product);
   for (size_t b = 0; b < width; b++) {
     for (size_t d = 0; d < n_dims; d++) {
       gradient[d] += z[d + b * n_dims] * w->product[d + b * n_dims];
@@ -180,7 +180,8 @@ static void contract_panel(const gp_dense *gp, const kernel_metric *metric, cons
     double *sums = w->partial + (size_t)b * n_hyper;
     double *weights = w->panel + (size_t)b * ld;
     memset(sums, 0, n_hyper * sizeof *sums);
-    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->all.n + 1), sums, weights + b);
+    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->all.n + 1), 1, sums,
+                    metric->is_ard ? weights + b : NULL);
     if (!metric->is_ard) continue;
     if (by_differences) {
       square_differences(n_dims, pairs.n, pairs.x, gp->all.scale, weights + b,
@@ -235,7 +236,7 @@ static void contract_given(const gp_dense *gp, const double *a, double *gradient
   for (int t = 0; t < gp->cross.kernel->n_terms; t++) {
     const kernel_term *term = &gp->cross.kernel->term[t];
     for (size_t h = 0; h < term->n_own && next < gp->n_given; h++, next++) {
-      const double *slope = gp->given_slopes[next];
+      const double *slope = gp->given_slopes + next * n * n;
       double sum = 0.0;
       for (size_t j = 0; j < n; j++) {
         const size_t at = j * (n + 1);
@@ -301,8 +302,7 @@ void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weight
     kernel_shift(&gp->cross.centre, width, new.x, shifted);
     gp_cross_values(&gp->cross, &gp->all, &new, from > 0, w.panel, k, n);
     for (size_t i = 0; given && i < n * width; i++) k[i] += given[i + from * n];
-    linalg_gemm('N', 'N', n_targets, width, n, 1.0, weights, n_targets, k, n, 0.0,
-                mean + from * n_targets, n_targets);
+    linalg_product('N', 'N', n_targets, width, n, 1.0, weights, k, 0.0, mean + from * n_targets);
     if (variance == NULL) continue;
     linalg_trmm('L', 'N', n, width, l, n, k, n);
     for (size_t b = 0; b < width; b++) {

@@ -175,8 +175,7 @@ static gps_status solve_weights(const gp_fourier *gp, const gp_targets *targets,
   if (status != GPS_OK) return status;
   w->noise = noise + *jitter;
   w->log_det = linalg_log_det(q, w->inverse, q);
-  linalg_gemm('N', 'T', q, w->rank, gp->n_points, 1.0, features, q, targets->root, w->rank, 0.0,
-              w->weights, q);
+  linalg_product('N', 'T', q, w->rank, gp->n_points, 1.0, features, targets->root, 0.0, w->weights);
   linalg_cholesky_solve(q, w->inverse, q, w->rank, w->weights, q);
   status = linalg_invert_lower(q, w->inverse, q, gp->watch);
   linalg_lower_gram(q, w->inverse, q, gp->watch);
@@ -209,8 +208,7 @@ static void add_slopes(const gp_fourier *gp, double n_targets, const double *pan
       for (size_t j = 0; j < width; j++) {
         turn_waves(count, w->by_feature + j * rows, panel + row + j * q, w->by_wave + j * count);
       }
-      linalg_gemm('N', 'T', n_dims, count, width, 1.0, w->centred, n_dims, w->by_wave, count, 1.0,
-                  slope, n_dims);
+      linalg_product('N', 'T', n_dims, count, width, 1.0, w->centred, w->by_wave, 1.0, slope);
       slope += n_dims * count;
     }
     row += term_features(gp, t);
@@ -228,8 +226,7 @@ static void pass_points(const gp_fourier *gp, const gp_targets *targets, const d
     const double *panel = features + from * w->q;
     if (gps_must_stop(gp->watch)) return;
     memcpy(w->alpha, targets->root + from * rank, rank * width * sizeof *w->alpha);
-    linalg_gemm('T', 'N', rank, width, w->q, -1.0, w->weights, w->q, panel, w->q, 1.0, w->alpha,
-                rank);
+    linalg_product('T', 'N', rank, width, w->q, -1.0, w->weights, panel, 1.0, w->alpha);
     w->error_sq += dot_of(rank * width, w->alpha, w->alpha);
     for (size_t i = 0; i < rank * width; i++) w->alpha[i] /= w->noise;
     centre_points(gp, from, width, w->centred);

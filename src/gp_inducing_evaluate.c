@@ -84,7 +84,7 @@ static void sum_moments(const gp_inducing_job *job, const workspace *w) {
       scale_to(rank, 1.0 / sd[j], job->targets->root + (from + j) * rank, y + j * rank);
     }
     linalg_syrk('N', q, width, 1.0, v, q, beta, w->b, q);
-    linalg_gemm('N', 'T', q, rank, width, 1.0, v, q, y, rank, beta, w->weight, q);
+    linalg_product('N', 'T', q, rank, width, 1.0, v, y, beta, w->weight);
   }
   for (size_t i = 0; i < q; i++) w->b[i * (q + 1)] += 1.0;
 }
@@ -114,7 +114,7 @@ static double explain_targets(const gp_inducing_job *job, const workspace *w) {
   const size_t n = job->n_points, q = job->basis->z.n, rank = job->targets->rank;
   linalg_trmm('L', 'N', q, rank, w->left, q, w->weight, q);
   linalg_trmm('L', 'T', q, rank, w->left, q, w->weight, q);
-  linalg_gemm('T', 'N', rank, n, q, -1.0, w->weight, q, w->v, q, 1.0, w->error, rank);
+  linalg_product('T', 'N', rank, n, q, -1.0, w->weight, w->v, 1.0, w->error);
   return dot_of(rank * n, w->error, w->error) + dot_of(q * rank, w->weight, w->weight);
 }
 
@@ -146,9 +146,8 @@ static double pull_of_noise(const gp_inducing_job *job, const workspace *w) {
 /* pull <- Lu^-T U of a panel. */
 static void pull_panel(const gp_inducing_job *job, const workspace *w, size_t from, size_t width) {
   const size_t q = job->basis->z.n, rank = job->targets->rank;
-  linalg_gemm('N', 'N', q, width, q, 1.0, w->left, q, w->v + from * q, q, 0.0, w->pull, q);
-  linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, w->error + from * rank, rank, 1.0,
-              w->pull, q);
+  linalg_product('N', 'N', q, width, q, 1.0, w->left, w->v + from * q, 0.0, w->pull);
+  linalg_product('N', 'N', q, width, rank, 0.5, w->weight, w->error + from * rank, 1.0, w->pull);
 }
 
 /* The same where each point has a noise of its own: the derivative by it, slack, is a part of U,
@@ -168,8 +167,8 @@ static double pull_panel_fitc(const gp_inducing_job *job, const workspace *w, si
     w->slack[from + j] = slack;
     total += slack / (sd * sd);
   }
-  linalg_gemm('N', 'N', q, width, rank, 0.5, w->weight, q, e, rank, 1.0, w->pull, q);
-  linalg_gemm('N', 'T', q, q, width, 1.0, w->pull, q, v, q, from > 0, w->product, q);
+  linalg_product('N', 'N', q, width, rank, 0.5, w->weight, e, 1.0, w->pull);
+  linalg_product('N', 'T', q, q, width, 1.0, w->pull, v, from > 0, w->product);
   linalg_trmm('L', 'T', q, width, job->basis->inverse, q, w->pull, q);
   return total;
 }

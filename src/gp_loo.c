@@ -14,12 +14,6 @@ void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, doub
   }
 }
 
-void gp_dense_weigh(size_t n_points, size_t n_targets, const double *l, double *targets) {
-  const size_t n = n_points;
-  linalg_trmm('R', 'T', n_targets, n, l, n, targets, n_targets);
-  linalg_trmm('R', 'N', n_targets, n, l, n, targets, n_targets);
-}
-
 void gp_loo_means(size_t n_targets, size_t n_points, const double *targets, const double *variance,
                   double *weighted) {
   for (size_t j = 0; j < n_points; j++) {

@@ -8,18 +8,16 @@
 #include "gp_basis.h"
 #include "vector_math.h"
 
-size_t gp_transform_scratch(size_t n_features) { return n_features * n_features; }
-
-gps_status gp_transform(size_t n_features, size_t n_points, double noise, double *transform,
-                        double *jitter, double *scratch, const gps_watch *watch) {
+gps_status gp_transform(size_t n_features, size_t n_points, double noise, const double *gram,
+                        double *transform, double *jitter, const gps_watch *watch) {
   const size_t n = n_features;
-  const double trace = linalg_trace(n, transform);
+  const double trace = linalg_trace(n, gram);
   double log_det;
   if (!isfinite(trace)) return GPS_NOT_FINITE;
-  memcpy(scratch, transform, n * n * sizeof *scratch);
   *jitter = 0.0;
   for (int step = 1;; step++) {
     const double added = noise + *jitter;
+    memcpy(transform, gram, n * n * sizeof *transform);
     for (size_t i = 0; i < n; i++) transform[i * (n + 1)] += added;
     const gps_status status =
         added > 0.0 ? linalg_factor_inverse(n, transform, n, 1.0 + trace / added, &log_det, watch)
@@ -27,7 +25,6 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, double
     if (status != GPS_NOT_POSDEF) return status;
     *jitter = gp_jitter_step(step, n_points, trace / (double)n_points);
     if (!(*jitter > 0.0)) return status;
-    memcpy(transform, scratch, n * n * sizeof *scratch);
   }
 }
 
@@ -77,8 +74,8 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
       double *column = rotated + j * q;
       scale_to(q, scale / left_of(job, leverage[from + j]), column, column);
     }
-    linalg_gemm('T', 'N', n_targets, width, q, 1.0, projected, q, rotated, q, 0.0,
-                mean + from * n_targets, n_targets);
+    linalg_product('T', 'N', n_targets, width, q, 1.0, projected, rotated, 0.0,
+                   mean + from * n_targets);
   }
 }
 
@@ -107,7 +104,7 @@ void gp_plain_means(const gp_affinity_job *job, double *weights, double *mean) {
   memcpy(weights, job->cross, q * n_targets * sizeof *weights);
   linalg_trmm('L', 'N', q, n_targets, job->transform, q, weights, q);
   linalg_trmm('L', 'T', q, n_targets, job->transform, q, weights, q);
-  linalg_gemm('T', 'N', n_targets, n, q, 1.0, weights, q, job->features, q, 0.0, mean, n_targets);
+  linalg_product('T', 'N', n_targets, n, q, 1.0, weights, job->features, 0.0, mean);
   if (job->scale == NULL) return;
   for (size_t j = 0; j < n; j++) {
     double *column = mean + j * n_targets;

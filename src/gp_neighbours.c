@@ -144,7 +144,8 @@ static void contract_metric(const gp_local *local, const kernel_metric *metric, 
     const kernel_pairs pairs = pairs_of(metric, near, b);
     /* The slopes take the place of the products that they are made from. */
     double *slope = near->gram + b + b * n;
-    kernel_contract(metric, &pairs, near->a + b + b * n, near->sums, slope);
+    kernel_contract(metric, &pairs, near->a + b + b * n, 1, near->sums,
+                    metric->is_ard ? slope : NULL);
     if (!metric->is_ard) continue;
     contract_scales(n_dims, n - b, is_dot, pairs.x, pairs.x_at, near->points.scale, slope,
                     gradient + first->first + !is_dot);
@@ -204,8 +205,8 @@ static int weigh_points(const gp_local *local, size_t from, size_t to, int is_fu
   return n_failed == 0;
 }
 
-gps_status gp_local_weights(gp_local *local, int climb, int is_function, double *weights,
-                            double *variance, double *scratch) {
+gps_status gp_local_weights(gp_local *local, int is_function, double *weights, double *variance,
+                            double *scratch) {
   int step = 0;
   for (size_t from = 0; from < local->n_queries;) {
     const size_t left = local->n_queries - from, to = from + (left < SLICE ? left : SLICE);
@@ -214,7 +215,7 @@ gps_status gp_local_weights(gp_local *local, int climb, int is_function, double 
       from = to;
       continue;
     }
-    if (!climb || !gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
+    if (!gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
     from = 0;
   }
   return GPS_OK;

@@ -30,10 +30,13 @@ typedef struct {
   int is_before;
 } gp_queries;
 
+/* Scratch of searches by products, which hold so many lists at a time. */
+#define GP_NEAR_LISTS 96
+size_t gp_search_scratch(const gp_search *search, size_t n_lists);
+
 /* The nearest points by exact squared distances, of equal ones those of smaller number. Where the
  * queries are the points, `order`, unless NULL, is one in which points that lie together follow
- * each other, as those of leaves do: of these the nearest are found early. */
-size_t gp_search_scratch(const gp_search *search);
+ * each other, as those of leaves do: of these the nearest are found early. GP_NEAR_LISTS lists. */
 gps_status gp_search_near(const gp_search *search, const gp_queries *queries, const int *order,
                           int *near, double *scratch);
 
@@ -70,8 +73,7 @@ typedef struct {
 void gp_sort_cells(size_t n, const int *cell, size_t n_cells, int *first, int *order);
 
 /* The nearest points among those of the cells that a query looks at, of equal ones those of smaller
- * number; -1 where these have fewer. n_held [queries] is scratch. */
-size_t gp_cells_scratch(const gp_search *search, size_t n_queries);
+ * number; -1 where these have fewer. n_held [queries] is scratch; as many lists as queries. */
 gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
                            const gp_cells *cells, int *near, int *n_held, double *scratch);
 
@@ -96,10 +98,10 @@ size_t gp_local_scratch(const gp_local *local);
 
 /* Weights [n_near x n_queries] of the neighbours in the prediction of each point, 0 where there is
  * none, and its variance [n_queries]: of the observation, or of the function where `is_function`.
- * Where a matrix cannot be factorised and `climb`, all are made again with as much jitter as it
+ * Where a matrix cannot be factorised, all are made again with as much jitter as it
  * takes, left in local->jitter. */
-gps_status gp_local_weights(gp_local *local, int climb, int is_function, double *weights,
-                            double *variance, double *scratch);
+gps_status gp_local_weights(gp_local *local, int is_function, double *weights, double *variance,
+                            double *scratch);
 
 /* Targets of all points: root [rank x n_points], or where that is NULL slots. n_targets counts
  * those that are 0 everywhere, too. */
@@ -110,7 +112,7 @@ typedef struct {
 } gp_local_targets;
 
 /* The log predictive density of the targets of points `row` [n_queries] given their neighbours',
- * and unless NULL its gradient [n_hyper]. Each thread has gp_local_scratch() + gp_local_latents()
+ * and its gradient [n_hyper]. Each thread has gp_local_scratch() + gp_local_latents()
  * doubles of scratch, and n_targets + gp_local_latents() ints of `place`, of which the first
  * n_targets are -1 before and after. */
 size_t gp_local_partial(const gp_local *local);

@@ -105,7 +105,6 @@ static int evaluate_point(const gp_local *local, const gp_local_targets *targets
                             ? residual_dense(targets, point, n, (size_t)row, near->w, near->u)
                             : residual_slots(targets, point, n, (size_t)row, near->w, near->u, sum);
   *value += -0.5 * (n_targets * (LOG_2PI + log(v)) + square / v);
-  if (gradient == NULL) return 1;
   for (size_t j = 0; j < n; j++) near->u[j] /= v;
   gp_near_weigh(near);
   weigh_pairs(near, 0.5 * (square / v - n_targets) / v);
@@ -128,7 +127,7 @@ static int evaluate_block(const gp_local *local, const gp_local_targets *targets
   const size_t end = first + (left < BLOCK ? left : BLOCK), n_hyper = local->kernel->n_hyper;
   sparse_sum sum = {0, place, place + targets->n_targets, scratch + gp_local_scratch(local)};
   *value = 0.0;
-  if (gradient) memset(gradient, 0, n_hyper * sizeof *gradient);
+  memset(gradient, 0, n_hyper * sizeof *gradient);
   for (size_t q = first; q < end; q++) {
     gp_near near = gp_near_at(local, scratch);
     if (!evaluate_point(local, targets, q, row[q], &sum, &near, value, gradient)) return 0;
@@ -137,7 +136,7 @@ static int evaluate_block(const gp_local *local, const gp_local_targets *targets
 }
 
 static int evaluate_blocks(const gp_local *local, const gp_local_targets *targets, const int *row,
-                           int has_gradient, double *scratch, int *place, double *partial) {
+                           double *scratch, int *place, double *partial) {
   const size_t n_blocks = (local->n_queries + BLOCK - 1) / BLOCK, n = 1 + local->kernel->n_hyper;
   const size_t most = gp_local_latents(local, targets), room = gp_local_scratch(local) + most;
   const int n_threads = local->n_threads;
@@ -149,7 +148,7 @@ static int evaluate_blocks(const gp_local *local, const gp_local_targets *target
       if (gps_must_stop(local->watch)) break;
       double *sums = partial + b * n;
       if (evaluate_block(local, targets, row, b, place + (targets->n_targets + most) * (size_t)t,
-                         scratch + room * (size_t)t, sums, has_gradient ? sums + 1 : NULL))
+                         scratch + room * (size_t)t, sums, sums + 1))
         continue;
       n_failed++;
       break;
@@ -162,18 +161,17 @@ gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets 
                              const int *row, double *value, double *gradient, double *scratch,
                              int *place, double *partial) {
   const size_t n_blocks = (local->n_queries + BLOCK - 1) / BLOCK, n_hyper = local->kernel->n_hyper;
-  const int has_gradient = gradient != NULL;
   int step = 0;
-  while (!evaluate_blocks(local, targets, row, has_gradient, scratch, place, partial)) {
+  while (!evaluate_blocks(local, targets, row, scratch, place, partial)) {
     if (!climb || !gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
   }
   if (gps_must_stop(local->watch)) return GPS_INTERRUPTED;
   *value = 0.0;
-  for (size_t h = 0; gradient && h < n_hyper; h++) gradient[h] = 0.0;
+  memset(gradient, 0, n_hyper * sizeof *gradient);
   for (size_t b = 0; b < n_blocks; b++) {
     const double *sums = partial + b * (1 + n_hyper);
     *value += sums[0];
-    for (size_t h = 0; gradient && h < n_hyper; h++) gradient[h] += sums[1 + h];
+    for (size_t h = 0; h < n_hyper; h++) gradient[h] += sums[1 + h];
   }
-  return gp_check_finite(*value, gradient ? n_hyper : 0, gradient);
+  return gp_check_finite(*value, n_hyper, gradient);
 }

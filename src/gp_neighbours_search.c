@@ -14,7 +14,7 @@
  * at a time others would wait for each other longer than they help, and more at a time would be out
  * of the cache, which costs twice the time. */
 #define PANEL_POINTS 1024
-#define PANEL_QUERIES 96
+#define PANEL_QUERIES GP_NEAR_LISTS
 /* Products looked at together: most points are too far away. */
 #define SCAN 16
 
@@ -22,14 +22,13 @@ typedef struct {
   double *mean, *origin; /* [n_dims] */
   double *z, *half;      /* points as products see them, and half of |z|^2, a little smaller */
   const int *number;     /* of the points, where they stand in another order than that; or NULL */
-  size_t panel;          /* points at a time */
   double *z_query, *square_query;
-  double *gram, *distance; /* [panel x queries at a time], [n_near x lists] */
+  double *gram, *distance; /* [PANEL_POINTS x PANEL_QUERIES], [n_near x lists] */
 } workspace;
 
-static size_t room_for(const gp_search *search, size_t panel, size_t width, size_t n_lists) {
-  return 2 * search->n_dims + (search->n_dims + 1) * (search->n_points + width) + panel * width +
-         search->n_near * n_lists;
+size_t gp_search_scratch(const gp_search *search, size_t n_lists) {
+  const size_t n_dims = search->n_dims, n = search->n_points + PANEL_QUERIES;
+  return 2 * n_dims + (n_dims + 1) * n + PANEL_POINTS * PANEL_QUERIES + search->n_near * n_lists;
 }
 
 /* A squared distance from inner products errs by less than this share of |z_i|^2 + |z_j|^2. */
@@ -101,18 +100,16 @@ static void shift_points(const gp_search *search, const workspace *w, size_t n, 
   scale_points(search->n_dims, n, search->scale, factor, z, square);
 }
 
-/* Room for `panel` points and `width` queries at a time, and the points in it, in the order of
- * `number`, unless NULL. */
-static workspace place_points(const gp_search *search, const int *number, size_t panel,
-                              size_t width, double *scratch) {
+/* Points of the search in its room, in the order of `number`, unless NULL. */
+static workspace place_points(const gp_search *search, const int *number, double *scratch) {
   const size_t n_dims = search->n_dims, n = search->n_points;
-  workspace w = {.mean = scratch, .origin = scratch + n_dims, .number = number, .panel = panel};
+  workspace w = {.mean = scratch, .origin = scratch + n_dims, .number = number};
   w.z = w.origin + n_dims;
   w.half = w.z + n_dims * n;
   w.z_query = w.half + n;
-  w.square_query = w.z_query + n_dims * width;
-  w.gram = w.square_query + width;
-  w.distance = w.gram + panel * width;
+  w.square_query = w.z_query + n_dims * PANEL_QUERIES;
+  w.gram = w.square_query + PANEL_QUERIES;
+  w.distance = w.gram + PANEL_POINTS * PANEL_QUERIES;
   kernel_centre centre = {n_dims, w.origin, w.mean};
   kernel_find_centre(n, search->x, &centre);
   gather_columns(n_dims, n, search->x, number, w.z);
@@ -136,10 +133,9 @@ static gps_status search_points(const gp_search *search, const workspace *w,
   gather_columns(n_dims, width, queries->x, ask, w->z_query);
   shift_points(search, w, width, 1.0, w->z_query, w->square_query);
   for (size_t n; from < to; from += n) {
-    n = to - from < w->panel ? to - from : w->panel;
+    n = to - from < PANEL_POINTS ? to - from : PANEL_POINTS;
     if (gps_must_stop(search->watch)) return GPS_INTERRUPTED;
-    linalg_gemm('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, n_dims, w->z_query, n_dims,
-                0.0, w->gram, n);
+    linalg_product('T', 'N', n, width, n_dims, 1.0, w->z + from * n_dims, w->z_query, 0.0, w->gram);
     for (size_t q = 0; q < width; q++) {
       const size_t query = (size_t)ask[q], at = lists->is_of_asked ? q : query;
       near_list list = {lists->near + query * n_near, lists->distance + at * n_near,
@@ -156,20 +152,11 @@ static void end_list(size_t n_near, size_t query, int n, int *near) {
   for (size_t i = (size_t)n; i < n_near; i++) near[i + query * n_near] = -1;
 }
 
-/* Points of a panel. */
-static size_t panel_points(const gp_search *search) {
-  return search->n_points < PANEL_POINTS ? search->n_points : PANEL_POINTS;
-}
-
-size_t gp_search_scratch(const gp_search *search) {
-  return room_for(search, panel_points(search), PANEL_QUERIES, PANEL_QUERIES);
-}
-
 gps_status gp_search_near(const gp_search *search, const gp_queries *queries, const int *order,
                           int *near, double *scratch) {
   const size_t n = search->n_points, n_near = search->n_near;
   if (n_near == 0 || n == 0) return GPS_OK;
-  const workspace w = place_points(search, order, panel_points(search), PANEL_QUERIES, scratch);
+  const workspace w = place_points(search, order, scratch);
   for (size_t first = 0; first < queries->n; first += PANEL_QUERIES) {
     const size_t left = queries->n - first, width = left < PANEL_QUERIES ? left : PANEL_QUERIES;
     const size_t own = order ? first : 0;
@@ -196,15 +183,11 @@ void gp_sort_cells(size_t n, const int *cell, size_t n_cells, int *first, int *o
   first[0] = 0;
 }
 
-size_t gp_cells_scratch(const gp_search *search, size_t n_queries) {
-  return room_for(search, PANEL_POINTS, PANEL_QUERIES, n_queries);
-}
-
 gps_status gp_search_cells(const gp_search *search, const gp_queries *queries,
                            const gp_cells *cells, int *near, int *n_held, double *scratch) {
   const size_t n_cells = cells->n_cells, most = PANEL_QUERIES;
   if (search->n_near == 0 || search->n_points == 0) return GPS_OK;
-  const workspace w = place_points(search, cells->order, PANEL_POINTS, most, scratch);
+  const workspace w = place_points(search, cells->order, scratch);
   const near_lists lists = {near, n_held, w.distance, 0};
   memset(n_held, 0, queries->n * sizeof *n_held);
   for (size_t visit = 0; visit < 2 * n_cells; visit++) {

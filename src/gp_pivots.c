@@ -191,7 +191,7 @@ static size_t make_columns(const gp_pivoting *job, const workspace *w, size_t n_
   gp_cross_values(job->cross, &job->all, &pivots, rank > 0, w->gram, columns, n);
   gather_rows(job, n_next, next, w->rows);
   if (rank > 0) {
-    linalg_gemm('N', 'T', n, n_next, rank, -1.0, job->factor, n, w->rows, n_next, 1.0, columns, n);
+    linalg_product('N', 'T', n, n_next, rank, -1.0, job->factor, w->rows, 1.0, columns);
   }
   for (size_t j = 0; j < n_next; j++) {
     for (size_t i = 0; i < n_next; i++) w->corner[i + j * n_next] = columns[next[i] + j * n];

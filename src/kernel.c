@@ -167,22 +167,17 @@ GPS_CLONES static void add_constant(size_t n, double value, double *out) {
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out) {
   double r2[CHUNK], k[CHUNK];
   if (metric->constant != 0.0) add_constant(pairs->n, metric->constant, out);
-  for (size_t from = 0; metric->is_product && from < pairs->n; from += CHUNK) {
+  for (size_t from = 0; from < pairs->n; from += CHUNK) {
     const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
-    kernel_multiply(metric, pairs, from, n, out + from);
-  }
-  if (metric->is_product) return;
-  for (int t = 0; t < metric->n_terms; t++) {
-    const kernel_term *term = &metric->kernel->term[metric->term[t]];
-    if (term->type->kind == KERNEL_CONSTANT) continue;
-    const int is_dot = term->type->kind == KERNEL_DOT;
-    for (size_t from = 0; from < pairs->n; from += CHUNK) {
-      const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
-      if (is_dot) {
+    if (metric->is_product) kernel_multiply(metric, pairs, from, n, out + from);
+    for (int t = 0; t < metric->n_terms && !metric->is_product; t++) {
+      const kernel_type *type = metric->kernel->term[metric->term[t]].type;
+      if (type->kind == KERNEL_CONSTANT) continue;
+      if (type->kind == KERNEL_DOT) {
         kernel_products(metric, pairs, from, n, k);
       } else {
         kernel_distances(metric, t, pairs, from, n, r2);
-        kernel_correlate(term->type, metric->log_shape[t], n, r2, k, NULL, NULL);
+        kernel_correlate(type, metric->log_shape[t], n, r2, k, NULL, NULL);
       }
       add_multiple(n, metric->variance[t], k, out + from);
     }
@@ -203,7 +198,7 @@ GPS_CLONES static void count_pairs(const kernel_pairs *pairs, size_t from, size_
   if (pairs->same >= from && pairs->same - from < n) a[pairs->same - from] *= 0.5;
 }
 
-/* One chunk of pairs with their weights. `slope`, unless NULL: see kernel_contract_cross(). */
+/* One chunk of pairs with their weights. `slope`, unless NULL: see kernel_contract(). */
 static void contract_stationary(const kernel_metric *metric, int t, const kernel_pairs *pairs,
                                 size_t from, size_t n, const double *a, double *sums,
                                 double *slope) {
@@ -248,9 +243,8 @@ static void contract_chunk(const kernel_metric *metric, const kernel_pairs *pair
   }
 }
 
-/* All pairs; `is_half`: the weights are those of a triangle. */
-static void contract_pairs(const kernel_metric *metric, const kernel_pairs *pairs,
-                           const double *weight, int is_half, double *sums, double *slope) {
+void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
+                     int is_half, double *sums, double *slope) {
   double counted[CHUNK], chunk_slope[CHUNK];
   for (size_t from = 0; from < pairs->n; from += CHUNK) {
     const size_t n = pairs->n - from < CHUNK ? pairs->n - from : CHUNK;
@@ -261,16 +255,6 @@ static void contract_pairs(const kernel_metric *metric, const kernel_pairs *pair
     /* Only now: `slope` may be where the inner products stood. */
     if (slope) memcpy(slope + from, chunk_slope, n * sizeof *slope);
   }
-}
-
-void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
-                     double *sums, double *slope) {
-  contract_pairs(metric, pairs, weight, 1, sums, metric->is_ard ? slope : NULL);
-}
-
-void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
-                           const double *weight, double *sums, double *slope) {
-  contract_pairs(metric, pairs, weight, 0, sums, slope);
 }
 
 void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, size_t n,

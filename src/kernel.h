@@ -109,10 +109,12 @@ typedef struct {
 int kernel_n_metrics(const gps_kernel *kernel);
 kernel_metric kernel_metric_at(const gps_kernel *kernel, const double *theta, int which);
 
-/* Points in a metric: z [n_dims x n], |z|^2 [n], and what turns shifted inner products into raw
- * ones, x_i . x_j = z_i . z_j + tilt_i + tilt_j. `shifted` belongs to `centre`. */
+/* Points in a metric: what coordinates are multiplied by, scale [n_dims], z [n_dims x n], |z|^2
+ * [n], and what turns shifted inner products into raw ones, x_i . x_j = z_i . z_j + tilt_i +
+ * tilt_j. `shifted` belongs to `centre`. */
 void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
-                  const double *x, const double *shifted, double *z, double *sq, double *tilt);
+                  const double *x, const double *shifted, double *scale, double *z, double *sq,
+                  double *tilt);
 
 /* The largest of |z|^2 [n]; infinite where one is not a finite number. */
 double kernel_largest(size_t n, const double *sq);
@@ -128,7 +130,7 @@ typedef struct {
   double sq_at, tilt_at;          /* of the one point */
   double largest;                 /* of sq: kernel_largest() */
   const double *x, *x_at;         /* [n_dims x n], [n_dims] the points as given */
-  const double *scale;            /* [n_dims] kernel_coordinate_scales(), NULL: all 1 */
+  const double *scale;            /* [n_dims] of kernel_embed(), NULL: all 1 */
   size_t same;                    /* which of the n it is itself; SIZE_MAX: none */
 } kernel_pairs;
 
@@ -143,20 +145,16 @@ void kernel_products(const kernel_metric *metric, const kernel_pairs *pairs, siz
 /* out [n] += the metric's terms. */
 void kernel_add_values(const kernel_metric *metric, const kernel_pairs *pairs, double *out);
 
-/* Contraction with a column of a symmetric matrix A, of which `weight` [n] is the lower triangle:
- * pairs count twice, the point itself once. To sums [n_hyper] is added sum A dk/d(log parameter) of
- * the metric's terms, but for scales of a metric that has one per dimension: that leaves in slope
- * [n] (which may be gram's storage) the weights of z_i's inner products or squared differences. */
+/* Contraction with a column of a matrix A, of which `weight` [n] are the pairs'; `is_half`: A is
+ * symmetric, and of it the lower triangle is given: pairs count twice, the point itself once. To
+ * sums [n_hyper] is added sum A dk/d(log parameter) of the metric's terms, but for scales of a
+ * metric that has one per dimension. For these, unless NULL, slope [n] (which may be gram's
+ * storage) gets of stationary terms the weights of squared differences of z: the sum of slope (z_i
+ * - z_j)^2 is that of A dk/d(log lengthscale), and the derivative by z_i is slope (z_j - z_i). Of
+ * inner products with a scale per dimension it gets their weights, and must not be NULL; others
+ * leave nothing in it. */
 void kernel_contract(const kernel_metric *metric, const kernel_pairs *pairs, const double *weight,
-                     double *sums, double *slope);
-
-/* The same with a column of a rectangular matrix: each pair counts once, with its weight [n].
- * Unless NULL, slope [n] (which may be gram's storage) gets for a metric's stationary terms the
- * weights of squared differences of z: the sum of slope (z_i - z_j)^2 is that of A dk/d(log
- * lengthscale), and the derivative by z_i is slope (z_j - z_i). For inner products with a scale per
- * dimension it is as above, and must not be NULL; other inner products leave nothing in it. */
-void kernel_contract_cross(const kernel_metric *metric, const kernel_pairs *pairs,
-                           const double *weight, double *sums, double *slope);
+                     int is_half, double *sums, double *slope);
 
 /* One chunk of a metric that is a product: out [n] += its values; sums [n_hyper] += sum of weight
  * dk/d(log parameter), and inputs [n_dims x n] += weight dk/d(the n points), each unless NULL. */
@@ -176,8 +174,5 @@ void kernel_contract_diagonal(const gps_kernel *kernel, const double *theta, siz
 
 /* Factor of x_d z_d in the kernel, products apart. */
 double kernel_dot_variance(const gps_kernel *kernel, const double *theta, size_t d);
-
-/* scale [n_dims]: what points are multiplied by when they are embedded in a metric. */
-void kernel_coordinate_scales(const kernel_metric *metric, double *scale);
 
 #endif

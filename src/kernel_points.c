@@ -1,13 +1,9 @@
 /* Points as kernels see them: shifted for distances, and embedded in the coordinates of a metric.
  * Called by the GP engines, from any thread. */
 #include <math.h>
-#include <string.h>
 
 #include "kernel.h"
 #include "vector_math.h"
-
-/* Dimensions treated at a time. */
-#define CHUNK 256
 
 void kernel_find_centre(size_t n, const double *x, kernel_centre *centre) {
   const size_t n_dims = centre->n_dims;
@@ -53,37 +49,27 @@ GPS_CLONES static double embed_point(size_t n, const double *x, const double *sc
   return sum;
 }
 
-/* What a shift by c takes away from an inner product, one point's part. */
-GPS_CLONES static double tilt_of(size_t n, const double *z, const double *c) {
+/* What a shift takes away from an inner product, one point's part. */
+GPS_CLONES static double tilt_of(size_t n, const double *z, const double *origin,
+                                 const double *mean) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-  for (size_t d = 0; d < n; d++) sum += c[d] * (z[d] + 0.5 * c[d]);
+  for (size_t d = 0; d < n; d++) {
+    const double c = origin[d] + mean[d];
+    sum += c * (z[d] + 0.5 * c);
+  }
   return sum;
 }
 
 void kernel_embed(const kernel_metric *metric, const kernel_centre *centre, size_t n,
-                  const double *x, const double *shifted, double *z, double *sq, double *tilt) {
+                  const double *x, const double *shifted, double *scale, double *z, double *sq,
+                  double *tilt) {
   const size_t n_dims = metric->kernel->n_dims;
   const double *points = metric->is_raw ? x : shifted;
-  double scale[CHUNK], c[CHUNK];
-  memset(sq, 0, n * sizeof *sq);
-  memset(tilt, 0, n * sizeof *tilt);
-  for (size_t from = 0; from < n_dims; from += CHUNK) {
-    const size_t end = n_dims - from < CHUNK ? n_dims : from + CHUNK;
-    for (size_t d = from; d < end; d++) {
-      scale[d - from] = scale_of(metric, d);
-      c[d - from] = metric->is_raw ? 0.0 : centre->origin[d] + centre->mean[d];
-    }
-    for (size_t j = 0; j < n; j++) {
-      const size_t at = from + j * n_dims;
-      sq[j] += embed_point(end - from, points + at, scale, z + at);
-      if (!metric->is_raw) tilt[j] += tilt_of(end - from, z + at, c);
-    }
-  }
-}
-
-void kernel_coordinate_scales(const kernel_metric *metric, double *scale) {
-  for (size_t d = 0; d < metric->kernel->n_dims; d++) {
-    scale[d] = metric->n_terms > 0 ? scale_of(metric, d) : 1.0;
+  for (size_t d = 0; d < n_dims; d++) scale[d] = scale_of(metric, d);
+  for (size_t j = 0; j < n; j++) {
+    const size_t at = j * n_dims;
+    sq[j] = embed_point(n_dims, points + at, scale, z + at);
+    tilt[j] = metric->is_raw ? 0.0 : tilt_of(n_dims, z + at, centre->origin, centre->mean);
   }
 }

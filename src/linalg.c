@@ -26,6 +26,12 @@ void linalg_gemm(char trans_a, char trans_b, size_t m, size_t n, size_t k, doubl
   (&trans_a, &trans_b, &im, &in, &ik, &alpha, a, &ia, b, &ib, &beta, c, &ic FCONE FCONE);
 }
 
+void linalg_product(char trans_a, char trans_b, size_t m, size_t n, size_t k, double alpha,
+                    const double *a, const double *b, double beta, double *c) {
+  linalg_gemm(trans_a, trans_b, m, n, k, alpha, a, trans_a == 'N' ? m : k, b,
+              trans_b == 'N' ? k : n, beta, c, m);
+}
+
 void linalg_syrk(char trans, size_t n, size_t k, double alpha, const double *a, size_t lda,
                  double beta, double *c, size_t ldc) {
   const int in = (int)n, ik = (int)k, ia = (int)lda, ic = (int)ldc;

@@ -14,6 +14,11 @@ void linalg_gemm(char trans_a, char trans_b, size_t m, size_t n, size_t k, doubl
                  const double *a, size_t lda, const double *b, size_t ldb, double beta, double *c,
                  size_t ldc);
 
+/* The same for matrices without gaps, as they stand: A [m x k] or for 'T' [k x m], B [k x n] or [n
+ * x k]. */
+void linalg_product(char trans_a, char trans_b, size_t m, size_t n, size_t k, double alpha,
+                    const double *a, const double *b, double beta, double *c);
+
 /* C <- alpha A A' + beta C for trans 'N', A [n x k]; alpha A'A + beta C for 'T', A [k x n]. */
 void linalg_syrk(char trans, size_t n, size_t k, double alpha, const double *a, size_t lda,
                  double beta, double *c, size_t ldc);

@@ -76,52 +76,45 @@ gp_points view_points(const gp_cross *cross, size_t n, const double *x) {
   return gp_points_at(n_dims, n, x, shifted, alloc_doubles(gp_points_scratch(n_dims, n), 1));
 }
 
-/* What R computes of the kernel: code$given, list(values, slopes), or NULL. */
-static void view_given(SEXP given, gp_dense *gp) {
-  const R_xlen_t n = (R_xlen_t)gp->all.n;
-  if (Rf_isNull(given)) return;
-  const SEXP slopes = view_list(list_need(given, "slopes"), -1, "slopes");
-  const R_xlen_t n_slopes = Rf_xlength(slopes);
-  gp->given = view_matrix(list_need(given, "values"), n, n, "values");
-  gp->given_slopes =
-      (const double **)(void *)R_alloc((size_t)n_slopes + 1, sizeof *gp->given_slopes);
-  gp->n_given = (size_t)n_slopes;
-  for (R_xlen_t s = 0; s < n_slopes; s++) {
-    gp->given_slopes[s] = view_matrix(VECTOR_ELT(slopes, s), n, n, "slopes");
-  }
-}
-
 /* Values that R has forgotten to bring would be missing without a word. */
-static void need_given(const gps_kernel *kernel, int has_given) {
+static void need_given(const gps_kernel *kernel, SEXP given) {
   for (int t = 0; t < kernel->n_terms; t++) {
-    if (kernel->term[t].type->kind == KERNEL_GIVEN && !has_given) {
+    if (kernel->term[t].type->kind == KERNEL_GIVEN && Rf_isNull(given)) {
       raise_error("model", "The kernel's code lacks the values of a custom term.");
     }
   }
 }
 
-/* Pairs of the points of y. */
-static double own_pairs(SEXP y) {
-  const double n = n_cols_of(y, "y");
-  return 0.5 * n * n;
-}
-
 /* The dense engine on y [n_dims x n_points], without its scratch. */
-static gp_dense view_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads,
+static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP n_threads,
                            double n_pairs) {
   const size_t n_points = (size_t)n_cols_of(y, "y");
   const double *x = view_matrix(y, (R_xlen_t)kernel->n_dims, -1, "y");
   gp_dense gp = {.cross = view_cross(kernel, theta, n_threads, n_pairs, n_points, x)};
   gp.all = view_points(&gp.cross, n_points, x);
-  view_given(list_get(code, "given"), &gp);
   return gp;
 }
 
-static gp_dense new_dense(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y, SEXP n_threads,
-                          double n_pairs) {
-  gp_dense gp = view_dense(kernel, code, theta, y, n_threads, n_pairs);
-  gp.scratch = alloc_doubles(gp_dense_scratch(kernel, gp.all.n), 1);
+/* The same for all pairs of its points, with what R computes of the kernel: code$given,
+ * list(values, slopes = those of all parameters side by side, or NULL). */
+static gp_dense view_whole(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y,
+                           SEXP n_threads) {
+  const double n_points = n_cols_of(y, "y");
+  gp_dense gp = view_dense(kernel, theta, y, n_threads, 0.5 * n_points * n_points);
+  const R_xlen_t n = (R_xlen_t)gp.all.n;
+  const SEXP given = list_get(code, "given");
+  need_given(kernel, given);
+  if (Rf_isNull(given)) return gp;
+  const SEXP slopes = list_get(given, "slopes");
+  gp.given = view_matrix(list_need(given, "values"), n, n, "values");
+  if (Rf_isNull(slopes)) return gp;
+  gp.given_slopes = view_matrix(slopes, n, -1, "slopes");
+  gp.n_given = (size_t)(n_cols_of(slopes, "slopes") / n);
   return gp;
+}
+
+static double *new_scratch(const gp_dense *gp) {
+  return alloc_doubles(gp_dense_scratch(gp->cross.kernel, gp->all.n), 1);
 }
 
 size_t count_targets(SEXP targets, const char *what) {
@@ -159,9 +152,9 @@ gp_slots check_slots(SEXP targets, size_t n_latents, size_t n_points) {
 SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const int n = n_cols_of(y, "y");
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
+  gp_dense gp = view_whole(&kernel, code, theta, y, n_threads);
   const SEXP k = PROTECT(Rf_allocMatrix(REALSXP, n, n));
-  need_given(&kernel, gp.given != NULL);
+  gp.scratch = new_scratch(&gp);
   gp_dense_kernel(&gp, REAL(k));
   end_watch();
   linalg_mirror((size_t)n, REAL(k), (size_t)n);
@@ -175,7 +168,8 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
 SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
+  const double n_points = n_cols_of(y, "y");
+  const gp_dense gp = view_dense(&kernel, theta, y, n_threads, 0.5 * n_points * n_points);
   const size_t n = gp.all.n;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));
@@ -190,19 +184,18 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
                    SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  gp_dense gp = view_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
+  gp_dense gp = view_whole(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
   const R_xlen_t n = (R_xlen_t)gp.all.n;
   const gp_targets targets = view_goal(goal, gp.all.n);
   const int is_first = Rf_isNull(least);
-  need_given(&kernel, gp.given != NULL);
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
   double *k;
   if (Rf_isNull(shared)) {
     k = alloc_doubles(gp.all.n, gp.all.n);
-    gp.scratch = alloc_doubles(gp_dense_scratch(&kernel, gp.all.n), 1);
+    gp.scratch = new_scratch(&gp);
   } else {
     gp.gram = view_matrix(list_need(shared, "products"), n, n, "products");
     k = (double *)view_doubles(list_need(shared, "scratch"),
@@ -223,11 +216,11 @@ SEXP r_gp_evaluate(SEXP code, SEXP theta, SEXP y, SEXP shared, SEXP jitter, SEXP
 SEXP r_gp_factor(SEXP code, SEXP theta, SEXP y, SEXP jitter, SEXP is_inverted, SEXP n_threads) {
   static const char *const names[2][2] = {{"factor", "jitter"}, {"inverse", "jitter"}};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, own_pairs(y));
+  gp_dense gp = view_whole(&kernel, code, theta, y, n_threads);
   gp.jitter = view_number(jitter, "jitter");
   const int inverts = Rf_asLogical(is_inverted) == TRUE;
   const SEXP result = PROTECT(new_named_list(2, names[inverts]));
-  need_given(&kernel, gp.given != NULL);
+  gp.scratch = new_scratch(&gp);
   const size_t n = gp.all.n;
   double log_det, *matrix = hang_matrix(result, 0, (int)n, (int)n);
   need_ok(gp_dense_factor(&gp, 1, matrix, &log_det), "The kernel matrix cannot be factorised");
@@ -255,7 +248,9 @@ SEXP r_gp_weigh(SEXP factor, SEXP targets) {
   const double *target = view_matrix(targets, -1, (R_xlen_t)n, "targets");
   const SEXP alpha = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
   memcpy(REAL(alpha), target, n_targets * n * sizeof *target);
-  gp_dense_weigh(n, n_targets, view_square(factor, "factor"), REAL(alpha));
+  const double *l = view_square(factor, "factor");
+  linalg_trmm('R', 'T', n_targets, n, l, n, REAL(alpha), n_targets);
+  linalg_trmm('R', 'N', n_targets, n, l, n, REAL(alpha), n_targets);
   UNPROTECT(1);
   return alpha;
 }
@@ -286,7 +281,7 @@ SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
          *weighted = alloc_doubles(n, n_targets);
   for (size_t j = 0; j < n; j++) variance[j] = 1.0 / k_inverse[j * (n + 1)];
   /* The product with the large matrix on the left is nearly twice as fast as its transpose. */
-  linalg_gemm('N', 'T', n, n_targets, n, 1.0, k_inverse, n, target, n_targets, 0.0, weighted, n);
+  linalg_product('N', 'T', n, n_targets, n, 1.0, k_inverse, target, 0.0, weighted);
   for (size_t j = 0; j < n; j++) {
     for (size_t h = 0; h < n_targets; h++) mean[h + j * n_targets] = weighted[j + h * n];
   }
@@ -302,13 +297,14 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
   const int n_new = n_cols_of(newdata, "newdata"), has_factor = !Rf_isNull(factor);
   const double n_pairs = (double)n_cols_of(y, "y") * n_new;
-  const gp_dense gp = new_dense(&kernel, code, theta, y, n_threads, n_pairs);
+  gp_dense gp = view_dense(&kernel, theta, y, n_threads, n_pairs);
   const size_t n = gp.all.n, n_targets = count_targets(weights, "weights");
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
   const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
   const SEXP given = list_get(code, "given_new");
   const double *values = NULL, *own_variance = NULL;
-  need_given(&kernel, !Rf_isNull(given));
+  need_given(&kernel, given);
+  gp.scratch = new_scratch(&gp);
   if (!Rf_isNull(given)) {
     values = view_matrix(list_need(given, "values"), (R_xlen_t)n, n_new, "values");
     own_variance = view_doubles(list_need(given, "variance"), n_new, "variance");

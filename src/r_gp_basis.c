@@ -113,10 +113,8 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   const double count = view_number(n_points, "n_points");
   const SEXP result = PROTECT(new_named_list(2, names));
   double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
-  memcpy(transform, moments, (size_t)q * (size_t)q * sizeof *transform);
   need_ok(gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
-                       transform, jitter, alloc_doubles(gp_transform_scratch((size_t)q), 1),
-                       begin_watch()),
+                       moments, transform, jitter, begin_watch()),
           "The features' moments");
   for (int j = 1; j < q; j++)
     memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));

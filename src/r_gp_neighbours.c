@@ -81,7 +81,7 @@ static gps_status search_all(const gp_search *search, const gp_queries *queries,
                        alloc_doubles(gp_panels_scratch(search, &leaves), 1), &is_done);
   if (status != GPS_OK || is_done) return status;
   return gp_search_near(search, queries, leaves.order, near,
-                        alloc_doubles(gp_search_scratch(search), 1));
+                        alloc_doubles(gp_search_scratch(search, GP_NEAR_LISTS), 1));
 }
 
 /* Points y and their scales, points `at` and, unless NULL, their own numbers in y; whether only
@@ -91,10 +91,11 @@ SEXP r_gp_near(SEXP y, SEXP scale, SEXP at, SEXP own, SEXP is_before, SEXP n_nea
   const gp_queries queries =
       view_queries(&search, at, own, !Rf_isNull(own) && view_int(is_before, "is_before"));
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, n_cols_of(at, "at")));
-  const gps_status status = search.n_points > FEW_POINTS && asks_all(&search, &queries)
-                                ? search_all(&search, &queries, INTEGER(result))
-                                : gp_search_near(&search, &queries, NULL, INTEGER(result),
-                                                 alloc_doubles(gp_search_scratch(&search), 1));
+  const gps_status status =
+      search.n_points > FEW_POINTS && asks_all(&search, &queries)
+          ? search_all(&search, &queries, INTEGER(result))
+          : gp_search_near(&search, &queries, NULL, INTEGER(result),
+                           alloc_doubles(gp_search_scratch(&search, GP_NEAR_LISTS), 1));
   end_search(status, result);
   UNPROTECT(1);
   return result;
@@ -130,7 +131,7 @@ SEXP r_gp_near_cells(SEXP y, SEXP scale, SEXP cell, SEXP n_cells, SEXP probe, SE
   sort_visits(probe, &cells);
   const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)search.n_near, (int)queries.n));
   end_search(gp_search_cells(&search, &queries, &cells, INTEGER(result), alloc_ints(queries.n),
-                             alloc_doubles(gp_cells_scratch(&search, queries.n), 1)),
+                             alloc_doubles(gp_search_scratch(&search, queries.n), 1)),
              result);
   UNPROTECT(1);
   return result;
@@ -164,7 +165,7 @@ SEXP r_gp_near_weights(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP near, SEXP j
   const SEXP result = PROTECT(new_named_list(3, names));
   double *weights = hang_matrix(result, 0, (int)local.n_near, (int)local.n_queries);
   double *variance = hang_doubles(result, 1, (R_xlen_t)local.n_queries);
-  need_ok(gp_local_weights(&local, 1, view_int(is_function, "is_function"), weights, variance,
+  need_ok(gp_local_weights(&local, view_int(is_function, "is_function"), weights, variance,
                            alloc_doubles(gp_local_scratch(&local), (size_t)local.n_threads)),
           "The kernel matrix of neighbours");
   hang_doubles(result, 2, 1)[0] = local.jitter;
@@ -192,20 +193,14 @@ static gp_local_targets view_local_goal(SEXP goal, size_t n_points) {
   return targets;
 }
 
-/* Points `row` of y and their neighbours [n_near x rows] -> list(value, gradient, jitter) as
- * r_gp_evaluate(). */
-SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP goal, SEXP jitter,
-                        SEXP is_first, SEXP n_threads) {
+/* Points `at`, their numbers `row` among those of y, and their neighbours [n_near x rows] ->
+ * list(value, gradient, jitter) as r_gp_evaluate(). */
+SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP row, SEXP near, SEXP goal,
+                        SEXP jitter, SEXP is_first, SEXP n_threads) {
   static const char *const names[] = {"value", "gradient", "jitter"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  const size_t n_dims = kernel.n_dims, n_rows = (size_t)Rf_xlength(row);
   const size_t n_points = (size_t)n_cols_of(y, "y");
-  const int *rows = need_numbers(row, n_rows, n_points, "row");
-  const SEXP at = PROTECT(Rf_allocMatrix(REALSXP, (int)n_dims, (int)n_rows));
-  const double *x = view_matrix(y, -1, -1, "y");
-  for (size_t q = 0; q < n_rows; q++) {
-    memcpy(REAL(at) + q * n_dims, x + (size_t)rows[q] * n_dims, n_dims * sizeof *x);
-  }
+  const int *rows = need_numbers(row, (size_t)n_cols_of(at, "at"), n_points, "row");
   gp_local local = view_local(&kernel, theta, y, at, near, jitter, n_threads);
   const gp_local_targets targets = view_local_goal(goal, n_points);
   const size_t n_threads_used = (size_t)local.n_threads, most = gp_local_latents(&local, &targets);
@@ -219,7 +214,7 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP row, SEXP near, SEXP
                         alloc_doubles(gp_local_partial(&local), 1)),
       "The leave-one-out density");
   hang_doubles(result, 2, 1)[0] = local.jitter;
-  UNPROTECT(2);
+  UNPROTECT(1);
   return result;
 }
 
