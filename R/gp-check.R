@@ -27,18 +27,5 @@ is_story_sound <- function(fit) {
 }
 
 is_kernel_sound <- function(kernel) {
-  is_scale <- function(x) is.double(x) && !anyNA(x)
-  is_factor_sound <- function(factor) {
-    is.list(factor) && is_one_of(factor$type, names(kernel_types)) &&
-      (isTRUE(factor$ard) || isFALSE(factor$ard)) &&
-      all(vapply(factor[intersect(names(kernel_types[[factor$type]]$names), names(factor))],
-                 function(value) is.null(value) || is_scale(value) && length(value) > 0, NA)) &&
-      (factor$type != "custom" || is_scale(factor$parameters) && is.list(factor$functions) &&
-         is.function(factor$functions$value))
-  }
-  is.list(kernel) && is.list(kernel$terms) && length(kernel$terms) > 0 &&
-    all(vapply(kernel$terms, function(term) {
-      is.list(term) && (!is_product(term) || is.list(term$factors) && length(term$factors) > 1) &&
-        all(vapply(term_factors(term), is_factor_sound, NA))
-    }, NA))
+  tryCatch(inherits(check_kernel(kernel, "kernel"), "gps_kernel"), gps_error = function(e) FALSE)
 }
