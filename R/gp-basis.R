@@ -12,12 +12,8 @@ basis_features <- function(basis, kernel, theta, y, n_threads = 1L) UseMethod("b
 # The basis of a planned engine; `tol`: see engine_plan().
 engine_basis <- function(engine, kernel, theta, y, tol, n_threads = 1L) UseMethod("engine_basis")
 
-# As engine_evaluate() and engine_share(), which keeps its value as `shared`.
+# As engine_evaluate().
 basis_evaluate <- function(basis, engine, theta, goal, inputs = FALSE) UseMethod("basis_evaluate")
-basis_share <- function(basis, engine, goal) UseMethod("basis_share")
-
-#' @export
-basis_share.default <- function(basis, engine, goal) NULL
 
 # White noise of the kernel and what the basis adds to it.
 basis_noise <- function(basis, kernel, theta) UseMethod("basis_noise")
@@ -59,12 +55,6 @@ varying_share <- function(kernel, theta, y) {
   varying[is_linear] <- term_levels(kernel, y, rowMeans((y - rowMeans(y))^2))[is_linear]
   share <- sum(varying) / sum(whole)
   if (is.finite(share) && share > 0) max(share, 1e-10) else 1
-}
-
-#' @export
-engine_share.gps_engine_basis <- function(engine, goal) {
-  engine["shared"] <- list(basis_share(engine$basis, engine, goal))
-  engine
 }
 
 #' @export

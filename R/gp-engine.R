@@ -338,6 +338,20 @@ bar_latents <- function(mean, out) {
   mean
 }
 
+# Sums of targets in slots, n_latents x points, smoothed over the grid: of point n with the
+# coefficients scale[n] coef[, column[n]], in which the training point left_out[n] does not count.
+spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 1, left_out = 0L,
+                           n_threads = 1L) {
+  n <- length(column)
+  .Call(C_gp_spread, coef, as.integer(column), rep_len(as.double(scale), n),
+        rep_len(as.integer(left_out), n), targets, grid_weights(targets$layout), n_threads)
+}
+
+# All targets of few points in slots, smoothed as predictions are, n_latents x points.
+dense_slots <- function(targets, n_threads = 1L) {
+  spread_targets(targets, diag(ncol(targets$selected)), n_threads = n_threads)
+}
+
 # The rows of these that are not 0 throughout, at least one. Unsmoothed they are known beforehand.
 used_targets <- function(targets, n_threads = 1L) {
   if (!inherits(targets, "gps_slots")) return(targets)

@@ -41,17 +41,21 @@ basis_features.gps_basis_linear <- function(basis, kernel, theta, y, n_threads =
 }
 
 # Moments of the points with a 1 below.
-#' @export
-basis_share.gps_basis_linear <- function(basis, engine, goal) {
-  ones <- .Call(C_gp_linear_features, rep(1, basis$n_dims + 1), engine$y)
+linear_moments <- function(engine, goal) {
+  ones <- .Call(C_gp_linear_features, rep(1, nrow(engine$y) + 1), engine$y)
   list(gram = .Call(C_gp_gram, ones), cross = tcrossprod(ones, goal$root),
        square = sum(goal$root^2))
+}
+
+#' @export
+engine_share.gps_engine_linear <- function(engine, goal) {
+  replace(engine, "shared", list(linear_moments(engine, goal)))
 }
 
 # With B = FF' + noise of the scaled features F, T'T = B^-1 and W = B^-1 F targets'.
 #' @export
 basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs = FALSE) {
-  shared <- if (is.null(engine$shared)) basis_share(basis, engine, goal) else engine$shared
+  shared <- if (is.null(engine$shared)) linear_moments(engine, goal) else engine$shared
   features <- basis$features
   value <- exp(theta)
   variance <- linear_variances(features, value, basis$n_dims)

@@ -87,7 +87,10 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
   by_sums <- is_by_sums(selector, task$model)
   is_open <- is.null(state$selected)
   if (is_open && !by_sums && !has_sparse_targets(selector, task)) {
-    return(regress_targets(selector, task, memory, random_values(task, state)))
+    values <- with_seed(task$seed, state$start, {
+      uniform_matrix(task$model$n_latents, n_points(task$y))
+    })
+    return(regress_targets(selector, task, memory, values))
   }
   if (is_open) state[c("selected", "prob_on")] <- random_targets(task, state)
   if (!by_sums) {
@@ -97,15 +100,7 @@ begin_memory.gps_selector_gp <- function(selector, task, state) {
   regress_sums(task, state)
 }
 
-# The first expectations of an uninformed start: uniform values, of all latents, or in slots of
-# random ones.
-random_values <- function(task, state) {
-  n_latents <- task$model$n_latents
-  with_seed(task$seed, state$start, {
-    uniform_matrix(n_latents, n_points(task$y))
-  })
-}
-
+# The first expectations of an uninformed start in slots: uniform values of random latents.
 random_targets <- function(task, state) {
   size <- c(task$n_selected, n_points(task$y))
   with_seed(task$seed, state$start, {

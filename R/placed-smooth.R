@@ -1,8 +1,8 @@
-# Predictions of latents on a grid are smoothed over neighbouring places, or in their place the
+# Smoothing over neighbouring places of a grid: of predictions, by weights, or in their place of the
 # targets that they are made from.
 
-# A cyclic Gaussian blur of n cells in a ring, cut off at three standard deviations: the weights of a
-# cell and of each of its two neighbours at distance 1, 2, ...
+# A cyclic Gaussian blur of n cells in a ring, cut off at three standard deviations: the weights of
+# a cell and of each of its two neighbours at distance 1, 2, ...
 ring_weights <- function(n_cells, sd) {
   radius <- floor(3 * sd)
   weight <- numeric(min(radius, n_cells %/% 2L) + 1)
@@ -22,20 +22,6 @@ ring_weights <- function(n_cells, sd) {
 # Those down and across the grid of a layout; NULL where nothing is smoothed.
 grid_weights <- function(layout) {
   if (layout$smooth > 0) lapply(layout$grid, ring_weights, layout$smooth)
-}
-
-# Sums of targets in slots, n_latents x points, smoothed over the grid: of point n with the
-# coefficients scale[n] coef[, column[n]], in which the training point left_out[n] does not count.
-spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 1, left_out = 0L,
-                           n_threads = 1L) {
-  n <- length(column)
-  .Call(C_gp_spread, coef, as.integer(column), rep_len(as.double(scale), n),
-        rep_len(as.integer(left_out), n), targets, grid_weights(targets$layout), n_threads)
-}
-
-# All targets of few points in slots, smoothed as predictions are, n_latents x points.
-dense_slots <- function(targets, n_threads = 1L) {
-  spread_targets(targets, diag(ncol(targets$selected)), n_threads = n_threads)
 }
 
 # list(step, weight): what a cell gives to those so far after it in its ring. Over half of an even
