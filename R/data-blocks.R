@@ -16,7 +16,7 @@ block_doubles <- 2^21
 split_blocks <- function(n_points, n_doubles) {
   size <- 512
   while (size < n_points && 2 * size * n_doubles <= block_doubles) size <- 2 * size
-  offsets <- seq(0, n_points - 1, by = size)
+  offsets <- if (n_points > 0) seq(0, n_points - 1, by = size)
   lapply(offsets, function(offset) new_block(offset, min(size, n_points - offset)))
 }
 

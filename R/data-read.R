@@ -5,19 +5,22 @@
 # list(y [D x n or a source], row_names, col_names, image_dim, pixels): from a matrix, data frame,
 # array of images, list of images, sparse matrix or source. Rows of a matrix may be pictures, too,
 # as extract_patches() makes them: `pixels` is their shape. Cells are missing (NA) only where
-# `may_miss` says so.
-read_data <- function(y, arg = "y", may_miss = FALSE) {
+# `may_miss` says so, and there may be no points only where `allow_empty` does.
+read_data <- function(y, arg = "y", may_miss = FALSE, allow_empty = FALSE) {
   size <- attr(y, "size")
   y <- plain_numbers(y)
+  if (allow_empty && is_sparse_matrix(y) && nrow(y) == 0) {
+    y <- matrix(0, 0, ncol(y), dimnames = dimnames(y))
+  }
   if (is_stored(y)) return(read_stored(y, arg, may_miss))
   is_plain <- !is.object(y) || inherits(y, c("AsIs", "listof"))
   if (is.list(y) && is_plain && is.null(dim(y))) y <- images_to_array(y, arg)
   image_dim <- NULL
   if ((is.numeric(y) || is.logical(y)) && length(dim(y)) %in% 3:4) {
     image_dim <- dim(y)[-1]
-    y <- matrix(as.double(y), dim(y)[1], dimnames = list(dimnames(y)[[1]], NULL))
+    y <- matrix(as.double(y), dim(y)[1], prod(image_dim), dimnames = list(dimnames(y)[[1]], NULL))
   }
-  y <- check_matrix(y, arg, may_miss = may_miss)
+  y <- check_matrix(y, arg, may_miss = may_miss, allow_empty = allow_empty && NROW(y) == 0)
   refuse_large(y, arg, points_in_rows = TRUE)
   list(y = t(unname(y)), row_names = rownames(y), col_names = colnames(y), image_dim = image_dim,
        pixels = if (is.null(image_dim)) picture_dim(size, ncol(y)))
@@ -51,6 +54,7 @@ refuse_large <- function(y, arg = "y", first_row = 0, points_in_rows = FALSE,
 
 # The range of the values that are there; NULL of none.
 value_range <- function(y) {
+  if (length(y) == 0) return(NULL)
   if (!anyNA(y)) return(base::range(y))
   if (!all(is.na(y))) base::range(y, na.rm = TRUE)
 }

@@ -19,7 +19,7 @@ scene_predictors <- list(
       found <- infer(task, block)
       list_objects(task$model, found, block)
     })
-    do.call(rbind, parts)
+    if (length(parts) > 0) do.call(rbind, parts) else no_objects
   },
   segmentation = function(task, infer, row_names) {
     maps <- map_blocks(task, function(task, block) {
@@ -27,11 +27,15 @@ scene_predictors <- list(
       segment_block(task, found$params, found$result, found$on, block)
     })
     grid <- choice_grid(task$model)
-    maps <- array(unlist(maps, use.names = FALSE), c(grid, n_points(task$y)))
+    maps <- array(as.integer(unlist(maps, use.names = FALSE)), c(grid, n_points(task$y)))
     dimnames <- if (!is.null(row_names)) list(row_names, NULL, NULL)
     array(aperm(maps, c(3, 1, 2)), c(n_points(task$y), grid), dimnames)
   }
 )
+
+# The objects of no data points.
+no_objects <- data.frame(point = integer(), component = integer(), row = integer(),
+                         column = integer(), prob = numeric())
 
 # What is on in the most probable states: one row an object.
 list_objects <- function(model, found, block) {

@@ -15,7 +15,8 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' @param newdata NULL for the data of the fit, with the latents selected there; or new data: a
 #'   numeric matrix or data frame with D columns, a vector of length D for one point (D = 1: of any
 #'   length), images as `gps_fit()` takes them (also a single one), a [gps_source()] or a sparse
-#'   matrix. Columns are matched by name, see [gps_fit()]; others are then ignored.
+#'   matrix. Columns are matched by name, see [gps_fit()]; others are then ignored. Of no rows the
+#'   result has none.
 #' @param type what to predict, see below.
 #' @param n_threads number of threads, a whole number of at least 1; NULL: as in the fit.
 #' @param progress TRUE: where it takes more than a second, a line on the error stream tells how
@@ -46,8 +47,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' A fit by Gibbs sampling (see [gps_control()]) predicts from draws, at least 20 for each point:
 #' for its own data its chains go on, new data get new chains. The draws follow from the fit's seed
 #' and the number of the row, of new data from their values: the same prediction twice is the same,
-#' to the last bit. Probabilities
-#' are means of p(on | rest).
+#' to the last bit. Probabilities are means of p(on | rest).
 #'
 #' The posterior is truncated: a latent that is not selected for a point has the probability 0
 #' exactly, and its mean is 0. That says that the selection left it out, not that it is surely off:
@@ -140,7 +140,7 @@ predict.gps_fit <- function(object, newdata = NULL,
     task <- new_prediction_task(object, y, type, n_threads, is_new = FALSE)
     state <- stored_state(object)
   } else {
-    data <- read_newdata(object, newdata)
+    data <- read_newdata(object, newdata, allow_empty = TRUE)
     row_names <- data$row_names
     check_prediction_size(object, n_points(data$y), type)
     task <- new_prediction_task(object, data$y, type, n_threads)
@@ -357,7 +357,7 @@ train_selector <- function(fit, task) {
 }
 
 # New data as read_data() gives them, with the fit's columns in the fit's order.
-read_newdata <- function(fit, newdata, arg = "newdata") {
+read_newdata <- function(fit, newdata, arg = "newdata", allow_empty = FALSE) {
   if (is_one_of(newdata, prediction_types)) {
     gps_abort(sprintf("`%s` must be data, not %s, which is a `type`: predict(fit, type = %s).", arg,
                       quoted(newdata), quoted(newdata)))
@@ -367,7 +367,7 @@ read_newdata <- function(fit, newdata, arg = "newdata") {
   listed <- advise_listed(newdata, fit$model$n_dims, arg)
   newdata <- as_rows(plain_numbers(newdata), fit)
   newdata <- pick_columns(newdata, fit$col_names, arg, "the fit's data")
-  data <- read_data(newdata, arg, may_miss = TRUE)
+  data <- read_data(newdata, arg, may_miss = TRUE, allow_empty = allow_empty)
   data$y <- admit_missing(data$y, fit$model, arg)
   n_dims <- fit$model$n_dims
   has_images <- !is.null(fit$image_dim) && !is.null(data$image_dim)

@@ -7,7 +7,7 @@
 #' @param seed NULL, or an integer for [set.seed()]; the session's generator is put back afterwards.
 #' @param newdata Numeric matrix or data frame, m x D, rows are points; a vector of length D is one
 #'   point, and with D = 1 a vector is m points. Columns are matched by name where both have names.
-#'   Missing: the data.
+#'   Missing: the data. Of no rows the result has none.
 #' @param n_threads See [gp_fit()].
 #' @param noise `TRUE`: `variance` is that of a new observation, the noise of the kernel's white
 #'   terms included; `FALSE`: of the function.
@@ -62,7 +62,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
     abort_value(level, "level", "a number between 0 and 1, exclusively")
   }
   se.fit <- check_flag(se.fit, "se.fit")
-  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
+  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x, TRUE)
   moments <- gp_moments(object, newdata, resolve_threads(n_threads), is_whole)
   check_moments(moments)
   mean <- t(moments$mean)
@@ -79,6 +79,7 @@ predict.gp_fit <- function(object, newdata = NULL, n_threads = NULL, noise = FAL
 
 # list(mean [H x m], variance) of the function at new points.
 gp_moments <- function(fit, newdata, n_threads, is_whole = TRUE) {
+  if (nrow(newdata) == 0) return(list(mean = matrix(0, ncol(fit$targets), 0), variance = numeric()))
   engine <- trained_engine(fit, n_threads, has_data = is_whole || !is.null(fit$trend))
   found <- engine_predict(engine, t(newdata), moments = TRUE)
   if (is.null(fit$trend)) found else add_trend(found, fit, engine, newdata)
@@ -94,7 +95,7 @@ check_moments <- function(moments) {
 }
 
 # New points with the columns of the data the fit has seen, as match_columns() finds them.
-align_newdata <- function(newdata, x) {
+align_newdata <- function(newdata, x, allow_empty = FALSE) {
   newdata <- plain_numbers(newdata)
   refuse_class(newdata, "newdata")
   if ((is.numeric(newdata) || is.logical(newdata)) && length(dim(newdata)) < 2) {
@@ -107,7 +108,8 @@ align_newdata <- function(newdata, x) {
   }
   refuse_absent(newdata, colnames(x))
   newdata <- pick_columns(newdata, colnames(x), "newdata", "the fit's inputs")
-  check_matrix(newdata, "newdata", n_cols = ncol(x), cure = " Leave the row out.")
+  check_matrix(newdata, "newdata", n_cols = ncol(x), allow_empty = allow_empty,
+               cure = " Leave the row out.")
 }
 
 #' @rdname gp_fit-methods
@@ -159,14 +161,14 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise
       "\"%s\": update(fit, method = \"exact\", optimise = FALSE), or predict() for each point."
     ), object$method))
   }
-  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x)
+  newdata <- if (is.null(newdata)) object$x else align_newdata(newdata, object$x, TRUE)
   drawn <- with_memory(joint_moments(object, newdata, noise), "`simulate()` at %s",
                        plural(nrow(newdata), "point"))
   repeats <- seed_of(seed)
   names <- list(rownames(newdata), colnames(object$targets))
   result <- with_user_seed(seed, lapply(seq_len(nsim), function(i) {
     shape <- dim(drawn$mean)
-    y <- drawn$mean + drawn$root %*% matrix(stats::rnorm(prod(shape)), shape[1])
+    y <- drawn$mean + drawn$root %*% matrix(stats::rnorm(prod(shape)), shape[1], shape[2])
     if (!all(vapply(names, is.null, NA))) dimnames(y) <- names
     y
   }))
@@ -176,6 +178,9 @@ simulate.gp_fit <- function(object, nsim = 1, seed = NULL, newdata = NULL, noise
 # list(mean [m x H], root [m x m]): a square root of the joint covariance at new points. Values
 # between two sets of points are what an engine predicts at one from weights of 1 at the other.
 joint_moments <- function(fit, newdata, noise) {
+  if (nrow(newdata) == 0) {
+    return(list(mean = matrix(0, 0, ncol(fit$targets)), root = matrix(0, 0, 0)))
+  }
   prepared <- prepared_engine(fit, 1L)
   own <- fit_values(fit, t(newdata), t(newdata))
   across <- fit_values(fit, t(newdata), t(fit$x))

@@ -51,7 +51,8 @@ group_starts <- function(kernel, theta, scales) {
 # Log parameters by the scales of data and targets. `factors`: of the lengths, one for each factor
 # of the kernel that has one, below 0 of the distance of neighbours; `amplitude`: of these terms'
 # variances. A level is the bias' matter, if there is one; a line's lies at the origin. Lengthscales
-# of columns that are constant stay those of `theta`, and what has no unit stays the kernel's.
+# of columns that are constant stay those of `theta`, and where all are, as of a single point, those
+# that columns share; what has no unit stays the kernel's.
 scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
   variances <- start_variances(kernel, scales, amplitude)
   n_dims <- length(scales$spread2)
@@ -68,7 +69,13 @@ scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
     }
   }
   found <- kernel_theta(kernel, n_dims)
-  is_idle <- theta_columns(kernel, n_dims) %in% which(scales$spread2 == 0)
+  is_idle <- if (all(scales$spread2 == 0)) {
+    by_parameter(kernel_slots(kernel, n_dims), function(slot) {
+      slot$part %in% kernel_types[[slot$type]]$length
+    })
+  } else {
+    theta_columns(kernel, n_dims) %in% which(scales$spread2 == 0)
+  }
   found[is_idle] <- theta[is_idle]
   found
 }

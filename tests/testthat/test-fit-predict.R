@@ -121,7 +121,6 @@ test_that("bad newdata and types are refused in words that help", {
   refused(predict(fit, y, "respones"), "Did you mean \"response\"?")
   refused(predict(fit, y, type = NA), "must be one of")
   refused(predict(fit, y, typ = "prob", tpye = 1), "Unknown argument `tpye`")
-  refused(predict(fit, y[0, ]), "at least one row")
   refused(predict(fit, replace(y, 130, -Inf)), "row 10, column 2 is -Inf")
   refused(predict(fit, replace(y, 1, Inf)), "row 1, column 1 is Inf")
   refused(predict(fit, "a"), "`newdata` must be")
@@ -297,4 +296,38 @@ test_that("a fit saved and loaded in a new process predicts, draws, prints and r
                     stdout = FALSE, stderr = FALSE)
   expect_identical(status, 0L)
   expect_identical(readRDS(out), use(fits))
+})
+
+test_that("no new data have the results of some, without their rows", {
+  without_rows <- function(x) {
+    if (is.data.frame(x) || inherits(x, "Matrix")) return(x[0, ])
+    if (is.list(x)) return(lapply(x, without_rows))
+    if (is.null(dim(x))) return(x[0])
+    do.call(`[`, c(list(x, 0), rep(list(TRUE), length(dim(x)) - 1), list(drop = FALSE)))
+  }
+  unnamed <- `rownames<-`(named_bars(), NULL)
+  some <- list(gp = bars_data()$y, handcrafted = unnamed, random = bars_data()$y,
+               custom = bars_data()$y, sampled = bars_data()$y, images = a_fit("images")$y,
+               mixture = a_fit("mixture")$y, scene = scene_data()$y)
+  some$images <- array(t(some$images), c(120, 5, 5))
+  some$mixture <- t(some$mixture)
+  skip_if_not_installed("Matrix")
+  for (name in names(some)) {
+    fit <- if (name == "scene") scene_fit() else a_fit(name)
+    y <- some[[name]]
+    y <- if (length(dim(y)) == 2) y[1:2, ] else if (length(dim(y)) == 3) y[1:2, , ] else
+      y[1:2, , , ]
+    types <- if (name == "scene") prediction_types else
+      setdiff(prediction_types, names(scene_predictors))
+    types <- setdiff(types, if (name == "mixture") c("latent_slots", "latent_sparse") else
+      c("class", "uncertainty"))
+    for (type in types) {
+      expect_equal(predict(fit, without_rows(y), type), without_rows(predict(fit, y, type)),
+                   info = paste(name, type))
+    }
+  }
+  y <- as.data.frame(named_bars())
+  expect_identical(dim(gpselect:::augment.gps_fit(a_fit("handcrafted"), newdata = y[0, ]))[1], 0L)
+  expect_gps_error(predict(a_fit("gp"), matrix(0, 0, 3)), "must have 25 columns, not 3")
+  expect_gps_error(gps_audit(a_fit("gp"), bars_data()$y[0, ]), "at least one row")
 })

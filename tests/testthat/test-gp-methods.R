@@ -157,3 +157,17 @@ test_that("pictures take what graphics take", {
                            col = "red", key = FALSE))
   }
 })
+
+test_that("no new points have results of none, and of some columns and targets", {
+  fit <- noisy_fit()
+  for (trend in c("none", "constant")) {
+    fit <- if (trend == "none") fit else update(fit, trend = trend)
+    none <- fit$x[0, , drop = FALSE]
+    found <- predict(fit, none, interval = "confidence", se.fit = TRUE)
+    expect_identical(lapply(found, NROW), lapply(found, function(x) 0L))
+    expect_identical(colnames(found$upper), c("a", "b"))
+    expect_identical(dim(simulate(fit, 2, newdata = none)[[2]]), c(0L, 2L))
+  }
+  expect_identical(predict(fit, data.frame(wt = numeric()))$variance, numeric())
+  expect_gps_error(predict(fit, matrix(0, 0, 3)), "1 column, not 3")
+})

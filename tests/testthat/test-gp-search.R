@@ -340,3 +340,11 @@ test_that("a search goes the same way whatever the unit of the targets", {
     }
   }
 })
+
+test_that("a length on which nothing depends stays the kernel's own", {
+  fit <- gp_fit(1, 2, kernel_rbf(1, 3) + kernel_white(0.1))
+  expect_identical(coef(fit)[["log_len"]], log(3))
+  fit <- suppressWarnings(gp_fit(c(1, 1), c(2, 3), kernel_periodic(period = 5) + kernel_white(0.1)),
+                          classes = "gps_warning_constant")
+  expect_identical(coef(fit)[["log_period"]], log(5))
+})
