@@ -164,12 +164,15 @@ as.data.frame.gps_fit <- function(x, row.names = NULL, optional = FALSE,
   refuse_unknown(extra, c("row.names", "optional", "what"))
   x <- check_fit(x)
   what <- check_choice(what, "what", c("points", "latents"))
+  check_flag(optional, "optional")
   table <- if (what == "points") point_table(x) else latent_table(x)
   if (is.null(row.names)) return(table)
-  if (length(row.names) != nrow(table) || anyDuplicated(row.names) > 0) {
+  is_named <- (is.character(row.names) || is.numeric(row.names) || is.factor(row.names)) &&
+    length(row.names) == nrow(table) && !anyNA(row.names) && anyDuplicated(row.names) == 0
+  if (!is_named) {
     abort_value(row.names, "row.names", sprintf("%d distinct names", nrow(table)))
   }
-  row.names(table) <- row.names
+  row.names(table) <- as.vector(row.names)
   table
 }
 

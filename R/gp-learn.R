@@ -35,6 +35,7 @@ find_theta <- function(kernel, y, targets, engine, search) {
     return(c(found, list(fixed = names(theta), limits = character())))
   }
   refuse_narrow(y)
+  refuse_products(kernel, y)
   held <- held_parameters(kernel, nrow(y), search$fixed)
   unit <- target_unit(kernel, nrow(y), targets, held)
   targets <- targets / unit$size

@@ -54,6 +54,24 @@ refuse_narrow <- function(y) {
     format(range[narrow[1]], digits = 2), format(target_reach[1])), "numeric")
 }
 
+# A product of several linear terms is in units of as many squares of the inputs, and so is its
+# variance, whose limits have to be numbers.
+refuse_products <- function(kernel, y) {
+  n_linear <- max(0L, vapply(kernel$terms, function(term) {
+    sum(vapply(term_factors(term), `[[`, "", "type") == "linear")
+  }, 1L))
+  size <- max(abs(y))
+  if (n_linear < 2 || size == 0) return(invisible())
+  reach <- target_reach^(1 / n_linear)
+  if (size >= reach[1] && size <= reach[2]) return(invisible())
+  gps_abort(sprintf(paste(
+    "The data are too %s for a product of %d linear terms, whose values are powers of them that",
+    "%s: `x` is up to %s, and must be between %s and %s there. Give them in another unit."
+  ), if (size < reach[1]) "small" else "large", n_linear,
+  if (size < reach[1]) "vanish" else "overflow", format(size, digits = 2),
+  format(reach[1], digits = 2), format(reach[2], digits = 2)), "numeric")
+}
+
 # The variance of a term; in a product the first factor has that of all.
 has_target_unit <- function(slot) slot$part == "variance" && slot$factor == 1L
 

@@ -38,7 +38,8 @@
 #'   `type` and `failures` (messages of the refits that failed). `confint()`: a matrix of two
 #'   columns, the ends of intervals, with a row for each number, named as `W[3,1]`. `summary()`: a
 #'   data frame of `parameter`, `estimate`, `se` (standard deviation over the replicates), `lower`
-#'   and `upper`. `plot()` draws estimates with their intervals and returns them invisibly, as a
+#'   and `upper`; it and `plot()` have of symmetric matrices the half with the diagonal, row before
+#'   column. `plot()` draws estimates with their intervals and returns them invisibly, as a
 #'   data frame of `parameter`, `lower`, `estimate` and `upper`.
 #' @seealso [gps_fit()], [match_components()]
 #' @concept bootstrap
@@ -202,9 +203,29 @@ summary.gps_bootstrap <- function(object, level = 0.95, ...) {
   se <- lapply(object$replicates, function(values) {
     apply(matrix(values, ncol = ncol(object$similarity)), 1, stats::sd, na.rm = TRUE)
   })
-  data.frame(parameter = rownames(ends), estimate = unlist(object$estimate, use.names = FALSE),
-             se = unlist(se, use.names = FALSE), lower = ends[, 1], upper = ends[, 2],
-             row.names = NULL)
+  table <- data.frame(parameter = rownames(ends),
+                      estimate = unlist(object$estimate, use.names = FALSE),
+                      se = unlist(se, use.names = FALSE), lower = ends[, 1], upper = ends[, 2])
+  table <- table[distinct_cells(object, names(object$estimate)), ]
+  row.names(table) <- NULL
+  table
+}
+
+# Which numbers of some parameters stand in a table: of symmetric matrices, as covariances are, and
+# of layers of them the half below the diagonal says nothing new.
+distinct_cells <- function(x, parm) {
+  unlist(lapply(parm, function(name) {
+    value <- x$estimate[[name]]
+    is_mirrored <- is_symmetric(value) && is_symmetric(mean_over_last(x$replicates[[name]]))
+    if (is_mirrored) slice.index(value, 1) <= slice.index(value, 2) else rep(TRUE, length(value))
+  }))
+}
+
+# Means over replicates, of those that there are.
+mean_over_last <- function(replicates) {
+  size <- dim(replicates)
+  n_dims <- length(size) - 1
+  array(rowMeans(replicates, na.rm = TRUE, dims = n_dims), size[seq_len(n_dims)])
 }
 
 #' @rdname gps_bootstrap

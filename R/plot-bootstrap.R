@@ -19,7 +19,9 @@ plot.gps_bootstrap <- function(x, parm, level = 0.95, n = NULL, select = NULL, m
   ends <- confint.gps_bootstrap(x, parm, level)
   data <- data.frame(parameter = rownames(ends), lower = ends[, 1],
                      estimate = unlist(x$estimate[parm], use.names = FALSE), upper = ends[, 2],
-                     row.names = NULL)
+                     row.names = NULL)[distinct_cells(x, parm), ]
+  n_distinct <- nrow(data)
+  row.names(data) <- NULL
   data <- data[chosen_latents(look, seq_len(nrow(data)), most_intervals, data$parameter,
                               "parameter"), ]
   title <- sprintf("%s %% intervals of %s", format(100 * level), paste(parm, collapse = ", "))
@@ -28,7 +30,7 @@ plot.gps_bootstrap <- function(x, parm, level = 0.95, n = NULL, select = NULL, m
   draw_figure(axis_panel(
     whole_part, range(data[c("lower", "estimate", "upper")], na.rm = TRUE), c(0.5, max(rows) + 0.5),
     "estimate and interval", "",
-    title_of(look, counted_title(title, list(select = 1), nrow(data), nrow(ends))), {
+    title_of(look, counted_title(title, list(select = 1), nrow(data), n_distinct)), {
       graphics::segments(data$lower, rows, data$upper, rows, col = colour, lwd = 2)
       graphics::points(data$estimate, rows, pch = 21, bg = "white", col = colour, lwd = 1.5,
                        cex = if (max(rows) > 30) 0.6 else 1)

@@ -106,8 +106,16 @@ answer_interrupt <- function(work, wait, rule) {
   file <- tempfile()
   on.exit(unlink(file))
   pid <- Sys.getpid()
-  system(sprintf("(sleep %.3f; cat /proc/%d/stat > %s; kill -INT %d) > /dev/null 2>&1 &", wait,
-                 pid, file, pid))
+  # The moment is one of the work's own, CPU time since it began, however busy the machine is; of
+  # work that waits it is an end of patience.
+  script <- c(
+    "begun=", "for i in $(seq 2000); do",
+    sprintf("  read -r line < /proc/%d/stat || break", pid),
+    "  set -- ${line##*[)] }", "  now=$((${12} + ${13}))", "  [ -n \"$begun\" ] || begun=$now",
+    sprintf("  [ $((now - begun)) -ge %.0f ] && break", 100 * wait), "  sleep 0.01", "done",
+    sprintf("cat /proc/%d/stat > %s; kill -INT %d", pid, file, pid)
+  )
+  system(sprintf("sh -c %s > /dev/null 2>&1 &", shQuote(paste(script, collapse = "\n"))))
   answer <- tryCatch(suppressWarnings(work()), interrupt = function(condition) "interrupt")
   seconds <- sum(proc.time()[1:2])
   ticks <- as.numeric(strsplit(sub("^.*[)] ", "", readLines(file)), " ")[[1]][12:13])

@@ -90,6 +90,19 @@ test_that("components stand in the order of the fit's, whatever the refit made o
   expect_identical(dim(plain$replicates$W), c(9L, 6L, 3L))
 })
 
+test_that("symmetric matrices stand in tables and figures once, in confint() whole", {
+  set.seed(5)
+  fit <- gps_fit(matrix(rnorm(120), 60), model_gaussian_mixture(2), selector_full(),
+                 control = gps_control(n_starts = 1, max_iter = 3, progress = FALSE))
+  boot <- gps_bootstrap(fit, 2)
+  cells <- sprintf("sigma[%d,%d,%d]", c(1, 1, 2), c(1, 2, 2), rep(1:2, each = 3))
+  table <- summary(boot)
+  expect_identical(grep("sigma", table$parameter, value = TRUE), cells)
+  expect_identical(table$estimate[table$parameter == cells[5]], boot$estimate$sigma[1, 2, 2])
+  expect_identical(plot(boot, "sigma")$parameter, cells)
+  expect_identical(nrow(confint(boot, "sigma")), 8L)
+})
+
 test_that("a bootstrap refuses what it cannot do", {
   fit <- mixture_of(40)
   expect_gps_error(gps_bootstrap(fit, 1), "`n` must be")

@@ -88,6 +88,11 @@ test_that("a formula names columns", {
 test_that("data.frame() and cbind() take a fit as as.data.frame() does", {
   fit <- a_fit("mixture")
   expect_identical(data.frame(fit, check.names = FALSE), as.data.frame(fit))
+  n <- fit$n_points
+  for (names in list(mean, list("a"), rep(NA, n), rep("a", n), 1:3)) {
+    expect_gps_error(as.data.frame(fit, row.names = names), "`row.names` must be")
+  }
+  expect_gps_error(as.data.frame(fit, optional = mean), "`optional` must be")
 })
 
 test_that("a Gaussian process is a tidy data frame, too", {

@@ -81,3 +81,14 @@ test_that("other settings of EM find the maximum of its defaults", {
   }
   expect_lt(fit_by(max_iter = 1, n_starts = 1)$bound, best$bound - 1)
 })
+
+test_that("inputs whose powers a product of linear kernels cannot hold are refused by their unit", {
+  set.seed(1)
+  x <- matrix(runif(20), 10)
+  square <- kernel_linear() * kernel_linear() + kernel_white(0.1)
+  refused <- function(x, words) {
+    expect_error(gp_fit(x, rnorm(10), square), words, class = "gps_error_numeric")
+  }
+  refused(1e-104 * x, "too small for a product of 2 linear terms.*in another unit")
+  refused(1e96 * x, "too large for a product of 2 linear terms.*in another unit")
+})
