@@ -101,10 +101,9 @@ room_in <- function(limit, used, stat, given_up) {
 }
 
 # Refuses work that needs more bytes than there are, before it begins. `what` says what needs them;
-# an option turns this off. Up to 8 MB, which R takes for much else, it is not asked what is free:
-# that takes as long as ten iterations on a few hundred data points.
+# an option turns this off.
 check_memory <- function(needed, what, instead) {
-  if (needed <= 2^23 || isFALSE(getOption("gpselect.check_memory", TRUE))) return(invisible())
+  if (isFALSE(getOption("gpselect.check_memory", TRUE))) return(invisible())
   free <- free_bytes() + swap_bytes()
   if (is.na(free) || needed <= free) return(invisible())
   gps_abort(sprintf(

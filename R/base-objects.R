@@ -2,21 +2,28 @@
 # another version. Each that enters the package is made anew of its own parts before anything else
 # looks at it: what its constructor refuses is refused, and what it makes is used.
 
-# `x` as the function named `maker` makes it of those parts of `x` that are its arguments. What was
-# made last by each is kept: fits, predictions and steps of fits come with the same one again.
+# `x` as the function named `maker` makes it of those parts of `x` that are its arguments.
 remake <- function(x, arg, maker) {
-  last <- remade[[maker]]
+  once_made(x, maker, {
+    parts <- named_parts(x, arg, maker)
+    make <- get(maker, envir = topenv(), mode = "function")
+    given <- intersect(names(parts), names(formals(make)))
+    made <- make_of(make, parts[given], arg, maker)
+    for (name in setdiff(names(parts), given)) {
+      if (!identical(parts[[name]], unclass(made)[[name]])) abort_part(arg, maker, name)
+    }
+    if (!identical(class(x), class(made))) abort_altered(arg, maker, "its class is another one")
+    made
+  })
+}
+
+# What `make` makes of `x`. What was made last of a kind is kept: fits, predictions and steps of
+# fits come with the same object again.
+once_made <- function(x, kind, make) {
+  last <- remade[[kind]]
   if (!is.null(last) && identical(x, last$x)) return(last$made)
-  parts <- named_parts(x, arg, maker)
-  make <- get(maker, envir = topenv(), mode = "function")
-  given <- intersect(names(parts), names(formals(make)))
-  made <- make_of(make, parts[given], arg, maker)
-  for (name in setdiff(names(parts), given)) {
-    if (!identical(parts[[name]], unclass(made)[[name]])) abort_part(arg, maker, name)
-  }
-  if (!identical(class(x), class(made))) abort_altered(arg, maker, "its class is another one")
-  remade[[maker]] <- list(x = x, made = made)
-  made
+  remade[[kind]] <- list(x = x, made = make)
+  make
 }
 
 remade <- new.env(parent = emptyenv())

@@ -87,6 +87,10 @@ clock$late <- NULL
 
 elapsed <- function() proc.time()[["elapsed"]]
 
+# Without a deadline the clock is not looked at: on few data points that would be a good part of an
+# iteration.
+is_past <- function(deadline) deadline < Inf && elapsed() > deadline
+
 # Evaluates `code`, which ends in a condition where it is still at work at the deadline.
 with_deadline <- function(deadline, code) {
   before <- clock$deadline
@@ -106,13 +110,13 @@ with_patience <- function(deadline, code) {
   list(value = value, late = clock$late)
 }
 
-is_late <- function() elapsed() > clock$patience
+is_late <- function() is_past(clock$patience)
 
 note_late <- function(what, n) clock$late <- c(clock$late, stats::setNames(n, what))
 
 # Asked by the core, and between blocks of data.
 check_deadline <- function() {
-  if (elapsed() <= clock$deadline) return(invisible())
+  if (!is_past(clock$deadline)) return(invisible())
   # Once: what is called on the way out is not cut short.
   clock$deadline <- Inf
   stop(errorCondition("The time limit is reached.", class = "gps_time_limit", call = NULL))

@@ -316,7 +316,7 @@ em_epoch <- function(task, state) {
     state <- updated
     state$course <- course
     if (!is.null(task$keeper)) keep_point(task, state = state)
-    if (elapsed() > task$deadline) break
+    if (is_past(task$deadline)) break
   }
   state["course"] <- list(NULL)
   if (course$visited == 0) return(state)

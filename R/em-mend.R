@@ -67,7 +67,7 @@ best_trial <- function(task, state, deadline, confirm = NULL) {
   if (length(moves) == 0) return(NULL)
   rival <- NULL
   for (move in moves) {
-    if (elapsed() > deadline) break
+    if (is_past(deadline)) break
     trial <- tryCatch(run_trial(task, state, move), gps_error = function(condition) NULL)
     if (is.null(trial)) next
     beats <- function(other) {

@@ -17,7 +17,7 @@ parting_moves <- function(task, state, try_move, nearest = NULL) {
   best <- list()
   highest <- -Inf
   for (try in seq_len(task$control$n_starts)) {
-    if (elapsed() > task$deadline) break
+    if (is_past(task$deadline)) break
     move <- part_groups(task, state, owner, groups, try)
     trial <- tryCatch(try_move(task, state, move), gps_error = function(condition) NULL)
     if (is.null(trial) || trial$bound <= highest) next

@@ -19,7 +19,7 @@ run_em <- function(task, state) {
       state$status <- state$cut$status
       break
     }
-    if (elapsed() > task$deadline) {
+    if (is_past(task$deadline)) {
       state$status <- "time_limit"
       break
     }

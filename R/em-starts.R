@@ -17,7 +17,7 @@ choose_start <- function(task, results = list()) {
   run <- run_starts(task, short, as.list(results))
   is_whole <- vapply(run$results, function(result) is.null(result$failure), NA)
   states <- lapply(run$results[is_whole], `[[`, "state")
-  is_cut_short <- !is.null(run$cut) || elapsed() > task$deadline
+  is_cut_short <- !is.null(run$cut) || is_past(task$deadline)
   if (is_cut_short) close_keeper(task)
   unseen <- if (!is_cut_short) restrict_unseen(task, rows)
   bounds <- vapply(states, judge_start, 1, lean_task(short), unseen)
@@ -55,7 +55,7 @@ run_starts <- function(task, short, results) {
     }
     is_whole <- is.null(cut) && !identical(state$status, "time_limit")
     if (is_whole && !is.null(task$keeper)) keep_point(task, results = results)
-    if (!is_whole || elapsed() > task$deadline) break
+    if (!is_whole || is_past(task$deadline)) break
   }
   has_failed <- !vapply(results, function(result) is.null(result$failure), NA)
   if (all(has_failed)) stop(results[[1]]$failure)

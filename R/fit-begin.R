@@ -208,7 +208,9 @@ fill_uncounted <- function(fit, kept) {
 }
 
 refuse_task <- function(task) {
-  check_memory(sure_bytes(task), paste("A fit of", task_size(task)), paste(
+  needed <- sure_bytes(task)
+  if (needed <= asked_bytes) return(invisible())
+  check_memory(needed, paste("A fit of", task_size(task)), paste(
     "gps_plan() says what takes it.", if (is_whole_gp(task)) {
       "selector_gp(method = \"ichol\") takes little."
     } else {
@@ -227,6 +229,10 @@ sure_bytes <- function(task) {
 }
 
 sure_matrices <- 2
+
+# Up to so many bytes, which R takes for much else, nobody is asked what is free: that takes as long
+# as ten iterations on a few hundred data points.
+asked_bytes <- 2^23
 
 # The states of an iteration and of the one before.
 kept_copies <- 2

@@ -310,14 +310,16 @@ term_levels <- function(kernel, y, mean_squares = rowMeans(y^2)) {
 
 check_kernel <- function(kernel, arg) {
   check_class(kernel, arg, "gps_kernel", "a kernel, as made by a kernel_*() function")
-  terms <- named_parts(kernel, arg, "kernel_*")$terms
-  if (!identical(names(kernel), "terms") || !is.list(terms) || length(terms) == 0) {
-    abort_altered(arg, "kernel_*", "it is no list of `terms`")
-  }
-  made <- lapply(seq_along(terms), function(i) {
-    remake_term(terms[[i]], sprintf("%s$terms[[%d]]", arg, i))
+  once_made(kernel, "kernel", {
+    terms <- named_parts(kernel, arg, "kernel_*")$terms
+    if (!identical(names(kernel), "terms") || !is.list(terms) || length(terms) == 0) {
+      abort_altered(arg, "kernel_*", "it is no list of `terms`")
+    }
+    made <- lapply(seq_along(terms), function(i) {
+      remake_term(terms[[i]], sprintf("%s$terms[[%d]]", arg, i))
+    })
+    new_kernel(unlist(made, recursive = FALSE))
   })
-  new_kernel(unlist(made, recursive = FALSE))
 }
 
 remake_term <- function(term, arg) {
