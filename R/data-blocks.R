@@ -7,6 +7,15 @@ n_points <- function(y) if (is.matrix(y)) ncol(y) else y$n
 
 n_dims <- function(y) if (is.matrix(y)) nrow(y) else y$d
 
+# Observations that so many data points stand for.
+total_weight <- function(weights, n_points) if (is.null(weights)) n_points else sum(weights)
+
+# The same of the data of a task.
+task_weight <- function(task) total_weight(task$weights, n_points(task$y))
+
+# One number for each point, as often as the point counts.
+weigh <- function(x, weights) if (is.null(weights)) x else x * weights
+
 # Numbers that a block's data, or its array of latents x points, may take: memory of this size (16
 # MB) is used again, larger pieces would be fetched from the system for every block.
 block_doubles <- 2^21

@@ -26,16 +26,7 @@ check_weights <- function(weights, n_points, arg = "weights") {
   if (all(weights == 1)) NULL else weights
 }
 
-# Observations that so many data points stand for.
-total_weight <- function(weights, n_points) if (is.null(weights)) n_points else sum(weights)
-
-# The same of the data of a task.
-task_weight <- function(task) total_weight(task$weights, n_points(task$y))
-
-# One number for each point, as often as the point counts.
-weigh <- function(x, weights) if (is.null(weights)) x else x * weights
-
-# The same of the columns of a matrix.
+# The columns of a matrix, each as often as its point counts.
 weigh_columns <- function(x, weights) {
   if (is.null(weights)) x else x * rep(weights, each = nrow(x))
 }

@@ -62,7 +62,7 @@ begin_batches <- function(task, state) {
 
 # A state whose selector knows the neighbours of all points, before these are split into batches.
 begin_near <- function(task, state) {
-  if (!has_candidates(task) || task$n_selected == task$model$n_latents) return(state)
+  if (!isTRUE(task$selector$by_candidates) || task$n_selected == task$model$n_latents) return(state)
   begin_ranking(task, state, begin_near_memory(task, state))
 }
 
@@ -214,11 +214,11 @@ least_spread <- 10L
 joined_rows <- 1024L
 
 learns_sums <- function(task) {
-  is_by_sums(task$selector, task$model) && task$n_selected < task$model$n_latents
+  isTRUE(task$selector$by_sums) && task$n_selected < task$model$n_latents
 }
 
 asks_neighbours <- function(task) {
-  has_candidates(task) && task$n_selected < task$model$n_latents
+  isTRUE(task$selector$by_candidates) && task$n_selected < task$model$n_latents
 }
 
 # What neighbours have learned in a pass: their kernel, where a refit is due.

@@ -15,7 +15,7 @@ may_compare <- function(task) {
   selector <- task$selector
   isTRUE(selector$is_auto) && is.null(task$given$selector$rank) &&
     is.matrix(task$y) && is.null(task$missing) && is.null(task$batches) &&
-    is_by_sums(selector, task$model) && can_screen(task$model) &&
+    isTRUE(selector$by_sums) && can_screen(task$model) &&
     task$n_selected < task$model$n_latents && length(falling_factors(selector$kernel)) > 0 &&
     near_cost(n_points(task$y), n_dims(task$y)) < sums_cost(selector$rank, task$model$n_latents)
 }

@@ -95,14 +95,20 @@ refuse_monotone <- function() {
                   "its estimates are too noisy to compare selections point by point."))
 }
 
-# A selector with the model's defaults for what was left NULL.
+# A selector with the model's defaults for what was left NULL. Of a learned one, whose method is
+# settled by then, it says how it ranks: `by_sums` over blocks of the data, or `by_candidates`, so
+# that no array of latents x points is made.
 resolve_selector <- function(selector, model) {
   check_smooth(selector, model)
   check_screened(selector$screen, model)
   if (is.null(selector$screen)) selector$screen <- default_screen(selector, model)
-  if (inherits(selector, "gps_selector_gp")) selector$smooth <- smooth_of(selector, model)
+  if (inherits(selector, "gps_selector_gp")) {
+    selector$smooth <- smooth_of(selector, model)
+    selector$by_sums <- is_by_sums(selector, model)
+    selector$by_candidates <- isTRUE(engines[[selector$method]]$few)
+  }
   is_open <- is.list(selector$screen) && is.null(selector$screen$neighbours)
-  if (is_open && has_candidates(list(selector = selector)) && !has_neighbours(model)) {
+  if (is_open && isTRUE(selector$by_candidates) && !has_neighbours(model)) {
     selector$screen$neighbours <- beside_default
   }
   if (identical(selector$screen, FALSE)) selector["screen"] <- list(NULL)
@@ -166,7 +172,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
   y <- fill_cells(model, whole, missing)
   batches <- if (!is.null(control$batch_size)) split_batches(y, control$batch_size, seed)
   n_updates <- max(1L, length(batches))
-  has_places <- !is.null(batches) && has_candidates(plan)
+  has_places <- !is.null(batches) && isTRUE(plan$selector$by_candidates)
   parts <- list(
     y = y, missing = missing, places = if (has_places) place_batches(batches),
     blocks = split_blocks(n_points(y), task_doubles(c(plan, list(model = model)))),
@@ -194,6 +200,7 @@ new_task <- function(y, model, selector, n_selected, max_active, control, seed =
 
 # A task of these parts; what is left out is NULL or as it says here.
 make_task <- function(parts) {
+  model <- parts$model
   fill_fields(list(
     # The data and who works on them. Written once, by new_task() for a fit, new_prediction_task()
     # for new data, step_task() for gps_affinity() and gps_learn(); parts of the data are cut by
@@ -204,6 +211,8 @@ make_task <- function(parts) {
     bound_unit = 1,          # of what the weights are in, as the user gave them
     blocks = list(),         # of new_block(), what passes map over
     model = NULL,            # bound; a model held fixed in part at first, see hold_back()
+    place_dim = choice_grid(model),      # height and width of its places, if its latents have any
+    has_images = has_images(model),      # its data are images
     selector = NULL,         # with the model's defaults for what was left NULL
     control = NULL,          # of gps_control(), with the model's defaults for what was left NULL
     given = NULL,            # list(selector, control, weights) as the user gave them, for the fit

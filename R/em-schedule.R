@@ -189,7 +189,7 @@ swing_nats <- 0.02
 # Whether an iteration changes the parameters so little that not each needs new slots.
 has_slowed <- function(task, state) {
   last <- utils::tail(state$bounds, 2)
-  limit <- if (has_images(task$model)) {
+  limit <- if (task$has_images) {
     slow_image_rise * n_numbers(task)
   } else {
     slow_rise * task_weight(task)

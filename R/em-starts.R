@@ -182,7 +182,8 @@ begin_state <- function(task, number, memory = NULL) {
 # a selector that regresses it.
 takes_labels <- function(task) {
   is_learned <- inherits(task$selector, "gps_selector_gp") &&
-    task$n_selected < task$model$n_latents && (is.null(task$batches) || has_candidates(task))
+    task$n_selected < task$model$n_latents &&
+    (is.null(task$batches) || isTRUE(task$selector$by_candidates))
   draws_candidates(task$model) || is_learned
 }
 
@@ -240,7 +241,7 @@ grow_memory.gps_selector_gp <- function(selector, task, short, state) {
   memory <- state$memory
   # A start that a time limit has cut before it could rank.
   if (is.null(memory)) return(NULL)
-  if (is_by_sums(selector, task$model)) {
+  if (isTRUE(selector$by_sums)) {
     # Sums of sampled rows rank for all points: no point is left out of them.
     memory$last_refit <- -Inf
     memory[c("kept", "targets")] <- list(NULL, NULL)

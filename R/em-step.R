@@ -4,7 +4,10 @@
 # for it (W'y) also serves the hand-crafted ranking and the screening. The ranking is asked for in
 # parts, since the affinities of all latents for all points of a block may be too many.
 expect_block <- function(task, state, block, want) {
-  if (has_basis(task, state$memory)) state$view <- block_view(task, state$memory, block)
+  # Some points are ranked by another selector than the one that made the basis.
+  if (!is.null(state$memory$basis) && isTRUE(task$selector$by_sums)) {
+    state$view <- block_view(task, state$memory, block)
+  }
   inputs <- block_inputs(task$model, state$params, task$y, block)
   rank <- rank_latents(task, state)
   selected <- select_latents(task, state, block, inputs, rank)

@@ -109,7 +109,7 @@ gps_audit <- function(fit, y = NULL, n = 200, probable = 0.1, n_threads = NULL, 
     point = case$points, mass = found$mass, gap = found$gap,
     n_probable = tabulate(pairs[, 2], length(case$points)),
     n_found = tabulate(pairs[is_found, 2], length(case$points)),
-    correlation = rank_correlations(case$affinity, found, has_candidates(case$task))
+    correlation = rank_correlations(case$affinity, found, isTRUE(case$task$selector$by_candidates))
   )
   mass <- mean(found$mass)
   recall <- if (nrow(pairs) > 0) mean(is_found) else NA_real_

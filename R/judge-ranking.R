@@ -26,7 +26,7 @@ judge_ranking <- function(fit, case, probable, loo_r2) {
 best_ranked <- function(task, state, affinity) {
   task$selector["screen"] <- list(NULL)
   selected <- select_size(task, state, affinity)
-  if (!has_candidates(task)) return(selected)
+  if (!isTRUE(task$selector$by_candidates)) return(selected)
   held <- selected > 0
   at <- cbind(selected[held], col(selected)[held])
   selected[held][affinity[at] == 0] <- 0L

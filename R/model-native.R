@@ -177,7 +177,6 @@ bind_native <- function(model, n_dims, sizes = NULL, options) {
 
 #' @export
 gps_mstep.gps_native_model <- function(model, params, stats) {
-  stats <- check_stats(model, stats)
   .Call(C_mstep, model$native, model$shape, c(params, model$options), model$lengths, params, stats)
 }
 

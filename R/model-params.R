@@ -2,25 +2,7 @@
 # dimensions of each parameter, option, prepared array and statistic, and everything that allocates
 # or checks reads them here.
 
-# Numbers behind the names of dimensions; `points` is the size of a block, `gaps` is 1 where cells
-# of it may be missing, else 0.
-dimension_sizes <- function(model, n_points = NA, has_gaps = FALSE) {
-  c(one = 1, dims = model$n_dims, latents = model$n_latents, points = n_points,
-    gaps = as.double(has_gaps), model$sizes)
-}
-
-# The same of a block of points.
-block_sizes <- function(model, block) {
-  dimension_sizes(model, block$n_points, !is.null(block$missing))
-}
-
-# A loop, since blocks ask for it: a function for each shape takes longer than all it does.
-resolve_dims <- function(shapes, sizes) {
-  for (i in seq_along(shapes)) shapes[[i]] <- as.integer(sizes[shapes[[i]]])
-  shapes
-}
-
-# Named vector: how many numbers each array has.
+# Named vector: how many numbers each array has. Sizes are of dimension_sizes().
 resolve_lengths <- function(shapes, sizes) vapply(shapes, function(shape) prod(sizes[shape]), 1)
 
 # Parameters as the model wants them: names, shapes and ranges checked, plain doubles with their
@@ -156,9 +138,6 @@ component_values.default <- function(model, params) {
 
 is_bound <- function(model) !is.null(model$n_dims)
 
-# Whether this package has the model's numerics.
-is_built_in <- function(model) identical(model$native$package, "gpselect")
-
 is_native <- function(native) {
   is_word <- function(x, pattern) {
     is.character(x) && length(x) == 1 && !is.na(x) && grepl(pattern, x)
@@ -279,9 +258,6 @@ emptied_latents.gps_max_spike_slab <- function(model, params) which(!is_in_model
 is_in_model <- function(params) colSums(params$W != 0) > 0
 
 n_left <- function(model, params) model$n_latents - length(emptied_latents(model, params))
-
-# The same from what the model has prepared for a block: log odds of -Inf.
-emptied_inputs <- function(inputs) which(inputs$prior[-length(inputs$prior)] == -Inf)
 
 # Latents in the model beside one.
 others_left <- function(params, latent) setdiff(which(is_in_model(params)), latent)

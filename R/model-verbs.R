@@ -1,5 +1,5 @@
 # What a fit may ask of a model beside its tables: generics with an answer for models that have none
-# of their own.
+# of their own; and the arrays of blocks, how large they are and what those of all blocks make.
 
 # A model of as many latents that is easier to fit, whose components begin those of this one; NULL
 # where there is none.
@@ -171,6 +171,9 @@ temper_params.default <- function(model, params, temperature) params
 
 has_ranking <- function(model) has_method(model, "gps_handcrafted")
 
+# Whether this package has the model's numerics.
+is_built_in <- function(model) identical(model$native$package, "gpselect")
+
 # A model with its sizes fixed by D x N data or a source. Models of this package need only the
 # moments of the data. Others see means of columns in missing cells, but functions of R, which are
 # tried on the data as they are.
@@ -203,8 +206,27 @@ judges_unseen.default <- function(model) has_ranking(model)
 
 can_empty <- function(model) has_method(model, "emptied_latents")
 
-# ---- results of blocks ----
+# ---- arrays of blocks ----
 
+# Numbers behind the names of dimensions; `points` is the size of a block, `gaps` is 1 where cells
+# of it may be missing, else 0.
+dimension_sizes <- function(model, n_points = NA, has_gaps = FALSE) {
+  c(one = 1, dims = model$n_dims, latents = model$n_latents, points = n_points,
+    gaps = as.double(has_gaps), model$sizes)
+}
+
+# The same of a block of points.
+block_sizes <- function(model, block) {
+  dimension_sizes(model, block$n_points, !is.null(block$missing))
+}
+
+# A loop, since blocks ask for it: a function for each shape takes longer than all it does.
+resolve_dims <- function(shapes, sizes) {
+  for (i in seq_along(shapes)) shapes[[i]] <- as.integer(sizes[shapes[[i]]])
+  shapes
+}
+
+# Results of blocks as those of all points.
 join_parts <- function(parts) {
   if (length(parts) == 1) {
     joined <- parts[[1]]

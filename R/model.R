@@ -90,6 +90,7 @@ gps_mstep <- function(model, params, stats) {
   model <- check_bound_model(model)
   named <- align_params(model, params, "params")
   params <- check_all_params(model, named, "params")
+  if (inherits(model, "gps_native_model")) stats <- check_stats(model, stats)
   result <- method(model, params, stats)
   result$params <- copy_names(result$params, named)
   result

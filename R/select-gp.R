@@ -38,7 +38,7 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
     newdata <- in_units(block_data(task$y, block), trained$units)
     return(engine_predict(trained, newdata)$mean)
   }
-  if (is_by_sums(selector, task$model)) return(affinity_by_sums(memory, state$view, block))
+  if (isTRUE(selector$by_sums)) return(affinity_by_sums(memory, state$view, block))
   if (ranks_batches(task)) {
     memory$prepared["n_best"] <- list(count_asked(task))
     return(rank_batch(task, state$batches, memory$prepared, block))
@@ -48,14 +48,18 @@ block_affinity.gps_selector_gp <- function(selector, task, state, block, inputs)
   points <- block_columns(block)
   if (!is.null(memory$points)) points <- memory$points[points]
   # Points that keep their slots need no candidates.
-  if (has_candidates(task) && !is.null(block$resting)) points[block$resting] <- 0L
+  if (isTRUE(task$selector$by_candidates) && !is.null(block$resting)) points[block$resting] <- 0L
   memory$prepared["n_best"] <- list(count_asked(task))
   engine_loo(memory$prepared, memory$targets, points)$mean
 }
 
+# Whether what a task ranks is one batch of points whose neighbours lie in all of them.
+ranks_batches <- function(task) !is.null(task$batch_scale) && isTRUE(task$selector$by_candidates)
+
 # A memory as all blocks of a pass read it: targets in slots are packed once for them.
 open_memory <- function(task, memory) {
-  if (!has_candidates(task) || is.null(memory$targets) || length(task$blocks) == 1) return(memory)
+  by_candidates <- isTRUE(task$selector$by_candidates)
+  if (!by_candidates || is.null(memory$targets) || length(task$blocks) == 1) return(memory)
   memory$targets$rows <- .Call(C_gp_pack, memory$targets)
   memory
 }
@@ -74,7 +78,7 @@ late_products <- 2^30
 # How many candidates selection or screening looks at for each point; NULL: all affinities are
 # wanted.
 count_asked <- function(task) {
-  if (!has_candidates(task) || is.null(task$n_selected)) return(NULL)
+  if (!isTRUE(task$selector$by_candidates) || is.null(task$n_selected)) return(NULL)
   max(as.integer(task$n_selected), task_screen(task)$propose)
 }
 
@@ -84,7 +88,7 @@ count_asked <- function(task) {
 begin_memory.gps_selector_gp <- function(selector, task, state) {
   memory <- state$memory
   if (is.null(memory)) memory <- begin_kernel(selector, task)
-  by_sums <- is_by_sums(selector, task$model)
+  by_sums <- isTRUE(selector$by_sums)
   is_open <- is.null(state$selected)
   if (is_open && !by_sums && !has_sparse_targets(selector, task)) {
     values <- with_seed(task$seed, state$start, {
@@ -116,9 +120,10 @@ random_slots <- function(size, n_latents) {
   drawn
 }
 
-# The expectations as they are regressed: in slots, or n_latents x points.
+# The expectations as they are regressed: in slots, or n_latents x points, as a memory has had them.
 state_targets <- function(selector, task, state) {
-  if (is_by_sums(selector, task$model) || has_sparse_targets(selector, task)) {
+  in_slots <- isTRUE(selector$by_sums) || isTRUE(state$memory$in_slots)
+  if (in_slots || is.null(state$memory$in_slots) && has_sparse_targets(selector, task)) {
     return(slot_targets(state, task$model, smooth_of(selector, task$model)))
   }
   dense_targets(state, task$model$n_latents)
@@ -135,7 +140,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
   if (is.null(state$memory)) state$memory <- begin_kernel(selector, task)
   targets <- state_targets(selector, task, state)
   memory <- learn_memory(selector, task, state$memory, targets, state, function(memory) {
-    if (!is_by_sums(selector, task$model)) return(regress_targets(selector, task, memory, targets))
+    if (!isTRUE(selector$by_sums)) return(regress_targets(selector, task, memory, targets))
     state$memory <- memory
     regress_sums(task, state)
   })
@@ -149,7 +154,7 @@ learn_selector.gps_selector_gp <- function(selector, task, state) {
 # what they are made of.
 regress_targets <- function(selector, task, memory, targets) {
   if (is.null(memory$prepared)) {
-    memory$prepared <- if (has_candidates(list(selector = selector))) {
+    memory$prepared <- if (isTRUE(selector$by_candidates)) {
       prepare_near(selector, task, memory, targets)
     } else {
       y <- in_units(task$y, memory$units)
@@ -157,6 +162,7 @@ regress_targets <- function(selector, task, memory, targets) {
     }
   }
   memory[c("trained", "affinity", "targets")] <- list(NULL, NULL, NULL)
+  memory$in_slots <- !is.matrix(targets)
   if (is.matrix(targets)) {
     memory$affinity <- engine_loo(memory$prepared, targets)$mean
   } else {
@@ -185,7 +191,7 @@ train_engine <- function(selector, model, theta, y, units, state, n_threads,
 }
 
 memory_r2 <- function(selector, task, memory, targets) {
-  if (is_by_sums(selector, task$model)) return(sums_r2(task, memory))
+  if (isTRUE(selector$by_sums)) return(sums_r2(task, memory))
   if (is.matrix(targets)) return(gp_loo_r2(targets, memory$affinity))
   slots_r2(memory$prepared, targets)
 }
@@ -210,7 +216,7 @@ knows_targets <- function(memory) {
 }
 
 # What a memory has of the data points it was made for.
-of_points <- c("prepared", "kept", "scaled")
+of_points <- c("prepared", "kept", "scaled", "in_slots")
 
 # `refits` holds where each refit took the hyper-parameters that began at `began`; they belong to
 # the data in these units. `r2` is NA until it has been measured.
@@ -254,7 +260,7 @@ trace_kernel <- function(memory) {
 # In minibatches iterations are updates, and a refit begins the regression anew; and what ranks by
 # candidates depends little on the kernel: each comes after twice as many as the last.
 is_gap_over <- function(selector, memory, iteration, is_batch) {
-  is_rare <- is_batch || isTRUE(engines[[selector$method]]$few)
+  is_rare <- is_batch || isTRUE(selector$by_candidates)
   gap <- selector$refit_every * if (is_rare) 2^length(memory$refits) else 1
   iteration - memory$last_refit >= gap
 }

@@ -9,8 +9,8 @@ kept_gp <- function(task, state) {
   gp <- list(method = selector$method, rank = selector$rank, is_auto = isTRUE(selector$is_auto),
              units = memory$units)
   gp[c("why", "all")] <- selector[c("why", "all")]
-  if (has_candidates(task)) return(c(gp, kept_near(task, state)))
-  if (!is_by_sums(selector, task$model) || is.null(memory$prepared)) return(gp)
+  if (isTRUE(task$selector$by_candidates)) return(c(gp, kept_near(task, state)))
+  if (!isTRUE(selector$by_sums) || is.null(memory$prepared)) return(gp)
   parts <- c("basis", "kernel", "theta", "transform", "noise", "jitter")
   cross <- if (is.null(state$sums)) memory$cross else state$sums$cross
   c(gp, list(prepared = c(list(form = "basis"), memory$prepared[parts]), cross = cross))

@@ -68,31 +68,17 @@ is_by_sums <- function(selector, model) {
     !regresses_slots(model)
 }
 
-# Whether a memory has a basis, and the task's selector is the one that made it: some points are
-# ranked by another one.
-has_basis <- function(task, memory) {
-  !is.null(memory$basis) && inherits(task$selector, "gps_selector_gp")
-}
-
 # Whether a process of all points is computed, of which matrices of points x points are made.
 is_whole_gp <- function(task) {
   inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
     identical(task$selector$method, "exact")
 }
 
-# Whether latents are ranked by candidates: no array of latents x points is made.
-has_candidates <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && isTRUE(engines[[task$selector$method]]$few)
-}
-
 # Numbers of each point in a block of a task. Candidates are made without features.
 task_doubles <- function(task) {
-  n_features <- if (has_candidates(task)) 0L else least_point_doubles
+  n_features <- if (isTRUE(task$selector$by_candidates)) 0L else least_point_doubles
   point_doubles(task$model, task$n_selected, n_features)
 }
-
-# Whether what a task ranks is one batch of points whose neighbours lie in all of them.
-ranks_batches <- function(task) !is.null(task$batch_scale) && has_candidates(task)
 
 refuse_batches <- function(which) {
   gps_abort(sprintf(

@@ -250,12 +250,6 @@ format_selector <- function(selector) {
   paste0(selector$label, if (length(details) > 0) paste0(": ", paste(details, collapse = ", ")))
 }
 
-# Affinities H x n of one block, or NULL while the selector knows nothing.
-block_affinity <- function(selector, task, state, block, inputs) UseMethod("block_affinity")
-
-# What the selector keeps after an E-step: its memory.
-learn_selector <- function(selector, task, state) UseMethod("learn_selector")
-
 # The memory before the first E-step of an uninformed start.
 begin_memory <- function(selector, task, state) UseMethod("begin_memory")
 
@@ -270,12 +264,6 @@ begin_ranking <- function(task, state, memory) {
   state["memory"] <- list(if (!is_cut(begun)) begun)
   state
 }
-
-#' @export
-block_affinity.default <- function(selector, task, state, block, inputs) NULL
-
-#' @export
-learn_selector.default <- function(selector, task, state) NULL
 
 #' @export
 block_affinity.gps_selector_handcrafted <- function(selector, task, state, block, inputs) {
@@ -321,7 +309,7 @@ learn_selector.gps_selector_custom <- function(selector, task, state) {
 # in slots, by coefficients of each point over all others.
 selector_data <- function(y, selector, model) {
   what <- needs_whole(selector)
-  if (has_candidates(list(selector = selector)) && is_small_source(y)) {
+  if (isTRUE(selector$by_candidates) && is_small_source(y)) {
     what <- "a search for neighbours"
   }
   if (regresses_slots(model) && inherits(selector, "gps_selector_gp")) {

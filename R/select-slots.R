@@ -1,5 +1,18 @@
-# From affinities to selected latents (equation 4 of the paper), and the screening step between the
-# two; for whole blocks, some of their points, and those that nothing has been selected for.
+# What an iteration asks of a selector; and from affinities to selected latents (equation 4 of the
+# paper), with the screening step between the two; for whole blocks, some of their points, and those
+# that nothing has been selected for.
+
+# Affinities H x n of one block, or NULL while the selector knows nothing.
+block_affinity <- function(selector, task, state, block, inputs) UseMethod("block_affinity")
+
+#' @export
+block_affinity.default <- function(selector, task, state, block, inputs) NULL
+
+# What the selector keeps after an E-step: its memory.
+learn_selector <- function(selector, task, state) UseMethod("learn_selector")
+
+#' @export
+learn_selector.default <- function(selector, task, state) NULL
 
 # selected [n_selected x n] of one block, slots in ascending latent order, 0 = empty at the end.
 # `rank` gives the affinities of a part of it, see rank_latents(). A state with `given` slots has
@@ -27,7 +40,7 @@ resting_points <- function(task, state, block) {
   screen <- task_screen(task)
   if (is.null(screen)) return(NULL)
   is_complete <- screen$sweeps > 0 && screen$propose >= task$model$n_latents
-  may_rest <- draws_candidates(task$model) || is_complete || has_candidates(task)
+  may_rest <- is_complete || isTRUE(task$selector$by_candidates) || draws_candidates(task$model)
   if (!screen$keep || !may_rest) return(NULL)
   .Call(C_resting, block_slots(state$selected, block), block, state$iteration, rest_period)
 }
@@ -47,7 +60,7 @@ plan_screen <- function(task) list(whole = task_screen(task), of = screen_basis(
 
 screen_basis <- function(task) {
   model <- task$model
-  list(task$selector$screen, task$n_selected, model$n_latents, model$defaults, choice_grid(model))
+  list(task$selector$screen, task$n_selected, model$n_latents, model$defaults, task$place_dim)
 }
 
 # A screen with numbers for all its defaults.
@@ -73,7 +86,7 @@ rank_latents <- function(task, state) {
 # What `select` selects, from parts of a block whose affinities are not too many.
 select_in_parts <- function(task, state, block, inputs, select) {
   n_points <- max(16L, as.integer(affinity_doubles / task$model$n_latents))
-  if (has_candidates(task) && !is.null(state$memory)) n_points <- block$n_points
+  if (isTRUE(task$selector$by_candidates) && !is.null(state$memory)) n_points <- block$n_points
   if (n_points >= block$n_points) return(select(task, state, block, inputs))
   offsets <- seq(0, block$n_points - 1, by = n_points)
   has_own <- has_point_inputs(task$model)
@@ -102,7 +115,7 @@ select_ranked <- function(task, state, block, inputs, affinity) {
   }
   if (is.null(affinity)) affinity <- matrix(0, n_latents, block$n_points)
   if (length(emptied) > 0) return(select_left(task, state, block, affinity, emptied))
-  select_best(task, state, block, affinity, task$n_selected, n_latents, choice_grid(task$model))
+  select_best(task, state, block, affinity, task$n_selected, n_latents, task$place_dim)
 }
 
 # The best of affinities [H x n], or of candidates among n_latents, and explorers.
@@ -116,7 +129,11 @@ select_best <- function(task, state, block, affinity, n_slots, n_latents, grid =
   .Call(C_select, affinity, n_slots, share, grid, stream, block$first_row, task$n_threads)
 }
 
-# The same among the latents that are left in the model; slots beyond their number are empty.
+# Numbers of the latents that are out of the model, from what it has prepared for a block: log odds
+# of -Inf.
+emptied_inputs <- function(inputs) which(inputs$prior[-length(inputs$prior)] == -Inf)
+
+# The best among the latents that are left in the model; slots beyond their number are empty.
 select_left <- function(task, state, block, affinity, emptied) {
   n_latents <- task$model$n_latents
   left <- setdiff(seq_len(n_latents), emptied)
@@ -152,7 +169,7 @@ screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
     max_active = as.integer(min(task$max_active, task$n_selected)),
     prob_on = if (!is.null(kept)) kept_prob(state, block),
     share = if (screen$random_slot && phase == 1) state$explore * task$n_selected else 0,
-    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = choice_grid(task$model),
+    is_one_hot = as.integer(task$model$rule$min_active == 1), grid = task$place_dim,
     seek = state$sought, n_beside = screen$neighbours, n_ranked = count_ranked(screen),
     beside = beside_of(state, screen$neighbours)
   )
