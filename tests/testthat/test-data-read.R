@@ -171,9 +171,11 @@ expect_sound <- function(fit) {
 test_that("constant data are fitted at the noise floor, with a warning", {
   constant <- list(matrix(0, 12, 3), matrix(0.1, 12, 3), matrix(-1e10, 12, 3),
                    plain()[rep(1, 12), ])
-  for (y in constant) {
+  for (k in seq_along(constant)) {
+    y <- constant[[k]]
     for (model in models) {
-      for (selector in selectors) {
+      # By turns.
+      for (selector in selectors[is_full() | seq_along(selectors) %% 2 == k %% 2]) {
         expect_warning(fit <- quick_fit(y, model, selector), "`y` is constant",
                        class = "gps_warning")
         expect_sound(fit)

@@ -32,7 +32,7 @@ test_that("a source gives the fit that its numbers give as a matrix", {
   expect_same_fits(y, selector = selector_full())
   expect_same_fits(y[1:150, ], selector = selector_gp())
   expect_same_fits(y[1:300, ], model_spike_slab(6), max_iter = 2)
-  expect_same_fits(y[1:300, ], model_max_spike_slab(4), max_iter = 2)
+  expect_same_fits(y[1:60, ], model_max_spike_slab(4), max_iter = 2)
   expect_same_fits(y[1:300, ], selector = selector_random(), method = "gibbs", max_iter = 2)
   expect_same_fits(y, selector = selector_custom(function(params, y, memory) y %*% memory,
                                                  function(params, y, expectations) {

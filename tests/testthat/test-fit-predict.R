@@ -239,20 +239,25 @@ test_that("prediction draws nothing from the session and does not depend on thre
 
 test_that("many points pass in blocks with the same result", {
   set.seed(6)
-  y <- matrix(rnorm(9000), 4500)
+  y <- matrix(rnorm(2200), 1100)
   params <- list(W = matrix(rnorm(24), 2), pi = 0.1, sigma2 = 1)
   fit <- gps_fit(y, model_binary_sparse(12), selector_handcrafted(), n_selected = 10,
                  start = params,
                  control = gps_control(max_iter = 0, progress = FALSE, n_threads = 1))
-  offsets <- vapply(new_prediction_task(fit, fit$y, "state")$blocks, `[[`, 1, "offset")
-  expect_identical(offsets, c(0, 2048, 4096))
-  rows <- c(1, 2048, 2049, 4096, 4097, 4500)
+  offsets <- function(n) {
+    task <- new_prediction_task(fit, matrix(0, 2, n), "state")
+    vapply(task$blocks, `[[`, 1, "offset")
+  }
+  expect_identical(offsets(4500), c(0, 2048, 4096))
+  local_value("block_doubles", 1)
+  expect_identical(offsets(1100), c(0, 512, 1024))
+  rows <- c(1, 512, 513, 1024, 1025, 1100)
   state <- predict(fit, y, "state")
   expect_identical(state, predict(fit, type = "state"))
   expect_identical(state[rows, ], predict(fit, y[rows, ], "state"))
   one <- posterior_sample(fit, 1, seed = 1)
-  expect_identical(posterior_sample(fit, 1, points = 1:2500, seed = 1), one[1:2500, ])
-  expect_lt(max(abs(colMeans(one - expectations(fit)))), 5 * sqrt(0.25 / 4500))
+  expect_identical(posterior_sample(fit, 1, points = 1:700, seed = 1), one[1:700, ])
+  expect_lt(max(abs(colMeans(one - expectations(fit)))), 5 * sqrt(0.25 / 1100))
 })
 
 test_that("a learned selector's blocks shrink with the number of points it was trained on", {

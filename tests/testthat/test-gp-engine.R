@@ -319,7 +319,10 @@ test_that("degenerate data give finite results with every engine", {
   )
   for (name in names(cases)) {
     data <- list(x = cases[[name]][[1]], targets = as.matrix(cases[[name]][[2]]))
-    for (engine in names(engine_settings)) {
+    # Objectives of inducing points differ in one term, and divisions in how they predict.
+    is_odd <- match(name, names(cases)) %% 2 == 1
+    left <- if (!is_full()) if (is_odd) c("dtc", "own") else c("fitc", "divide")
+    for (engine in setdiff(names(engine_settings), left)) {
       fit <- suppressWarnings(
         fit_with(engine_settings[[engine]], data = data, kernel = kernel_composition()),
         "gps_warning"

@@ -110,7 +110,7 @@ test_that("a model of R functions that takes NA is that of C", {
   expect_gps_error(gps_fit(y, make()), "does not allow for missing", "data")
   # A mean in place of a missing count would be told by dpois().
   expect_no_warning(fit <- gps_fit(y, make(takes_missing = TRUE), selector_full(),
-                                   control = short_control(max_iter = 3, tol = 0)))
+                                   control = short_control(max_iter = 2, tol = 0)))
   expect_no_fall(fit$trace$bound)
   native <- gps_bind(model_poisson_mixture(2), ifelse(is.na(y), 0, y))
   step <- gps_estep(native, coef(fit), y, matrix(1:2, 20, 2, byrow = TRUE))
