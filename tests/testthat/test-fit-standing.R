@@ -1,10 +1,10 @@
 # Likelihoods without a maximum are said: when the fit is made, in print(), and with the bound.
 # @srrstats {UL1.4, UL2.0, UL2.3, UL7.1}
 
-exact_fit <- function(y, model, ..., mend = TRUE) {
+exact_fit <- function(y, model, ..., mend = TRUE, n_starts = 1) {
   set.seed(1)
   gps_fit(y, model, selector_full(), ...,
-          control = gps_control(n_starts = 1, mend = mend, max_iter = 40, progress = FALSE))
+          control = gps_control(n_starts = n_starts, mend = mend, max_iter = 40, progress = FALSE))
 }
 
 flowers <- as.matrix(iris[1:4])
@@ -92,7 +92,9 @@ test_that("mixtures of degenerate data say what is degenerate, and sound covaria
                                  row[[kind]], fixed = TRUE, class = "gps_warning_degenerate")
         expect_s3_class(warned, "gps_warning")
         expect_identical(warned$reasons, fit$standing$degenerate)
-        expect_said(fit, row[[kind]])
+        # What prints the reasons looks at no covariance.
+        if (kind == "full" || is_full()) expect_said(fit, row[[kind]])
+        expect_match(paste(warned$reasons, collapse = "; "), row[[kind]], fixed = TRUE)
       }
     }
   }
@@ -126,8 +128,10 @@ test_that("what values far from all others do to a fit is said, not what follows
   expect_identical(flat("full", 3, cbind(flowers, flowers[, 1])), "collinear")
   # By a source, and beside missing cells.
   source <- gps_source(150, 4, function(from, to) some[from:to, , drop = FALSE])
-  expect_warning(exact_fit(source, model_gaussian_mixture(2)), "such as 1000000001")
-  expect_warning(exact_fit(replace(some, 5, NA), model_gaussian_mixture(2)), "such as 1000000001")
+  expect_warning(exact_fit(source, model_gaussian_mixture(2), n_starts = 2),
+                 "such as 1000000001")
+  expect_warning(exact_fit(replace(some, 5, NA), model_gaussian_mixture(2), n_starts = 2),
+                 "such as 1000000001")
   # A fit is there also where its source cannot be read any more.
   counter <- counted_source(some)
   ended <- function() {
@@ -272,13 +276,13 @@ test_that("a fit without its standing is an older one, and a wrong one is refuse
 
 test_that("data below zero are no data of the max model, and noise about zero is", {
   set.seed(5)
-  y <- simulate_bars(150, model = "max_spike_slab", size = 3)$y
+  y <- simulate_bars(100, model = "max_spike_slab", size = 3)$y
   short <- short_control(max_iter = 1, sweeps = c(1, 1))
   fit <- function(y) {
     set.seed(6)
     gps_fit(y, model_max_spike_slab(6), selector_handcrafted(), 3, control = short)
   }
-  dark <- matrix(rnorm(300), 150)
+  dark <- matrix(rnorm(200), 100)
   sound <- list(y, y[1:15, ], cbind(y, dark), y - 0.1, dark, pmax(y, 0), cbind(pmax(y, 0), 0))
   scales <- c(1e-100, 1e100)
   for (i in seq_along(sound)) {
@@ -291,7 +295,7 @@ test_that("data below zero are no data of the max model, and noise about zero is
     y
   }
   negative <- list(
-    scale(y, scale = FALSE), scale(y), -y, sweep(y, 2, colMeans(y[1:50, ]))[51:150, ],
+    scale(y, scale = FALSE), scale(y), -y, sweep(y, 2, colMeans(y[1:50, ]))[51:100, ],
     y - mean(y), column(function(x) x - 50), column(function(x) -x),
     column(function(x) replace(x, 1:20, -50)), column(function(x) replace(x, 3, -200)), cbind(y, -3)
   )
@@ -302,7 +306,7 @@ test_that("data below zero are no data of the max model, and noise about zero is
                      "takes all that `y` has below 0 for noise", class = "gps_warning_negative")
     }
   }
-  blocks <- gps_source(150, 9, function(from, to) -y[from:to, , drop = FALSE])
+  blocks <- gps_source(100, 9, function(from, to) -y[from:to, , drop = FALSE])
   expect_warning(fit(blocks), class = "gps_warning_negative")
 })
 

@@ -250,7 +250,7 @@ test_that("several numbers of selected latents have the mass that all states tel
 })
 
 # Mixtures whose first iterations are from `start`; the audit's words and lights.
-lights <- function(y, model, selector, n_selected = NULL, start = NULL, max_iter = 30) {
+lights <- function(y, model, selector, n_selected = NULL, start = NULL, max_iter = 15) {
   set.seed(2)
   control <- gps_control(n_starts = 2, max_iter = max_iter, n_threads = 1, progress = FALSE)
   fit <- suppressWarnings(gps_fit(y, model, selector, n_selected, control = control,

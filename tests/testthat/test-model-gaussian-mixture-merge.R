@@ -172,9 +172,9 @@ test_that("halves that share no point are merged where two clusters have one", {
   set.seed(6)
   n_dims <- 24
   mu <- matrix(rnorm(42 * n_dims, 0, 3), n_dims)
-  cluster <- rep(1:42, each = 20)
+  cluster <- rep(1:42, each = 14)
   y <- t(mu[, cluster]) + rnorm(length(cluster) * n_dims)
-  half <- list(which(cluster == 3)[1:10], which(cluster == 3)[11:20])
+  half <- list(which(cluster == 3)[1:7], which(cluster == 3)[8:14])
   begun <- list(mu = mu, sigma = matrix(1, n_dims, 42))
   begun$mu[, 1] <- (mu[, 1] + mu[, 2]) / 2
   begun$sigma[, 1] <- 9
