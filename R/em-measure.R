@@ -8,8 +8,9 @@ most_sample <- c(learned = 2000, other = 10000)
 measure_seconds <- 4
 measured_iterations <- 5L
 
-# Seconds that the clock tells apart.
+# Seconds that the clock tells apart, and how long it must run for 5 % of them to be one step.
 clock_step <- 1e-3
+least_measured <- 20 * clock_step
 
 # A data frame of samples of growing size: n, seconds of an iteration, of one where the run has
 # settled, of what comes before the first one (`begin`) and of a refit of the kernel, bytes at the
@@ -45,7 +46,8 @@ measure_sample <- function(task, n) {
   is_refit <- vapply(state$trace, `[[`, NA, "refit")
   is_usual <- !is_refit & seq_along(seconds) > 1
   usual <- if (any(is_usual)) mean(seconds[is_usual]) else min(seconds)
-  usual <- max(usual, clock_step / measured_iterations)
+  # So few points that the clock hardly tells.
+  if (sum(seconds[is_usual]) < least_measured) usual <- step_seconds(lean_task(short), state, FALSE)
   settled <- settled_seconds(lean_task(short), state, usual)
   state[c("params", "trace")] <- list(NULL)
   data.frame(n = n, seconds = usual, settled = settled,
@@ -57,10 +59,19 @@ measure_sample <- function(task, n) {
 # Seconds of a usual iteration of a long run: in two of three, points that have their slots are not
 # asked for others.
 settled_seconds <- function(task, state, usual) {
-  state$may_rest <- TRUE
+  (usual + 2 * min(usual, step_seconds(task, state, TRUE))) / 3
+}
+
+# Seconds of the next iteration, which is repeated until the clock tells them well.
+step_seconds <- function(task, state, may_rest) {
+  state$may_rest <- may_rest
   began <- elapsed()
-  step_in_parts(task, state)
-  (usual + 2 * min(usual, elapsed() - began)) / 3
+  n <- 0
+  while (n == 0 || elapsed() - began < least_measured) {
+    step_in_parts(task, state)
+    n <- n + 1
+  }
+  (elapsed() - began) / n
 }
 
 # Of a state what grows with the data points, each vector once.

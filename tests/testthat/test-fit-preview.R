@@ -108,3 +108,11 @@ test_that("a mixture of more clusters than the first sample has points is planne
   plan_of(y, model_gaussian_mixture(66, "spherical"), selector_gp())
   plan_of(round(abs(9 * y)), model_poisson_mixture(66), selector_full())
 })
+
+test_that("iterations shorter than the clock's step are repeated until it tells them", {
+  now <- 0
+  local_value("elapsed", function() floor(1000 * now) / 1000)
+  local_value("step_in_parts", function(task, state) now <<- now + 4e-4)
+  # Two of three iterations are settled, of 0.4 ms each; the clock counts in ms.
+  expect_equal(gpselect:::settled_seconds(list(), list(), 1e-3), 6e-4, tolerance = 0.05)
+})
