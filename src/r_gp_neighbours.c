@@ -303,30 +303,18 @@ SEXP r_gp_near_vote(SEXP near, SEXP weights, SEXP column, SEXP targets, SEXP len
   return result;
 }
 
-/* Where the slots of points lie, `batches` of list(selected, prob_on), both NULL where a batch has
- * none yet. */
-typedef struct {
-  int n_batches, n_slots;
-  const int **selected;
-  const double **prob;
-  int *n_points;
-} slot_batches;
-
-static slot_batches view_batches(SEXP list, int n_slots) {
-  view_list(list, -1, "batches");
-  slot_batches batches = {.n_batches = (int)Rf_xlength(list), .n_slots = n_slots};
-  const size_t n = (size_t)batches.n_batches + 1;
-  batches.selected = (const int **)R_alloc(n, sizeof *batches.selected);
-  batches.prob = (const double **)R_alloc(n, sizeof *batches.prob);
-  batches.n_points = alloc_ints(n);
-  for (int b = 0; b < batches.n_batches; b++) {
+/* Where the slots of points lie, of each batch list(selected, prob_on), both NULL where it has none
+ * yet, and how many points that has. */
+static const gp_slots *view_batches(SEXP list, int n_slots, int *n_points) {
+  const R_xlen_t n_batches = Rf_xlength(list);
+  gp_slots *batches = (gp_slots *)(void *)R_alloc((size_t)n_batches + 1, sizeof *batches);
+  for (R_xlen_t b = 0; b < n_batches; b++) {
     const SEXP batch = VECTOR_ELT(list, b), selected = list_get(batch, "selected");
-    batches.n_points[b] = selected == R_NilValue ? 0 : n_cols_of(selected, "selected");
+    n_points[b] = selected == R_NilValue ? 0 : n_cols_of(selected, "selected");
     if (selected == R_NilValue) continue;
-    const R_xlen_t n_all = (R_xlen_t)n_slots * batches.n_points[b];
-    batches.selected[b] = view_ints(selected, n_all, "selected");
-    batches.prob[b] =
-        view_matrix(list_need(batch, "prob_on"), n_slots, batches.n_points[b], "prob_on");
+    batches[b] = view_slots(batch, 0, (size_t)n_points[b]);
+    if (batches[b].n_slots != (size_t)n_slots)
+      raise_error("model", "`selected` must have %d rows.", n_slots);
   }
   return batches;
 }
@@ -336,27 +324,29 @@ static slot_batches view_batches(SEXP list, int n_slots) {
  * there is none. */
 SEXP r_batch_slots(SEXP list, SEXP batch, SEXP column, SEXP point, SEXP n_slots) {
   static const char *const names[] = {"selected", "prob_on"};
-  const slot_batches batches = view_batches(list, view_count(n_slots, 1, "n_slots"));
-  const size_t size = (size_t)batches.n_slots, n = (size_t)Rf_xlength(point);
+  const int n_rows = view_count(n_slots, 1, "n_slots");
+  const int n_batches = (int)Rf_xlength(view_list(list, -1, "batches"));
+  int *n_own = alloc_ints((size_t)n_batches);
+  const gp_slots *batches = view_batches(list, n_rows, n_own);
+  const size_t size = (size_t)n_rows, n = (size_t)Rf_xlength(point);
   const R_xlen_t n_points = Rf_xlength(batch);
   const int *of = view_ints(batch, n_points, "batch"), *at = view_ints(column, n_points, "column");
   const int *given = view_ints(point, (R_xlen_t)n, "point");
   const SEXP result = PROTECT(new_named_list(2, names));
-  int *selected = hang_int_matrix(result, 0, (int)size, (int)n);
-  double *prob = hang_matrix(result, 1, (int)size, (int)n);
+  int *selected = hang_int_matrix(result, 0, n_rows, (int)n);
+  double *prob = hang_matrix(result, 1, n_rows, (int)n);
   memset(selected, 0, size * n * sizeof *selected);
   memset(prob, 0, size * n * sizeof *prob);
   for (size_t i = 0; i < n; i++) {
     if (given[i] == 0) continue;
     if (given[i] < 0 || given[i] > n_points) raise_error("model", "No point %d.", given[i]);
     const int b = of[given[i] - 1], c = at[given[i] - 1];
-    if (b < 1 || b > batches.n_batches) raise_error("model", "No batch %d.", b);
-    if (batches.n_points[b - 1] == 0) continue;
-    if (c < 1 || c > batches.n_points[b - 1])
-      raise_error("model", "Batch %d has no point %d.", b, c);
-    memcpy(selected + i * size, batches.selected[b - 1] + (size_t)(c - 1) * size,
-           size * sizeof *selected);
-    memcpy(prob + i * size, batches.prob[b - 1] + (size_t)(c - 1) * size, size * sizeof *prob);
+    if (b < 1 || b > n_batches) raise_error("model", "No batch %d.", b);
+    if (n_own[b - 1] == 0) continue;
+    if (c < 1 || c > n_own[b - 1]) raise_error("model", "Batch %d has no point %d.", b, c);
+    const size_t first = (size_t)(c - 1) * size;
+    memcpy(selected + i * size, batches[b - 1].selected + first, size * sizeof *selected);
+    memcpy(prob + i * size, batches[b - 1].prob + first, size * sizeof *prob);
   }
   UNPROTECT(1);
   return result;
