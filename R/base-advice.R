@@ -33,7 +33,7 @@ same_endings <- c(jpeg = "jpg", tiff = "tif", rdata = "rda", hdf5 = "h5", hdf = 
                   pq = "parquet")
 
 file_ending <- function(path) {
-  ending <- tolower(sub("^.*[.]", "", sub("[.]gz$", "", printable(path), ignore.case = TRUE)))
+  ending <- lower_case(sub("^.*[.]", "", sub("[.]gz$", "", printable(path), ignore.case = TRUE)))
   if (ending %in% names(same_endings)) same_endings[[ending]] else ending
 }
 
@@ -79,7 +79,7 @@ advise_file <- function(paths, in_memory = FALSE, listed = "files") {
 # The names of pictures in the place of a table.
 advise_pictures <- function(paths, ending, listed) {
   convert <- if (ending %in% other_pictures) {
-    sprintf(" Pictures of kind %s are converted to PNG first.", toupper(ending))
+    sprintf(" Pictures of kind %s are converted to PNG first.", upper_case(ending))
   }
   reader <- picture_reader(paths[1])
   paste0(convert, if (length(paths) > 1) {

@@ -59,7 +59,7 @@ check_choice <- function(x, arg, choices) {
   if (!is.character(x) || length(x) != 1 || is.na(x) || !x %in% choices) {
     hint <- meant_value(x, choices)
     hint <- if (!is.null(hint)) sprintf("Did you mean %s?", quoted(hint))
-    why <- if (arg == "criterion" && is_one_of(x, x)) no_criterion[[tolower(printable(x))]]
+    why <- if (arg == "criterion" && is_one_of(x, x)) no_criterion[[lower_case(printable(x))]]
     gps_abort(paste(c(sprintf("`%s` must be one of %s, not %s.", arg,
                               paste(quoted(choices), collapse = ", "), describe_value(x)),
                       if (is.null(why)) hint else why), collapse = " "))

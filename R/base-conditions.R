@@ -116,18 +116,27 @@ abort_value <- function(x, arg, allowed, way = NULL) {
                   collapse = " "))
 }
 
+# Latin letters alone, in any locale: a Turkish one makes of I and i other letters.
+lower_case <- function(x) {
+  chartr(paste(LETTERS, collapse = ""), paste(letters, collapse = ""), x)
+}
+
+upper_case <- function(x) {
+  chartr(paste(letters, collapse = ""), paste(LETTERS, collapse = ""), x)
+}
+
 # The choice nearest to a misspelt name, or NULL.
 nearest_name <- function(x, choices) {
   if (!is.character(x) || length(x) != 1 || !is_text(x) || !nzchar(x)) return(NULL)
   choices <- choices[is_text(choices)]
   if (length(choices) == 0) return(NULL)
   # Who writes the beginning of one word alone means that word.
-  begun <- choices[startsWith(tolower(choices), tolower(x))]
+  begun <- choices[startsWith(lower_case(choices), lower_case(x))]
   if (length(begun) == 1 && nchar(x) > 1) return(begun)
-  distance <- utils::adist(x, choices, ignore.case = TRUE)[1, ]
+  distance <- utils::adist(lower_case(x), lower_case(choices))[1, ]
   # Letters that have changed places are one slip, not two.
   letters_of <- function(words) {
-    vapply(strsplit(tolower(words), ""), function(x) paste(sort(x), collapse = ""), "")
+    vapply(strsplit(lower_case(words), ""), function(x) paste(sort(x), collapse = ""), "")
   }
   is_swapped <- distance == 2 & letters_of(choices) == letters_of(x)
   distance[is_swapped] <- 1

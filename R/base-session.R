@@ -194,7 +194,7 @@ unless_interrupted <- function(code) {
 # process may have.
 resolve_threads <- function(n_threads) {
   available <- .Call(C_max_threads)
-  limit <- tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
+  limit <- lower_case(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
   if (!limit %in% c("", "false")) available <- min(available, 2L)
   if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
   min(check_count(n_threads, "n_threads"), max(available, 1L))

@@ -73,7 +73,8 @@ beside_formula <- function(value, arg) {
 
 # A sentence on which column is meant by the name of one that there is not, or which there are.
 advise_column <- function(name, names) {
-  begun <- names[is_text(names) & startsWith(tolower(printable(names)), tolower(printable(name)))]
+  is_begun <- startsWith(lower_case(printable(names)), lower_case(printable(name)))
+  begun <- names[is_text(names) & is_begun]
   near <- if (length(begun) %in% 2:4) begun else nearest_name(name, names)
   if (is.null(near)) paste(" There are", columns_said(names)) else
     sprintf(" Did you mean %s?", paste(quoted(near), collapse = " or "))

@@ -239,7 +239,7 @@ check_dataset <- function(set, dataset) {
 
 # Truth values are stored as an enumeration of FALSE and TRUE.
 check_truth_values <- function(labels, dataset) {
-  if (all(toupper(labels) %in% c("FALSE", "TRUE", "NA"))) return(invisible())
+  if (all(upper_case(labels) %in% c("FALSE", "TRUE", "NA"))) return(invisible())
   gps_abort(sprintf(paste(
     "`dataset` must be numeric or logical, but %s has categories (%s): write a column of 0 and 1",
     "for each of them."
@@ -249,7 +249,7 @@ check_truth_values <- function(labels, dataset) {
 # Numbers of what hdf5r read: truth values come as logical, or as categories that are called so.
 plain_values <- function(values) {
   if (is.factor(values) || inherits(values, "factor_ext")) {
-    values <- c(FALSE. = 0, TRUE. = 1)[paste0(toupper(as.character(values)), ".")]
+    values <- c(FALSE. = 0, TRUE. = 1)[paste0(upper_case(as.character(values)), ".")]
   }
   as.double(plain_numbers(values))
 }

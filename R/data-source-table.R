@@ -274,7 +274,7 @@ word_hint <- function(k, word, numbers, words, csv) {
   if (csv$dec == "," && grepl("^[-+]?[0-9.]+(,[0-9]+)?$", word)) {
     return(" If the point stands before decimals: `dec = \".\"`; between thousands: remove it.")
   }
-  if (toupper(word) %in% c("TRUE", "FALSE", "T", "F")) return(" Write truth values as 0 and 1.")
+  if (upper_case(word) %in% c("TRUE", "FALSE", "T", "F")) return(" Write truth values as 0 and 1.")
   if (length(csv$names) == 1 && grepl("[0-9] +[0-9]", word)) return(" `sep` = \" \"?")
   # Names of rows, and what else is no number anywhere.
   has_numbers <- any(!is.na(numbers))

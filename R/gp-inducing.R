@@ -58,7 +58,7 @@ engine_words.gps_engine_ichol <- function(engine) {
 
 #' @export
 engine_words.gps_engine_inducing <- function(engine) {
-  sprintf("%sinducing inputs (%s)", rank_words(engine), toupper(engine$objective))
+  sprintf("%sinducing inputs (%s)", rank_words(engine), upper_case(engine$objective))
 }
 
 #' @export
@@ -71,7 +71,8 @@ engine_story.gps_engine_ichol <- function(engine, fit, number) {
 #' @export
 engine_story.gps_engine_inducing <- function(engine, fit, number) {
   basis <- fit$basis
-  what <- sprintf("%s (%s), %s", plural(ncol(basis$z), "inducing point"), toupper(basis$objective),
+  what <- sprintf("%s (%s), %s", plural(ncol(basis$z), "inducing point"),
+                  upper_case(basis$objective),
                   if (has_learned_inputs(fit)) "learned" else "fixed")
   list(what = what,
        of = if (basis$objective == "vfe") " (lower bound)" else " (of the approximation)")

@@ -296,3 +296,14 @@ test_that("text beside `data`, a number to plan with, and a fit as a posterior a
   on.exit(close(con))
   expect_gps_error(gps_denoise(con), "A picture is read first")
 })
+
+test_that("letters are the same in every locale, a Turkish one among them", {
+  expect_identical(gpselect:::upper_case(c("fitc", NA, "\u0131")), c("FITC", NA, "\u0131"))
+  expect_identical(gpselect:::lower_case(c("ICL", "\u0130")), c("icl", "\u0130"))
+  space <- asNamespace("gpselect")
+  for (name in ls(space, all.names = TRUE)) {
+    value <- get(name, space)
+    used <- if (is.function(value)) all.names(body(value))
+    expect_false(any(c("tolower", "toupper", "casefold") %in% used), label = name)
+  }
+})
