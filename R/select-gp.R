@@ -318,13 +318,18 @@ learn_memory <- function(selector, task, memory, targets, state, regress) {
 # predictions is regressing smoothed targets, so these are what the kernel has to suit; latents that
 # are off in all rows count as outputs that are 0.
 refit_memory <- function(selector, task, memory, targets, state) {
+  is_among <- isTRUE(engines[[selector$method]]$among)
+  # An engine that holds some points is refitted on rows of these.
+  if (is_among && is.null(memory$prepared)) {
+    memory$prepared <- prepare_near(selector, task, memory, targets)
+  }
   rows <- refit_rows_of(task, memory$prepared, selector$refit_rows,
                         1000 * state$start + state$iteration)
   used <- used_targets(cut_targets(targets, rows), task$n_threads)
   y <- in_units(rows_data(task$y, rows), memory$units)
   memory <- keep_scaled(memory, selector$kernel, y, is_all = length(rows) == n_points(task$y))
   box <- refit_box(selector$kernel, memory, y, used, task$model$n_latents)
-  refit <- if (isTRUE(engines[[selector$method]]$among)) {
+  refit <- if (is_among) {
     refit_among(selector, task, memory, list(all = targets, rows = rows, box = box))
   } else {
     refit_kernel(selector, task, memory, y, used, box)

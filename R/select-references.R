@@ -100,7 +100,6 @@ rank_batch <- function(task, batches, engine, block) {
 # keeps to. What prepare() makes keeps the neighbours that are known.
 refit_among <- function(selector, task, memory, given) {
   engine <- memory$prepared
-  if (is.null(engine)) engine <- prepare_near(selector, task, memory, given$all)
   engine$rows <- if (is.null(engine$refs)) given$rows else match(given$rows, engine$refs)
   refit <- climb_engine(engine, memory$theta, held_targets(engine, given$all), selector$refit_evals,
                         box = given$box, n_targets = task$model$n_latents)

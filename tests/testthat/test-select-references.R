@@ -183,3 +183,14 @@ test_that("a source that is too large is selected for by references", {
   broken$gp$refs[5] <- 1L
   expect_error(predict(broken, new), "`gp$refs`", fixed = TRUE, class = "gps_error_argument")
 })
+
+test_that("a fit that goes on from starts on a sample refits on rows that its references are", {
+  y <- near_clusters(900, 20)
+  local_value("most_whole", 4 * 400)
+  local_value("start_rows", 200L)
+  model <- model_gaussian_mixture(20, "spherical")
+  fit <- near_fit(binary_source(y), model = model, n_starts = 2, max_iter = 3)
+  expect_true(fit$trace$refit[fit$trace$start == 0][1])
+  expect_length(fit$gp$refs, 400)
+  expect_lt((near_fit(y, model = model, n_starts = 2, max_iter = 3)$bound - fit$bound) / 900, 0.5)
+})
