@@ -344,12 +344,21 @@ spread_targets <- function(targets, coef, column = seq_len(ncol(coef)), scale = 
                            n_threads = 1L) {
   n <- length(column)
   .Call(C_gp_spread, coef, as.integer(column), rep_len(as.double(scale), n),
-        rep_len(as.integer(left_out), n), targets, grid_weights(targets$layout), n_threads)
+        rep_len(as.integer(left_out), n), targets, n_threads)
 }
 
 # All targets of few points in slots, smoothed as predictions are, n_latents x points.
 dense_slots <- function(targets, n_threads = 1L) {
   spread_targets(targets, diag(ncol(targets$selected)), n_threads = n_threads)
+}
+
+# The same targets as others whose predictions need no smoothing: each is in the slots of all places
+# that it is smoothed over.
+widen_targets <- function(targets) {
+  if (!inherits(targets, "gps_slots") || targets$layout$smooth == 0) return(targets)
+  targets[c("selected", "prob_on")] <- .Call(C_gp_spread_slots, targets)
+  targets$layout$smooth <- 0
+  targets
 }
 
 # The rows of these that are not 0 throughout, at least one. Unsmoothed they are known beforehand.

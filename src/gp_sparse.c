@@ -3,6 +3,7 @@
  * grid. Called by r_gp_sparse.c. */
 #include "gp_sparse.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "threads.h"
@@ -39,6 +40,21 @@ void gp_sparse_sort(const gp_slots *slots, size_t n_points, gp_sparse_targets *t
   }
   memmove(first + 1, first, n_latents * sizeof *first);
   first[0] = 0;
+}
+
+size_t gp_blur_weights(size_t n_cells, double sd, double *weight) {
+  const size_t radius = sd > 0.0 ? (size_t)floor(3.0 * sd) : 0, half = n_cells / 2;
+  double total = 0.0;
+  memset(weight, 0, (half + 1) * sizeof *weight);
+  for (size_t k = 0; k <= radius; k++) {
+    const double value = k == 0 ? 1.0 : exp(-0.5 * (double)(k * k) / (sd * sd));
+    /* Distances go round the ring; what comes back to the cell itself comes from both sides. */
+    const size_t around = k % n_cells, at = around <= half ? around : n_cells - around;
+    weight[at] += k > 0 && at == 0 ? 2.0 * value : value;
+    total += k > 0 ? 2.0 * value : value;
+  }
+  for (size_t k = 0; k <= half; k++) weight[k] /= total;
+  return radius < half ? radius : half;
 }
 
 typedef struct {
@@ -165,5 +181,57 @@ void gp_spread(const gp_spread_job *job, int n_threads, double *affinity, double
       if (gps_must_stop(job->watch)) break;
       spread_points(job, p * LANES, affinity, scratch + room * (size_t)t);
     }
+  }
+}
+
+/* tap [n_cells]: what a cell gives to the one so far after it in its ring. Over half of an even
+ * ring it goes in both directions. */
+static void list_taps(size_t n_cells, size_t radius, const double *weight, double *tap) {
+  for (size_t k = 0; k < n_cells; k++) {
+    const size_t distance = k < n_cells - k ? k : n_cells - k;
+    tap[k] = distance > radius ? 0.0 : weight[distance] * (2 * distance == n_cells ? 2.0 : 1.0);
+  }
+}
+
+static size_t count_taps(size_t n_cells, size_t radius) {
+  return 2 * radius + 1 < n_cells ? 2 * radius + 1 : n_cells;
+}
+
+size_t gp_spread_room(const gp_grid *grid) {
+  return count_taps(grid->height, grid->radius_down) * count_taps(grid->width, grid->radius_across);
+}
+
+/* One target into the slots from latent[0] on; returns how many it takes. */
+static size_t spread_slot(const gp_grid *grid, const double *down, const double *across,
+                          size_t from, double prob, int *latent, double *value) {
+  const size_t h = grid->height, w = grid->width, place = from % (h * w), group = from - place;
+  size_t n = 0;
+  for (size_t c = 0; c < w; c++) {
+    if (across[c] == 0.0) continue;
+    const size_t column = group + (place / h + c) % w * h;
+    for (size_t r = 0; r < h; r++) {
+      if (down[r] == 0.0) continue;
+      latent[n] = (int)(column + (place % h + r) % h) + 1;
+      value[n++] = down[r] * across[c] * prob;
+    }
+  }
+  return n;
+}
+
+void gp_spread_slots(const gp_grid *grid, const gp_slots *slots, size_t n_points, size_t n_wide,
+                     int *latent, double *value, double *scratch) {
+  const size_t n_slots = slots->n_slots;
+  double *down = scratch, *across = scratch + grid->height;
+  list_taps(grid->height, grid->radius_down, grid->down, down);
+  list_taps(grid->width, grid->radius_across, grid->across, across);
+  for (size_t n = 0; n < n_points; n++) {
+    size_t at = n * n_wide;
+    for (size_t i = n * n_slots; i < (n + 1) * n_slots; i++) {
+      if (!is_held(slots, i)) continue;
+      at += spread_slot(grid, down, across, (size_t)slots->selected[i] - 1, slots->prob[i],
+                        latent + at, value + at);
+    }
+    memset(latent + at, 0, ((n + 1) * n_wide - at) * sizeof *latent);
+    memset(value + at, 0, ((n + 1) * n_wide - at) * sizeof *value);
   }
 }

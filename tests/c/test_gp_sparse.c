@@ -38,22 +38,6 @@ static void build(sparse_case *c, size_t n_groups, size_t height, size_t width, 
   }
 }
 
-/* Weights [n_cells / 2 + 1] of a ring by distance; returns the largest one. */
-static size_t ring_weights(size_t n_cells, double sd, double *weight) {
-  const size_t radius = sd > 0.0 ? (size_t)floor(3.0 * sd) : 0, half = n_cells / 2;
-  double total = 0.0;
-  memset(weight, 0, (half + 1) * sizeof *weight);
-  for (size_t k = 0; k <= radius; k++) {
-    const double value = k == 0 ? 1.0 : exp(-0.5 * (double)(k * k) / (sd * sd));
-    /* Distances go round the ring; what comes back to the cell itself comes from both sides. */
-    const size_t around = k % n_cells, at = around <= half ? around : n_cells - around;
-    weight[at] += k > 0 && at == 0 ? 2.0 * value : value;
-    total += k > 0 ? 2.0 * value : value;
-  }
-  for (size_t k = 0; k <= half; k++) weight[k] /= total;
-  return radius < half ? radius : half;
-}
-
 static void spread(const sparse_case *c, int n_threads, double *affinity) {
   const gp_slots slots = {N_SLOTS, c->n_latents, c->selected, c->prob};
   const size_t n = gp_sparse_count(&slots, N_TRAIN);
@@ -65,8 +49,8 @@ static void spread(const sparse_case *c, int n_threads, double *affinity) {
   CHECK(targets.first[0] == 0 && targets.first[c->n_latents] == n);
   const gp_grid grid = {.height = c->height,
                         .width = c->width,
-                        .radius_down = ring_weights(c->height, c->sd, down),
-                        .radius_across = ring_weights(c->width, c->sd, across),
+                        .radius_down = gp_blur_weights(c->height, c->sd, down),
+                        .radius_across = gp_blur_weights(c->width, c->sd, across),
                         .down = down,
                         .across = across};
   const gp_spread_job job = {&targets,  &grid,    N_TRAIN,     c->coef, N_POINTS,
@@ -146,7 +130,19 @@ static void test_case(size_t n_groups, size_t height, size_t width, double sd) {
   free(one);
 }
 
+static void test_weights(void) {
+  double value[8];
+  CHECK(gp_blur_weights(1, 2.0, value) == 0);
+  CHECK_NEAR(value[0], 1, 1e-15);
+  CHECK(gp_blur_weights(10, 0.0, value) == 0 && value[0] == 1.0);
+  CHECK(gp_blur_weights(10, 1.0, value) == 3);
+  CHECK_NEAR(value[0] + 2 * (value[1] + value[2] + value[3]), 1, 1e-15);
+  CHECK(gp_blur_weights(4, 50.0, value) == 2);
+  CHECK_NEAR(value[0] + 2 * value[1] + 2 * value[2], 1, 1e-14);
+}
+
 int main(void) {
+  test_weights();
   test_case(3, 6, 5, 0.0);
   test_case(3, 6, 5, 1.0);
   test_case(2, 9, 4, 1.7);

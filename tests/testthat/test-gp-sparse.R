@@ -100,15 +100,6 @@ test_that("leave-one-out and prediction equal the dense formulas, smoothed by th
   }
 })
 
-test_that("weights along a ring are those of a blur that is cut off", {
-  expect_identical(ring_weights(10L, 0), 1)
-  expect_identical(ring_weights(1L, 2), 1)
-  weight <- ring_weights(10L, 1)
-  expect_equal(weight, exp(-0.5 * (0:3)^2) / sum(exp(-0.5 * (-3:3)^2)), tolerance = 1e-15)
-  # Wide ones come round the ring; what is opposite is reached from both sides.
-  expect_equal(sum(ring_weights(4L, 50) * c(1, 2, 2)), 1, tolerance = 1e-14)
-})
-
 test_that("targets may be smoothed by themselves in place of predictions", {
   for (grid in list(c(5L, 4L), c(6L, 4L), c(1L, 3L), c(7L, 2L))) {
     toy <- sparse_toy(grid = grid, n_slots = 3)
@@ -119,6 +110,9 @@ test_that("targets may be smoothed by themselves in place of predictions", {
       expect_identical(widen_targets(wide), wide)
     }
   }
+  expect_error(.Call(C_gp_spread_slots, list(selected = matrix(99L, 1, 1), prob_on = matrix(1),
+                                              layout = wide$layout)),
+               class = "gps_error_model")
 })
 
 test_that("all others as neighbours, on a grid, are the exact process", {
