@@ -60,7 +60,7 @@ test_that("small batches keep what a fit begins with, in all models", {
     # By turns, both in `make test-full`.
     for (batch in if (is_full()) batches else batches[1 + match(name, few) %% 2]) {
       fit <- expect_no_warning(batch(), class = "gps_warning_small_batch")
-      expect_lt(!!nats_lost(case, whole, fit), 0.1)
+      expect_lt(nats_lost(case, whole, fit), 0.1)
     }
   }
 })
@@ -70,7 +70,7 @@ single_points <- function(names, sizes) {
     case <- begin_case(name)
     whole <- whole_fit(case)
     for (size in sizes) {
-      expect_lt(!!nats_lost(case, whole, batched_fit(case, size, 2, start = whole)), 0.1)
+      expect_lt(nats_lost(case, whole, batched_fit(case, size, 2, start = whole)), 0.1)
     }
   }
 }
@@ -85,7 +85,7 @@ test_that("batches of other sizes and from scratch do", {
   single_points(c("A", "B", "B_full", "C", "D", "D_diagonal", "D_unequal"), c(1, 3, 50))
   for (name in c("A", "B", "B_full", "C", "D", "D_wide")) {
     case <- begin_case(name)
-    expect_lt(!!nats_lost(case, whole_fit(case), batched_fit(case, 7, 8)), 0.5)
+    expect_lt(nats_lost(case, whole_fit(case), batched_fit(case, 7, 8)), 0.5)
   }
 })
 
@@ -121,7 +121,7 @@ test_that("every selector keeps what all points keep, from rows of a source in o
     for (y in list(case[[1]], source)[is_full() | c(is_random, !is_random)]) {
       fit <- batched_fit(case, 7, n_passes, selector, 4, start = coef(whole), y = y)
       noise <- if (is_random) 1 else 0.1
-      expect_lt(!!nats_lost(case, kept, fit), noise)
+      expect_lt(nats_lost(case, kept, fit), noise)
     }
   }
 })
