@@ -18,7 +18,7 @@ grid_case <- function(n = 80) {
 screen_points <- function(case, screen, n_selected = 2L, affinity = NULL, kept = NULL,
                           n_threads = 2L, explore = 0, ...) {
   task <- list(y = case$y, model = case$model, n_selected = n_selected, n_threads = n_threads,
-               selector = list(screen = screen))
+               selector = list(screen = screen), place_dim = choice_grid(case$model))
   state <- new_state(case$params, 0L, explore)
   state$iteration <- 1L
   state$selected <- kept
@@ -269,13 +269,13 @@ test_that("points may rest where all latents were candidates, and each has its t
 })
 
 test_that("nothing rests while the bound moves, or after a move", {
-  task <- list(y = matrix(0, 2, 10))
+  task <- list(y = matrix(0, 2, 10), has_images = FALSE)
   expect_true(has_slowed(task, list(bounds = c(-90, -5, -4.5))))
   for (bounds in list(-5, c(-Inf, -5), c(-5, -3), c(-3, -5), numeric())) {
     expect_false(has_slowed(task, list(bounds = bounds)))
   }
   # Of images nats a number count.
-  task$model$grid <- c(1L, 2L)
+  task$has_images <- TRUE
   expect_true(has_slowed(task, list(bounds = c(-5, -4.993))))
   expect_false(has_slowed(task, list(bounds = c(-5, -4.991))))
   state <- list(selected = matrix(1:2, 2, 3), prob_on = matrix(0.5, 2, 3))
