@@ -82,10 +82,10 @@ test_that("a batch is ranked by what its neighbours had when they were last visi
 })
 
 test_that("minibatches fit as well, whatever the blocks and threads", {
-  y <- near_clusters(1200)
-  whole <- near_fit(y, max_iter = 12)
-  batched <- near_fit(y, batch_size = 240, max_iter = 12)
-  expect_lt((whole$bound - batched$bound) / 1200, 0.1)
+  y <- near_clusters(900)
+  whole <- near_fit(y, max_iter = 10)
+  batched <- near_fit(y, batch_size = 240, max_iter = 10)
+  expect_lt((whole$bound - batched$bound) / 900, 0.1)
   expect_gt(sum(batched$trace$refit), 0)
   short <- near_fit(y, batch_size = 240, max_iter = 3)
   expect_gt(sum(short$trace$refit), 0)
@@ -121,13 +121,13 @@ test_that("one batch of all points and steps of 1 are EM", {
 })
 
 test_that("other models and few clusters learn in batches by neighbours, too", {
-  bars <- simulate_bars(400, size = 4, value = 5)
-  fit <- near_fit(bars$y, batch_size = 100, model = model_binary_sparse(8), max_iter = 20)
+  bars <- simulate_bars(240, size = 4, value = 5)
+  fit <- near_fit(bars$y, batch_size = 60, model = model_binary_sparse(8), max_iter = 15)
   expect_gt(match_components(coef(fit)$W, bars$W)$similarity[1], 0.9)
-  y <- near_clusters(800, 12)
+  y <- near_clusters(480, 12)
   few <- model_gaussian_mixture(12, "spherical")
-  batched <- near_fit(y, batch_size = 200, model = few, max_iter = 15)
-  expect_lt((near_fit(y, model = few, max_iter = 15)$bound - batched$bound) / 800, 0.1)
+  batched <- near_fit(y, batch_size = 120, model = few, max_iter = 10)
+  expect_lt((near_fit(y, model = few, max_iter = 10)$bound - batched$bound) / 480, 0.1)
 })
 
 test_that("with all points as references blocks of a source are known as the whole is", {
@@ -149,17 +149,17 @@ test_that("with all points as references blocks of a source are known as the who
 })
 
 test_that("a source that is too large is selected for by references", {
-  y <- near_clusters(2000)
+  y <- near_clusters(1000)
   whole <- near_fit(y, max_iter = 12)
-  local_value("most_whole", 4 * 1000)
+  local_value("most_whole", 4 * 600)
   source <- binary_source(y)
   fit <- near_fit(source, max_iter = 12)
-  expect_identical(length(fit$gp$refs), 1000L)
-  expect_lt((whole$bound - fit$bound) / 2000, 0.1)
+  expect_identical(length(fit$gp$refs), 600L)
+  expect_lt((whole$bound - fit$bound) / 1000, 0.1)
   short <- near_fit(source, max_iter = 3)
   expect_gt(sum(short$trace$refit), 0)
   expect_identical(near_fit(source, max_iter = 3, n_threads = 2)$params, short$params)
-  expect_lt((whole$bound - near_fit(source, max_iter = 12, batch_size = 400)$bound) / 2000, 0.1)
+  expect_lt((whole$bound - near_fit(source, max_iter = 12, batch_size = 200)$bound) / 1000, 0.1)
   # No point is its own neighbour, and references tell of all clusters.
   task <- near_task(source)
   state <- begin_state(task, 1)
@@ -168,11 +168,11 @@ test_that("a source that is too large is selected for by references", {
   expect_false(any(own))
   expect_setequal(state$selected[1, engine$refs], state$selected[1, ])
   # Few points that have latents already are all among them.
-  few <- matrix(0L, 5, 2000)
-  few[1, seq(2, 2000, by = 60)] <- 1L
+  few <- matrix(0L, 5, 1000)
+  few[1, seq(2, 1000, by = 30)] <- 1L
   refs <- choose_references(task, list(selected = few))
-  expect_length(refs, 1000)
-  expect_true(all(seq(2, 2000, by = 60) %in% refs))
+  expect_length(refs, 600)
+  expect_true(all(seq(2, 1000, by = 30) %in% refs))
   new <- near_clusters(40)
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file), add = TRUE)

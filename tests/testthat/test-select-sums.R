@@ -193,6 +193,7 @@ test_that("a fit whose Gaussian process was changed is refused", {
   set.seed(66)
   fit <- gps_fit(many_bars()$y, model_binary_sparse(10), selector_gp(method = "ichol", rank = 20),
                  n_selected = 4, control = short_control(max_iter = 2, n_threads = 1))
+  y <- many_bars()$y[1:3, ]
   damage <- list(
     function(gp) replace(gp, "cross", list(gp$cross[-1, ])),
     function(gp) modifyList(gp, list(prepared = list(transform = diag(3)))),
@@ -209,7 +210,7 @@ test_that("a fit whose Gaussian process was changed is refused", {
   for (change in damage) {
     damaged <- fit
     damaged$gp <- change(fit$gp)
-    expect_gps_error(predict(damaged, many_bars()$y), "`gp`")
+    expect_gps_error(predict(damaged, y), "`gp`")
   }
 })
 
@@ -218,8 +219,7 @@ test_that("latents on a grid are ranked by few basis functions or neighbours too
   bound <- vapply(c("exact", "ichol", "fourier", "neighbours"), function(method) {
     set.seed(67)
     fit <- gps_fit(data$y, model_occlusive(4, c(8, 8)), selector_gp(method = method),
-                   n_selected = 3, control = gps_control(max_iter = 10, n_starts = 2,
-                                                         progress = FALSE, n_threads = 1))
+                   n_selected = 3, control = short_control(max_iter = 6, n_threads = 1))
     expect_identical(dim(predict(fit, data$y[1:3, , , ])), c(3L, 4L))
     fit$bound
   }, 1)
