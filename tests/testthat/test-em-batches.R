@@ -117,7 +117,7 @@ test_that("batches find the bars, and come to the bound of EM on all points", {
   for (selector in list(selector_handcrafted(), selector_gp(rank = 50))) {
     whole <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
                      start = list(W = bars$W, pi = 0.2, sigma2 = 2),
-                     control = gps_control(progress = FALSE, n_threads = 1))
+                     control = short_control(n_threads = 1))
     set.seed(72)
     fit <- gps_fit(bars$y, model_binary_sparse(10), selector, n_selected = 4,
                    control = gps_control(progress = FALSE, n_threads = 1, batch_size = 50,

@@ -210,8 +210,9 @@ test_that("prediction by neighbours makes nothing of the size of latents x point
   centres <- matrix(rnorm(4000, sd = 3), 1000)
   draw <- function(n) centres[sample(1000, n, TRUE), ] + rnorm(4 * n, sd = 0.3)
   fit <- suppressWarnings(
-    gps_fit(draw(1500), model_gaussian_mixture(1000, "spherical"),
-            selector_gp(method = "neighbours"), control = short_control(max_iter = 0)),
+    gps_fit(draw(1100), model_gaussian_mixture(1000, "spherical"),
+            selector_gp(method = "neighbours"), control = short_control(max_iter = 0),
+            start = list(mu = t(centres), sigma = rep(0.09, 1000), pi = rep(1e-3, 1000))),
     classes = "gps_warning"
   )
   new <- draw(4000)

@@ -72,22 +72,25 @@ test_that("a fit that cannot fit is refused with the number before it begins", {
   y <- simulate_bars(300, value = 5)$y
   local_value("em_update", function(...) stop("it has begun"))
   local_value("swap_bytes", function() 0)
-  fit_with <- function(free, ..., n_points = 800) {
+  # Fits of some MB are asked; here of one, which are sooner made.
+  expect_lte(asked_bytes, 8 * 2^20)
+  local_value("asked_bytes", 2^20)
+  fit_with <- function(free, ..., n_points = 300) {
     local_value("free_bytes", function() free)
     gps_fit(y[rep_len(1:300, n_points), ], model_binary_sparse(6), ..., n_selected = 3,
             control = plan_control(max_iter = 3, n_starts = 1))
   }
   # Two matrices of points x points, and two times slots of an integer and a double.
-  needed <- 2 * 8 * 800^2 + 2 * 800 * 3 * 12
+  needed <- 2 * 8 * 300^2 + 2 * 300 * 3 * 12
   refused <- expect_gps_error(
     fit_with(needed - 1, selector_gp(method = "exact")),
-    "A fit of 800 data points with 6 latents and 25 dimensions needs at least 9.82 MB", "memory"
+    "A fit of 300 data points with 6 latents and 25 dimensions needs at least 1.39 MB", "memory"
   )
   expect_identical(c(refused$needed, refused$free), c(needed, needed - 1))
   expect_match(conditionMessage(refused), "gps_plan() says what takes it", fixed = TRUE)
   expect_error(fit_with(needed, selector_gp(method = "exact")), "it has begun")
-  large <- function(free) fit_with(free, selector_handcrafted(), n_points = 120000)
-  expect_gps_error(large(1000), "needs at least 8.24 MB", "memory")
+  large <- function(free) fit_with(free, selector_handcrafted(), n_points = 20000)
+  expect_gps_error(large(1000), "needs at least 1.37 MB", "memory")
   # Who does not know refuses nothing, nor who was told not to, nor is it asked of very little.
   expect_error(large(NA_real_), "it has begun")
   expect_error(fit_with(1000, selector_handcrafted()), "it has begun")
