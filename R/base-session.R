@@ -194,8 +194,8 @@ unless_interrupted <- function(code) {
 # process may have.
 resolve_threads <- function(n_threads) {
   available <- .Call(C_max_threads)
-  limit <- lower_case(Sys.getenv("_R_CHECK_LIMIT_CORES_", ""))
-  if (!limit %in% c("", "false")) available <- min(available, 2L)
+  limit <- Sys.getenv("_R_CHECK_LIMIT_CORES_", "")
+  if (nzchar(limit) && lower_case(limit) != "false") available <- min(available, 2L)
   if (is.null(n_threads)) n_threads <- getOption("gpselect.threads", available)
   min(check_count(n_threads, "n_threads"), max(available, 1L))
 }
