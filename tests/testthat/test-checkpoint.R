@@ -39,7 +39,7 @@ test_that("each model goes on to the bits of an undisturbed run", {
   set.seed(42)
   clusters <- simulate_clusters(150)$y
   scenes <- scene_data()$y[1:30, , , ]
-  few <- lean_control(max_iter = 8, n_starts = 2)
+  few <- lean_control(max_iter = 6, n_starts = 2)
   expect_same_bits(y, model_binary_sparse(6), n_selected = 3, control = few, first = TRUE)
   expect_same_bits(y, model_spike_slab(6, "full"), n_selected = 3, control = few)
   expect_same_bits(y, model_max_spike_slab(6), n_selected = 3, max_active = 2,

@@ -57,8 +57,8 @@ test_that("new data are read once, data of a fit in every iteration", {
 
 test_that("starts and trials on sampled rows, mending and growing are the same", {
   y <- bars(2600)
-  expect_same_fits(y, model_gaussian_mixture(3, "diagonal"), n_selected = 2, max_iter = 25)
-  expect_same_fits(y[1:600, ], max_iter = 30, n_starts = 1)
+  expect_same_fits(y, model_gaussian_mixture(3, "diagonal"), n_selected = 2, max_iter = 12)
+  expect_same_fits(y[1:300, ], max_iter = 30, n_starts = 1)
   expect_same_fits(y, grow = 300, max_iter = 3)
 })
 
@@ -232,7 +232,7 @@ test_that("selectors that need all data read small sources and refuse large ones
 })
 
 test_that("fits of files predict and go on as those of matrices do", {
-  y <- bars(600)
+  y <- bars(560)
   colnames(y) <- letters[1:9]
   # All that is made of data `y` by a fit of them, in small blocks.
   look_at <- function(y, selector) {
@@ -369,13 +369,13 @@ test_that("damaged sources in fits are found", {
 })
 
 test_that("a learned selection, and minibatches, never have a source as a whole", {
-  y <- bars(1900)
+  y <- bars(1100)
   largest <- 0
-  source <- gps_source(1900, 9, function(from, to) {
+  source <- gps_source(1100, 9, function(from, to) {
     largest <<- max(largest, to - from + 1)
     y[from:to, , drop = FALSE]
   })
-  for (batch_size in list(NULL, 700)) {
+  for (batch_size in list(NULL, 400)) {
     fit_to <- function(data) {
       set.seed(8)
       gps_fit(data, model_binary_sparse(6), selector_gp(method = "ichol", rank = 20), 3,
@@ -383,7 +383,7 @@ test_that("a learned selection, and minibatches, never have a source as a whole"
     }
     fit <- fit_to(source)
     expect_identical(fit$gp$method, "ichol")
-    expect_identical(dim(predict(fit, source)), c(1900L, 6L))
+    expect_identical(dim(predict(fit, source)), c(1100L, 6L))
     # Batches of a matrix are random rows.
     if (is.null(batch_size)) expect_identical(coef(fit), coef(fit_to(y)))
   }

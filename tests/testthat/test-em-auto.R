@@ -55,7 +55,7 @@ test_that("few latents are selected where few are on, more where many are, and t
 
 test_that("the smallest number that reaches the target is chosen, whatever the threads", {
   set.seed(1)
-  bars <- simulate_bars(300, size = 4, prob = 0.2)
+  bars <- simulate_bars(200, size = 4, prob = 0.2)
   fits <- lapply(1:2, function(n_threads) {
     auto_fit(bars$y, model_binary_sparse(8), control = auto_control(n_threads = n_threads,
                                                                     target_mass = 0.8))
@@ -107,7 +107,7 @@ test_that("a mixture of many clusters and components with places have a number c
 
 test_that("a target that is out of reach is said, and wrong settings are refused", {
   set.seed(1)
-  bars <- simulate_bars(150, size = 6, prob = 0.5)
+  bars <- simulate_bars(60, size = 6, prob = 0.5)
   y <- bars$y
   fit <- auto_fit(y, model_binary_sparse(12), max_active = 2, control = auto_control(max_iter = 0),
                   start = list(W = bars$W, pi = 0.5, sigma2 = 2))
@@ -123,7 +123,7 @@ test_that("a target that is out of reach is said, and wrong settings are refused
 
 test_that("labels of a start are those of the pilot's own points", {
   set.seed(5)
-  data <- simulate_clusters(1600, n_clusters = 80, n_dims = 3)
+  data <- simulate_clusters(800, n_clusters = 80, n_dims = 3)
   fit <- gps_fit(data$y, model_gaussian_mixture(80, "spherical"), n_selected = "auto",
                  start = data$cluster, control = gps_control(max_iter = 3))
   # Clusters that are far apart: with labels of other points many would have to be looked at.

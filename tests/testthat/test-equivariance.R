@@ -61,7 +61,7 @@ test_that("powers of two change no bit but by themselves, whatever the selector 
     y <- equivariant_data(name)
     by <- powers_of(name)
     for (selector in list(selector_full(), selector_handcrafted())) {
-      n_iter <- if (name == "max_spike_slab") 3 else if (is_full()) 20 else 6
+      n_iter <- if (name == "max_spike_slab") 3 else if (is_full()) 20 else 4
       before <- fit_equivariant(y, name, selector, n_iter)
       after <- fit_equivariant(y * rep(by, each = nrow(y)), name, selector, n_iter)
       expect_identical(after$selected, before$selected)

@@ -4,7 +4,7 @@
 exact_fit <- function(y, model, ..., mend = TRUE, n_starts = 1) {
   set.seed(1)
   gps_fit(y, model, selector_full(), ...,
-          control = gps_control(n_starts = n_starts, mend = mend, max_iter = 40, progress = FALSE))
+          control = gps_control(n_starts = n_starts, mend = mend, max_iter = 25, progress = FALSE))
 }
 
 flowers <- as.matrix(iris[1:4])

@@ -55,7 +55,7 @@ test_that("clusters grow from their seeds: points that no label has reached are 
 })
 
 test_that("a time limit cuts seeds and what comes before the first selection", {
-  case <- many_case("spherical", n_points = 400, n_dims = 6)
+  case <- many_case("spherical", n_points = 200, n_dims = 6)
   fit_within <- function(seconds, y = case$y, ...) {
     set.seed(1)
     suppressWarnings(gps_fit(y, model_gaussian_mixture(50, "spherical"),
@@ -77,7 +77,7 @@ test_that("a time limit cuts seeds and what comes before the first selection", {
   expect_identical(cut$status, "time_limit")
   # Every point has the best of all seeds, which are data points, each its own.
   expect_identical(anyDuplicated(t(coef(short)$mu)), 0L)
-  step <- gps_estep(short$model, short$params, case$y, matrix(1:50, 400, 50, byrow = TRUE))
+  step <- gps_estep(short$model, short$params, case$y, matrix(1:50, 200, 50, byrow = TRUE))
   expect_identical(max.col(expectations(short)), max.col(step$prob_on))
   in_batches <- fit_within(1e-9, batch_size = 100)
   expect_identical(in_batches$status, "time_limit")

@@ -15,14 +15,14 @@ near <- function(found, wanted) {
 
 test_that("a model of R functions gives the numbers of the model in C", {
   local_jit()
-  case <- custom_case(12)
+  case <- custom_case(8)
   gapped <- case$selected
   gapped[3, ] <- 0
   gapped[7, c(1, 3)] <- 0
   for (form in seq_len(nrow(custom_forms))) {
     model <- do.call(custom_sparse, c(list(5), custom_forms[form, ]))
     model <- gps_bind(model, case$y)
-    for (selected in list(case$selected, gapped, matrix(1:5, 12, 5, byrow = TRUE))) {
+    for (selected in list(case$selected, gapped, matrix(1:5, 8, 5, byrow = TRUE))) {
       for (max_active in c(2, ncol(selected))) {
         for (beta in if (identical(selected, gapped)) c(1, 0.3) else 1) {
           step <- function(model) {
@@ -97,7 +97,7 @@ test_that("without an M-step optim() raises the bound, to where the closed form 
     own <- gps_bind(custom_sparse(2), case$y)
     stats <- gps_estep(model, case$params, case$y, all)$stats
     params <- case$params
-    for (repetition in 1:6) params <- gps_mstep(model, params, stats)$params
+    for (repetition in 1:4) params <- gps_mstep(model, params, stats)$params
     wanted <- gps_mstep(own, case$params, stats)$params
     for (name in names(wanted)) {
       expect_near(params[[name]], wanted[[name]], 2e-3 * max(abs(wanted[[name]])))

@@ -3,7 +3,7 @@
 test_that("seeds of many clusters are not scattered by noise, whatever its unit and direction", {
   set.seed(1)
   places <- 6 * as.matrix(expand.grid(1:7, 1:7))
-  cluster <- rep(1:49, each = 24)
+  cluster <- rep(1:49, each = 12)
   n <- length(cluster)
   y <- cbind(places[cluster, ] + rnorm(2 * n), rnorm(n))
   standardise <- function(y, model) (t(y) - model$options$centre) / model$options$scale

@@ -149,9 +149,9 @@ test_that("data on a baseline are told of where the model has none, others are n
 test_that("the max model's baseline is where the superposition begins", {
   bars <- bars_of("max_spike_slab", 100)
   model <- model_max_spike_slab(6, intercept = TRUE)
-  before <- fit_baseline(bars$y, model, selector_handcrafted(), 12)
+  before <- fit_baseline(bars$y, model, selector_handcrafted(), 8)
   shift <- seq(-50, 200, length.out = 9)
-  after <- fit_baseline(bars$y + shift[col(bars$y)], model, selector_handcrafted(), 12)
+  after <- fit_baseline(bars$y + shift[col(bars$y)], model, selector_handcrafted(), 8)
   expect_identical(after$selected, before$selected)
   expect_near(after$bound, before$bound, 1e-7)
   expect_near(after$params$intercept - shift, before$params$intercept, 1e-6)

@@ -9,6 +9,7 @@ test_that("refused objects", {
   expect_gps_error(scene_objects(1e5, 1000),
                    "`n`, `size` and `channels` ask for")
   set.seed(1)
+  local_value("most_redrawn", 10L)
   expect_gps_error(scene_objects(300, 6, 1), "No 300 objects that differ enough were found")
 })
 

@@ -30,7 +30,7 @@ unit_selectors <- function() {
 
 test_that("a mixture's learned ranking depends on no column's unit and on no origin", {
   for (covariance in c("full", "diagonal", "spherical")) {
-    case <- cluster_state(covariance, 60)
+    case <- cluster_state(covariance, 40)
     by_column <- covariance != "spherical"
     exact <- if (by_column) 2^c(-20, 3, 17) else 2^-9
     other <- if (by_column) c(1e-6, -3.7, 1e6) else 3.7e5
@@ -88,7 +88,7 @@ test_that("a fit in another unit is the same fit, and predicts the same", {
       gps_fit(scale * bars$y, model_binary_sparse(10), run[[1]], n_selected = 4, control = run[[2]])
     }
     own <- fit(1)
-    for (scale in 2^c(-10, 13)) {
+    for (scale in 2^c(-10, 13)[is_full() | c(TRUE, FALSE)]) {
       other <- fit(scale)
       expect_identical(other$selected, own$selected)
       expect_equal(other$kernel_trace, own$kernel_trace, tolerance = 1e-8)

@@ -31,7 +31,7 @@ turns_faulty <- function(f, fault, from, part = NULL) {
 
 some_bars <- function() {
   set.seed(1)
-  simulate_bars(40, size = 3)$y
+  simulate_bars(20, size = 3)$y
 }
 
 fit_with <- function(selector = selector_handcrafted(), model = model_binary_sparse(6),
@@ -65,16 +65,16 @@ test_that("affinities, joints, M-steps, step sizes and sources at fault are told
       expect_told(fit_with(selector_custom(turns_faulty(affinity, fault, 3))), "`affinity`",
                   where = "^Iteration 3 of the main run: `affinity`")
     }
-    expect_told(fit_with(selector_full(), changed("log_joint", turns_faulty(joint, fault, 90)),
+    expect_told(fit_with(selector_full(), changed("log_joint", turns_faulty(joint, fault, 45)),
                          n_selected = NULL), "`log_joint`")
     expect_told(fit_with(selector_full(), changed("mstep", turns_faulty(mstep, fault, 3, "W")),
                          n_selected = NULL), "`mstep`",
                 where = "^Iteration 3 of the main run: `mstep`")
-    expect_told(fit_with(batch_size = 10, step = turns_faulty(step, fault, 12)), "`step`")
+    expect_told(fit_with(batch_size = 5, step = turns_faulty(step, fault, 12)), "`step`")
     # What is missing in data is a missing cell.
     if (fault != "missing") {
-      expect_told(fit_with(y = gps_source(40, 9, turns_faulty(read, fault, 9))),
-                  "Reading data points 1 to 40", "data")
+      expect_told(fit_with(y = gps_source(20, 9, turns_faulty(read, fault, 9))),
+                  "Reading data points 1 to 20", "data")
     }
   }
 })
