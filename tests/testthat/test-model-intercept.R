@@ -23,9 +23,9 @@ test_that("other baselines are a matter of the intercept alone, whatever the sel
     y <- bars_of(name)$y
     for (selector in list(selector_full(), selector_handcrafted(), selector_gp(),
                           selector_random())) {
-      before <- fit_baseline(y, baseline_models[[name]](), selector)
+      before <- fit_baseline(y, baseline_models[[name]](), selector, 8)
       for (shift in if (inherits(selector, "gps_selector_full")) shifts else shifts[4]) {
-        after <- fit_baseline(y + rep_len(shift, 9)[col(y)], baseline_models[[name]](), selector)
+        after <- fit_baseline(y + rep_len(shift, 9)[col(y)], baseline_models[[name]](), selector, 8)
         expect_identical(after$selected, before$selected)
         expect_near(after$bound, before$bound, 1e-8)
         expect_near(after$prob_on, before$prob_on, 1e-7)
@@ -121,8 +121,8 @@ test_that("sources, sparse matrices and minibatches have an intercept too", {
   skip_if_not_installed("Matrix")
   counts <- y * (abs(bars$y) > 2)
   sparse <- methods::as(counts, "CsparseMatrix")
-  a <- suppressWarnings(fit_baseline(sparse, model, selector_handcrafted()))
-  b <- suppressWarnings(fit_baseline(counts, model, selector_handcrafted()))
+  a <- suppressWarnings(fit_baseline(sparse, model, selector_handcrafted(), 8))
+  b <- suppressWarnings(fit_baseline(counts, model, selector_handcrafted(), 8))
   expect_near(a$bound, b$bound, 1e-10)
   expect_near(coef(a)$intercept, coef(b)$intercept, 1e-8)
 })

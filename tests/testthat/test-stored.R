@@ -85,7 +85,7 @@ test_that("fits of earlier versions can be shown, drawn from and continued", {
     y <- if (is.null(fit$image_dim)) t(fit$y) else array(t(fit$y), c(fit$n_points, fit$image_dim))
     # The control as it was stored, but for going on until nothing moves.
     control <- fit$control
-    control$max_iter <- 2L
+    control$max_iter <- 1L
     expect_no_error(suppressWarnings({
       if (name %in% updated) update(fit, max_iter = 1, n_starts = 1, progress = FALSE)
       gps_fit(y, fit$model, fit$selector, fit$n_selected, control = control, start = fit)
