@@ -301,9 +301,11 @@ test_that("letters are the same in every locale, a Turkish one among them", {
   expect_identical(gpselect:::upper_case(c("fitc", NA, "\u0131")), c("FITC", NA, "\u0131"))
   expect_identical(gpselect:::lower_case(c("ICL", "\u0130")), c("icl", "\u0130"))
   space <- asNamespace("gpselect")
-  for (name in ls(space, all.names = TRUE)) {
+  asks_locale <- vapply(ls(space, all.names = TRUE), function(name) {
     value <- get(name, space)
     used <- if (is.function(value)) all.names(body(value))
-    expect_false(any(c("tolower", "toupper", "casefold") %in% used), label = name)
-  }
+    any(c("tolower", "toupper", "casefold") %in% used)
+  }, NA)
+  expect_gt(length(asks_locale), 100)
+  expect_identical(names(which(asks_locale)), character())
 })

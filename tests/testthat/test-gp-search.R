@@ -57,9 +57,13 @@ test_that("the unit of a column is a matter of its own scale only", {
   )
   for (kernel in kernels) {
     all <- identical(kernel, kernels[[1]]) || is_full()
-    for (method in if (all) names(every_method) else c("exact", "fourier")) {
+    methods <- if (all) names(every_method) else c("exact", "fourier")
+    for (method in methods) {
       fit <- fit_by(method, data$x, data$targets, kernel)
-      for (unit in c(1e-6, 1e6)) {
+      # Both by the exact process, one of them by others, whose search is the same.
+      units <- c(1e-6, 1e6)
+      if (method != "exact" && !is_full()) units <- units[1 + match(method, methods) %% 2]
+      for (unit in units) {
         other <- fit_by(method, data$x %*% diag(c(1, unit)), data$targets, kernel)
         expect_lt(abs(other$lml - fit$lml), 1, label = paste(method, unit))
       }

@@ -123,7 +123,7 @@ test_that("two bars in one component are set apart, and what has no component ge
   for (start in list(merged, missing)) {
     params <- list(W = pmax(start, 0.1), pi = 0.3, mu = rep(0.95, 6), psi = rep(0.1, 6), sigma2 = 5)
     fit <- small_fit(bars, selector_handcrafted(), 5, start = params,
-                     control = list(max_iter = 12))
+                     control = list(max_iter = 8))
     expect_identical(sum(match_components(fit$params, bars)$matched), 6L)
   }
 })

@@ -149,17 +149,17 @@ test_that("with all points as references blocks of a source are known as the who
 })
 
 test_that("a source that is too large is selected for by references", {
-  y <- near_clusters(1000)
+  y <- near_clusters(2000)
   whole <- near_fit(y, max_iter = 12)
-  local_value("most_whole", 4 * 600)
+  local_value("most_whole", 4 * 1000)
   source <- binary_source(y)
   fit <- near_fit(source, max_iter = 12)
-  expect_identical(length(fit$gp$refs), 600L)
-  expect_lt((whole$bound - fit$bound) / 1000, 0.1)
+  expect_identical(length(fit$gp$refs), 1000L)
+  expect_lt((whole$bound - fit$bound) / 2000, 0.1)
   short <- near_fit(source, max_iter = 3)
   expect_gt(sum(short$trace$refit), 0)
   expect_identical(near_fit(source, max_iter = 3, n_threads = 2)$params, short$params)
-  expect_lt((whole$bound - near_fit(source, max_iter = 12, batch_size = 200)$bound) / 1000, 0.1)
+  expect_lt((whole$bound - near_fit(source, max_iter = 12, batch_size = 400)$bound) / 2000, 0.1)
   # No point is its own neighbour, and references tell of all clusters.
   task <- near_task(source)
   state <- begin_state(task, 1)
@@ -168,11 +168,11 @@ test_that("a source that is too large is selected for by references", {
   expect_false(any(own))
   expect_setequal(state$selected[1, engine$refs], state$selected[1, ])
   # Few points that have latents already are all among them.
-  few <- matrix(0L, 5, 1000)
-  few[1, seq(2, 1000, by = 30)] <- 1L
+  few <- matrix(0L, 5, 2000)
+  few[1, seq(2, 2000, by = 60)] <- 1L
   refs <- choose_references(task, list(selected = few))
-  expect_length(refs, 600)
-  expect_true(all(seq(2, 1000, by = 30) %in% refs))
+  expect_length(refs, 1000)
+  expect_true(all(seq(2, 2000, by = 60) %in% refs))
   new <- near_clusters(40)
   file <- tempfile(fileext = ".rds")
   on.exit(unlink(file), add = TRUE)

@@ -218,7 +218,8 @@ test_that("latents on a grid are ranked by few basis functions or neighbours too
   bound <- vapply(c("exact", "ichol", "fourier", "neighbours"), function(method) {
     set.seed(67)
     fit <- gps_fit(data$y, model_occlusive(4, c(8, 8)), selector_gp(method = method),
-                   n_selected = 3, control = short_control(max_iter = 6, n_threads = 1))
+                   n_selected = 3, control = gps_control(max_iter = 10, n_starts = 2,
+                                                         progress = FALSE, n_threads = 1))
     expect_identical(dim(predict(fit, data$y[1:3, , , ])), c(3L, 4L))
     fit$bound
   }, 1)
