@@ -303,7 +303,8 @@ test_that("a singular kernel is factorised with the least jitter that helps, and
   # Everything that follows is about the matrix with jitter.
   k <- .Call(C_gp_kernel_matrix, gp_kernel_code(kernel), fit$theta, t(x), 1L)
   inverse <- solve(k + diag(fit$jitter, 20), tol = 0)
-  expect_equal(gp_loo(fit)$variance, 1 / diag(inverse), tolerance = 1e-3)
+  # Relative to each, which are of the size of the jitter; solve() rounds as much, too.
+  expect_equal(gp_loo(fit)$variance * diag(inverse), rep(1, 20), tolerance = 1e-2)
   expect_printed(fit, "Added to the diagonal")
   expect_true(all(is.finite(predict(fit, 1:30 / 2)$mean)))
   prepared <- gp_prepare(kernel, fit$theta, t(x))
