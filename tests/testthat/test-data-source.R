@@ -371,6 +371,7 @@ test_that("damaged sources in fits are found", {
 test_that("a learned selection, and minibatches, never have a source as a whole", {
   y <- bars(1100)
   largest <- 0
+  local_value("block_doubles", 512)
   source <- gps_source(1100, 9, function(from, to) {
     largest <<- max(largest, to - from + 1)
     y[from:to, , drop = FALSE]
@@ -384,6 +385,7 @@ test_that("a learned selection, and minibatches, never have a source as a whole"
     fit <- fit_to(source)
     expect_identical(fit$gp$method, "ichol")
     expect_identical(dim(predict(fit, source)), c(1100L, 6L))
+    expect_lte(largest, 512)
     # Batches of a matrix are random rows.
     if (is.null(batch_size)) expect_identical(coef(fit), coef(fit_to(y)))
   }
