@@ -46,9 +46,10 @@ measure_sample <- function(task, n) {
   is_refit <- vapply(state$trace, `[[`, NA, "refit")
   is_usual <- !is_refit & seq_along(seconds) > 1
   usual <- if (any(is_usual)) mean(seconds[is_usual]) else min(seconds)
+  lean <- lean_task(short)
   # So few points that the clock hardly tells.
-  if (sum(seconds[is_usual]) < least_measured) usual <- step_seconds(lean_task(short), state, FALSE)
-  settled <- settled_seconds(lean_task(short), state, usual)
+  if (sum(seconds[is_usual]) < least_measured) usual <- step_seconds(lean, state, FALSE)
+  settled <- settled_seconds(lean, state, usual)
   state[c("params", "trace")] <- list(NULL)
   data.frame(n = n, seconds = usual, settled = settled,
              begin = began_in + max(0, seconds[1] - usual),

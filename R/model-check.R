@@ -4,30 +4,23 @@
 # The model, in this version's form; or an error that names the part that was changed.
 check_model <- function(model, arg = "model") {
   check_class(model, arg, "gps_model", "a model, as made by a model_*() function")
-  if (identical(model, sound$given)) return(sound$model)
+  once_made(model, "model", sound_model(model, arg))
+}
+
+sound_model <- function(model, arg) {
   maker <- model_maker(model)
   parts <- named_parts(model, arg, if (is.null(maker)) "model_*" else maker)
   if (is.null(maker)) return(check_outside(model, arg))
   made <- make_model(model, parts, arg, maker)
   part <- altered_part(parts, made, is_derived = class(model)[1] != class(made[[1]])[1])
-  if (is.null(part) && has_own_class(model, made[[1]])) return(keep_sound(model, model))
-  if (is_older(model$version)) return(keep_sound(model, upgrade_model(model, made, arg, maker)))
+  if (is.null(part) && has_own_class(model, made[[1]])) return(model)
+  if (is_older(model$version)) return(upgrade_model(model, made, arg, maker))
   if (is_newer(model$version)) {
     abort_altered(arg, maker, sprintf("version %s made it, and this is version %s", model$version,
                                       this_version()))
   }
   if (is.null(part)) abort_altered(arg, maker, "its class is another one")
   abort_part(arg, maker, part)
-}
-
-# The model that was found sound last, as it was given and as it is used: in a loop of steps it is
-# the same one again, and so it is in all methods of a fit.
-sound <- new.env(parent = emptyenv())
-
-keep_sound <- function(given, model) {
-  sound$given <- given
-  sound$model <- model
-  model
 }
 
 # The same for a model whose sizes are fixed by data.
@@ -82,8 +75,7 @@ check_outside <- function(model, arg) {
   }
   fault <- find_fault(model)
   if (!is.null(fault)) abort_altered(arg, "new_gps_model", fault)
-  model <- rebind_model(model)
-  keep_sound(model, model)
+  rebind_model(model)
 }
 
 # What the constructor of a model is called with to make it anew.

@@ -85,6 +85,12 @@ static void need_given(const gps_kernel *kernel, SEXP given) {
   }
 }
 
+/* Pairs of the points of y. */
+static double own_pairs(SEXP y) {
+  const double n = n_cols_of(y, "y");
+  return 0.5 * n * n;
+}
+
 /* The dense engine on y [n_dims x n_points], without its scratch. */
 static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP n_threads,
                            double n_pairs) {
@@ -99,8 +105,7 @@ static gp_dense view_dense(const gps_kernel *kernel, SEXP theta, SEXP y, SEXP n_
  * list(values, slopes = those of all parameters side by side, or NULL). */
 static gp_dense view_whole(const gps_kernel *kernel, SEXP code, SEXP theta, SEXP y,
                            SEXP n_threads) {
-  const double n_points = n_cols_of(y, "y");
-  gp_dense gp = view_dense(kernel, theta, y, n_threads, 0.5 * n_points * n_points);
+  gp_dense gp = view_dense(kernel, theta, y, n_threads, own_pairs(y));
   const R_xlen_t n = (R_xlen_t)gp.all.n;
   const SEXP given = list_get(code, "given");
   need_given(kernel, given);
@@ -168,8 +173,7 @@ SEXP r_gp_kernel_matrix(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
 SEXP r_gp_share(SEXP code, SEXP theta, SEXP y, SEXP n_threads) {
   static const char *const names[] = {"products", "scratch"};
   const gps_kernel kernel = view_kernel(code, (size_t)n_rows_of(y, "y"));
-  const double n_points = n_cols_of(y, "y");
-  const gp_dense gp = view_dense(&kernel, theta, y, n_threads, 0.5 * n_points * n_points);
+  const gp_dense gp = view_dense(&kernel, theta, y, n_threads, own_pairs(y));
   const size_t n = gp.all.n;
   const SEXP result = PROTECT(new_named_list(2, names));
   gp_dense_gram(&gp, hang_matrix(result, 0, (int)n, (int)n));

@@ -99,25 +99,17 @@ expect_nothing_more <- function(object) {
   invisible(object)
 }
 
-expect_lt <- function(object, expected, label = text_of(substitute(object))) {
-  if (isTRUE(object < expected)) return(expect_nothing_more(object))
-  testthat::expect_lt(object, expected, label)
+expect_compared <- function(holds, testthat_says) {
+  function(object, expected, label = text_of(substitute(object))) {
+    if (isTRUE(holds(object, expected))) return(expect_nothing_more(object))
+    testthat_says(object, expected, label)
+  }
 }
 
-expect_lte <- function(object, expected, label = text_of(substitute(object))) {
-  if (isTRUE(object <= expected)) return(expect_nothing_more(object))
-  testthat::expect_lte(object, expected, label)
-}
-
-expect_gt <- function(object, expected, label = text_of(substitute(object))) {
-  if (isTRUE(object > expected)) return(expect_nothing_more(object))
-  testthat::expect_gt(object, expected, label)
-}
-
-expect_gte <- function(object, expected, label = text_of(substitute(object))) {
-  if (isTRUE(object >= expected)) return(expect_nothing_more(object))
-  testthat::expect_gte(object, expected, label)
-}
+expect_lt <- expect_compared(`<`, testthat::expect_lt)
+expect_lte <- expect_compared(`<=`, testthat::expect_lte)
+expect_gt <- expect_compared(`>`, testthat::expect_gt)
+expect_gte <- expect_compared(`>=`, testthat::expect_gte)
 
 text_of <- function(expression) paste(deparse(expression), collapse = " ")
 
