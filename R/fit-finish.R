@@ -78,7 +78,7 @@ widen_further <- function(ended) {
     task$has_fit <- FALSE
     ended[c("task", "state")] <- list(task, finish(task, state))
     ended$chosen[c("n_selected", "sizes")] <- list(judged$wider$chosen, judged$wider)
-    ended$chosen$why <- "captured at the fit's own parameters"
+    ended$chosen$why <- "captured in a first fit"
   }
   ended
 }

@@ -117,7 +117,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #' round(predict(fit, bars$y[101:103, ]), 2)
 #' predict(fit, bars$y[101, ], type = "selected")
 #' str(predict(fit, bars$y[101:103, ], type = "slots"))
-#' if (requireNamespace("Matrix", quietly = TRUE)) predict(fit, type = "latent_sparse")[1:3, ]
+#' if (requireNamespace("Matrix", quietly = TRUE)) dim(predict(fit, type = "latent_sparse"))
 #' @export
 predict.gps_fit <- function(object, newdata = NULL,
                             type = c("prob", "latent", "state", "response", "imputed", "loglik",

@@ -213,12 +213,14 @@
 #' @concept kriging
 #' @concept nonparametric regression
 #' @examples
+#' set.seed(1)
 #' x <- seq(0, 6, length.out = 40)
-#' fit <- gp_fit(x, cbind(sin(x), cos(x)), kernel_rbf() + kernel_white(0.01))
+#' y <- cbind(sin(x), cos(x)) + rnorm(80, sd = 0.1)
+#' fit <- gp_fit(x, y, kernel_rbf() + kernel_white(0.01))
 #' fit
 #' predict(fit, c(1.5, 2.5))
-#' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), method = "ichol", rank = 10)
-#' gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), fixed = "log_var_white",
+#' gp_fit(x, y, kernel_rbf() + kernel_white(0.01), method = "ichol", rank = 10)
+#' gp_fit(x, y, kernel_rbf() + kernel_white(0.01), fixed = "log_var_white",
 #'        upper = c(log_len = log(2)))
 #' steam <- gp_fit(log(pressure) ~ temperature, pressure, kernel_rbf() + kernel_white(1e-4),
 #'                 trend = "linear")
@@ -336,8 +338,9 @@ fit_given <- function(x, targets, given, n_threads, progress) {
 #' @concept leave-one-out
 #' @concept cross-validation
 #' @examples
-#' x <- seq(0, 6, length.out = 30)
-#' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
+#' set.seed(1)
+#' x <- seq(0, 6, length.out = 40)
+#' fit <- gp_fit(x, sin(x) + rnorm(40, sd = 0.1), kernel_rbf() + kernel_white(0.01))
 #' loo <- gp_loo(fit)
 #' sqrt(mean((loo$mean - fit$targets)^2))
 #' plot(fit$targets, loo$mean)

@@ -38,8 +38,9 @@
 #'   a list with the parameters, the log marginal likelihood and the share of the targets' variance
 #'   that leave-one-out prediction explains.
 #' @examples
-#' x <- seq(0, 6, length.out = 30)
-#' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01))
+#' set.seed(1)
+#' x <- seq(0, 6, length.out = 40)
+#' fit <- gp_fit(x, sin(x) + rnorm(40, sd = 0.1), kernel_rbf() + kernel_white(0.01))
 #' predict(fit, 2.5)
 #' predict(fit, c(1, 2.5), interval = "prediction", level = 0.9)
 #' summary(fit)

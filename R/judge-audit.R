@@ -250,7 +250,7 @@ print.gps_audit <- function(x, digits = 3, ...) {
 describe_ranking <- function(audit, show) {
   alone <- audit$ranking
   by_itself <- if (!is.null(alone)) {
-    sprintf("%s before screening: mass %s, recall %s; ", alone$verdict, show(alone$mass),
+    sprintf("%s by itself: mass %s, recall %s; ", alone$verdict, show(alone$mass),
             show(alone$recall))
   }
   sprintf("%scorrelation %s; leave-one-out R^2 %s", paste0("", by_itself),

@@ -190,7 +190,9 @@ print.gps_fits <- function(x, ...) {
   if (length(unique(shown$model)) == 1) shown$model <- NULL
   if (all(is.na(shown$ICL))) shown$ICL <- NULL
   if (!any(shown$degenerate)) shown$degenerate <- NULL
-  print(shown, row.names = FALSE, digits = 6)
+  # A table that is wider than the page goes on below with the names of its rows.
+  row.names(shown) <- make.unique(as.character(shown$fit))
+  print(shown[names(shown) != "fit"], digits = 6)
   sound <- which(!x$degenerate)
   if (length(sound) > 0) {
     best <- sound[which.min(x$BIC[sound])]

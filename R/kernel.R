@@ -80,9 +80,10 @@
 #' kernel
 #' coef(kernel)
 #' # A signal that repeats itself, and a slow trend.
+#' set.seed(1)
 #' x <- seq(0, 10, length.out = 60)
-#' fit <- gp_fit(x, sin(2 * pi * x / 1.5) + 0.1 * x^2,
-#'               kernel_periodic() + kernel_rbf() + kernel_white(0.01))
+#' y <- sin(2 * pi * x / 1.5) + 0.3 * x + rnorm(60, sd = 0.2)
+#' fit <- gp_fit(x, y, kernel_periodic() + kernel_rbf() + kernel_white(0.01))
 #' exp(coef(fit)["log_period"])
 #' kernel_linear() * kernel_periodic(period = 12)
 #' @name kernels

@@ -47,7 +47,12 @@
 #' @concept binary factor analysis
 #' @concept dictionary learning
 #' @examples
-#' model_binary_sparse(10)
+#' set.seed(1)
+#' bars <- simulate_bars(200, size = 4, value = 5)
+#' fit <- gps_fit(bars$y, model_binary_sparse(8), selector_handcrafted(), n_selected = 4,
+#'                control = gps_control(n_starts = 2))
+#' coef(fit)$sigma2
+#' match_components(fit, bars)$similarity
 #' @export
 model_binary_sparse <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
   refuse_unknown(further(...), names(formals(model_binary_sparse)))

@@ -36,7 +36,7 @@
 #' step <- gps_estep(model, params, y, selected)
 #' sum(step$log_evidence)
 #' sampled <- gps_estep(model, params, y, selected, method = "gibbs", sweeps = c(5, 20))
-#' c(sum(sampled$log_evidence), error = sqrt(sum(sampled$variance)))
+#' c(bound = sum(sampled$log_evidence), error = sqrt(sum(sampled$variance)))
 #' @export
 gps_estep <- function(model, params, y, selected, max_active = NULL, want = "stats", beta = 1,
                       n_threads = NULL, method = c("auto", "exact", "gibbs"), sweeps = NULL,

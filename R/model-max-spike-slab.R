@@ -67,7 +67,12 @@
 #' @concept nonlinear superposition
 #' @concept maximal causes
 #' @examples
-#' model_max_spike_slab(10)
+#' set.seed(1)
+#' bars <- simulate_bars(120, "max_spike_slab", size = 3, mu = 1, psi = 0.1)
+#' fit <- gps_fit(bars$y, model_max_spike_slab(6), selector_handcrafted(), n_selected = 3,
+#'                control = gps_control(n_starts = 2, max_iter = 20))
+#' match_components(fit, bars)$similarity
+#' c(bound = fit$bound, error = fit$bound_error)
 #' @export
 model_max_spike_slab <- function(n_latents, shared_prob = TRUE, intercept = FALSE, ...) {
   refuse_unknown(further(...), names(formals(model_max_spike_slab)))

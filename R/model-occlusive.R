@@ -84,11 +84,13 @@
 #' @concept occlusion
 #' @concept translation invariance
 #' @examples
-#' model <- model_occlusive(2, size = c(3, 3), image = c(8, 8))
-#' y <- matrix(rnorm(10 * 64, sd = 0.1), 10)
-#' model <- gps_bind(model, y)
-#' params <- gps_init(model, y)
-#' dim(params$alpha)
+#' set.seed(1)
+#' objects <- scene_objects(3, size = c(6, 6))
+#' scenes <- simulate_scenes(objects, 80, size = c(12, 12), prob = 0.4)
+#' fit <- gps_fit(scenes$y, model_occlusive(4, size = c(8, 8)), n_selected = 3,
+#'                control = gps_control(max_iter = 40))
+#' match_components(fit, scenes)$similarity
+#' head(predict(fit, type = "objects"), 3)
 #' @export
 model_occlusive <- function(n_components, size, image = NULL, clutter = 0.05, density = NULL,
                             background = NULL, ...) {

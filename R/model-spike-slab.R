@@ -63,7 +63,12 @@
 #' @concept dictionary learning
 #' @concept independent component analysis
 #' @examples
-#' model_spike_slab(10)
+#' set.seed(1)
+#' bars <- simulate_bars(300, "spike_slab", size = 4, mu = 1, psi = 0.1)
+#' fit <- gps_fit(bars$y, model_spike_slab(8), selector_handcrafted(), n_selected = 4,
+#'                control = gps_control(n_starts = 3, max_iter = 40))
+#' match_components(fit, bars)$similarity
+#' round(predict(fit, bars$y[1:2, ], type = "latent"), 2)
 #' @export
 model_spike_slab <- function(n_latents, covariance = c("diagonal", "full"),
                              shared_prob = TRUE, intercept = FALSE, ...) {

@@ -62,7 +62,7 @@ draw_recall <- function(part, audit, main, colour, key) {
       top_legend(c("ranked best", "selected"), c(colour, "black"), c(1, 0), c(2, 0), c(NA, 21),
                  verdict_ink(audit$verdict))
     }
-  })
+  }, ticks = "whole")
 }
 
 #' @rdname gps_audit
@@ -78,7 +78,8 @@ plot.gps_sizes <- function(x, main = NULL, col = NULL, key = TRUE, ...) {
     draw_captured(parts[[1]], x, titles[1], colours, key)
     table <- x$table
     axis_panel(parts[[2]], range(table$n_selected), range(table$bound), "selected latents",
-               "bound a point, nats", titles[2], draw_sizes(x, table$bound, colours))
+               "bound a point, nats", titles[2], draw_sizes(x, table$bound, colours),
+               ticks = "whole")
   })
   invisible(x$table)
 }
@@ -99,7 +100,7 @@ draw_captured <- function(part, sizes, main, colours, key) {
         verdict_ink("red")), c(1, 2, if (is_target) 0 else 2), 2,
         c(16, NA, if (is_target) 21 else NA), colours[2])
     }
-  })
+  }, ticks = "whole")
 }
 
 draw_sizes <- function(sizes, value, colours) {

@@ -24,7 +24,8 @@ plot.gps_choice <- function(x, which = c("criterion", "entropy"), main = NULL, c
              held_out = "log density of new points (nats)",
              entropy = "entropy of assignments (nats)")[[column]]
   draw_figure(axis_panel(whole_part, range(data$n_latents), range(data$value), "number of latents",
-                         label, title_of(look, "How many?"), draw_choice(data, look)))
+                         label, title_of(look, "How many?"), draw_choice(data, look),
+                         ticks = "whole"))
   invisible(data)
 }
 

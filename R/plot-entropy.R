@@ -21,7 +21,7 @@ draw_entropy <- function(fit, look) {
     "entropy of assignments (nats)", title_of(look, "Entropy as clusters are merged"), {
       graphics::lines(merged$n_clusters, merged$entropy, type = "o", pch = 16, lwd = 2,
                       col = colour)
-    }, note = if (look$key) "each time the two whose union lowers it most"
+    }, ticks = "whole", note = if (look$key) "each time the two whose union lowers it most"
   ))
   merged
 }

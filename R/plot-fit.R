@@ -287,7 +287,7 @@ draw_starts <- function(part, starts, chosen, main, colours, key) {
     for (start in starts[names(starts) %in% chosen]) draw_run(start, colours[1], 2.5)
     labels <- c("chosen", if (length(starts) > 1) sprintf("others (%d)", length(starts) - 1))
     if (key) top_legend(labels, colours[1:2], 1, c(2.5, 1.5))
-  }, yaxs = "i")
+  }, ticks = "whole", yaxs = "i")
 }
 
 # A line; of one point a point.
@@ -316,7 +316,7 @@ draw_main_run <- function(part, main_run, ylab, main, colours, key) {
       top_legend(c("kernel learned", "without explorers")[shown], c(colours[3], "grey80")[shown],
                  pch = c(24, 22)[shown], bg = c("white", ground)[shown], size = c(1, 1.6)[shown])
     }
-  })
+  }, ticks = "whole")
 }
 
 most_bars <- 500L

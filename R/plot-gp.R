@@ -20,8 +20,9 @@
 #' @return Invisibly, a list of what was drawn: `grid` and `mean`; with one input `lower` and
 #'   `upper` as well; with more than two `mean`, the leave-one-out predictions, and `target`.
 #' @examples
-#' x <- seq(0, 6, length.out = 30)
-#' plot(gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01)))
+#' set.seed(1)
+#' x <- seq(0, 6, length.out = 40)
+#' plot(gp_fit(x, sin(x) + rnorm(40, sd = 0.1), kernel_rbf() + kernel_white(0.01)))
 #' @export
 plot.gp_fit <- function(x, target = 1, n_grid = if (ncol(x$x) == 1) 200 else 50, main = NULL,
                         col = NULL, key = TRUE, xlab = NULL, ylab = NULL, xlim = NULL, ylim = NULL,

@@ -30,7 +30,7 @@ draw_kernel <- function(fit, look) {
                          col = colours[k])
       }
       if (look$key) top_legend(terms, colours, seq_along(terms), 2.5)
-    }
+    }, ticks = "whole"
   ))
   data.frame(iteration = rep(shares$iteration, length(terms)),
              term = rep(terms, each = length(shares$iteration)), share = c(shares$share))

@@ -70,7 +70,8 @@ label_places <- function(labels) {
 
 # A panel with a pale grid, axes without a box and a title on the left, in which `code` draws; the
 # left margin has room for the labels of the axis. `note` is a line below the title. `ticks` FALSE
-# leaves the x axis to the caller; the y axis may be labelled otherwise than by its numbers.
+# leaves the x axis to the caller, "whole" has ticks at whole numbers alone, as where something is
+# counted; the y axis may be labelled otherwise than by its numbers.
 axis_panel <- function(part, xlim, ylim, xlab, ylab, main, code, ticks = TRUE, y_ticks = NULL,
                        y_labels = NULL, note = NULL, mar = panel_margins, ...) {
   ylim <- widen(ylim)
@@ -81,8 +82,10 @@ axis_panel <- function(part, xlim, ylim, xlab, ylab, main, code, ticks = TRUE, y
     graphics::plot.window(widen(xlim), ylim, ...)
     if (is.null(y_ticks)) y_ticks <- graphics::axTicks(2)
     if (is.null(y_labels)) y_labels <- format(y_ticks)
-    graphics::abline(h = y_ticks, v = if (ticks) graphics::axTicks(1), col = "grey92")
-    if (ticks) draw_axis(1)
+    x_ticks <- if (!isFALSE(ticks)) graphics::axTicks(1)
+    if (identical(ticks, "whole")) x_ticks <- x_ticks[x_ticks == round(x_ticks)]
+    graphics::abline(h = y_ticks, v = x_ticks, col = "grey92")
+    if (!isFALSE(ticks)) draw_axis(1, at = if (identical(ticks, "whole")) x_ticks)
     draw_axis(2, at = y_ticks, labels = y_labels)
     widest <- max(graphics::strwidth(y_labels, "inches"), 0)
     axis_title(xlab, 1, 2)

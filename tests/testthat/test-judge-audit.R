@@ -266,7 +266,7 @@ test_that("the ranking alone is red for a linear kernel on a line, and green for
     model <- model_gaussian_mixture(n_clusters)
     linear <- lights(y, model, selector_gp(kernel_linear()))
     expect_identical(c(linear$verdict, linear$ranking), c("green", "red"))
-    expect_printed(linear$audit, "Ranking +red before screening: mass 0[.]")
+    expect_printed(linear$audit, "Ranking +red by itself: mass 0[.]")
     expect_match(linear$audit$line, "^green \\(ranking alone red\\): mass")
     expect_true(linear$audit$loo_r2 < 0.1 || linear$audit$ranking$recall < 0.9)
     rbf <- lights(y, model, selector_gp(kernel_rbf()))

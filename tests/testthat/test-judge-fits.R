@@ -23,6 +23,14 @@ test_that("fits of the same data are compared by what their generics say, and on
   shown <- capture.output(print(found))
   expect_match(shown, "2 fits of the same data", all = FALSE)
   expect_match(shown, sprintf("Smallest BIC: %s", found$fit[which.min(found$BIC)]), all = FALSE)
+  # On a narrow page every part of the table names its rows.
+  old <- options(width = 40)
+  on.exit(options(old))
+  narrow <- capture.output(print(found))
+  headed <- grep("n_latents|held_out", narrow)
+  expect_length(headed, 2)
+  expect_true(all(startsWith(narrow[c(headed + 1, headed + 2)],
+                             rep(c("tied", "spherical"), each = 2))))
   expect_identical(gps_compare(list(tied, round))$fit, c("fit 1", "fit 2"))
 })
 
