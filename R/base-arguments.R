@@ -363,7 +363,7 @@ need_given <- function() {
   arguments <- formals(sys.function(caller))
   has_none <- vapply(arguments, function(x) is.name(x) && !nzchar(as.character(x)), NA)
   needed <- names(arguments)[has_none & names(arguments) != "..."]
-  is_absent <- !vapply(needed, is_argument_given, NA, frame)
+  is_absent <- vapply(needed, function(name) eval(call("missing", as.name(name)), frame), NA)
   if (!any(is_absent)) return(invisible())
   call <- sys.call(caller)[[1]]
   called <- if (is.name(call)) as.character(call)

@@ -31,7 +31,9 @@ middle_distance <- function(y) {
   middle <- sort(pairs, partial = at)[at]
   error <- 8 * nrow(y) * .Machine$double.eps * max(sq)
   if (middle[1] > 1e7 * error) {
-    return(mean(mapply(exact_middle, at, middle, MoreArgs = list(y, pairs, error))))
+    # Of many pairs only these are looked at more than once.
+    beside <- which(pairs >= middle[1] - 4 * error & pairs <= max(middle) + 4 * error)
+    return(mean(mapply(exact_middle, at, middle, MoreArgs = list(y, pairs, beside, error))))
   }
   distance <- as.vector(stats::dist(t(y)))
   # Closer than what the data's last digits can say is equal.
@@ -51,9 +53,9 @@ cheap_pairs <- function(sq, gram) {
 
 # The distance at position `at` in the order of all, by differences, so that it does not depend on
 # the order of points. `pairs`: squared distances, column by column below the diagonal, to within
-# `error`; `value`: the one at that position.
-exact_middle <- function(at, value, y, pairs, error, most = 1e4) {
-  near <- which(abs(pairs - value) <= 2 * error)
+# `error`; `value`: the one at that position; `beside`: which are near it, and others.
+exact_middle <- function(at, value, y, pairs, beside, error, most = 1e4) {
+  near <- beside[abs(pairs[beside] - value) <= 2 * error]
   if (length(near) > most) return(sqrt(value))
   before <- cumsum(c(0, rev(seq_len(ncol(y) - 1))))
   one <- findInterval(near, before, left.open = TRUE)
