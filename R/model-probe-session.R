@@ -1,6 +1,6 @@
 # check_gps_model() for models of R functions: what they need of the session. They are called in a
-# new one, first as they are, then with the packages that are attached here, then with the variables
-# that they may mean, and what helps tells what is missing.
+# new one, first as they are; where that gives other values, with the packages that are attached
+# here, then with the variables that they may mean, too, and what helps tells what is missing.
 
 # Seconds that a new session may take.
 session_timeout <- 120
@@ -11,11 +11,11 @@ probe_own_session <- function(report, case) {
     return(skip_check(report, "session", "since gpselect is not installed where it is loaded from"))
   }
   calls <- session_calls(case)
-  said <- run_session(list(functions = case$model$functions, calls = calls,
+  here <- run_calls(case$model$functions, calls)
+  said <- run_session(list(functions = case$model$functions, calls = calls, here = here,
                            packages = rev(attached_packages()),
                            variables = named_variables(case$model)), home)
   if (is.null(said)) return(skip_check(report, "session", "since no new session answered"))
-  here <- run_calls(case$model$functions, calls)
   run_check(report, "session", "session", for (kind in names(calls)) {
     if (is.null(here[[kind]]$error)) report_session(report, case, kind, here, said)
   })
@@ -52,7 +52,8 @@ run_calls <- function(functions, calls) {
   values
 }
 
-# list(bare, packages, variables), results of the calls in the three stages, or NULL.
+# list(bare, packages, variables), results of the calls in the three stages, or NULL. What is as it
+# is here has no stages after the first.
 run_session <- function(payload, home) {
   files <- tempfile(c("session", "given", "said"), fileext = c(".R", ".rds", ".rds"))
   on.exit(unlink(files))
@@ -64,11 +65,13 @@ run_session <- function(payload, home) {
     "  .libPaths(c(given$home, .libPaths()))",
     "  suppressMessages(library(gpselect))",
     "  said <- list(bare = given$run(given$functions, given$calls))",
-    "  for (name in given$packages)",
-    "    try(suppressMessages(library(name, character.only = TRUE)), TRUE)",
-    "  said$packages <- given$run(given$functions, given$calls)",
-    "  list2env(given$variables, globalenv())",
-    "  said$variables <- given$run(given$functions, given$calls)",
+    "  if (!identical(said$bare, given$here)) {",
+    "    for (name in given$packages)",
+    "      try(suppressMessages(library(name, character.only = TRUE)), TRUE)",
+    "    said$packages <- given$run(given$functions, given$calls)",
+    "    list2env(given$variables, globalenv())",
+    "    said$variables <- given$run(given$functions, given$calls)",
+    "  }",
     sprintf("  saveRDS(said, %s)", encodeString(files[3], quote = "\"")),
     "})"
   ), files[1])
