@@ -40,9 +40,10 @@ binary_source <- function(y, ..., path = file_for(frame, ".bin"), frame = parent
 
 write_hdf5 <- function(path, ...) {
   file <- hdf5r::H5File$new(path, "w")
-  on.exit(file$close_all())
+  on.exit(file$close())
   sets <- list(...)
-  for (name in names(sets)) file[[name]] <- sets[[name]]
+  # close_all() would collect garbage each time.
+  for (name in names(sets)) file$create_dataset(name, sets[[name]])$close()
   path
 }
 

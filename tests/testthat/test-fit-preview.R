@@ -2,8 +2,13 @@
 
 plan_control <- function(...) gps_control(n_threads = 1, progress = FALSE, ...)
 
-# Where a test is not about the seconds of an iteration, two are measured, of which one is usual.
-measure_briefly <- function(frame = parent.frame()) local_value("measured_iterations", 2L, frame)
+# Where a test is about neither the seconds of an iteration nor its memory, two are measured, of
+# which one is usual, for as short as the clock tells, and no garbage is collected before.
+measure_briefly <- function(frame = parent.frame()) {
+  local_value("measured_iterations", 2L, frame)
+  local_value("least_measured", 2 * clock_step, frame)
+  local_value("bytes_used", function(...) 0, frame)
+}
 
 test_that("a plan counts, and takes nothing from the session's random numbers", {
   set.seed(1)

@@ -105,7 +105,7 @@ test_that("more points than a panel change nothing", {
 })
 
 test_that("the kernel of the features tends to the exact one as the rank grows", {
-  data <- smooth_toy(30, 2, 1)
+  data <- smooth_toy(10, 2, 1)
   y <- t(data$x)
   for (kernel in list(kernel_rbf(0.8, c(1, 2), ard = TRUE), kernel_matern(1.5, 1, 1.5),
                       kernel_matern(2.5, 1, 1.5), kernel_rbf() + kernel_matern(1.5))) {
