@@ -156,7 +156,6 @@ random_stream <- function(task, state, block) {
 # Selected latents; the attribute `n_gains` says how many gains the model was asked for.
 screen_block <- function(task, state, block, inputs, affinity, screen, stream) {
   kept <- if (screen$keep && !is.null(state$selected)) block_slots(state$selected, block)
-  refuse_nan(affinity, block)
   phase <- if (state$is_early) 1 else 2
   settings <- list(
     n_propose = screen$propose, n_explore = screen$explore[phase],
@@ -210,13 +209,6 @@ screen_inputs <- function(task, state, block, inputs, temperature) {
   params <- temper_params(task$model, state$params, temperature)
   if (identical(params, state$params)) return(inputs)
   block_inputs(task$model, params, task$y, block)
-}
-
-refuse_nan <- function(affinity, block) {
-  if (inherits(affinity, "gps_candidates")) affinity <- affinity$affinity
-  if (!anyNA(affinity)) return(invisible())
-  point <- block$first_row + which(colSums(is.na(affinity)) > 0)[1]
-  gps_abort(sprintf("Screening: a value is not finite at data point %.0f.", point), "numeric")
 }
 
 # ---- latents beside latents ----

@@ -29,16 +29,26 @@ typedef struct {
   int period;          /* where it goes on (n_hot = 0), once in so many iterations */
 } gps_chain;
 
+/* A block of data points: the problem's, with y [n_dims x n] and the selected latents [n_slots x
+ * n], and what is to be made of them. */
+typedef struct {
+  const gps_model *model;
+  const gps_problem *problem;
+  const gps_states *states;
+  const gps_chain *chain; /* NULL: exact */
+  const double *y;
+  const int *latent;
+  const gps_posterior *posterior;
+} infer_job;
+
 /* Doubles of scratch that infer_exact() needs, on top of the model's own. */
 size_t infer_exact_scratch(const gps_states *states);
 
-/* Points [from, to) of the problem's block by summing over the template: fills posterior and adds
- * to stats (NULL: no statistics). latent [n_slots x n] are the selected latents, y [n_dims x n].
- * Stops at the first failure, whose point is in *bad_point. Any thread. */
-gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                       const double *y, const int *latent, size_t from, size_t to,
-                       const gps_posterior *posterior, double *const *stats, double *scratch,
-                       size_t *bad_point);
+/* Points [from, to) of the block by summing over the template: fills the posterior and adds to
+ * stats (NULL: no statistics). Stops at the first failure, whose point is in *bad_point. Any
+ * thread. */
+gps_status infer_exact(const infer_job *job, size_t from, size_t to, double *const *stats,
+                       double *scratch, size_t *bad_point);
 
 /* Scratch that infer_gibbs() needs: doubles, the model's own among them, and ints. */
 size_t infer_gibbs_scratch(const gps_model *model, const gps_problem *problem,
@@ -48,17 +58,23 @@ size_t infer_gibbs_ints(const gps_states *states, const gps_chain *chain);
 /* The same by Gibbs sampling, for any number of states: of `states` only n_slots and max_active are
  * read. log_evidence is an estimate whose exponential has the right mean, so that its own mean is a
  * lower bound; prob_on is the mean of p(on | rest) over the kept sweeps. */
-gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                       const gps_chain *chain, const double *y, const int *latent, size_t from,
-                       size_t to, const gps_posterior *posterior, double *const *stats,
+gps_status infer_gibbs(const infer_job *job, size_t from, size_t to, double *const *stats,
                        double *scratch, int *ints, size_t *bad_point);
 
-/* affinity [n_latents x n] of points [from, to): the log joint of the state in which a latent is
- * on alone. latent [n_latents] are their numbers; scratch [scratch_length x n_threads]. Main
- * thread. */
-gps_status infer_alone(const gps_model *model, const gps_problem *problem, const double *y,
-                       const int *latent, size_t from, size_t to, int n_threads, double *affinity,
-                       double *scratch, size_t scratch_length);
+/* affinity [n_latents x n] of a block's points: the log joint of the state in which a latent is on
+ * alone. latent [n_latents] are their numbers; scratch [scratch_length x n_threads]. */
+typedef struct {
+  const gps_model *model;
+  const gps_problem *problem;
+  const double *y;
+  const int *latent;
+  double *affinity, *scratch;
+  size_t scratch_length;
+  int n_threads;
+} alone_job;
+
+/* Points [from, to) of it. A failure is that of the smallest point, in *bad_point. Main thread. */
+gps_status infer_alone(const alone_job *job, size_t from, size_t to, size_t *bad_point);
 
 /* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
 #define GPS_NEGLIGIBLE 1e-22

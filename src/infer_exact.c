@@ -49,16 +49,18 @@ static void leave_unreached(const gps_states *states, const gps_posterior *poste
   }
 }
 
-gps_status infer_exact(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                       const double *y, const int *latent, size_t from, size_t to,
-                       const gps_posterior *posterior, double *const *stats, double *scratch,
-                       size_t *bad_point) {
+gps_status infer_exact(const infer_job *job, size_t from, size_t to, double *const *stats,
+                       double *scratch, size_t *bad_point) {
+  const gps_model *model = job->model;
+  const gps_problem *problem = job->problem;
+  const gps_states *states = job->states;
+  const gps_posterior *posterior = job->posterior;
   const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)states->n_slots;
   const size_t n_states = (size_t)states->n_states;
   double *prob = scratch, *folded = scratch + n_states, *model_scratch = folded + n_states;
   for (size_t n = from; n < to; n++) {
-    const gps_point point = {(int)n, y + n * n_dims, gps_observed_of(problem, (int)n),
-                             latent + n * n_slots};
+    const gps_point point = {(int)n, job->y + n * n_dims, gps_observed_of(problem, (int)n),
+                             job->latent + n * n_slots};
     *bad_point = n;
     if (is_unreached(states, point.latent)) {
       leave_unreached(states, posterior, n_dims, n);

@@ -27,20 +27,19 @@ size_t infer_gibbs_ints(const gps_states *states, const gps_chain *chain) {
   return walk_ints(states, n_drawn) + (size_t)(MOST_BEGUN + n_drawn) * (size_t)states->max_active;
 }
 
-static gibbs_work new_work(const gps_model *model, const gps_problem *problem,
-                           const gps_states *states, const gps_chain *chain, double *scratch,
-                           int *ints) {
+static gibbs_work new_work(const infer_job *job, double *scratch, int *ints) {
+  const gps_states *states = job->states;
   const size_t n_slots = (size_t)states->n_slots;
-  const int n_drawn = n_drawn_of(chain);
+  const int n_drawn = n_drawn_of(job->chain);
   const size_t n_kept = (size_t)(MOST_BEGUN + n_drawn);
-  gibbs_work work = {.chain = chain};
+  gibbs_work work = {.chain = job->chain};
   work.value = scratch;
   work.prob_on = work.value + n_slots * n_kept;
   work.log_density = work.prob_on + n_slots;
   work.weight = work.log_density + n_drawn;
   double *rest = work.weight + n_drawn;
   work.held = ints;
-  work.walk = new_walk(model, problem, states, n_drawn, rest,
+  work.walk = new_walk(job->model, job->problem, states, n_drawn, rest,
                        ints + n_kept * (size_t)states->max_active, rest + walk_doubles(states));
   return work;
 }
@@ -307,17 +306,16 @@ static gps_status sample_point(gibbs_work *work, const gps_point *point, size_t 
       posterior->response ? posterior->response + n * (size_t)problem->shape.n_dims : NULL, stats);
 }
 
-gps_status infer_gibbs(const gps_model *model, const gps_problem *problem, const gps_states *states,
-                       const gps_chain *chain, const double *y, const int *latent, size_t from,
-                       size_t to, const gps_posterior *posterior, double *const *stats,
+gps_status infer_gibbs(const infer_job *job, size_t from, size_t to, double *const *stats,
                        double *scratch, int *ints, size_t *bad_point) {
-  gibbs_work work = new_work(model, problem, states, chain, scratch, ints);
+  const gps_problem *problem = job->problem;
+  const size_t n_dims = (size_t)problem->shape.n_dims, n_slots = (size_t)job->states->n_slots;
+  gibbs_work work = new_work(job, scratch, ints);
   for (size_t n = from; n < to; n++) {
-    const gps_point point = {(int)n, y + n * (size_t)problem->shape.n_dims,
-                             gps_observed_of(problem, (int)n),
-                             latent + n * (size_t)states->n_slots};
+    const gps_point point = {(int)n, job->y + n * n_dims, gps_observed_of(problem, (int)n),
+                             job->latent + n * n_slots};
     *bad_point = n;
-    const gps_status status = sample_point(&work, &point, n, posterior, stats);
+    const gps_status status = sample_point(&work, &point, n, job->posterior, stats);
     if (status != GPS_OK) return status;
   }
   return GPS_OK;

@@ -21,13 +21,7 @@
 
 /* A wave: several blocks in flight, each with statistics of its own, slice by slice. */
 typedef struct {
-  const gps_model *model;
-  const gps_problem *problem;
-  const gps_states *states;
-  const double *y;
-  const int *latent;
-  const gps_chain *chain; /* NULL: exact */
-  const gps_posterior *posterior;
+  infer_job infer;
   const double *weight; /* [n_points] of points that the model does not weigh itself, or NULL */
   int n_stats, n_threads, wants_stats;
   size_t stats_length, scratch_length, ints_length;
@@ -50,13 +44,11 @@ typedef struct {
 static void run_points(const wave_job *job, size_t from, size_t to, int thread,
                        double *const *stats, failure *result) {
   double *scratch = job->scratch + (size_t)thread * job->scratch_length;
-  if (job->chain) {
-    result->status = infer_gibbs(job->model, job->problem, job->states, job->chain, job->y,
-                                 job->latent, from, to, job->posterior, stats, scratch,
+  if (job->infer.chain) {
+    result->status = infer_gibbs(&job->infer, from, to, stats, scratch,
                                  job->ints + (size_t)thread * job->ints_length, &result->point);
   } else {
-    result->status = infer_exact(job->model, job->problem, job->states, job->y, job->latent, from,
-                                 to, job->posterior, stats, scratch, &result->point);
+    result->status = infer_exact(&job->infer, from, to, stats, scratch, &result->point);
   }
 }
 
@@ -79,7 +71,8 @@ static void run_weighed(const wave_job *job, size_t from, size_t to, int thread,
  * failed. */
 static void run_slice(const wave_job *job, size_t block, int in_wave, size_t start, int thread,
                       failure *result) {
-  const size_t n_points = (size_t)job->problem->n_points, from = block * GPS_BLOCK_POINTS + start;
+  const size_t n_points = (size_t)job->infer.problem->n_points,
+               from = block * GPS_BLOCK_POINTS + start;
   const size_t left = GPS_BLOCK_POINTS - start, n = left < job->n_slice ? left : job->n_slice;
   if (result->status != GPS_OK || from >= n_points) return;
   const size_t to = from + n < n_points ? from + n : n_points;
@@ -116,21 +109,21 @@ static void run_wave(wave_job *job, size_t first, int n_blocks, failure *results
   }
   for (int b = 0; b < n_blocks; b++) {
     if (results[b].status != GPS_OK) {
-      raise_status(results[b].status, "E-step", job->problem->first_row + results[b].point);
+      raise_status(results[b].status, "E-step", job->infer.problem->first_row + results[b].point);
     }
   }
 }
 
 /* A sweep visits all slots, and each visit may touch all dimensions. */
 static size_t point_work(const wave_job *job) {
-  size_t work = (size_t)job->states->n_slots + 1;
-  if (job->chain) {
-    const gps_chain *chain = job->chain;
+  size_t work = (size_t)job->infer.states->n_slots + 1;
+  if (job->infer.chain) {
+    const gps_chain *chain = job->infer.chain;
     work *= (size_t)chain->n_hot + (size_t)chain->n_new + 2 * (size_t)chain->n_burn +
             3 * (size_t)chain->n_keep;
-    work *= (size_t)job->problem->shape.n_dims;
+    work *= (size_t)job->infer.problem->shape.n_dims;
   } else {
-    work *= (size_t)job->states->n_states;
+    work *= (size_t)job->infer.states->n_states;
   }
   return work;
 }
@@ -138,7 +131,7 @@ static size_t point_work(const wave_job *job) {
 /* All blocks in waves; the sum of their statistics goes to total [stats_length]. */
 static void run_blocks(wave_job *job, double *total) {
   const size_t n_blocks =
-      ((size_t)job->problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
+      ((size_t)job->infer.problem->n_points + GPS_BLOCK_POINTS - 1) / GPS_BLOCK_POINTS;
   int wave = job->n_threads * WAVE_BLOCKS;
   while (wave > job->n_threads && (size_t)wave * job->stats_length > WAVE_DOUBLES) wave--;
   const int n_levels = fold_levels(n_blocks);
@@ -167,9 +160,9 @@ static void run_blocks(wave_job *job, double *total) {
  * they are gathered latent by latent, blocks have none. */
 static void infer_blocks(wave_job *job, const double *weight, const size_t *offset,
                          double *const *stat, SEXP stats) {
-  const int by_latent =
-      job->wants_stats && !job->chain &&
-      sums_by_latent(job->model, job->problem, job->states, stats, job->stats_length);
+  const int by_latent = job->wants_stats && !job->infer.chain &&
+                        sums_by_latent(job->infer.model, job->infer.problem, job->infer.states,
+                                       stats, job->stats_length);
   if (by_latent || !job->wants_stats) job->wants_stats = job->n_stats = 0;
   if (job->n_stats == 0) job->stats_length = 1;
   double *total = (double *)R_alloc(job->stats_length, sizeof *total);
@@ -177,9 +170,9 @@ static void infer_blocks(wave_job *job, const double *weight, const size_t *offs
   for (int s = 0; s < job->n_stats; s++)
     memcpy(stat[s], total + offset[s], (offset[s + 1] - offset[s]) * sizeof *total);
   if (by_latent) {
-    const r_posterior_slots slots = {job->latent, job->posterior->prob_on, weight};
-    sum_latents(job->model, job->problem, job->states, job->y, &slots, offset, stat,
-                job->n_threads);
+    const r_posterior_slots slots = {job->infer.latent, job->infer.posterior->prob_on, weight};
+    sum_latents(job->infer.model, job->infer.problem, job->infer.states, job->infer.y, &slots,
+                offset, stat, job->n_threads);
   }
 }
 
@@ -286,14 +279,9 @@ SEXP r_estep(SEXP native, SEXP shape, SEXP inputs, SEXP lengths, SEXP stats_dims
   double **stat = (double **)R_alloc((size_t)n_stats, sizeof *stat);
   SET_VECTOR_ELT(result, STATS, new_arrays(&problem, model->stats, stats_dims, 0, stat));
   const size_t *offset = flat_offsets(VECTOR_ELT(result, STATS), n_stats);
-  wave_job job = {.model = model,
-                  .problem = &problem,
-                  .states = &states,
-                  .y = block.y,
-                  .latent = read_slots(selected, states.n_slots, block.n_points,
-                                       problem.shape.n_latents, "selected"),
-                  .chain = chain,
-                  .posterior = &posterior,
+  const int *latent =
+      read_slots(selected, states.n_slots, block.n_points, problem.shape.n_latents, "selected");
+  wave_job job = {.infer = {model, &problem, &states, chain, block.y, latent, &posterior},
                   .weight = weighs_points(model) ? NULL : block.weight,
                   .n_stats = n_stats,
                   .wants_stats = wants(want, "stats"),

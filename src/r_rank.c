@@ -22,17 +22,23 @@ SEXP r_rank_alone(SEXP native, SEXP problem_list, SEXP y, SEXP block_list, SEXP 
       threads_for(n_threads, (double)n_points * (double)n_latents * problem.shape.n_dims);
   const gps_states one = {.n_slots = 1, .max_active = 1, .n_states = 1};
   const size_t length = model->scratch_size(&problem, &one);
-  double *scratch = (double *)R_alloc(length * (size_t)threads, sizeof *scratch);
   int *latent = (int *)R_alloc(n_latents, sizeof *latent);
   for (size_t h = 0; h < n_latents; h++) latent[h] = (int)h;
   const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, problem.shape.n_latents, block.n_points));
-  size_t slice = FIRST_SLICE / n_latents + 1;
+  const alone_job job = {.model = model,
+                         .problem = &problem,
+                         .y = block.y,
+                         .latent = latent,
+                         .affinity = REAL(result),
+                         .scratch = (double *)R_alloc(length * (size_t)threads, sizeof(double)),
+                         .scratch_length = length,
+                         .n_threads = threads};
+  size_t slice = FIRST_SLICE / n_latents + 1, bad_point = 0;
   for (size_t from = 0; from < n_points;) {
     const double began = clock_seconds();
     const size_t to = slice < n_points - from ? from + slice : n_points;
-    const gps_status status = infer_alone(model, &problem, block.y, latent, from, to, threads,
-                                          REAL(result), scratch, length);
-    if (status != GPS_OK) raise_status(status, "Ranking", block.first_row + from);
+    const gps_status status = infer_alone(&job, from, to, &bad_point);
+    if (status != GPS_OK) raise_status(status, "Ranking", block.first_row + bad_point);
     ask_watch();
     slice = adapt_slice(slice, clock_seconds() - began);
     from = to;

@@ -30,9 +30,30 @@ static gps_grid read_grid(SEXP grid, int n_latents) {
   return (gps_grid){size[0], size[1]};
 }
 
-/* A point's best of n latents, with the draws that break ties and the order of its slots. */
-static double selection_work(int n_points, int n, int n_slots) {
-  return (double)n_points * ((double)n + 64.0 * n_slots);
+/* What is selected for n_points, each from `n` values of n_latents: a point's best, with the draws
+ * that break ties and the order of its slots. */
+static gps_selection read_selection(int n_points, int n, int n_latents, SEXP n_selected, SEXP share,
+                                    SEXP grid, SEXP stream, SEXP first_row, SEXP n_threads) {
+  const int n_slots = view_count(n_selected, 1, "n_selected");
+  if (n_slots > n_latents)
+    raise_error("model", "Cannot select %d of %d latents.", n_slots, n_latents);
+  const gps_grid locations = read_grid(grid, n_latents);
+  const double work = (double)n_points * ((double)n + 64.0 * n_slots);
+  return (gps_selection){.n_latents = n_latents,
+                         .group_size = locations.height * locations.width,
+                         .n_selected = n_slots,
+                         .n_threads = threads_for(n_threads, work),
+                         .n_points = (size_t)n_points,
+                         .first_row = view_row(first_row, "first_row"),
+                         .share = view_number(share, "explore"),
+                         .source = read_source(stream),
+                         .streams = read_streams(list_get(stream, "streams"), n_points)};
+}
+
+static void end_selection(gps_status status, const gps_selection *job, size_t bad_point,
+                          int *selected) {
+  if (status != GPS_OK) raise_status(status, "Selection by affinity", job->first_row + bad_point);
+  to_one_based(selected, (size_t)job->n_selected * job->n_points);
 }
 
 /* affinity [H x n], n_selected, share of explorers, grid, stream, number of the first row, threads
@@ -41,21 +62,12 @@ SEXP r_select(SEXP affinity, SEXP n_selected, SEXP share, SEXP grid, SEXP stream
               SEXP n_threads) {
   const double *value = view_matrix(affinity, -1, -1, "affinity");
   const int n_latents = n_rows_of(affinity, "affinity"), n_points = n_cols_of(affinity, "affinity");
-  const int n_slots = view_count(n_selected, 1, "n_selected");
-  if (n_slots > n_latents)
-    raise_error("model", "Cannot select %d of %d latents.", n_slots, n_latents);
-  const gps_grid locations = read_grid(grid, n_latents);
-  const gps_source source = read_source(stream);
-  const size_t first = view_row(first_row, "first_row");
-  const int threads = threads_for(n_threads, selection_work(n_points, n_latents, n_slots));
-  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
+  const gps_selection job = read_selection(n_points, n_latents, n_latents, n_selected, share, grid,
+                                           stream, first_row, n_threads);
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, job.n_selected, n_points));
   size_t bad_point = 0;
-  const gps_status status = select_latents(
-      value, n_latents, locations.height * locations.width, (size_t)n_points, n_slots,
-      view_number(share, "explore"), &source, first,
-      read_streams(list_get(stream, "streams"), n_points), threads, INTEGER(result), &bad_point);
-  if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
-  to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
+  const gps_status status = select_latents(&job, value, INTEGER(result), &bad_point);
+  end_selection(status, &job, bad_point, INTEGER(result));
   UNPROTECT(1);
   return result;
 }
@@ -80,23 +92,16 @@ SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP 
                          SEXP grid, SEXP stream, SEXP first_row, SEXP n_threads) {
   const int n_points = n_cols_of(list_need(lists_list, "latent"), "latent");
   const int n = view_count(n_latents, 1, "n_latents");
-  const int n_slots = view_count(n_selected, 1, "n_selected");
-  if (n_slots > n) raise_error("model", "Cannot select %d of %d latents.", n_slots, n);
   const gps_candidates lists = read_candidates(lists_list, n_points, n);
-  const int threads = threads_for(n_threads, selection_work(n_points, (int)lists.n, n_slots));
-  const gps_grid locations = read_grid(grid, n);
-  const gps_source source = read_source(stream);
-  const size_t first = view_row(first_row, "first_row");
-  double *scratch = (double *)R_alloc((size_t)n_slots * (size_t)threads, sizeof *scratch);
-  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, n_slots, n_points));
+  const gps_selection job = read_selection(n_points, (int)lists.n, n, n_selected, share, grid,
+                                           stream, first_row, n_threads);
+  double *scratch =
+      (double *)R_alloc((size_t)job.n_selected * (size_t)job.n_threads, sizeof *scratch);
+  const SEXP result = PROTECT(Rf_allocMatrix(INTSXP, job.n_selected, n_points));
   size_t bad_point = 0;
   const gps_status status =
-      select_candidates(&lists, n, locations.height * locations.width, (size_t)n_points, n_slots,
-                        view_number(share, "explore"), view_int(fill, "fill"), &source, first,
-                        read_streams(list_get(stream, "streams"), n_points), threads,
-                        INTEGER(result), scratch, &bad_point);
-  if (status != GPS_OK) raise_status(status, "Selection by affinity", first + bad_point);
-  to_one_based(INTEGER(result), (size_t)n_slots * (size_t)n_points);
+      select_candidates(&job, &lists, view_int(fill, "fill"), INTEGER(result), scratch, &bad_point);
+  end_selection(status, &job, bad_point, INTEGER(result));
   UNPROTECT(1);
   return result;
 }

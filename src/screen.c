@@ -34,6 +34,13 @@ static void add_sought(screen_work *work, int *table, int bits) {
   }
 }
 
+/* Whether a point has a rank that is not a number. */
+static int has_nan_rank(const screen_job *job, size_t index) {
+  const size_t n_latents = (size_t)job->problem->shape.n_latents, n = job->lists.n;
+  if (job->affinity) return select_has_nan(n_latents, job->affinity + index * n_latents);
+  return n > 0 && select_has_nan(n, job->lists.affinity + index * n);
+}
+
 /* The best-ranked latents into work->order; of lists those of positive affinity. */
 static int rank_best(screen_work *work, size_t index) {
   const screen_job *job = work->job;
@@ -309,6 +316,7 @@ static gps_status choose(screen_work *work, size_t index, int *selected, int *ra
   const int *kept = job->kept ? job->kept + first : NULL;
   const double *prob = job->prob_on ? job->prob_on + first : NULL;
   gps_status status = GPS_OK;
+  if (has_nan_rank(job, index)) return GPS_NOT_FINITE;
   if (kept && job->resting && job->resting[index]) {
     memcpy(selected, kept, (size_t)job->n_slots * sizeof *selected);
     *n_filled = job->n_slots;

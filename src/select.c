@@ -297,60 +297,70 @@ int select_top_candidates(const gps_candidates *list, int n_top, int with_rest, 
   return n;
 }
 
-static int has_nan(size_t n, const double *value) {
+GPS_CLONES int select_has_nan(size_t n, const double *value) {
   int n_bad = 0;
-  for (size_t i = 0; i < n; i++) n_bad += isnan(value[i]) != 0;
+#pragma omp simd reduction(+ : n_bad)
+  for (size_t i = 0; i < n; i++) n_bad += value[i] != value[i];
   return n_bad > 0;
 }
 
-gps_status select_candidates(const gps_candidates *lists, int n_latents, int group_size,
-                             size_t n_points, int n_selected, double share, int fill,
-                             const gps_source *source, size_t first_row, const int *streams,
-                             int n_threads, int *selected, double *scratch, size_t *bad_point) {
-  size_t first_bad = n_points;
+static uint32_t stream_of(const gps_selection *job, size_t n) {
+  return job->streams ? (uint32_t)job->streams[n] : (uint32_t)(job->first_row + n);
+}
+
+/* Of `n_held` slots that are filled, in order; the others are empty. */
+static void finish_slots(int *slots, int n_held, int n_selected) {
+  sort_slots(slots, n_held);
+  for (; n_held < n_selected; n_held++) slots[n_held] = -1;
+}
+
+gps_status select_candidates(const gps_selection *job, const gps_candidates *lists, int fill,
+                             int *selected, double *scratch, size_t *bad_point) {
+  const int n_selected = job->n_selected, group_size = job->group_size, n_threads = job->n_threads;
+  size_t first_bad = job->n_points;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : first_bad)
   for (int t = 0; t < n_threads; t++) {
-    const size_t end = share_start(n_points, t + 1, n_threads);
+    const size_t end = share_start(job->n_points, t + 1, n_threads);
     double *value = scratch + (size_t)t * (size_t)n_selected;
-    for (size_t n = share_start(n_points, t, n_threads); n < end; n++) {
+    for (size_t n = share_start(job->n_points, t, n_threads); n < end; n++) {
       const gps_candidates list = {lists->n, lists->latent + n * lists->n,
                                    lists->affinity + n * lists->n};
       int *slots = selected + n * (size_t)n_selected;
-      if (has_nan(list.n, list.affinity)) {
+      if (select_has_nan(list.n, list.affinity)) {
         if (n < first_bad) first_bad = n;
         break;
       }
-      const uint32_t row = streams ? (uint32_t)streams[n] : (uint32_t)(first_row + n);
-      int n_held = select_top_candidates(&list, n_selected, share <= 0, group_size, source, row,
-                                         slots, value);
+      const uint32_t row = stream_of(job, n);
+      int n_held = select_top_candidates(&list, n_selected, job->share <= 0, group_size,
+                                         &job->source, row, slots, value);
       if (fill || n_held == n_selected)
-        n_held = explore_rest(slots, n_held, n_selected, n_latents, group_size, share, source, row);
-      sort_slots(slots, n_held);
-      for (; n_held < n_selected; n_held++) slots[n_held] = -1;
+        n_held = explore_rest(slots, n_held, n_selected, job->n_latents, group_size, job->share,
+                              &job->source, row);
+      finish_slots(slots, n_held, n_selected);
     }
   }
   *bad_point = first_bad;
-  return first_bad < n_points ? GPS_NOT_FINITE : GPS_OK;
+  return first_bad < job->n_points ? GPS_NOT_FINITE : GPS_OK;
 }
 
-gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
-                          int n_selected, double share, const gps_source *source, size_t first_row,
-                          const int *streams, int n_threads, int *selected, size_t *bad_point) {
-  size_t first_bad = n_points;
-#pragma omp parallel for num_threads(n_threads) schedule(static) reduction(min : first_bad)
-  for (size_t n = 0; n < n_points; n++) {
+gps_status select_latents(const gps_selection *job, const double *affinity, int *selected,
+                          size_t *bad_point) {
+  const int n_latents = job->n_latents, n_selected = job->n_selected;
+  size_t first_bad = job->n_points;
+#pragma omp parallel for num_threads(job->n_threads) schedule(static) reduction(min : first_bad)
+  for (size_t n = 0; n < job->n_points; n++) {
     const double *value = affinity + n * (size_t)n_latents;
     int *slots = selected + n * (size_t)n_selected;
-    if (has_nan((size_t)n_latents, value)) {
+    if (select_has_nan((size_t)n_latents, value)) {
       if (n < first_bad) first_bad = n;
       continue;
     }
-    const uint32_t row = streams ? (uint32_t)streams[n] : (uint32_t)(first_row + n);
-    int n_filled = select_top_groups(value, n_latents, group_size, n_selected, source, row, slots);
-    explore_slots(slots, n_filled, n_latents, group_size, share, source, row);
-    sort_slots(slots, n_filled);
-    for (; n_filled < n_selected; n_filled++) slots[n_filled] = -1;
+    const uint32_t row = stream_of(job, n);
+    const int n_held =
+        select_top_groups(value, n_latents, job->group_size, n_selected, &job->source, row, slots);
+    explore_slots(slots, n_held, n_latents, job->group_size, job->share, &job->source, row);
+    finish_slots(slots, n_held, n_selected);
   }
   *bad_point = first_bad;
-  return first_bad < n_points ? GPS_NOT_FINITE : GPS_OK;
+  return first_bad < job->n_points ? GPS_NOT_FINITE : GPS_OK;
 }

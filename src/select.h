@@ -52,20 +52,28 @@ int select_top_candidates(const gps_candidates *list, int n_top, int with_rest, 
 /* Ascending order, in place. */
 void sort_slots(int *slot, int n);
 
+/* Whether one of n values is not a number. */
+int select_has_nan(size_t n, const double *value);
+
+/* The points of a block whose latents are selected. */
+typedef struct {
+  int n_latents, group_size, n_selected, n_threads;
+  size_t n_points, first_row;
+  double share; /* of explorers: see explore_slots() */
+  gps_source source;
+  const int *streams; /* [n_points] numbers of random streams; NULL: first_row and those after it */
+} gps_selection;
+
 /* selected [n_selected x n_points] from affinity [n_latents x n_points], slots in ascending order,
- * -1 at the end where there are fewer groups than slots. streams [n_points] are the numbers of
- * the points' random streams; NULL: first_row and those after it. Returns GPS_NOT_FINITE with the
- * first point that has a NaN in *bad_point. */
-gps_status select_latents(const double *affinity, int n_latents, int group_size, size_t n_points,
-                          int n_selected, double share, const gps_source *source, size_t first_row,
-                          const int *streams, int n_threads, int *selected, size_t *bad_point);
+ * -1 at the end where there are fewer groups than slots. Returns GPS_NOT_FINITE with the first
+ * point that has a NaN in *bad_point. */
+gps_status select_latents(const gps_selection *job, const double *affinity, int *selected,
+                          size_t *bad_point);
 
 /* The same from candidates. With explorers, slots that no positive affinity claims are theirs;
  * without, they go to the other candidates, and what is left to latents at random. Unless `fill`
  * they stay empty. scratch [n_selected x n_threads]. */
-gps_status select_candidates(const gps_candidates *lists, int n_latents, int group_size,
-                             size_t n_points, int n_selected, double share, int fill,
-                             const gps_source *source, size_t first_row, const int *streams,
-                             int n_threads, int *selected, double *scratch, size_t *bad_point);
+gps_status select_candidates(const gps_selection *job, const gps_candidates *lists, int fill,
+                             int *selected, double *scratch, size_t *bad_point);
 
 #endif

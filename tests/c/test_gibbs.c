@@ -39,8 +39,8 @@ static gps_status sample(const gps_model *model, const gps_states *states, const
   CHECK(infer_gibbs_ints(states, chain) <= INTS);
   for (int i = 0; i < SCRATCH; i++) scratch[i] = NAN;
   for (int i = 0; i < INTS; i++) ints[i] = -12345;
-  return infer_gibbs(model, &the_case.problem, states, chain, the_case.y, latent, from, to,
-                     &posterior, NULL, scratch, ints, &bad_point);
+  const infer_job job = {model, &the_case.problem, states, chain, the_case.y, latent, &posterior};
+  return infer_gibbs(&job, from, to, NULL, scratch, ints, &bad_point);
 }
 
 static gps_states sizes(int n_slots, int max_active) {
@@ -354,8 +354,9 @@ static void test_failure(void) {
   int latent[3 * CORE_POINTS];
   for (int i = 0; i < 3 * CORE_POINTS; i++) latent[i] = i % 3;
   size_t bad_point = 99;
-  CHECK(infer_gibbs(&model, &the_case.problem, &states, &chain, the_case.y, latent, 0, CORE_POINTS,
-                    &posterior, NULL, scratch, ints, &bad_point) == GPS_NOT_FINITE);
+  const infer_job job = {&model, &the_case.problem, &states, &chain, the_case.y,
+                         latent, &posterior};
+  CHECK(infer_gibbs(&job, 0, CORE_POINTS, NULL, scratch, ints, &bad_point) == GPS_NOT_FINITE);
   CHECK(bad_point == 5);
 }
 

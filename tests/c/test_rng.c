@@ -204,14 +204,23 @@ static void test_truncated_normal(void) {
 /* An interval far out, narrower than the density's fall there or than what doubles resolve. */
 static void test_far_intervals(void) {
   gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 5, 0);
-  static const double lo[] = {1e6, 1e6, 1e8, -1e6, 1e-300};
-  static const double hi[] = {1e6 + 1e-9, HUGE_VAL, 1e8 + 1e-7, -1e6 + 1, 2e-300};
-  for (int i = 0; i < 5; i++) {
+  static const double lo[] = {1e6, 1e6, 1e8, -1e6, 1e-300, 1e160, 1e200, -HUGE_VAL};
+  static const double hi[] = {1e6 + 1e-9, HUGE_VAL, 1e8 + 1e-7, -1e6 + 1,
+                              2e-300,     HUGE_VAL, 1.5e200,    -1e308};
+  for (int i = 0; i < 8; i++) {
     for (int k = 0; k < 100; k++) {
       const double x = gps_rng_truncated_normal(&rng, lo[i], hi[i]);
       CHECK(x >= lo[i] && x <= hi[i]);
     }
   }
+}
+
+/* Limits that are no numbers, as a model's broken parameters make them, leave no draw waiting. */
+static void test_limits_without_a_number(void) {
+  gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 6, 0);
+  static const double lo[] = {NAN, NAN, NAN, 1, -1, -HUGE_VAL, HUGE_VAL};
+  static const double hi[] = {NAN, 1, -1, NAN, NAN, NAN, HUGE_VAL};
+  for (int i = 0; i < 7; i++) CHECK(!isfinite(gps_rng_truncated_normal(&rng, lo[i], hi[i])));
 }
 
 int main(void) {
@@ -226,5 +235,6 @@ int main(void) {
   test_rows_are_uncorrelated();
   test_truncated_normal();
   test_far_intervals();
+  test_limits_without_a_number();
   return check_report();
 }

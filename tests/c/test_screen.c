@@ -210,7 +210,8 @@ static void test_threads(void) {
   }
 }
 
-/* The failure of the smallest point is reported, whoever meets it first. */
+/* A rank that is not a number, and a log joint: the failure of the smallest point is reported,
+ * whoever meets it first. */
 static void test_faults(void) {
   static double affinity[CORE_LATENTS * CORE_POINTS];
   selection selected;
@@ -225,6 +226,11 @@ static void test_faults(void) {
           GPS_NOT_FINITE);
     CHECK(bad_point == 12);
   }
+  affinity[CORE_LATENTS * 7 + 1] = NAN;
+  const gps_screen few = plain_screen(2, 0, 1, 0);
+  CHECK(screen_all(the_case.model, &few, affinity, NULL, 1, selected, &bad_point) ==
+        GPS_NOT_FINITE);
+  CHECK(bad_point == 7);
 }
 
 int main(void) {

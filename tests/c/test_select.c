@@ -162,21 +162,26 @@ static void test_block(void) {
   enum { N_LATENTS = 9, N_POINTS = 1000, N_SELECTED = 4 };
   static double affinity[N_LATENTS * N_POINTS];
   static int one[N_SELECTED * N_POINTS], many[N_SELECTED * N_POINTS];
+  gps_selection job = {.n_latents = N_LATENTS,
+                       .group_size = 1,
+                       .n_selected = N_SELECTED,
+                       .n_points = N_POINTS,
+                       .first_row = 100,
+                       .share = 0.4,
+                       .source = source};
   size_t bad_point = 0;
   for (size_t i = 0; i < N_LATENTS * N_POINTS; i++) affinity[i] = floor(4 * sin((double)(i * i)));
-  for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, NULL,
-                         n_threads, n_threads == 1 ? one : many, &bad_point) == GPS_OK);
-    if (n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
+  for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
+    CHECK(select_latents(&job, affinity, job.n_threads == 1 ? one : many, &bad_point) == GPS_OK);
+    if (job.n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
   }
   int n_ordered = 0;
   for (int n = 0; n < N_POINTS; n++) n_ordered += is_ascending(one + n * N_SELECTED, N_SELECTED);
   CHECK(n_ordered == N_POINTS);
   affinity[N_LATENTS * 700 + 3] = NAN;
   affinity[N_LATENTS * 300 + 8] = NAN;
-  for (int n_threads = 1; n_threads <= most_threads(); n_threads++) {
-    CHECK(select_latents(affinity, N_LATENTS, 1, N_POINTS, N_SELECTED, 0.4, &source, 100, NULL,
-                         n_threads, many, &bad_point) == GPS_NOT_FINITE);
+  for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
+    CHECK(select_latents(&job, affinity, many, &bad_point) == GPS_NOT_FINITE);
     CHECK(bad_point == 300);
   }
 }
@@ -187,8 +192,15 @@ static void test_global_rows(void) {
   int a[2], b[4];
   size_t bad_point = 0;
   const double twice[12] = {0};
-  select_latents(affinity, 6, 1, 1, 2, 0.5, &source, 41, NULL, 1, a, &bad_point);
-  select_latents(twice, 6, 1, 2, 2, 0.5, &source, 40, NULL, 1, b, &bad_point);
+  gps_selection job = {.n_latents = 6, .group_size = 1, .n_selected = 2, .n_threads = 1};
+  job.share = 0.5;
+  job.source = source;
+  job.n_points = 1;
+  job.first_row = 41;
+  select_latents(&job, affinity, a, &bad_point);
+  job.n_points = 2;
+  job.first_row = 40;
+  select_latents(&job, twice, b, &bad_point);
   CHECK(memcmp(a, b + 2, sizeof a) == 0);
 }
 
@@ -220,7 +232,15 @@ static void test_groups(void) {
       CHECK(is_right && n_better == n_held - 1);
     }
     size_t bad_point;
-    select_latents(value, N, SIZE, 1, N_GROUPS + 2, 1, &source, row, NULL, 1, slots, &bad_point);
+    const gps_selection job = {.n_latents = N,
+                               .group_size = SIZE,
+                               .n_selected = N_GROUPS + 2,
+                               .n_threads = 1,
+                               .n_points = 1,
+                               .first_row = row,
+                               .share = 1,
+                               .source = source};
+    select_latents(&job, value, slots, &bad_point);
     CHECK(is_ascending(slots, N_GROUPS) && slots[N_GROUPS] == -1 && slots[N_GROUPS + 1] == -1);
   }
 }

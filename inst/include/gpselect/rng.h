@@ -89,21 +89,26 @@ static inline int gps_rng_index(gps_rng *rng, int n) {
   }
 }
 
+/* From here on a square would overflow, and what is added to one below is lost long before. */
+#define GPS_RNG_FAR 1e100
+
 /* Standard normal between 0 <= lo < hi: uniform proposals where the density is nearly flat, else
- * exponential ones (Robert, 1995) that end at hi. About half of them or more are accepted. */
+ * exponential ones (Robert, 1995) that end at hi. About half of them or more are accepted. All
+ * loops end where a limit is not a number: what they return is none then. */
 static inline double gps_rng_normal_tail(gps_rng *rng, double lo, double hi) {
-  const double rate = 0.5 * (lo + sqrt(lo * lo + 4)), width = hi - lo;
+  const double rate = lo < GPS_RNG_FAR ? 0.5 * (lo + sqrt(lo * lo + 4)) : lo, width = hi - lo;
   if (rate * width < 1) {
     for (;;) {
       const double step = width * gps_rng_uniform(rng);
-      if (gps_rng_uniform(rng) < exp(-step * (lo + 0.5 * step))) return lo + step;
+      if (!(gps_rng_uniform(rng) >= exp(-step * (lo + 0.5 * step)))) return lo + step;
     }
   }
   const double peak = rate < hi ? rate : hi, mass = -expm1(-rate * width);
   for (;;) {
     const double x = lo - log1p(-mass * gps_rng_uniform(rng)) / rate;
     const double below = x - peak;
-    if (gps_rng_uniform(rng) < exp(below * (rate - 0.5 * (x + peak)))) return x < hi ? x : hi;
+    if (!(gps_rng_uniform(rng) >= exp(below * (rate - (0.5 * x + 0.5 * peak)))))
+      return x < hi ? x : hi;
   }
 }
 
@@ -119,7 +124,7 @@ static inline double gps_rng_truncated_normal(gps_rng *rng, double lo, double hi
   }
   for (;;) {
     const double x = lo + (hi - lo) * gps_rng_uniform(rng);
-    if (gps_rng_uniform(rng) < exp(-0.5 * x * x)) return x;
+    if (!(gps_rng_uniform(rng) >= exp(-0.5 * x * x))) return x;
   }
 }
 
