@@ -96,6 +96,52 @@ make_fit <- function(ended, data, kept) {
   fit
 }
 
+#' @return a list of class `gps_fit`. What was found:
+#' * `params`: named list as in `coef()`, whose shapes the model's page has;
+#' * `bound`: truncated free energy, the sum over points of log sum p(s, y) over the selected
+#'   states; `bound_error`: 0; by sampling the bound is an estimate that is too small on average,
+#'   and this its approximate standard error, see [gps_control()];
+#' * `selected`, `prob_on`: n_selected x n, see [expectations()]; `value`: NULL, by sampling
+#'   n_selected x n, the last states of the chains;
+#' * `status`: "converged", "max_iter", "time_limit" or "interrupted"; `method`: "exact" or "gibbs";
+#' * `standing`, what the end stands on: `degenerate`, sentences on why the likelihood has no
+#'   maximum (none where it has one), `far`, the values far from all others that these tell of,
+#'   `unused`, numbers of the latents or components that are on in less than one point, `held`, the
+#'   noise variance which annealing still held at the end, and a `temperature` above 1 there.
+#'
+#' How it came about:
+#' * `trace`: data frame, one row an iteration (those of an accepted move are one row): `start`
+#'   (number of the short start, 0 is the main run), `iteration`, `bound` and `bound_error`,
+#'   `temperature`, `explore` (share of the slots that random explorers have), `refit` (whether the
+#'   kernel was learned anew), `jitter` of its factorisation, `events` (what happened and how often,
+#'   in words), `evaluations` (log joints that screening evaluated, a data point), `seconds`;
+#'   `n_iter`: number of the last one of the main run;
+#' * `starts`: data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
+#'   ran, and on how many `unseen` ones it was judged, 0 for its own; `failed_starts`: NULL, or a
+#'   data frame of the `start`s that ended in an error, without which the others went on, and its
+#'   `message` (an error where all fail); `start_params`: NULL, or the parameters of each of the
+#'   `starts`, see `keep_starts` in [gps_control()]; `begun`: where it began without short starts,
+#'   in words;
+#' * `kernel_theta`, `kernel_trace`, of learned selectors: the kernel's log hyper-parameters, and
+#'   their way, a data frame of `start`, `iteration` and one column each, named as in `coef()` of a
+#'   [gp_fit()]; its first row is where they began, at iteration 0, and each further one a refit;
+#' * `gp`: how the Gaussian process was computed (`method`, `rank`) and in which `units` (see the
+#'   section "Units" of [selector_gp()]), and where that was by few basis functions all that
+#'   predicting needs;
+#' * `chosen`: NULL, or how `n_selected = "auto"` was settled, see the section above.
+#'
+#' What it was made of: `model`, `selector` and `control` as given, `n_selected` and `max_active` as
+#' used, the `call`, the `version` of the package, the `seed` of its random streams and the `memory`
+#' of a [selector_custom()]; the data as `y` (D x n, or a source), `n_points`, `weights` (n, NULL
+#' where all are 1), `row_names`, `col_names`, names of clusters as `latent_names`, `image_dim`, the
+#' size of images; `pixels`, NULL or the height and width (and channels) of the pictures that rows
+#' of a matrix are, where that has the attribute `size`, as of [extract_patches()]; `marks`, mean,
+#' mean square, least and largest of the data's numbers, by which [gps_compare()] knows fits of
+#' other data; and where there are such `omitted`, the numbers of rows that were left out, and
+#' `n_missing`, how many cells have no value.
+#' @name gps_fit
+NULL
+
 # With all data still in it.
 new_fit <- function(task, state, data, kept, chosen) {
   control <- task$control

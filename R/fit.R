@@ -160,43 +160,13 @@
 #' data, seed, model, version and BLAS give the same bits for any number of threads. Another BLAS,
 #' or another number of BLAS threads, rounds differently, and a choice of the best `n_selected`
 #' latents may amplify that.
-#' @return a list of class `gps_fit` with `params`, `selected` and `prob_on` (n_selected x n, see
-#'   [expectations()]), `bound` (truncated free energy, the sum over points of log sum p(s, y) over
-#'   the selected states), `method` ("exact" or "gibbs"), `bound_error` (0; by sampling the bound is
-#'   an estimate that is too small on average, and this its approximate standard error, see
-#'   [gps_control()]), `value` (NULL; by sampling n_selected x n, the last states of the chains),
-#'   `trace` (data frame, one row an iteration; those of a move that was accepted are one row),
-#'   `omitted` (the numbers of rows that were left out, only where there are such),
-#'   `failed_starts` (NULL, or a data frame of the `start`s that ended in an error,
-#'   without which the others went on, and its `message`; an error where all fail),
-#'   `start_params` (NULL, or the parameters of each of the `starts`, see `keep_starts` in
-#'   [gps_control()]),
-#'   `begun` (where it began without short starts, in words),
-#'   `starts` (data frame of `start`, its `bound_per_point`, whether `chosen`, on how many `rows` it
-#'   ran, and on how many `unseen` ones it was judged, 0 for its own),
-#'   `status` ("converged", "max_iter", "time_limit" or "interrupted"), and what is needed to
-#'   predict: `model`, `selector`, `kernel_theta`, the data as `y` (D x n, or a source), and
-#'   `weights` (n, NULL where all are 1). With a
-#'   learned selector `kernel_trace` has the way of the kernel's log hyper-parameters: data frame of
-#'   `start` (number of the short start, 0 is the main run), `iteration` and one column each, named
-#'   as in `coef()` of a [gp_fit()]; its first row is where they began, at iteration 0, and each
-#'   further one a refit. `gp` says how the Gaussian process was computed (`method`, `rank`) and in
-#'   which `units` (see the section "Units" of [selector_gp()]), and where that was by few basis
-#'   functions it holds all that predicting needs. `standing` says what the end stands on:
-#'   `degenerate`, sentences on why the likelihood has no maximum (none where it has one), and
-#'   `unused`, numbers of the latents or components that are on in less than one point, and `held`,
-#'   the noise variance which annealing still held at the end, and a `temperature` above 1 there.
-#'   `pixels` is NULL, or the height and width (and channels) of the pictures that rows of a matrix
-#'   are, where that has the attribute `size`, as of [extract_patches()].
-#'   `marks` are the mean, mean square, least and largest of the data's numbers, by which
-#'   [gps_compare()] knows fits of other data.
-#'   `chosen` is NULL, or how `n_selected = "auto"` was settled, see the section above.
 #' @seealso [predict.gps_fit()], [plot.gps_fit()], [expectations()]
 #' @concept sparse coding
 #' @concept clustering
 #' @concept EM algorithm
 #' @concept latent variable model
 #' @examples
+#' set.seed(1)
 #' bars <- simulate_bars(200, value = 5)
 #' fit <- gps_fit(bars$y, model_binary_sparse(10), selector_handcrafted(), n_selected = 5,
 #'                control = gps_control(max_iter = 20, n_starts = 2))
