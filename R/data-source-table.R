@@ -54,6 +54,7 @@
 #' fit <- gps_fit(source, model_gaussian_mixture(3), selector_full(),
 #'                control = gps_control(max_iter = 20, n_starts = 2))
 #' fit
+#' @order 1
 #' @export
 gps_source_csv <- function(path, columns = NULL, header = TRUE, sep = ",", dec = ".",
                            na = c("", "NA"), binary = NULL, ...) {

@@ -63,6 +63,7 @@
 #' head(source, 3)
 #' gps_fit(source, model_gaussian_mixture(4), selector_full(),
 #'         control = gps_control(max_iter = 5, n_starts = 2))
+#' @order 1
 #' @export
 gps_source <- function(n, d, read, names = NULL, ...) {
   refuse_unknown(further(...), argument_names(gps_source))

@@ -69,6 +69,7 @@ icl.default <- function(object, ...) {
 #' @param ... nothing; an unknown argument is an error.
 #' @return the fit, of class `gps_fit`, with parameters, selected latents and probabilities in the
 #'   new order. Its `trace` is as it was.
+#' @seealso [match_components()]
 #' @concept label switching
 #' @examples
 #' set.seed(1)

@@ -264,6 +264,7 @@
 #' means are means over the draws, probabilities of being on are means of p(on | rest) over the
 #' sweeps that led to them.
 #' @return a list of class `gps_control`.
+#' @seealso [gps_fit()], [gps_resume()], [gpselect_choices]
 #' @concept convergence
 #' @concept deterministic annealing
 #' @concept minibatches

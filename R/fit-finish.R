@@ -128,7 +128,7 @@ make_fit <- function(ended, data, kept) {
 #' * `gp`: how the Gaussian process was computed (`method`, `rank`) and in which `units` (see the
 #'   section "Units" of [selector_gp()]), and where that was by few basis functions all that
 #'   predicting needs;
-#' * `chosen`: NULL, or how `n_selected = "auto"` was settled, see the section above.
+#' * `chosen`: NULL, or how `n_selected = "auto"` was settled, see the section on that.
 #'
 #' What it was made of: `model`, `selector` and `control` as given, `n_selected` and `max_active` as
 #' used, the `call`, the `version` of the package, the `seed` of its random streams and the `memory`

@@ -63,6 +63,7 @@
 #' range(residuals(fit))
 #' dim(expectations(fit))
 #' str(simulate(fit, 1, seed = 1))
+#' @order 1
 #' @name fit-methods
 NULL
 

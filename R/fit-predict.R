@@ -108,6 +108,7 @@ prediction_types <- c("prob", "latent", "state", "response", "imputed", "loglik"
 #'   `row`, `column`, `prob`;
 #' * `"segmentation"`: integer array n x height x width, the component that most probably owns each
 #'   pixel, 0 where that is the background.
+#' @seealso [gps_fit()], [expectations()], [posterior_states()], [gps_audit()]
 #' @concept classification
 #' @examples
 #' set.seed(1)

@@ -35,6 +35,7 @@
 #' * `audit`: NULL, or the audit in one line;
 #' * `intervals`: NULL, or the summary of the bootstrap, see there;
 #' * `bound`, `df`, `nobs`, `aic`, `bic`, `mean_active` (expected number of latents on, a point).
+#' @seealso [gps_fit()], [plot.gps_fit()], [gps_report()]
 #' @examples
 #' set.seed(1)
 #' clusters <- simulate_clusters(90)

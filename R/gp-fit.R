@@ -186,6 +186,7 @@
 #'   `update()` and `plot()`; [gp_loo()] gives leave-one-out predictions, [gp_gradient()] the
 #'   gradient. With a trend it has `trend`, whose `coefficients` (p x H) are the level and slopes in
 #'   the units of the inputs; with a formula, `formula`; `given` are the arguments, for `update()`.
+#' @seealso [predict.gp_fit()], [plot.gp_fit()], [gp_loo()], [kernels]
 #' @references Datta, Banerjee, Finley and Gelfand (2016) Hierarchical nearest-neighbor Gaussian
 #'   process models for large geostatistical datasets. *JASA* 111, 800-812.
 #'
@@ -335,6 +336,7 @@ fit_given <- function(x, targets, given, n_threads, progress) {
 #' @param n_threads See [gp_fit()].
 #' @return A list of class `gp_loo` with `mean`, n x H, and `variance`, n numbers: the variance of
 #'   the left-out observation, noise included, the same for all targets.
+#' @seealso [gp_fit()], [selector_gp()], which ranks by it
 #' @concept leave-one-out
 #' @concept cross-validation
 #' @examples
@@ -366,6 +368,7 @@ gp_loo <- function(fit, n_threads = NULL) {
 #' @param n_threads See [gp_fit()].
 #' @return Named numeric vector: derivatives by the log parameters of `coef(fit)`, at their values;
 #'   of an approximation, with its basis or blocks as they are.
+#' @seealso [gp_fit()]
 #' @examples
 #' x <- seq(0, 6, length.out = 30)
 #' fit <- gp_fit(x, sin(x), kernel_rbf() + kernel_white(0.01), optimise = FALSE)

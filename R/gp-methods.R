@@ -13,8 +13,7 @@
 #'   terms included; `FALSE`: of the function.
 #' @param interval `"none"`; `"confidence"`: limits for the function; `"prediction"`: for a new
 #'   observation.
-#' @param level Number between 0 and 1: probability of the interval.
-#' @param se.fit `TRUE`: standard deviations too.
+#' @param level,se.fit Probability of the interval, between 0 and 1; `TRUE`: standard deviations too.
 #' @param digits Number of significant digits to print.
 #' @param ... `update()`: arguments to change. Else nothing; an unknown argument is an error that
 #'   says which there are.
@@ -28,24 +27,25 @@
 #'   begins at the kernel that was given, and with `optimise = FALSE` the kernel that was found is
 #'   kept. Arguments that another `method` has no use for are dropped. New `data` are read by the
 #'   fit's formula, or by another: `update(fit, . ~ . + b, data = d)`. `fit$call`, of
-#'   [stats::getCall()], is the call as it was written, with the changes. `formula()`:
-#'   that of a fit by a formula. `fitted()` and `residuals()`: n x H.
-#'   `coef()`: named vector of log parameters. `logLik()`: the log marginal likelihood of all
-#'   targets, of the approximation if it is one, with `df` the number of parameters that were
-#'   learned in this fit, coordinates of inducing points included (with `optimise = FALSE` no more
-#'   than the coefficients of a trend), and `nobs` the number of data points.
-#'   `nobs()`: that number. `sigma()`: standard deviation of the kernel's white noise. `summary()`:
-#'   a list with the parameters, the log marginal likelihood and the share of the targets' variance
-#'   that leave-one-out prediction explains.
+#'   [stats::getCall()], is the call as it was written, with the changes. `formula()`: that of a fit
+#'   by a formula. `fitted()` and `residuals()`: n x H. `coef()`: named vector of log parameters.
+#'   `logLik()`: the log marginal likelihood of all targets, of the approximation if it is one, with
+#'   `df` the number of parameters that were learned in this fit, coordinates of inducing points
+#'   included (with `optimise = FALSE` no more than the coefficients of a trend), and `nobs`, as of
+#'   `nobs()`, the number of data points. `sigma()`: standard deviation of the kernel's white noise.
+#'   `summary()`: a list of `fit`, `coefficients` (log parameters, and their exponentials), `lml`,
+#'   and of leave-one-out prediction `loo_r2`, the share of the targets' variance that it explains,
+#'   and `loo_log_score`, its mean log density.
+#' @seealso [gp_fit()], [plot.gp_fit()], [gp_loo()]
 #' @examples
 #' set.seed(1)
 #' x <- seq(0, 6, length.out = 40)
 #' fit <- gp_fit(x, sin(x) + rnorm(40, sd = 0.1), kernel_rbf() + kernel_white(0.01))
-#' predict(fit, 2.5)
 #' predict(fit, c(1, 2.5), interval = "prediction", level = 0.9)
 #' summary(fit)
 #' str(simulate(fit, 2, seed = 1, newdata = c(7, 8)))
 #' update(fit, kernel = kernel_matern() + kernel_white(0.01), trend = "constant")
+#' @order 1
 #' @name gp_fit-methods
 NULL
 

@@ -61,11 +61,11 @@
 #' @param ... nothing; an unknown argument is an error.
 #' @return With `n_selected` an object of class `gps_sizes`, see the section on it; else of class
 #'   `gps_audit`: a list of `verdict`, `mass`, `recall`, `gap`, `ranking`, `rank_correlation`,
-#'   `loo_r2` as above; `never`, numbers of the latents (where these have places components), with
-#'   their names if they have some, that are selected for none of the data points, without those
-#'   that are out of the model; `reference`, a text, and `is_exact`; `points`, a data frame of
-#'   `point`, `mass`, `gap`, `n_probable`, `n_found` and `correlation`; and `curve`, a data frame
-#'   with the recall that the best `n_selected` latents by affinity would have, or NULL; and
+#'   `loo_r2`, see "What is measured"; `never`, numbers of the latents (where these have places
+#'   components), with their names if they have some, that are selected for none of the data points,
+#'   without those that are out of the model; `reference`, a text, and `is_exact`; `points`, a data
+#'   frame of `point`, `mass`, `gap`, `n_probable`, `n_found` and `correlation`; `curve`, a data
+#'   frame with the recall that the best `n_selected` latents by affinity would have, or NULL; and
 #'   `line`, a text. The points are the same ones in each call. [plot()] draws the captured mass of
 #'   all points and the curve, `summary(fit, audit = )` shows the audit in one line.
 #' @seealso [selection_recall()], where the truth is known; [check_gps_model()].

@@ -40,6 +40,7 @@
 #'   `selector`, `seed`, `evaluations`, `seconds` and `bound` (a point) after each iteration of the
 #'   main runs; and `table`, the means over seeds. `print()` shows the table, `plot()` the bound
 #'   against evaluations and the seconds by phase.
+#' @seealso [gps_audit()], [gps_compare()], which compares any fits of the same data
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(150, size = 4)

@@ -29,6 +29,7 @@
 #' * `matched`: whether the similarity reaches `threshold`;
 #' * `shift` (components with locations): row and column at which the object begins in the window of
 #'   its component, counted from 0; NA where none is assigned.
+#' @seealso [selection_recall()], [order_latents()]
 #' @concept label switching
 #' @concept permutation
 #' @examples

@@ -21,6 +21,7 @@
 #' @param ... nothing.
 #' @return A number in \[0, 1\]: of all pairs of a data point and a latent that is truly on, the
 #'   share in which the latent was selected for the point; NA where none is on.
+#' @seealso [match_components()]; [gps_audit()], where the truth is not known
 #' @examples
 #' set.seed(1)
 #' bars <- simulate_bars(200)

@@ -63,7 +63,8 @@
 #'   cells.
 #' @param posterior what `mstep` gets as third argument, or `stats` of [gps_estep()].
 #' @param ... nothing; an unknown argument is an error that says which there are.
-#' @return `model_custom()`: a `gps_model`.
+#' @return `model_custom()`: a `gps_model`. `posterior_mean()`, `posterior_second()` and
+#'   `posterior_weights()`: matrices, see the section on shapes.
 #' @seealso [new_gps_model()], for models of packages and in C.
 #' @concept user-defined model
 #' @examples
@@ -84,6 +85,7 @@
 #' y <- matrix(rpois(80, 1 + on %*% rbind(c(9, 0, 0, 5), c(0, 7, 7, 0))), 20)
 #' fit <- gps_fit(y, model, selector_full(), control = gps_control(max_iter = 3, n_starts = 1))
 #' round(coef(fit)$rates, 1)
+#' @order 1
 #' @export
 model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NULL, lower = -Inf,
                          upper = Inf, draw = NULL, vectorised = FALSE, rule = state_rule(),

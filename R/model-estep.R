@@ -28,6 +28,7 @@
 #'   posterior means), `response` (n x D, posterior mean of the signal) and `prob` (n x states).
 #'   By sampling, `log_evidence` is an estimate with `variance` (n), `value` (n x H') is the last
 #'   state of each chain and `draws` is an array n x H' x draws.
+#' @seealso [gps_affinity()] and [gps_mstep()], the other steps; [predict.gps_fit()]
 #' @examples
 #' y <- matrix(rnorm(60), 20)
 #' model <- gps_bind(model_binary_sparse(4), y)

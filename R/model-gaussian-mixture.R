@@ -66,6 +66,7 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `mu` (D x C), `sigma` (D x D x C, D x C
 #'   or C; D x D x 1 if tied) and `pi` (C).
+#' @seealso [gps_fit()], [gps_choose()], [icl()], `vignette("mixture")`
 #' @concept clustering
 #' @concept cluster analysis
 #' @concept Gaussian mixture model

@@ -63,6 +63,7 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H), `pi` (one number or H),
 #'   `mu` and `psi` (H each), `sigma2` and, with one, `intercept` (D).
+#' @seealso [gps_fit()], [simulate_bars()], `vignette("sparse-coding")`
 #' @concept sparse coding
 #' @concept nonlinear superposition
 #' @concept maximal causes

@@ -117,6 +117,7 @@ model_native <- function(package, symbol, n_latents, params = NULL, prepared = N
 # each of several components: those of one component exclude each other, neighbours on the cyclic
 # grid are alike.
 #' @rdname new_gps_model
+#' @order 1
 #' @export
 new_gps_model <- function(class, name, n_latents, params = list(), ranges = list(),
                           rule = state_rule(), settings = list(), exact_active = Inf, gauge = NULL,

@@ -60,6 +60,7 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `W` (D x H, at least 0), `pi` (one
 #'   number or H) and `leak` (D, between 0 and 1); [plot.gps_fit()] shows `p`.
+#' @seealso [gps_fit()], `vignette("own-model")`
 #' @references Heckerman and Breese (1996) Causal independence for probability assessment and
 #'   inference using Bayesian networks. *IEEE Transactions on Systems, Man, and Cybernetics A* 26.
 #'

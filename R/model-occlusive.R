@@ -79,14 +79,14 @@
 #'   fits of versions before 0.3.0 do not have; in parameters given without it, it is that of the
 #'   model. `gps_draw()` gives `latents` as a data frame of `point`, `component`, `row` and
 #'   `column`, counted from 1.
+#' @seealso [gps_fit()], [simulate_scenes()], `vignette("occlusion")`
 #' @concept object discovery
 #' @concept image segmentation
 #' @concept occlusion
 #' @concept translation invariance
 #' @examples
 #' set.seed(1)
-#' objects <- scene_objects(3, size = c(6, 6))
-#' scenes <- simulate_scenes(objects, 80, size = c(12, 12), prob = 0.4)
+#' scenes <- simulate_scenes(scene_objects(3, size = c(6, 6)), 80, size = c(12, 12), prob = 0.4)
 #' fit <- gps_fit(scenes$y, model_occlusive(4, size = c(8, 8)), n_selected = 3,
 #'                control = gps_control(max_iter = 40))
 #' match_components(fit, scenes)$similarity

@@ -43,6 +43,7 @@
 #' @param ... nothing; an unknown argument is an error that says which there are.
 #' @return a `gps_model`. `coef()` of its fits is a list of `rate` (D x C, counts above 0) and `pi`
 #'   (C).
+#' @seealso [gps_fit()], [gps_choose()], [icl()]
 #' @references McLachlan and Peel (2000) *Finite Mixture Models*. Wiley.
 #' @concept clustering
 #' @concept count data

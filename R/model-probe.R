@@ -52,7 +52,7 @@
 #' @param ... nothing; an unknown argument is an error.
 #' @return An object of class `gps_model_check`: a list of `model` and `data`, texts; `is_right`,
 #'   TRUE where nothing was found; `findings`, a data frame with a row for each fault and columns
-#'   `fault` (one of the words above), `where`, `what` and `advice`; and `checks`, a data frame with
+#'   `fault` (one of the words below), `where`, `what` and `advice`; and `checks`, a data frame with
 #'   the columns `check` and `outcome`: "right", "fault", or why it was left out. Random numbers of
 #'   the session are left as they are.
 #' @seealso [gps_audit()], for what the selection of a fit misses.

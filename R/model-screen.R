@@ -68,6 +68,7 @@
 #'   (2016), Forster and Luecke (2018) and Exarchakis and others (2022) find clusters so that lie
 #'   beside each other.
 #' @param ... nothing; an unknown argument is an error that says which there are.
+#' @seealso [selector_gp()], [gps_audit()], [compare_selectors()]
 #' @references Exarchakis, Oubari and Lenz (2022) A sampling-based approach for efficient clustering
 #'   in large datasets. *CVPR*.
 #'

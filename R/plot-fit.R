@@ -108,6 +108,7 @@
 #' * `"entropy"`: a data frame of `n_clusters`, `entropy` and the two that were merged last, `first`
 #'   and `second`.
 #' * `"functions"`: list of `x`, `y` and `values`, an array of 80 x 80 x clusters.
+#' @seealso [gps_fit()], [summary.gps_fit()], [autoplot.gps_fit()]
 #' @concept figures
 #' @examples
 #' set.seed(1)

@@ -19,6 +19,7 @@
 #' @param ... Nothing; an unknown argument is an error that says which there are.
 #' @return Invisibly, a list of what was drawn: `grid` and `mean`; with one input `lower` and
 #'   `upper` as well; with more than two `mean`, the leave-one-out predictions, and `target`.
+#' @seealso [gp_fit()], [predict.gp_fit()]
 #' @examples
 #' set.seed(1)
 #' x <- seq(0, 6, length.out = 40)

@@ -126,6 +126,7 @@
 #' hyper-parameters in `kernel_theta` and `kernel_trace` of a fit are those of the divided data:
 #' multiply lengthscales by the scale to have them in the data's unit.
 #' @return a list of class `gps_selector`.
+#' @seealso [gps_fit()], [gps_screen()], [kernels], [compare_selectors()]
 #' @concept variable selection
 #' @concept preselection
 #' @concept truncated inference
