@@ -11,9 +11,9 @@
 #' @param n_threads See [gp_fit()].
 #' @param noise `TRUE`: `variance` is that of a new observation, the noise of the kernel's white
 #'   terms included; `FALSE`: of the function.
-#' @param interval `"none"`; `"confidence"`: limits for the function; `"prediction"`: for a new
-#'   observation.
-#' @param level,se.fit Probability of the interval, between 0 and 1; `TRUE`: standard deviations too.
+#' @param interval `"none"`; `"confidence"`: of the function; `"prediction"`: of a new observation.
+#' @param level Number between 0 and 1: probability of the interval.
+#' @param se.fit `TRUE`: standard deviations too.
 #' @param digits Number of significant digits to print.
 #' @param ... `update()`: arguments to change. Else nothing; an unknown argument is an error that
 #'   says which there are.
