@@ -188,13 +188,14 @@ swing_nats <- 0.02
 
 # Whether an iteration changes the parameters so little that not each needs new slots.
 has_slowed <- function(task, state) {
-  last <- utils::tail(state$bounds, 2)
+  n <- length(state$bounds)
+  if (n < 2 || !is.finite(state$bounds[n - 1])) return(FALSE)
   limit <- if (task$has_images) {
     slow_image_rise * n_numbers(task)
   } else {
     slow_rise * task_weight(task)
   }
-  length(last) == 2 && is.finite(last[1]) && abs(diff(last)) < limit
+  abs(state$bounds[n] - state$bounds[n - 1]) < limit
 }
 
 # Nats a point, and of images nats a number.

@@ -153,11 +153,15 @@ gp_kernel_code <- function(kernel) {
 # without the number of a column; `at`: where its values stand among the log parameters. The second
 # factor of a type has the suffix _2, and so on.
 kernel_slots <- function(kernel, n_dims) {
+  once_made(list(kernel$terms, n_dims), "slots", terms_slots(kernel$terms, n_dims))
+}
+
+terms_slots <- function(terms, n_dims) {
   n_before <- 0L
   seen <- integer()
   slots <- list()
-  for (i in seq_along(kernel$terms)) {
-    factors <- term_factors(kernel$terms[[i]])
+  for (i in seq_along(terms)) {
+    factors <- term_factors(terms[[i]])
     for (j in seq_along(factors)) {
       type <- factors[[j]]$type
       seen[type] <- sum(seen[type], 1L, na.rm = TRUE)

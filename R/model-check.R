@@ -51,9 +51,9 @@ compare_with_this <- function(version) {
 
 # The constructor's name, by the first class that has one; classes before it are from elsewhere.
 model_maker <- function(model) {
-  makers <- sub("^gps_", "model_", class(model))
-  is_known <- startsWith(makers, "model_") & vapply(makers, is_exported, NA)
-  if (any(is_known)) makers[is_known][1]
+  for (maker in sub("^gps_", "model_", class(model))) {
+    if (startsWith(maker, "model_") && is_exported(maker)) return(maker)
+  }
 }
 
 has_own_class <- function(model, made) {
