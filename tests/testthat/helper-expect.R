@@ -94,8 +94,22 @@ expect_null <- function(object, info = NULL, label = NULL) {
 passed <- structure(list(message = "success", srcref = srcref(srcfile("none"), c(1L, 1L, 1L, 1L))),
                     class = c("expectation_success", "expectation", "condition"))
 
+# The test whose first success was signalled: testthat takes those without any for empty. Others
+# are only counted, by all reporters but the one that keeps what was printed: what testthat does
+# with a condition takes longer than most of these expectations.
+signalled <- new.env()
+
 expect_nothing_more <- function(object) {
-  withRestarts(signalCondition(passed), continue_test = function(e) NULL)
+  test <- getOption("testthat_topenv")
+  reporters <- testthat::get_reporter()$reporters
+  if (is.null(test) || is.null(reporters) || !identical(test, signalled$test)) {
+    signalled$test <- test
+    withRestarts(signalCondition(passed), continue_test = function(e) NULL)
+  } else {
+    for (reporter in reporters) {
+      if (!inherits(reporter, "SnapshotReporter")) reporter$add_result(NULL, NULL, passed)
+    }
+  }
   invisible(object)
 }
 
