@@ -268,6 +268,10 @@ advise_wide <- function(n_points, n_dims, image_dim = NULL, arg = "y") {
 column_hint <- function(column, name, rest = NULL) {
   if (make.names(name) != name) name <- "f"
   left_out <- paste0(" Leave it out", if (!is.null(rest)) paste(":", rest))
+  if (is.factor(column) && are_numbers(levels(column))) {
+    return(paste(" Its levels are numbers: as.numeric(as.character()) gives them, as.numeric()",
+                 "alone their numbers."))
+  }
   # Columns of 0 and 1 are for few values; many are mostly names of the data points.
   if ((is.factor(column) || is.character(column) && !are_numbers(column)) &&
         length(unique(column)) > 20) {

@@ -14,12 +14,12 @@ check_count <- function(x, arg, lower = 1, upper = .Machine$integer.max) {
   if (!is_number(x) || x != round(x) || x < lower || x > upper) {
     # Nobody needs to hear of the limit of integers but who is beyond it.
     bounds <- if (upper == .Machine$integer.max && !isTRUE(is_number(x) && x > upper)) {
-      sprintf("of at least %s", format(lower))
+      sprintf("of at least %s", plain_number(lower))
     } else {
-      sprintf("between %s and %s", format(lower), format(upper))
+      sprintf("between %s and %s", plain_number(lower), plain_number(upper))
     }
     gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
-                      if (lower == upper) format(lower) else paste("a whole number", bounds),
+                      if (lower == upper) plain_number(lower) else paste("a whole number", bounds),
                       describe_value(x), paste(advise_count(x, arg), collapse = "")))
   }
   as.integer(x)
@@ -34,11 +34,12 @@ check_number <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
     allowed <- if (is_technical && is.finite(upper)) {
       is_beyond <- is_number(x) && (x > upper || x > 0 && x < lower)
       sprintf("a number %s%s", if (open || lower > 0) "above 0" else "of at least 0",
-              if (is_beyond) sprintf(", from %s to %s", format(lower), format(upper)) else "")
+              if (!is_beyond) "" else
+                sprintf(", from %s to %s", plain_number(lower), plain_number(upper)))
     } else if (is.finite(lower) && is.finite(upper)) {
-      sprintf("a number between %s and %s", format(lower), format(upper))
+      sprintf("a number between %s and %s", plain_number(lower), plain_number(upper))
     } else if (is.finite(lower)) {
-      sprintf("a finite number %s %s", if (open) "above" else "of at least", format(lower))
+      sprintf("a finite number %s %s", if (open) "above" else "of at least", plain_number(lower))
     } else {
       "a finite number"
     }
@@ -133,7 +134,9 @@ is_number_column <- function(x) (is.numeric(x) || is.logical(x)) && is.null(dim(
 # A data frame may have columns of TRUE and FALSE that are labels: whoever gives it is told.
 tell_logical <- function(x, arg) {
   if (!is.data.frame(x)) return(invisible())
-  found <- names(x)[vapply(unclass(x), is.logical, NA)]
+  # Of NA alone it is empty, and nobody's labels.
+  is_read <- vapply(unclass(x), function(column) is.logical(column) && !all(is.na(column)), NA)
+  found <- names(x)[is_read]
   if (length(found) == 0) return(invisible())
   gps_warn(sprintf("TRUE and FALSE are read as 1 and 0 in %s %s of `%s`.",
                    if (length(found) == 1) "column" else "columns",
@@ -151,7 +154,7 @@ check_finite <- function(x, arg, may_miss = FALSE, cure = "") {
   named <- if (!is.null(colnames(x))) column_words(column, colnames(x)) else
     paste("column", column)
   gps_abort(sprintf("`%s` must have finite values, but row %d, %s is %s.%s", arg, row, named,
-                    format(x[bad]),
+                    plain_number(x[bad]),
                     if (may_miss) " Leave the row out, or mark the cell as missing, NA." else cure))
 }
 
@@ -265,8 +268,8 @@ advise_model <- function(x) {
     return(sprintf(" A mixture is model_gaussian_mixture(3, covariance = %s).", quoted(form)))
   }
   if (is_number(x) && x >= 1 && x == round(x)) {
-    return(sprintf(" A mixture of %s clusters is model_gaussian_mixture(%s).", format(x),
-                   format(x)))
+    return(sprintf(" A mixture of %s clusters is model_gaussian_mixture(%s).", plain_number(x),
+                   plain_number(x)))
   }
   if (inherits(x, "formula")) {
     return(" The formula comes first: gps_fit(~ a + b, model, data = d).")
@@ -286,7 +289,7 @@ advise_model <- function(x) {
 advise_selector <- function(x) {
   if (is.null(x)) return(" Leave it out for selector_gp().")
   if (is_number(x)) {
-    return(sprintf(" The number of selected latents has a name: n_selected = %s.", format(x)))
+    return(sprintf(" The number of selected latents has a name: n_selected = %s.", plain_number(x)))
   }
   if (inherits(x, "gps_kernel")) return(" A selector with this kernel is selector_gp(kernel).")
   if (inherits(x, "gps_control")) {

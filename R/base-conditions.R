@@ -180,7 +180,7 @@ say <- function(texts) {
   cat(paste0(unlist(lapply(texts, wrap_text, indent = 2)), "\n"), sep = "")
 }
 
-plain_number <- function(x, digits = 4) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
+plain_number <- function(x, digits = 7) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
 
 # Whole numbers up to 1e15 with all their digits.
 format_number <- function(n) {

@@ -222,7 +222,7 @@ uniform_matrix <- function(n_rows, n_cols) random_matrix(n_rows, n_cols, stats::
 
 random_matrix <- function(n_rows, n_cols, draw) {
   with_memory(matrix(draw(as.double(n_rows) * n_cols), n_rows), "%s x %s random numbers",
-              format(n_rows), format(n_cols))
+              plain_number(n_rows), plain_number(n_cols))
 }
 
 # Two 31-bit integers from R's own generator: the only draw a fit takes from the session's stream.

@@ -184,7 +184,7 @@ advise_new_points <- function(extra, columns) {
   if (!is_number(value) && !is_given_data(value)) return(NULL)
   if (is.null(columns)) {
     return(sprintf("Inputs of this fit have no names, and new points are numbers: newdata = %s.",
-                   if (is_number(value)) format(value) else "x"))
+                   if (is_number(value)) plain_number(value) else "x"))
   }
   sprintf("New points are `newdata`, a data frame with the %s.", listed(quoted(columns), "column"))
 }

@@ -48,7 +48,7 @@ refuse_large <- function(y, arg = "y", first_row = 0, points_in_rows = FALSE,
   if (!points_in_rows) place <- rev(place)
   gps_abort(sprintf(
     "`%s` is too large to square: rescale it. Row %.0f, column %d is %s; at most %s is possible.",
-    arg, first_row + place[1], place[2], format(value, digits = 3), format(largest_value)
+    arg, first_row + place[1], place[2], plain_number(value, 3), plain_number(largest_value)
   ))
 }
 
@@ -81,7 +81,20 @@ images_to_array <- function(images, arg) {
 
 # What `y` may be instead of what it is read as, images or a table. Whether something was told.
 tell_reading <- function(y, arg) {
-  !is_source(y) && (tell_images_last(y, arg) || tell_table_wide(y, arg))
+  !is_source(y) &&
+    (tell_counts(y, arg) || tell_images_last(y, arg) || tell_table_wide(y, arg))
+}
+
+# Counts of combinations of factors are no images, though an array as these.
+tell_counts <- function(y, arg) {
+  dim <- dim(y)
+  if (!inherits(y, "table") || !length(dim) %in% 3:4) return(invisible(FALSE))
+  gps_warn(sprintf(paste(
+    "`%s` is a table of counts by %d factors, and is read as %d images of %s. Combinations of",
+    "factors as data points, as often as they occur: d <- as.data.frame(%s), and",
+    "model.matrix(~ . - Freq, d) with `weights` = d$Freq."
+  ), arg, length(dim), dim[1], shown_dim(dim[-1]), arg), class = "reading")
+  invisible(TRUE)
 }
 
 # A table of few rows that are far longer than they are many has data points in its columns, more

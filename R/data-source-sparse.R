@@ -15,7 +15,7 @@ sparse_source <- function(y, arg, may_miss = FALSE) {
   if (length(bad) > 0) {
     gps_abort(sprintf("`%s` must have finite values, but row %d, column %d is %s.", arg,
                       findInterval(bad[1] - 1, columns@p), columns@i[bad[1]] + 1L,
-                      format(columns@x[bad[1]])))
+                      plain_number(columns@x[bad[1]])))
   }
   new_source("sparse", nrow(y), ncol(y), colnames(y), row = columns@i, start = columns@p,
              value = columns@x)

@@ -215,7 +215,7 @@ table_columns <- function(columns, names, given = seq_along(names)) {
     beyond <- if (is.numeric(columns)) setdiff(abs(columns), seq_along(names))
     if (length(beyond) > 0) {
       gps_abort(sprintf("`columns` must be %s: there is no column %s.", allowed,
-                        format(beyond[1])))
+                        plain_number(beyond[1])))
     }
     abort_value(columns, "columns", allowed)
   }
@@ -357,7 +357,7 @@ refuse_infinite <- function(values, path, names, picked, before, na = NULL) {
   bad <- which(is.infinite(values))[1]
   if (is.na(bad)) return(invisible())
   k <- (bad - 1L) %% nrow(values) + 1L
-  given <- format(values[bad])
+  given <- plain_number(values[bad])
   hint <- if (!is.null(na)) {
     sprintf(" If that means a missing cell: `na = c(%s)`, or as it is written.",
             paste(unique(encodeString(c("", na, given), quote = "\"")), collapse = ", "))

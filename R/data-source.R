@@ -268,7 +268,7 @@ check_read <- function(values, source, from, to) {
   who <- if (is.na(value)) source$refused_by
   abort_read(from, to, sprintf(
     "`y` must have finite values, but row %d, column %d is %s%s.", as.integer(row),
-    (bad[1] - 1L) %% nrow(values) + 1L, format(value),
+    (bad[1] - 1L) %% nrow(values) + 1L, plain_number(value),
     if (is.null(who)) "" else sprintf(": %s does not allow for missing cells", who)
   ))
 }

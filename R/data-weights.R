@@ -19,7 +19,7 @@ check_weights <- function(weights, n_points, arg = "weights") {
   bad <- which(!is.finite(weights) | weights < 0)
   if (length(bad) > 0) {
     gps_abort(sprintf("`%s` must be finite numbers of at least 0, but number %d is %s.", arg,
-                      bad[1], format(weights[bad[1]])))
+                      bad[1], plain_number(weights[bad[1]])))
   }
   if (all(weights == 0)) gps_abort(sprintf("`%s` must not all be 0: no data point counts.", arg))
   if (!is.finite(sum(weights))) gps_abort(sprintf("`%s` must have a finite sum.", arg))

@@ -75,7 +75,7 @@ check_explore <- function(selector, n_selected) {
   if (selector$explore * n_selected <= most_explorers) return(invisible(selector))
   gps_abort(sprintf(
     "`explore` = %s of `n_selected` = %d are more than %d explorers for each data point.",
-    format(selector$explore), n_selected, most_explorers
+    plain_number(selector$explore), n_selected, most_explorers
   ))
 }
 

@@ -23,7 +23,7 @@ tell_far <- function(data, fit, arg) {
     "and here mostly values beyond, such as %s. Were those scaled, or in another unit? New data",
     "must be as they were: scale() them with the same `center` and `scale`."
   ), arg, column_words(column, fit$col_names), known[1], known[2],
-  plain_number(stats::median(data$y[column, ], na.rm = TRUE))), class = "far")
+  plain_number(stats::median(data$y[column, ], na.rm = TRUE), 4)), class = "far")
   data
 }
 

@@ -290,6 +290,7 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
   drawn <- with_user_seed(seed, with_memory(lapply(seq_len(nsim), function(i) {
     data <- gps_draw(object$model, object$params, n)
     data$y <- shape_rows(data$y, object, NULL)
+    data$latents <- name_columns(data$latents, object$latent_names)
     data
   }), "`nsim` = %d data sets of `n` = %d points", nsim, n))
   structure(drawn, seed = repeats)

@@ -159,7 +159,7 @@ read_labels <- function(labels, model, n_points, arg) {
   if (n_names != n_clusters) gps_abort(sprintf("%s, not of %d.", allowed, n_names))
   if (!setequal(label, seq_len(n_clusters))) {
     gps_abort(sprintf("%s: whole numbers from 1 to %d, a factor or words, not %s.", allowed,
-                      n_clusters, format(setdiff(label, seq_len(n_clusters))[1])))
+                      n_clusters, plain_number(setdiff(label, seq_len(n_clusters))[1])))
   }
   list(label = as.integer(label), names = names, n_clusters = n_clusters)
 }
@@ -238,8 +238,8 @@ allowed_centres <- function(range, centres, made) {
   if (is.null(range)) return(centres)
   bad <- centres[centres < range[1] | centres > range[2]]
   if (length(bad) > 0) {
-    gps_abort(sprintf("`start` must have centres between %s and %s, not %s.", format(range[1]),
-                      format(range[2]), format(bad[1])))
+    gps_abort(sprintf("`start` must have centres between %s and %s, not %s.",
+                      plain_number(range[1]), plain_number(range[2]), plain_number(bad[1])))
   }
   ifelse(centres == range[1] & isTRUE(attr(range, "is_open")), made, centres)
 }

@@ -26,9 +26,10 @@
 #' they are.
 #' @return `posterior_states()`: a data frame with, from the most probable state down,
 #'   `probability`, `log_joint` (log p(s, y); NA where a model has no closed form of it) and
-#'   `latents`, a list of the numbers of the latents that are on (where components have places: of
-#'   data frames of `component`, `row` and `column`). States whose probability is zero to machine
-#'   precision, or that have not been drawn, are left out.
+#'   `latents`, a list of the numbers of the latents that are on, or of their names where they have
+#'   some (where components have places: of data frames of `component`, `row` and `column`).
+#'   States whose probability is zero to machine precision, or that have not been drawn, are left
+#'   out.
 #'
 #'   `posterior_sample()`: an integer matrix points x H (or components) of 0 and 1, for `n_draws`
 #'   above 1 an array n_draws x points x H. More values than the option `gpselect.max_cells` says
@@ -55,7 +56,9 @@ posterior_states <- function(fit, n, top = 10, ...) {
   states <- states_of_point(fit, n, "posterior_states()")
   best <- utils::head(order(-states$prob), min(top, sum(states$prob > 0)))
   shown <- data.frame(probability = states$prob[best], log_joint = states$log_joint[best])
-  latents <- lapply(best, function(state) states$selected[states$on[, state] > 0])
+  latents <- lapply(best, function(state) {
+    names_of_latents(fit, states$selected[states$on[, state] > 0])
+  })
   shown$latents <- shape_latents(fit$model, latents)
   shown
 }
@@ -147,10 +150,10 @@ posterior_sample <- function(fit, n_draws = 1, points = NULL, seed = NULL, ...) 
   draws <- with_user_seed(seed, with_memory(sample(task, state, n_draws),
                                             "`n_draws` = %d draws for %s", n_draws,
                                             plural(length(points), "data point")))
-  dimnames <- if (!is.null(fit$row_names)) list(NULL, fit$row_names[points], NULL)
-  dimnames(draws) <- dimnames
+  names <- list(fit$row_names[points], fit$latent_names)
+  dimnames(draws) <- if (any(lengths(names) > 0)) c(list(NULL), names)
   if (n_draws > 1) return(draws)
-  matrix(draws, length(points), dimnames = dimnames[-1])
+  matrix(draws, length(points), dimnames = dimnames(draws)[-1])
 }
 
 # Whole numbers of data points; NULL: all.

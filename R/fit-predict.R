@@ -127,9 +127,9 @@ predict.gps_fit <- function(object, newdata = NULL,
                                      "uncertainty"),
                             n_threads = NULL, progress = interactive(), ...) {
   object <- check_fit(object)
-  type <- check_type(type, object)
   extra <- refuse_columns(further(...), object$col_names)
   refuse_unknown(extra, c("newdata", "type", "n_threads", "progress"))
+  type <- check_type(type, object)
   check_flag(progress, "progress")
   if (!is.null(n_threads)) n_threads <- check_count(n_threads, "n_threads")
   if (type %in% sparse_types) require_package("Matrix", sprintf("`type` = %s", quoted(type)))

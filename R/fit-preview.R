@@ -50,7 +50,7 @@ gps_plan <- function(y, model, selector = selector_gp(), n_selected = NULL, max_
       "`y` must be data, or a source of them, not the number %s: a plan is measured on samples.",
       "Numbers that are made do: gps_source(%s, d, function(from, to) matrix(rnorm((to - from +",
       "1) * d), ncol = d)), where d is the number of columns."
-    ), format(y), format(y)))
+    ), plain_number(y), plain_number(y)))
   }
   before <- process_bytes()
   began <- elapsed()

@@ -200,7 +200,7 @@ describe_few_tied <- function(model, found) {
 # Never rounded up to what would be enough.
 shown_usage <- function(usage) {
   shown <- floor(10 * usage) / 10
-  paste(plain_number(shown), if (shown == 1) "point" else "points")
+  paste(plain_number(shown, 4), if (shown == 1) "point" else "points")
 }
 
 # Clusters that have shrunk onto a plane, a line or a point, beyond what all data lack.

@@ -7,7 +7,7 @@ describe_starts <- function(fit) {
     if (!is_line(fit$begun)) return("one, or as given")
     return(if (fit$begun == "one") "one, from random first values" else fit$begun)
   }
-  bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE)))
+  bounds <- trimws(plain_number(sort(starts$bound_per_point, decreasing = TRUE), 4))
   shown <- paste(c(utils::head(bounds, 4), if (length(bounds) > 4) "..."), collapse = ", ")
   sprintf("best of %d; bounds a point %s%s%s", nrow(starts), shown,
           describe_start_rows(starts, count_counted(fit)),

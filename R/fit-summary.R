@@ -213,7 +213,7 @@ print.summary.gps_fit <- function(x, digits = 4, ...) {
   }
   if (!is.null(x$kernel)) {
     cat("\nKernel of the selector\n")
-    print(signif(x$kernel, digits))
+    print(noquote(vapply(x$kernel, format, "", digits = digits)), right = TRUE)
   }
   if (!is.null(x$starts)) {
     cat("\nShort starts\n")

@@ -82,11 +82,12 @@
 #' frame.
 #'
 #' @section Data that may be meant otherwise:
-#' A warning of class `gps_warning_reading` tells of images that seem to come last in an array, and
-#' of a table of 2 to 20 rows with more than ten times as many columns, whose columns may be the
-#' data points; one of class `gps_warning_columns` of columns that are the same, where clusters are
-#' diagonal, spherical or Poisson and would count them twice; one of class `gps_warning_units` of a
-#' column that has all but a thousandth of the spread, where one variance holds for all columns.
+#' A warning of class `gps_warning_reading` tells of images that seem to come last in an array, of
+#' an array that is a table of counts, and of a table of 2 to 20 rows with more than ten times as
+#' many columns, whose columns may be the data points; one of class
+#' `gps_warning_columns` of columns that are the same, where clusters are diagonal, spherical or
+#' Poisson and would count them twice; one of class `gps_warning_units` of a column that has all but
+#' a thousandth of the spread, where one variance holds for all columns.
 #'
 #' @section Starts of mixtures:
 #' A model of which exactly one latent is on, such as [model_gaussian_mixture()], can begin with a

@@ -119,6 +119,6 @@ tell_far_targets <- function(targets) {
       "%s. Codes for missing ones are no values: leave such rows out."
     ), plural(length(far), "value"), listed(as.character(far), "row"),
     if (ncol(targets) > 1) sprintf(" of column %d", column) else "", plain_number(y[far[1]], 10),
-    plain_number(min(y[-far])), plain_number(max(y[-far]))), class = "far")
+    plain_number(min(y[-far]), 4), plain_number(max(y[-far]), 4)), class = "far")
   }
 }

@@ -37,7 +37,8 @@ refuse_extreme <- function(targets, spread) {
     "%s. They are up to %s; what they vary by, or their size if they are constant, must lie",
     "between %s and %s. Give them in another unit."
   ), if (is_small) "small" else "large", if (is_small) "vanish" else "overflow",
-  format(largest, digits = 2), format(target_reach[1]), format(target_reach[2])), "numeric")
+  plain_number(largest, 2), plain_number(target_reach[1]), plain_number(target_reach[2])),
+  "numeric")
 }
 
 # Columns of inputs that vary by so little that the squares of distances vanish: they would count as
@@ -51,7 +52,7 @@ refuse_narrow <- function(y) {
     "The data are too small: %s varies by %s, whose square vanishes; at least %s is possible.",
     "Give them in another unit."),
     if (nrow(y) > 1) paste("column", narrow[1], "of `x`") else "`x`",
-    format(range[narrow[1]], digits = 2), format(target_reach[1])), "numeric")
+    plain_number(range[narrow[1]], 2), plain_number(target_reach[1])), "numeric")
 }
 
 # A product of several linear terms is in units of as many squares of the inputs, and so is its
@@ -68,8 +69,8 @@ refuse_products <- function(kernel, y) {
     "The data are too %s for a product of %d linear terms, whose values are powers of them that",
     "%s: `x` is up to %s, and must be between %s and %s there. Give them in another unit."
   ), if (size < reach[1]) "small" else "large", n_linear,
-  if (size < reach[1]) "vanish" else "overflow", format(size, digits = 2),
-  format(reach[1], digits = 2), format(reach[2], digits = 2)), "numeric")
+  if (size < reach[1]) "vanish" else "overflow", plain_number(size, 2),
+  plain_number(reach[1], 2), plain_number(reach[2], 2)), "numeric")
 }
 
 # The variance of a term; in a product the first factor has that of all.

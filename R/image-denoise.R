@@ -281,9 +281,9 @@ print.gps_denoised <- function(x, ...) {
   x <- check_denoised(x)
   n_patches <- nrow(place_patches(dim(x$image), x$size, x$step))
   lines <- c(
-    Noise = sprintf("sd %s%s; sd of what was removed %s", plain_number(x$sd),
+    Noise = sprintf("sd %s%s; sd of what was removed %s", plain_number(x$sd, 4),
                     if (isTRUE(x$estimated)) " (estimated)" else "",
-                    plain_number(stats::sd(x$noisy - x$image))),
+                    plain_number(stats::sd(x$noisy - x$image), 4)),
     Patches = sprintf("%d of %s pixels, %d to learn from", n_patches, shown_dim(x$size),
                       x$fit$n_points),
     describe_fit(x$fit)[c("Model", "Selector", "Selected", "Status")]
@@ -343,7 +343,7 @@ peak_of <- function(clean, peak) {
   if (is.null(peak)) return(if (min(clean) >= 0 && largest <= 1) 1 else 255)
   if (largest > 0 && (largest > peak || peak > 50 * largest)) {
     gps_warn(sprintf("`peak` = %s, but the levels of `clean` go up to %s: is it in their units?",
-                     plain_number(peak), plain_number(largest, 3)), class = "peak")
+                     plain_number(peak, 4), plain_number(largest, 3)), class = "peak")
   }
   peak
 }

@@ -33,7 +33,7 @@ shown_choice <- function(table, has_several, digits) {
   shown <- shown[!vapply(table[shown], function(column) all(is.na(column)), NA)]
   marked <- table[shown]
   numbers <- intersect(shown, c("bound", "BIC", "ICL", "held_out"))
-  marked[numbers] <- lapply(marked[numbers], function(v) formatC(v, digits = digits, format = "fg"))
+  marked[numbers] <- lapply(marked[numbers], format, digits = digits)
   if ("entropy" %in% shown) marked$entropy <- formatC(marked$entropy, digits = 3, format = "g")
   marked$` ` <- trimws(paste(ifelse(table$degenerate %in% TRUE, "no maximum", ""),
                              ifelse(table$chosen, "<-", "")))

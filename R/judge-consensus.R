@@ -111,7 +111,7 @@ print.gps_consensus <- function(x, digits = 3, ...) {
     )
   )
   cat(sprintf("What short starts agree about (similarity of at least %s)\n",
-              plain_number(x$threshold)), format_lines(lines), sep = "")
+              plain_number(x$threshold, 4)), format_lines(lines), sep = "")
   rare <- utils::head(known[order(known$found, known$similarity), ], 12)
   if (nrow(rare) < nrow(known)) cat("The 12 that the fewest have found:\n")
   print(rare, digits = digits, row.names = FALSE)

@@ -87,8 +87,8 @@ check_own_gradient <- function(term, x) {
     gps_abort(sprintf(
       paste("`gradient` must return the derivatives of `value`: that by `%s` is %s where",
             "differences of `value` say %s."),
-      names(parameter), format(slopes[[i]][at] / parameter, digits = 4),
-      format(fine[[i]][at] / parameter, digits = 4)
+      names(parameter), plain_number(slopes[[i]][at] / parameter, 4),
+      plain_number(fine[[i]][at] / parameter, 4)
     ), "model")
   }
 }

@@ -16,8 +16,10 @@ block_inputs.gps_custom_model <- function(model, params, y, block) params
 run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states, n_threads, want,
                                        beta = 1, iteration = 0L, chain = NULL) {
   if ("response" %in% want) {
-    gps_abort(sprintf("The model %s of R functions has no response.", dQuote(model$name, FALSE)),
-              "model")
+    gps_abort(sprintf(paste(
+      "The model %s of R functions has no response: predict() has the types \"prob\", \"state\"",
+      "and \"loglik\"."
+    ), dQuote(model$name, FALSE)), "model")
   }
   y <- gappy_data(y, block)
   prob <- own_log_joints(model, inputs, y, selected, states, block$first_row)

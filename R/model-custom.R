@@ -263,7 +263,9 @@ check_joint.gps_custom_model <- function(model, params, arg) {
 
 #' @export
 gps_draw.gps_custom_model <- function(model, params, n) {
-  if (is.null(model$functions$draw)) abort_no_method(model, "gps_draw")
+  if (is.null(model$functions$draw)) {
+    abort_no_method(model, "gps_draw", "model_custom(draw = ) gives it one.")
+  }
   drawn <- call_own(model, "draw", params, n)
   wanted <- list(y = c(n, model$n_dims), latents = c(n, model$n_latents))
   for (name in names(wanted)) {
@@ -274,8 +276,8 @@ gps_draw.gps_custom_model <- function(model, params, n) {
   }
   odd <- drawn$latents[!drawn$latents %in% 0:1]
   if (length(odd) > 0) {
-    gps_abort(sprintf("`draw` must return `latents` that are 0 or 1, not %s.", format(odd[1])),
-              "model")
+    gps_abort(sprintf("`draw` must return `latents` that are 0 or 1, not %s.",
+                      plain_number(odd[1])), "model")
   }
   drawn
 }

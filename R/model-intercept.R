@@ -122,7 +122,7 @@ lowest_sigma2 <- function(y, model = NULL) {
     gps_warn(sprintf(paste(
       "The values of `y` are %s times as large as their spread, so that `sigma2` must stay above",
       "%s, where rounding errors are small. Subtract the column means."
-    ), format(sqrt(rounding / relative / 1e-7), digits = 1), format(rounding, digits = 2)))
+    ), plain_number(sqrt(rounding / relative / 1e-7), 1), plain_number(rounding, 2)))
   }
   max(relative, rounding)
 }

@@ -222,7 +222,8 @@ doubt_data.gps_max_spike_slab <- function(model, task) {
   low <- which(is_negative(sums, n_tests = nrow(sums)))
   is_low <- length(low) > 0 || is_negative(t(colSums(sums)), 1) || is_lopsided(facts$sizes)
   if (!is_low) return(facts)
-  where <- if (length(low) > 0) column_words(low, NULL, c("has", "have")) else "the data have"
+  where <- if (length(low) > 0) column_words(low, task$columns, c("has", "have")) else
+    "the data have"
   cells <- if (length(low) > 0) sums[low, , drop = FALSE] else sums
   warn_negative(sprintf("%s %.0f %% of %s values below 0, too many or too low for noise", where,
                         100 * sum(cells[, "below"]) / sum(cells[, "cells"]),
@@ -241,13 +242,13 @@ doubt_fit.gps_max_spike_slab <- function(model, params, facts) {
   low <- which(facts$lowest < -8 * noise | facts$sums[, "below_square"] / facts$n_points > most)
   if (length(low) == 0) return(invisible())
   warn_negative(sprintf("%s values as low as %s, %s standard deviations of the noise below it",
-                        column_words(low, NULL, c("has", "have")),
+                        column_words(low, facts$columns, c("has", "have")),
                         plain_number(min(facts$lowest[low]) * facts$scale, 3),
                         plain_number(-min(facts$lowest[low]) / noise, 2)))
 }
 
-# list(sums [D x 9], sizes [2 x 16], lowest [D], n_points, scale): what columns have on either side
-# of zero, in units of `scale`.
+# list(sums [D x 9], sizes [2 x 16], lowest [D], n_points, scale, columns): what columns have on
+# either side of zero, in units of `scale`, and their names.
 sign_facts <- function(task) {
   scale <- sqrt(variance_scale(task$moments))
   parts <- map_blocks(task, function(task, block) {
@@ -260,7 +261,7 @@ sign_facts <- function(task) {
   list(sums = Reduce(`+`, lapply(parts, `[[`, "sums")),
        sizes = Reduce(`+`, lapply(parts, `[[`, "sizes")),
        lowest = do.call(pmin, lapply(parts, `[[`, "lowest")), n_points = n_points(task$y),
-       scale = scale)
+       scale = scale, columns = task$columns)
 }
 
 lowest_of_rows <- function(y) {

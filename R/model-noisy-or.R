@@ -151,6 +151,9 @@ block_handcrafted.gps_noisy_or <- function(model, inputs, y, block, n_threads = 
 #' @export
 component_values.gps_noisy_or <- function(model, params) 1 - exp(-params$W)
 
+#' @export
+component_unit.gps_noisy_or <- function(model) "probabilities of a one"
+
 # Half of the squares that a split explains, in units of the residuals' variance, beyond the share
 # 2 / pi of one direction's squares that the halves of mere noise explain.
 #' @export

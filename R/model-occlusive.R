@@ -226,7 +226,7 @@ need_fixed <- function(fixed, given, arg) {
     return(invisible())
   }
   gps_abort(sprintf("`%s` must be %s, as the model fixes it, not %s.", arg,
-                    paste(fixed, collapse = ", "), paste(format(given), collapse = ", ")))
+                    paste(fixed, collapse = ", "), paste(plain_number(given), collapse = ", ")))
 }
 
 #' @export

@@ -67,7 +67,7 @@ check_param <- function(x, arg, dim, range) {
   if (!all(is.finite(x))) {
     bad <- which(!is.finite(x))[1]
     gps_abort(sprintf("`%s` must have finite values, but number %d is %s.", arg, bad,
-                      format(x[bad])))
+                      plain_number(x[bad])))
   }
   if (!is.null(range)) {
     check_range(x[!x %in% attr(range, "but")], arg, range[1], range[2],
@@ -84,11 +84,12 @@ open_range <- function(lower, upper, but = NULL) {
 check_range <- function(x, arg, lower, upper, is_open) {
   if (is_open && (any(x <= lower) || any(x >= upper))) {
     gps_abort(sprintf("`%s` must lie between %s and %s, both excluded, but has %s.", arg,
-                      format(lower), format(upper), format(x[x <= lower | x >= upper][1])))
+                      plain_number(lower), plain_number(upper),
+                      plain_number(x[x <= lower | x >= upper][1])))
   }
   if (any(x < lower) || any(x > upper)) {
-    gps_abort(sprintf("`%s` must lie between %s and %s, but has %s.", arg, format(lower),
-                      format(upper), format(x[x < lower | x > upper][1])))
+    gps_abort(sprintf("`%s` must lie between %s and %s, but has %s.", arg, plain_number(lower),
+                      plain_number(upper), plain_number(x[x < lower | x > upper][1])))
   }
 }
 
@@ -131,6 +132,12 @@ component_values.default <- function(model, params) {
   is_shaped <- vapply(params[names], function(x) identical(dim(x), size), NA)
   if (any(is_shaped)) params[[names[is_shaped][1]]]
 }
+
+# In what their numbers are, in words.
+component_unit <- function(model) UseMethod("component_unit")
+
+#' @export
+component_unit.default <- function(model) "units of the data"
 
 # ---- parts of a model ----
 
@@ -282,7 +289,7 @@ check_emptied <- function(params, arg) {
   gps_abort(sprintf(paste(
     "`%s$pi` must lie between 0 and 1, both excluded, but is %s%s: 0 is for a latent that is out",
     "of the model, with a column of `W` that is 0."
-  ), arg, format(params$pi[bad[1]]),
+  ), arg, plain_number(params$pi[bad[1]]),
   if (length(params$pi) > 1) paste(" for latent", bad[1]) else ""))
 }
 

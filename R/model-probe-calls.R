@@ -134,7 +134,7 @@ probe_own_gradient <- function(report, case) {
     if (!is.finite(wanted) || abs(found - wanted) <= 1e-3 * abs(wanted) + rounding) next
     add_finding(report, "gradient", "gradient", sprintf(
       "The derivative by `%s` along a random way is %s, and by differences of `log_joint` %s.",
-      name, plain_number(found), plain_number(wanted)
+      name, plain_number(found, 4), plain_number(wanted, 4)
     ), "Derive the sum of `weights * log_joint` anew; its shape is that of the parameters.")
   }
 }

@@ -82,7 +82,7 @@ probe_own_shape <- function(report, case) {
   if (length(bad) > 0) {
     add_finding(report, "nan", "log_joint", sprintf(
       "It returns %s for state %d of data point %d, and in %d of %d values.",
-      format(value[bad[1, , drop = FALSE]]), bad[1, 1], bad[1, 2], nrow(bad), length(value)
+      plain_number(value[bad[1, , drop = FALSE]]), bad[1, 1], bad[1, 2], nrow(bad), length(value)
     ), "Look for log() or sqrt() of numbers below 0, 0 * Inf, and parameters without limits.")
     return(invisible())
   }

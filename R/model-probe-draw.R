@@ -35,7 +35,7 @@ probe_draws <- function(report, model, params, joint_of, is_valid) {
   about <- c(vapply(directions, `[[`, "", "name"), sprintf("latent %d", seq_len(model$n_latents)))
   report_draw(report, sprintf(
     "It disagrees with `log_joint` about %s: a mean that must be 0 is %s standard errors from it.",
-    paste(unique(sprintf("`%s`", about[odd])), collapse = ", "), plain_number(again[worst])
+    paste(unique(sprintf("`%s`", about[odd])), collapse = ", "), plain_number(again[worst], 4)
   ))
 }
 

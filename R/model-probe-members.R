@@ -98,7 +98,7 @@ probe_native_proposals <- function(report, case) {
   add_finding(report, "propose", "propose", sprintf(paste(
     "The best of %d proposals gains %s nats less than the best of as many random latents, on",
     "average over %d points."
-  ), n_proposed, plain_number(-mean(difference)), n),
+  ), n_proposed, plain_number(-mean(difference), 4), n),
   "Propose what raises `log_joint` where the latents given leave the data unexplained.")
 }
 
@@ -160,7 +160,7 @@ report_odds <- function(report, case, law) {
   if (abs(n_on - conditional_draws * sum(wanted)) <= score_limit * error + 1e-9) return(invisible())
   add_finding(report, "conditional", "conditional", sprintf(
     "It draws a slot on %d times, where its own `prob_on` says %s.", n_on,
-    plain_number(conditional_draws * sum(wanted))
+    plain_number(conditional_draws * sum(wanted), 4)
   ), "Draw `step->value` with `rng` from the law whose `prob_on` it returns.")
 }
 

@@ -109,7 +109,7 @@ probe_native_states <- function(report, case) {
     add_finding(report, "nan", "log_joint", sprintf(paste(
       "It leaves %s for state %d of data point %d, and in %d of %d values; NaN is also what was",
       "there before."
-    ), format(value[bad[1, , drop = FALSE]]), bad[1, 1], bad[1, 2], nrow(bad), length(value)),
+    ), plain_number(value[bad[1, , drop = FALSE]]), bad[1, 1], bad[1, 2], nrow(bad), length(value)),
     "Write all states; -Inf is one that cannot be. Look for scratch that is read before written.")
   }
   none <- which(colSums(value > -Inf) == 0)

@@ -189,7 +189,7 @@ worst_pair <- function(found, wanted) {
   gap[is.na(gap)] <- Inf
   at <- which(gap == max(gap))[1]
   at <- if (is.infinite(gap[at])) which(is.infinite(gap) & found != wanted)[1] else at
-  sprintf("%s and %s.", plain_number(found[at]), plain_number(wanted[at]))
+  sprintf("%s and %s.", plain_number(found[at], 4), plain_number(wanted[at], 4))
 }
 
 # Relative falls of the expected log joint that are rounding.
@@ -197,8 +197,8 @@ mstep_tolerance <- 1e-8
 
 report_mstep <- function(report, old_value, value, step) {
   add_finding(report, "mstep", "mstep", sprintf(
-    "M-step %d lowers the expected log joint from %s to %s.", step, format(old_value, digits = 8),
-    format(value, digits = 8)
+    "M-step %d lowers the expected log joint from %s to %s.", step, plain_number(old_value, 8),
+    plain_number(value, 8)
   ), paste("The bound may fall, and fits need not settle. Maximise the sum of `q(s) log_joint`",
            "over points and states: hold the formula against `log_joint`, or leave `mstep` out for",
            "optim() to do it. Limits that move parameters have the same effect."))

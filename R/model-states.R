@@ -149,8 +149,8 @@ check_sweeps <- function(sweeps) {
   if (is.null(sweeps)) return(c(2L, 4L))
   if (!is.numeric(sweeps) || length(sweeps) != 2) {
     abort_value(sweeps, "sweeps", "two whole numbers, of burn-in sweeps and of draws",
-                if (is_count(sweeps)) sprintf("With %s draws: sweeps = c(2, %s).", format(sweeps),
-                                              format(sweeps)))
+                if (is_count(sweeps)) sprintf("With %1$s draws: sweeps = c(2, %1$s).",
+                                              plain_number(sweeps)))
   }
   c(check_count(sweeps[1], "sweeps[1]", 0, most_sweeps),
     check_count(sweeps[2], "sweeps[2]", 1, most_sweeps))
@@ -177,13 +177,13 @@ check_max_active <- function(max_active, model, n_selected) {
   if (is.null(max_active)) return(as.integer(cap))
   if (model$rule$max_active == 1 && is_count(plain_numbers(max_active), 2)) {
     gps_abort(sprintf("`max_active` must be 1, not %s: exactly one cluster is on.",
-                      format(plain_numbers(max_active))))
+                      plain_number(plain_numbers(max_active))))
   }
   max_active <- plain_numbers(max_active)
   if (is_count(max_active, n_selected + 1)) {
     gps_abort(sprintf(paste("`max_active` must be a whole number between 1 and %d, not %s: no more",
                             "than `n_selected` can be on."), as.integer(n_selected),
-                      format(max_active)))
+                      plain_number(max_active)))
   }
   as.integer(min(check_count(max_active, "max_active", 1, n_selected), cap))
 }

@@ -19,7 +19,8 @@ draw_components <- function(fit, look) {
   size <- component_size(fit, look$size)
   if (is.null(size)) {
     if (is_mixture(fit)) values <- standardise_means(fit$params)
-    unit <- if (is_mixture(fit)) "standard deviations of each variable" else "units of the data"
+    unit <- if (is_mixture(fit)) "standard deviations of each variable" else
+      component_unit(fit$model)
     values <- values[, shown, drop = FALSE]
     draw_figure(draw_heat(whole_part, values, row_labels(fit), title_of(look, kind),
                           if (look$key) paste("colours in", unit), names, share,
@@ -122,7 +123,7 @@ label_cells <- function(side, labels) {
   room <- graphics::par("pin")[side] / n
   each <- if (side == 2) line_inches() else
     max(graphics::strwidth(labels, "inches", cex = 0.8)) + 0.3 * line_inches()
-  shown <- spaced_points(n, max(1, floor(n * room / each)))
+  shown <- labelled_places(n, floor(n * room / each))
   graphics::axis(side, shown - 0.5, labels[shown], las = 1, lwd = 0, cex.axis = 0.8, gap.axis = 0,
                  mgp = c(3, if (side == 2) 0.3 else 0.1, 0))
 }

@@ -4,8 +4,8 @@
 #' Figures of a fit
 #'
 #' @param x a fit, as made by [gps_fit()].
-#' @param which one or more of the figures below; NULL: "clusters" for a mixture in one or two
-#'   dimensions, else "components".
+#' @param which one or more of the figures below; NULL: "clusters" for a Gaussian mixture in one
+#'   or two dimensions, else "components".
 #' @param truth NULL, or the true components as [match_components()] takes them, for the figure
 #'   "components".
 #' @param beside NULL, or another fit, or components as [match_components()] takes them, or a list
@@ -75,17 +75,17 @@
 #'   locations instead: the affinity at all places for the most probable components of one `point`.
 #' * `"selection"`: how often each latent is selected and is on; and the distribution over the data
 #'   points of the expected number of active latents (for clusters: of the largest responsibility).
-#' * `"clusters"`: mixtures only: data points by their most probable cluster, with ellipses of one
-#'   and two standard deviations; the first two principal components, at one scale, where there are
-#'   more than two dimensions, a histogram with densities where there is one.
+#' * `"clusters"`: Gaussian mixtures only: data points by their most probable cluster, with ellipses
+#'   of one and two standard deviations; the first two principal components, at one scale, where
+#'   there are more than two dimensions, a histogram with densities where there is one.
 #' * `"entropy"`: mixtures of at most 200 clusters: the entropy of the assignments,
 #'   \eqn{-\sum_n \sum_k t_{nk} \log t_{nk}}{- sum t log t} with posterior probabilities t, as
 #'   clusters are merged one by one, each time the two whose union lowers it most (Baudry et al.
 #'   2010, *Journal of Computational and Graphical Statistics* 19, 332). Where it has an elbow,
 #'   groups of clusters overlap to the right of it and are apart to the left.
-#' * `"functions"`: mixtures in two dimensions with a learned selector: the regression function of
-#'   each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as many as have
-#'   room, where there are more.
+#' * `"functions"`: Gaussian mixtures in two dimensions with a learned selector: the regression
+#'   function of each cluster over the plane, as in the paper's Figure 3; the 12 most used, or as
+#'   many as have room, where there are more.
 #'
 #' Where cells are missing, figures of data points show what is expected there (column means where
 #' the model is one of R functions), and "affinity" ranks as the fit does ([missing_cells]).

@@ -58,12 +58,14 @@ below_title <- function(look) {
   c(0, 1, 0, 1 - share)
 }
 
+# Which of `n` places have a label where no more than `most` have room: every second, every third.
+labelled_places <- function(n, most) seq(1, n, by = ceiling(n / max(1, most)))
+
 # Labels below the places 1, 2, ..., as many as stand apart.
 label_places <- function(labels) {
   n <- length(labels)
   widest <- max(graphics::strwidth(labels, "inches", cex = 0.9)) + 0.25 * line_inches()
-  most <- max(1, floor(graphics::par("pin")[1] / widest))
-  labelled <- spaced_points(n, most)
+  labelled <- labelled_places(n, floor(graphics::par("pin")[1] / widest))
   graphics::axis(1, labelled, labels[labelled], lwd = 0, mgp = c(2, 0.2, 0), cex.axis = 0.9,
                  gap.axis = 0)
 }
@@ -75,13 +77,13 @@ label_places <- function(labels) {
 axis_panel <- function(part, xlim, ylim, xlab, ylab, main, code, ticks = TRUE, y_ticks = NULL,
                        y_labels = NULL, note = NULL, mar = panel_margins, ...) {
   ylim <- widen(ylim)
-  guess <- if (is.null(y_labels)) format(pretty(ylim)) else y_labels
+  guess <- if (is.null(y_labels)) tick_labels(pretty(ylim)) else y_labels
   widest <- max(graphics::strwidth(guess, "inches"), 0) / line_inches()
   mar[2] <- max(mar[2], widest + if (nzchar(ylab)) 2.9 else 1.2)
   in_part(part, mar, {
     graphics::plot.window(widen(xlim), ylim, ...)
     if (is.null(y_ticks)) y_ticks <- graphics::axTicks(2)
-    if (is.null(y_labels)) y_labels <- format(y_ticks)
+    if (is.null(y_labels)) y_labels <- tick_labels(y_ticks)
     x_ticks <- if (!isFALSE(ticks)) graphics::axTicks(1)
     if (identical(ticks, "whole")) x_ticks <- x_ticks[x_ticks == round(x_ticks)]
     graphics::abline(h = y_ticks, v = x_ticks, col = "grey92")

@@ -161,6 +161,9 @@ ramp_of <- function(col, n) {
   grDevices::colorRampPalette(if (length(col) == 1) c("white", col) else col, space = "Lab")(n)
 }
 
+# Numbers at ticks, with the digits that tell them apart whatever the session's option says.
+tick_labels <- function(at) format(at, digits = 12)
+
 key_ticks <- function(range, height) {
   at <- pretty(range, max(1, min(5, floor(height / (2 * line_inches())))))
   at[at >= range[1] & at <= range[2]]
@@ -168,7 +171,7 @@ key_ticks <- function(range, height) {
 
 # Lines that a colour scale of values in this range takes on the right of a panel.
 key_lines <- function(range) {
-  labels <- format(pretty(widen(range), 5))
+  labels <- tick_labels(pretty(widen(range), 5))
   1.7 + max(graphics::strwidth(labels, "inches", cex = 0.8)) / line_inches()
 }
 
@@ -191,5 +194,5 @@ draw_key <- function(range, colours, right = graphics::par("pin")[1], ends = NUL
                         y(ends[2]), xpd = NA)
   at <- key_ticks(range, diff(ends))
   place <- ends[1] + (at - range[1]) / diff(range) * diff(ends)
-  graphics::text(x(1.4 * line), y(place), format(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
+  graphics::text(x(1.4 * line), y(place), tick_labels(at), adj = c(0, 0.5), cex = 0.8, xpd = NA)
 }

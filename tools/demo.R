@@ -32,7 +32,7 @@ fit_digits <- function() {
   new <- digits8$x[held_out, ]
   response <- predict(fit, new, "response")
   explained <- 1 - sum((new - response)^2) / sum(sweep(new, 2, colMeans(new))^2)
-  draw("digits-components.png", height = 500, plot(fit, "components"))
+  draw("digits-components.png", plot(fit, "components", size = 8))
   draw("digits-bound.png", plot(fit, "bound"))
   draw("digits-affinity.png", plot(fit, "affinity"))
   shown <- held_out[seq(1, length(held_out), length.out = 12)]

@@ -73,3 +73,12 @@ test_that("suggested packages are asked for by name", {
                    "This needs the package no.such.package: install.packages(\"no.such.package\")")
   expect_true(require_package("stats", "This"))
 })
+
+test_that("numbers in messages have a point and all their digits, whatever the options", {
+  old <- options(OutDec = ",", digits = 3)
+  on.exit(options(old))
+  y <- cbind(a = c(1, 2), b = c(2, 3.141593))
+  expect_gps_error(gps_fit(y, model_poisson_mixture(1)), "is 3.14159", class = "data")
+  expect_gps_error(gps_fit(y, model_gaussian_mixture(1), weights = c(1, -0.12345)), "is -0.12345")
+  expect_gps_error(gps_control(tol = -1.23456), "not -1.23456")
+})

@@ -309,3 +309,23 @@ test_that("letters are the same in every locale, a Turkish one among them", {
   expect_gt(length(asks_locale), 100)
   expect_identical(names(which(asks_locale)), character())
 })
+
+test_that("factors by mistake, empty columns and tables of counts are read as what they are", {
+  y <- data.frame(a = faithful$eruptions, b = faithful$waiting)
+  model <- model_gaussian_mixture(2)
+  expect_gps_error(gps_fit(transform(y, b = factor(b)), model), "as.numeric(as.character())")
+  expect_gps_error(gps_fit(transform(y, b = factor(paste("day", seq_along(b)))), model),
+                   "If it names the data points")
+  # Cells of NA alone are no TRUE and FALSE.
+  expect_silent(tell_logical(transform(y, b = NA), "y"))
+  expect_warning(tell_logical(transform(y, b = b > 70), "y"), "column \"b\"")
+  expect_warning(tell_reading(Titanic, "y"), "a table of counts by 4 factors, and is read as 4",
+                 class = "gps_warning_reading")
+  expect_silent(tell_reading(margin.table(Titanic, 1:2), "y"))
+})
+
+test_that("a column that is too low is called by its name", {
+  expect_warning(gps_fit(quakes[1:100, ], model_max_spike_slab(2), selector_full(),
+                         control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE)),
+                 "column 1 (\"lat\") has 100 %", fixed = TRUE, class = "gps_warning_negative")
+})

@@ -74,3 +74,18 @@ test_that("points, counts and draws out of range are refused", {
   refused(posterior_sample(fit, points = "1"))
   expect_gps_error(posterior_sample(fit, 1e8), "`n_draws` and `points` ask for 100000000 x 1200")
 })
+
+test_that("clusters with names have them in draws of all kinds", {
+  set.seed(1)
+  fit <- gps_fit(iris[1:4], model_gaussian_mixture(3), selector_full(), start = iris$Species,
+                 control = quick_control())
+  species <- levels(iris$Species)
+  expect_identical(posterior_states(fit, 1)$latents[[1]], "setosa")
+  expect_identical(colnames(posterior_sample(fit, 1, 1:3)), species)
+  expect_identical(dimnames(posterior_sample(fit, 2, 1:3)), list(NULL, NULL, species))
+  expect_identical(colnames(simulate(fit, 1, seed = 1, n = 4)[[1]]$latents), species)
+  # Those without names have the numbers.
+  expect_type(posterior_states(a_fit("mixture"), 1)$latents[[1]], "integer")
+  expect_null(dimnames(posterior_sample(a_fit("mixture"), 2, 1:3)))
+  expect_null(dimnames(simulate(a_fit("mixture"), 1, seed = 1, n = 4)[[1]]$latents))
+})

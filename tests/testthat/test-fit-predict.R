@@ -336,3 +336,9 @@ test_that("no new data have the results of some, without their rows", {
   expect_gps_error(predict(a_fit("gp"), matrix(0, 0, 3)), "must have 25 columns, not 3")
   expect_gps_error(gps_audit(a_fit("gp"), bars_data()$y[0, ]), "at least one row")
 })
+
+test_that("a misspelt name is not taken for one that is given", {
+  expect_gps_error(predict(a_fit("gp"), tpye = "prob"), "Did you mean `type`?")
+  expect_gps_error(predict(a_fit("gp"), types = "prob"), "Did you mean `type`?")
+  expect_gps_error(predict(a_fit("gp"), type = "prob", types = "state"), "which is given already")
+})

@@ -111,6 +111,9 @@ test_that("models side by side, printing and figures", {
   expect_identical(choice$model, "full")
   expect_identical(choice$n_latents, 2L)
   expect_printed(choice, "Chosen by ICL: 2 \\(full\\)")
+  # The numbers of a column have their points below each other.
+  bounds <- shown_choice(choice$table, TRUE, 6)$bound
+  expect_length(unique(nchar(sub(".*[.]", "", bounds))), 1)
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   shown <- plot(choice)

@@ -338,6 +338,9 @@ test_that("latents that are drawn are 0 or 1", {
     expect_error(gps_draw(gps_bind(own, y), params, 3), "`latents` that are 0 or 1, not",
                  class = "gps_error_model")
   }
+  none <- model_custom(2, function(y) list(a = 1), function(params, y, states) 0 * states[1, ])
+  expect_gps_error(gps_draw(gps_bind(none, y), list(a = 1), 3),
+                   "model_custom(draw = ) gives it one", class = "model")
 })
 
 test_that("a stored model that was changed is refused", {
