@@ -77,9 +77,8 @@
 #' as `start`, data and parameters in single steps, components in [match_components()]; further
 #' columns of `newdata` are left out. Where some are missing, empty or alike, columns are matched by
 #' position, and names that contradict this are an error. Row names are kept, other attributes of
-#' the data are not. 64-bit integers (class integer64) are read
-#' by value, TRUE and FALSE as 1 and 0, of which a warning tells where they are columns of a data
-#' frame.
+#' the data are not. 64-bit integers (class integer64) are read by value, TRUE and FALSE as 1 and 0,
+#' of which a warning tells where they are columns of a data frame.
 #'
 #' @section Data that may be meant otherwise:
 #' A warning of class `gps_warning_reading` tells of images that seem to come last in an array, of
