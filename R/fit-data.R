@@ -88,7 +88,7 @@ formula.gps_fit <- function(x, ...) {
   written <- x$call$y
   is_formula <- is.call(written) && identical(written[[1]], as.name("~"))
   if (!is_formula || is.null(x$col_names)) {
-    gps_abort("formula() is for fits to a formula. The columns of other data are in coef(fit).")
+    gps_abort("formula() is not for a fit without one. The columns of its data are in coef(fit).")
   }
   sum_columns(x$col_names)
 }

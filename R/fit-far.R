@@ -17,7 +17,7 @@ tell_far <- function(data, fit, arg) {
   limits <- function(column) fit_limits(fit, column)
   column <- find_far(data$y, if (is.matrix(fit$y)) known_columns(fit$y) else fit$known, limits)
   if (is.null(column)) return(data)
-  known <- vapply(limits(column), plain_number, "")
+  known <- vapply(limits(column), plain_number, "", 4)
   gps_warn(sprintf(paste(
     "Most of `%s` lies far from all that was fitted: %s has %s to %s in the data of the fit,",
     "and here mostly values beyond, such as %s. Were those scaled, or in another unit? New data",
