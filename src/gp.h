@@ -57,14 +57,20 @@ gps_status gp_dense_evaluate(gp_dense *gp, int climb, const gp_targets *targets,
 /* Leave-one-out variance of the observations [n_points] from the inverse factor l. */
 void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance);
 
-/* Mean [n_targets x n_new] at new points from weights = targets K^-1, and unless NULL the variance
- * of the function [n_new], for which the inverse factor l is needed. Of given terms, unless NULL,
- * the values [n_points x n_new] and the variance [n_new]. */
+/* Points that are predicted: of given terms, unless NULL, the values [n_points x n] and the
+ * variance [n]; and what comes of them, mean [n_targets x n] and unless NULL the variance of the
+ * function [n]. */
+typedef struct {
+  size_t n;
+  const double *x; /* [n_dims x n] */
+  const double *given, *given_variance;
+  double *mean, *variance;
+} gp_predicted;
+
+/* From weights = targets K^-1; a variance needs the inverse factor l. */
 size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points);
 void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
-                      size_t n_new, const double *x_new, const double *given,
-                      const double *given_variance, double *mean, double *variance,
-                      double *scratch);
+                      const gp_predicted *at, double *scratch);
 
 /* `weighted` = targets K^-1 becomes the leave-one-out means targets - weighted variance, with
  * variance [n_points] = 1 / diag(K^-1). */

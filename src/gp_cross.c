@@ -43,7 +43,7 @@ kernel_pairs gp_pairs_of(const kernel_metric *metric, const gp_points *rows, siz
 void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_points *cols,
                      int is_ready, double *gram, double *k, size_t ld) {
   const size_t n_dims = cross->kernel->n_dims;
-  const int n_metrics = kernel_n_metrics(cross->kernel), n_cols = (int)cols->n;
+  const int n_metrics = kernel_n_metrics(cross->kernel);
   for (int which = 0; which < n_metrics; which++) {
     const kernel_metric metric = kernel_metric_at(cross->kernel, cross->theta, which);
     if (!is_ready || n_metrics > 1) gp_points_embed(&metric, &cross->centre, rows);
@@ -52,10 +52,9 @@ void gp_cross_values(const gp_cross *cross, const gp_points *rows, const gp_poin
       linalg_product('T', 'N', rows->n, cols->n, n_dims, 1.0, rows->z, cols->z, 0.0, gram);
     }
 #pragma omp parallel for num_threads(cross->n_threads) schedule(static)
-    for (int b = 0; b < n_cols; b++) {
-      const kernel_pairs pairs =
-          gp_pairs_of(&metric, rows, 0, cols, (size_t)b, gram + (size_t)b * rows->n);
-      double *column = k + (size_t)b * ld;
+    for (size_t b = 0; b < cols->n; b++) {
+      const kernel_pairs pairs = gp_pairs_of(&metric, rows, 0, cols, b, gram + b * rows->n);
+      double *column = k + b * ld;
       if (which == 0) memset(column, 0, rows->n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
     }
@@ -84,13 +83,12 @@ static workspace split_scratch(const gps_kernel *kernel, size_t n_rows, size_t n
 static void contract_pairs(const gp_cross *cross, const kernel_metric *metric,
                            const gp_points *rows, const gp_points *cols, const double *weight,
                            int has_slope, const workspace *w, double *gradient) {
-  const int n_cols = (int)cols->n;
   const size_t n_hyper = cross->kernel->n_hyper;
 #pragma omp parallel for num_threads(cross->n_threads) schedule(static)
-  for (int b = 0; b < n_cols; b++) {
-    const size_t at = (size_t)b * rows->n;
-    const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, (size_t)b, w->gram + at);
-    double *sums = w->partial + (size_t)b * n_hyper;
+  for (size_t b = 0; b < cols->n; b++) {
+    const size_t at = b * rows->n;
+    const kernel_pairs pairs = gp_pairs_of(metric, rows, 0, cols, b, w->gram + at);
+    double *sums = w->partial + b * n_hyper;
     memset(sums, 0, n_hyper * sizeof *sums);
     kernel_contract(metric, &pairs, weight + at, 0, sums, has_slope ? w->gram + at : NULL);
   }

@@ -46,7 +46,7 @@ gps_status gp_check_finite(double value, size_t n_hyper, const double *gradient)
   return is_sound ? GPS_OK : GPS_NOT_FINITE;
 }
 
-static int min_int(size_t a, size_t b) { return (int)(a < b ? a : b); }
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Column `b` of the panel that starts at `from`: its pairs with itself and all later points. */
 static kernel_pairs pairs_of(const gp_dense *gp, const kernel_metric *metric, const double *gram,
@@ -76,15 +76,14 @@ static void add_metric(const gp_dense *gp, int which, double *k) {
   const int is_cached = which == 0 && gp->gram != NULL;
   gp_points_embed(&metric, &gp->cross.centre, &gp->all);
   for (size_t from = 0; from < n; from += PANEL) {
-    const int width = min_int(PANEL, n - from);
+    const size_t width = min_size(PANEL, n - from), ld = is_cached ? n : n - from;
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
-    const size_t ld = is_cached ? n : n - from;
     if (gps_must_stop(gp->cross.watch)) return;
-    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
+    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, width);
 #pragma omp parallel for num_threads(gp->cross.n_threads) schedule(static)
-    for (int b = 0; b < width; b++) {
-      const kernel_pairs pairs = pairs_of(gp, &metric, gram, ld, from, (size_t)b);
-      double *column = k + (from + (size_t)b) * (n + 1);
+    for (size_t b = 0; b < width; b++) {
+      const kernel_pairs pairs = pairs_of(gp, &metric, gram, ld, from, b);
+      double *column = k + (from + b) * (n + 1);
       if (which == 0) memset(column, 0, pairs.n * sizeof *column);
       kernel_add_values(&metric, &pairs, column);
     }
@@ -171,24 +170,24 @@ static void add_differences(size_t n_dims, size_t width, const workspace *w, dou
 }
 
 static void contract_panel(const gp_dense *gp, const kernel_metric *metric, const workspace *w,
-                           const double *gram, size_t ld, size_t from, int width, const double *a) {
+                           const double *gram, size_t ld, size_t from, size_t width,
+                           const double *a) {
   const int is_dot = metric->is_raw, by_differences = has_far_points(gp, metric);
   const size_t n_dims = gp->cross.kernel->n_dims, n_hyper = gp->cross.kernel->n_hyper;
 #pragma omp parallel for num_threads(gp->cross.n_threads) schedule(static)
-  for (int b = 0; b < width; b++) {
-    const kernel_pairs pairs = pairs_of(gp, metric, gram, ld, from, (size_t)b);
-    double *sums = w->partial + (size_t)b * n_hyper;
-    double *weights = w->panel + (size_t)b * ld;
+  for (size_t b = 0; b < width; b++) {
+    const kernel_pairs pairs = pairs_of(gp, metric, gram, ld, from, b);
+    double *sums = w->partial + b * n_hyper, *weights = w->panel + b * ld;
     memset(sums, 0, n_hyper * sizeof *sums);
-    kernel_contract(metric, &pairs, a + (from + (size_t)b) * (gp->all.n + 1), 1, sums,
+    kernel_contract(metric, &pairs, a + (from + b) * (gp->all.n + 1), 1, sums,
                     metric->is_ard ? weights + b : NULL);
     if (!metric->is_ard) continue;
     if (by_differences) {
       square_differences(n_dims, pairs.n, pairs.x, gp->all.scale, weights + b,
-                         w->product + (size_t)b * n_dims);
+                         w->product + b * n_dims);
       continue;
     }
-    memset(weights, 0, (size_t)b * sizeof *weights);
+    memset(weights, 0, b * sizeof *weights);
     if (!is_dot) weights[b] = 0.0;
   }
 }
@@ -206,19 +205,19 @@ static void contract_metric(const gp_dense *gp, int which, const double *a, doub
   const int by_differences = has_far_points(gp, &metric);
   memset(w.row_sums, 0, n * sizeof *w.row_sums);
   for (size_t from = 0; from < n; from += PANEL) {
-    const int width = min_int(PANEL, n - from);
+    const size_t width = min_size(PANEL, n - from);
     const double *gram = is_cached ? gp->gram + from + from * n : w.panel;
     if (gps_must_stop(gp->cross.watch)) return;
-    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, (size_t)width);
+    if (metric.needs_gram && !is_cached) panel_gram(gp, &w, from, width);
     contract_panel(gp, &metric, &w, gram, is_cached ? n : n - from, from, width, a);
-    for (int b = 0; b < width; b++) {
-      for (size_t h = 0; h < n_hyper; h++) gradient[h] += w.partial[(size_t)b * n_hyper + h];
+    for (size_t b = 0; b < width; b++) {
+      for (size_t h = 0; h < n_hyper; h++) gradient[h] += w.partial[b * n_hyper + h];
     }
     if (!metric.is_ard) continue;
     if (by_differences) {
-      add_differences(n_dims, (size_t)width, &w, scales);
+      add_differences(n_dims, width, &w, scales);
     } else {
-      contract_scales(gp, &w, is_dot, from, (size_t)width, scales);
+      contract_scales(gp, &w, is_dot, from, width, scales);
     }
   }
   if (!metric.is_ard || is_dot || by_differences) return;
@@ -286,30 +285,35 @@ size_t gp_dense_predict_scratch(size_t n_dims, size_t n_points) {
   return PANEL * (n_points + n_dims) + gp_points_scratch(n_dims, PANEL);
 }
 
+/* variance [n] less the squares of the columns of k [n_points x n], which are L^-1 k(x, new). */
+static void take_explained(size_t n_points, size_t n, const double *k, double *variance) {
+  for (size_t b = 0; b < n; b++) {
+    double explained = 0.0;
+    for (size_t i = 0; i < n_points; i++) explained += k[i + b * n_points] * k[i + b * n_points];
+    variance[b] = variance[b] < explained ? 0.0 : variance[b] - explained;
+  }
+}
+
 void gp_dense_predict(const gp_dense *gp, size_t n_targets, const double *weights, const double *l,
-                      size_t n_new, const double *x_new, const double *given,
-                      const double *given_variance, double *mean, double *variance,
-                      double *scratch) {
-  const size_t n_dims = gp->cross.kernel->n_dims, n = gp->all.n;
+                      const gp_predicted *at, double *scratch) {
+  const gp_cross *cross = &gp->cross;
+  const size_t n_dims = cross->kernel->n_dims, n = gp->all.n;
   double *k = scratch, *shifted = k + n * PANEL, *coordinates = shifted + n_dims * PANEL;
+  double *variance = at->variance;
   const workspace w = split_scratch(gp);
-  if (variance) kernel_diagonal(gp->cross.kernel, gp->cross.theta, n_new, x_new, variance);
-  for (size_t j = 0; variance && given && j < n_new; j++) variance[j] += given_variance[j];
-  for (size_t from = 0; from < n_new; from += PANEL) {
-    const size_t width = (size_t)min_int(PANEL, n_new - from);
-    if (gps_must_stop(gp->cross.watch)) return;
-    const gp_points new = gp_points_at(n_dims, width, x_new + from * n_dims, shifted, coordinates);
-    kernel_shift(&gp->cross.centre, width, new.x, shifted);
-    gp_cross_values(&gp->cross, &gp->all, &new, from > 0, w.panel, k, n);
-    for (size_t i = 0; given && i < n * width; i++) k[i] += given[i + from * n];
-    linalg_product('N', 'N', n_targets, width, n, 1.0, weights, k, 0.0, mean + from * n_targets);
+  if (variance) kernel_diagonal(cross->kernel, cross->theta, at->n, at->x, variance);
+  for (size_t j = 0; variance && at->given && j < at->n; j++) variance[j] += at->given_variance[j];
+  for (size_t from = 0; from < at->n; from += PANEL) {
+    const size_t width = min_size(PANEL, at->n - from);
+    if (gps_must_stop(cross->watch)) return;
+    const gp_points new = gp_points_at(n_dims, width, at->x + from * n_dims, shifted, coordinates);
+    kernel_shift(&cross->centre, width, new.x, shifted);
+    gp_cross_values(cross, &gp->all, &new, from > 0, w.panel, k, n);
+    for (size_t i = 0; at->given && i < n * width; i++) k[i] += at->given[i + from * n];
+    linalg_product('N', 'N', n_targets, width, n, 1.0, weights, k, 0.0,
+                   at->mean + from * n_targets);
     if (variance == NULL) continue;
     linalg_trmm('L', 'N', n, width, l, n, k, n);
-    for (size_t b = 0; b < width; b++) {
-      double explained = 0.0;
-      for (size_t i = 0; i < n; i++) explained += k[i + b * n] * k[i + b * n];
-      const double left = variance[from + b] - explained;
-      variance[from + b] = left < 0.0 ? 0.0 : left;
-    }
+    take_explained(n, width, k, variance + from);
   }
 }

@@ -108,9 +108,8 @@ void gp_fourier_features(const gp_fourier *gp, double *features, double *scratch
       out += term_features(gp, t);
     }
 #pragma omp parallel for num_threads(gp->n_threads) schedule(static)
-    for (int j = 0; j < (int)width; j++) {
-      const size_t at = from + (size_t)j;
-      finish_features(gp, gp->x + at * n_dims, features + at * q);
+    for (size_t j = from; j < from + width; j++) {
+      finish_features(gp, gp->x + j * n_dims, features + j * q);
     }
   }
 }

@@ -3,13 +3,12 @@
 #include "gp.h"
 
 void gp_dense_loo_variance(size_t n_points, const double *l, int n_threads, double *variance) {
-  const int n = (int)n_points;
 #pragma omp parallel for num_threads(n_threads) schedule(static, 64)
-  for (int j = 0; j < n; j++) {
-    const double *column = l + (size_t)j * (size_t)n;
+  for (size_t j = 0; j < n_points; j++) {
+    const double *column = l + j * n_points;
     double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-    for (int i = j; i < n; i++) sum += column[i] * column[i];
+    for (size_t i = j; i < n_points; i++) sum += column[i] * column[i];
     variance[j] = 1.0 / sum;
   }
 }

@@ -111,15 +111,21 @@ typedef struct {
   gp_slots slots;
 } gp_local_targets;
 
-/* The log predictive density of the targets of points `row` [n_queries] given their neighbours',
- * and its gradient [n_hyper]. Each thread has gp_local_scratch() + gp_local_latents()
- * doubles of scratch, and n_targets + gp_local_latents() ints of `place`, of which the first
- * n_targets are -1 before and after. */
+/* Room for an evaluation: each thread has gp_local_scratch() + gp_local_latents() doubles of
+ * scratch, and n_targets + gp_local_latents() ints of `place`, of which the first n_targets are -1
+ * before and after. partial [gp_local_partial()] */
+typedef struct {
+  double *scratch, *partial;
+  int *place;
+} gp_local_room;
 size_t gp_local_partial(const gp_local *local);
 size_t gp_local_latents(const gp_local *local, const gp_local_targets *targets);
+
+/* The log predictive density of the targets of points `row` [n_queries] given their neighbours',
+ * and its gradient [n_hyper]. */
 gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets *targets,
-                             const int *row, double *value, double *gradient, double *scratch,
-                             int *place, double *partial);
+                             const int *row, const gp_local_room *room, double *value,
+                             double *gradient);
 
 /* ---- predictions ---- */
 

@@ -136,9 +136,10 @@ static int evaluate_block(const gp_local *local, const gp_local_targets *targets
 }
 
 static int evaluate_blocks(const gp_local *local, const gp_local_targets *targets, const int *row,
-                           double *scratch, int *place, double *partial) {
+                           const gp_local_room *room) {
   const size_t n_blocks = (local->n_queries + BLOCK - 1) / BLOCK, n = 1 + local->kernel->n_hyper;
-  const size_t most = gp_local_latents(local, targets), room = gp_local_scratch(local) + most;
+  const size_t most = gp_local_latents(local, targets), n_doubles = gp_local_scratch(local) + most;
+  const size_t n_ints = targets->n_targets + most;
   const int n_threads = local->n_threads;
   int n_failed = 0;
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(+ : n_failed)
@@ -146,9 +147,9 @@ static int evaluate_blocks(const gp_local *local, const gp_local_targets *target
     const size_t end = share_start(n_blocks, t + 1, n_threads);
     for (size_t b = share_start(n_blocks, t, n_threads); b < end; b++) {
       if (gps_must_stop(local->watch)) break;
-      double *sums = partial + b * n;
-      if (evaluate_block(local, targets, row, b, place + (targets->n_targets + most) * (size_t)t,
-                         scratch + room * (size_t)t, sums, sums + 1))
+      double *sums = room->partial + b * n;
+      if (evaluate_block(local, targets, row, b, room->place + n_ints * (size_t)t,
+                         room->scratch + n_doubles * (size_t)t, sums, sums + 1))
         continue;
       n_failed++;
       break;
@@ -158,18 +159,18 @@ static int evaluate_blocks(const gp_local *local, const gp_local_targets *target
 }
 
 gps_status gp_local_evaluate(gp_local *local, int climb, const gp_local_targets *targets,
-                             const int *row, double *value, double *gradient, double *scratch,
-                             int *place, double *partial) {
+                             const int *row, const gp_local_room *room, double *value,
+                             double *gradient) {
   const size_t n_blocks = (local->n_queries + BLOCK - 1) / BLOCK, n_hyper = local->kernel->n_hyper;
   int step = 0;
-  while (!evaluate_blocks(local, targets, row, scratch, place, partial)) {
+  while (!evaluate_blocks(local, targets, row, room)) {
     if (!climb || !gp_near_raise(local, ++step)) return GPS_NOT_POSDEF;
   }
   if (gps_must_stop(local->watch)) return GPS_INTERRUPTED;
   *value = 0.0;
   memset(gradient, 0, n_hyper * sizeof *gradient);
   for (size_t b = 0; b < n_blocks; b++) {
-    const double *sums = partial + b * (1 + n_hyper);
+    const double *sums = room->partial + b * (1 + n_hyper);
     *value += sums[0];
     for (size_t h = 0; h < n_hyper; h++) gradient[h] += sums[1 + h];
   }

@@ -163,7 +163,7 @@ GPS_CLONES static void panel_distances(size_t n_dims, const double *panel, const
   double sum[LANES] = {0.0};
   for (size_t d = 0; d < n_dims; d++) {
 #pragma omp simd
-    for (int lane = 0; lane < LANES; lane++) {
+    for (size_t lane = 0; lane < LANES; lane++) {
       const double difference = (panel[d * LANES + lane] - x[d]) * scale[d];
       sum[lane] += difference * difference;
     }

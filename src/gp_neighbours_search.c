@@ -54,7 +54,7 @@ GPS_CLONES static size_t skip_far(const double *gram, const double *half, size_t
                                   double least) {
   for (; from + SCAN <= n; from += SCAN) {
     int n_near = 0;
-    for (int i = 0; i < SCAN; i++) n_near += !(gram[from + i] - half[from + i] < least);
+    for (size_t i = 0; i < SCAN; i++) n_near += !(gram[from + i] - half[from + i] < least);
     if (n_near > 0) return from;
   }
   return from;

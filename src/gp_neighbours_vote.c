@@ -32,11 +32,11 @@ static int list_voters(const gp_voters *voters, size_t i, voter_list *list) {
 int gp_vote_dense(const gp_voters *voters, size_t n_targets, const double *targets, double *mean) {
   int n_failed = 0;
 #pragma omp parallel for num_threads(voters->n_threads) schedule(static) reduction(+ : n_failed)
-  for (int i = 0; i < (int)voters->n; i++) {
+  for (size_t i = 0; i < voters->n; i++) {
     voter_list list;
-    double *out = mean + (size_t)i * n_targets;
+    double *out = mean + i * n_targets;
     memset(out, 0, n_targets * sizeof *out);
-    if (!list_voters(voters, (size_t)i, &list)) {
+    if (!list_voters(voters, i, &list)) {
       n_failed++;
       continue;
     }

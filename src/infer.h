@@ -76,9 +76,6 @@ typedef struct {
 /* Points [from, to) of it. A failure is that of the smallest point, in *bad_point. Main thread. */
 gps_status infer_alone(const alone_job *job, size_t from, size_t to, size_t *bad_point);
 
-/* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
-#define GPS_NEGLIGIBLE 1e-22
-
 /* A point's responsibility, times its weight where it has one. */
 typedef struct {
   double weight;

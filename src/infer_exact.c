@@ -14,7 +14,7 @@ size_t infer_exact_scratch(const gps_states *states) { return 2 * (size_t)states
 static void sum_marginals(const gps_states *states, const double *prob, double *prob_on) {
   memset(prob_on, 0, (size_t)states->n_slots * sizeof *prob_on);
   for (int m = 0; m < states->n_states; m++) {
-    const int *active = states->active + (size_t)m * states->max_active;
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int i = 0; i < states->n_active[m]; i++) prob_on[active[i]] += prob[m];
   }
 }

@@ -23,7 +23,8 @@
 #include "entries.h"
 #undef ENTRY
 
-#define ENTRY(name, n) {#name, (DL_FUNC)&r_##name, n},
+/* By way of void (*)(void), which tells compilers that the cast to another type is meant. */
+#define ENTRY(name, n) {#name, (DL_FUNC)(void (*)(void))r_##name, n},
 static const R_CallMethodDef call_entries[] = {
 #include "entries.h"
     {NULL, NULL, 0}};

@@ -14,6 +14,9 @@
  * more points apart. */
 #define KERNEL_LARGEST_SCALE 1e150
 
+/* Infinitely far in all profiles, yet a number, as its square root's square is. */
+#define KERNEL_FAR 1e300
+
 /* Pairs treated at a time: all intermediate arrays stay in the first-level cache. */
 #define KERNEL_CHUNK 256
 

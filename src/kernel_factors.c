@@ -10,8 +10,6 @@
 
 #define CHUNK KERNEL_CHUNK
 #define PI 3.14159265358979323846
-/* Infinitely far in all profiles, yet a number. */
-#define FAR 1e300
 
 typedef struct {
   const kernel_term *term;
@@ -79,7 +77,7 @@ static void evaluate(const kernel_metric *metric, const factor *f, const kernel_
     for (size_t i = 0; slope && i < n; i++) slope[i] = -2.0;
     return;
   }
-  for (size_t i = 0; i < n; i++) u[i] = u[i] > FAR ? FAR : u[i];
+  for (size_t i = 0; i < n; i++) u[i] = u[i] > KERNEL_FAR ? KERNEL_FAR : u[i];
   kernel_correlate(f->term->type, f->log_shape, n, u, k, slope, bend);
 }
 

@@ -14,8 +14,6 @@
  * + 3) eps, some 1e-12, where S is at most LIMIT l^2 or LIMIT d2; elsewhere, near pairs of far
  * points, differences are taken. The same limit holds for inner products of shifted points. */
 #define LIMIT 1024.0
-/* Infinitely far in all profiles, yet its square root's square is a number. */
-#define FAR 1e300
 
 double kernel_largest(size_t n, const double *sq) {
   double largest = 0.0;
@@ -68,7 +66,7 @@ static void mend_distances(const kernel_metric *metric, int t, const kernel_pair
       r2[i] = pairs->scale ? scaled_distance(n_dims, x, pairs->x_at, pairs->scale)
                            : common_distance(n_dims, x, pairs->x_at, metric->inverse_l[t]);
     }
-    r2[i] = r2[i] > FAR ? FAR : r2[i];
+    r2[i] = r2[i] > KERNEL_FAR ? KERNEL_FAR : r2[i];
   }
 }
 

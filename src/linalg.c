@@ -16,6 +16,9 @@
 /* Below this size LAPACK's own routine is faster than another split. */
 #define LEAF 128
 
+/* Up to this size a Cholesky factor is one call of LAPACK. */
+#define ONE_CALL 1024
+
 static const double ONE = 1.0;
 
 void linalg_gemm(char trans_a, char trans_b, size_t m, size_t n, size_t k, double alpha,
@@ -136,6 +139,19 @@ void linalg_lower_gram(size_t n, double *l, size_t ldl, const gps_watch *watch) 
   linalg_lower_gram(n2, l22, ldl, watch);
 }
 
+/* linalg_cholesky() of a large matrix half by half, so that the watch is asked between. */
+static gps_status factor_watched(size_t n, double *a, size_t lda, const gps_watch *watch) {
+  if (n <= ONE_CALL) return linalg_cholesky(n, a, lda);
+  if (gps_must_stop(watch)) return GPS_INTERRUPTED;
+  const size_t n1 = split(n), n2 = n - n1;
+  double *a21 = a + n1, *a22 = a + n1 + n1 * lda;
+  const gps_status status = factor_watched(n1, a, lda, watch);
+  if (status != GPS_OK) return status;
+  linalg_trsm('R', 'T', n2, n1, a, lda, a21, lda);
+  linalg_syrk('N', n2, n1, -1.0, a21, lda, 1.0, a22, lda);
+  return factor_watched(n2, a22, lda, watch);
+}
+
 /* L21 = A21 L11^-T by a product with the inverse at hand, where a factorisation alone would have to
  * solve. */
 static gps_status factor_inverse(size_t n, double *a, size_t lda, double *log_det,
@@ -164,7 +180,7 @@ gps_status linalg_factor_inverse(size_t n, double *a, size_t lda, double conditi
   *log_det = 0.0;
   /* Measured against extended precision: up to here the joint route loses one digit on LAPACK. */
   if (condition <= 1e8) return factor_inverse(n, a, lda, log_det, watch);
-  const gps_status status = linalg_cholesky(n, a, lda);
+  const gps_status status = factor_watched(n, a, lda, watch);
   if (status != GPS_OK) return status;
   *log_det = linalg_log_det(n, a, lda);
   return linalg_invert_lower(n, a, lda, watch);

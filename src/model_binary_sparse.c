@@ -92,11 +92,11 @@ static void template_log_joint(const gps_states *states, const double *own, cons
   const size_t n_slots = (size_t)states->n_slots;
   for (int m = 0; m < states->n_states; m++) {
     const int n_active = states->n_active[m], parent = states->parent[m];
-    const int *active = states->active + (size_t)m * states->max_active;
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
     double sum = parent < 0 ? empty : value[parent];
     for (int k = parent < 0 ? 0 : n_active - 1; k < n_active; k++) {
       sum += own[active[k]];
-      for (int i = 0; i < k; i++) sum -= coupling[active[i] + (size_t)active[k] * n_slots];
+      for (int i = 0; i < k; i++) sum -= coupling[(size_t)active[i] + (size_t)active[k] * n_slots];
     }
     value[m] = sum;
   }
@@ -140,9 +140,9 @@ static void sum_pairs(const gps_states *states, const double *prob, double *pair
   const size_t n_slots = (size_t)states->n_slots;
   memset(pair, 0, n_slots * n_slots * sizeof *pair);
   for (int m = 0; m < states->n_states; m++) {
-    const int *active = states->active + (size_t)m * states->max_active;
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int k = 0; k < states->n_active[m]; k++) {
-      for (int j = 0; j <= k; j++) pair[active[j] + (size_t)active[k] * n_slots] += prob[m];
+      for (int j = 0; j <= k; j++) pair[(size_t)active[j] + (size_t)active[k] * n_slots] += prob[m];
     }
   }
 }
@@ -205,7 +205,7 @@ static gps_status describe(const gps_problem *problem, const gps_point *point,
   (void)scratch;
   memset(latent, 0, (size_t)states->n_slots * sizeof *latent);
   for (int m = 0; m < states->n_states; m++) {
-    const int *active = states->active + (size_t)m * states->max_active;
+    const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int i = 0; i < states->n_active[m]; i++) latent[active[i]] += prob[m];
   }
   if (!response) return GPS_OK;

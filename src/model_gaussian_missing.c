@@ -14,8 +14,6 @@
 #include "model_gaussian_tied.h"
 #include "vector_math.h"
 
-#define LOG_TWO_PI 1.8378770664093454836
-
 size_t mixture_missing_scratch(const gps_problem *problem) {
   if (problem->missing == NULL || !is_matrix(problem)) return 0;
   if (kind_of(problem) == TIED) return mixture_tied_scratch(problem);
@@ -42,7 +40,7 @@ static double log_product(size_t n, const int *at, const double *first, const do
 double mixture_missing_shared(const gps_problem *problem, const gps_point *point) {
   const size_t n = (size_t)gps_n_missing(problem, point->index);
   if (n == 0) return 0;
-  return 0.5 * (double)n * LOG_TWO_PI +
+  return 0.5 * (double)n * LOG_2PI +
          log_product(n, gps_missing_of(problem, point->index), problem->input[SCALE], NULL);
 }
 
@@ -55,7 +53,7 @@ GPS_INLINE double column_product(const double *restrict a, const double *restric
   double sum[LANES] = {0};
   for (size_t top = 0; top < stride; top += LANES) {
 #pragma omp simd
-    for (int i = 0; i < LANES; i++) sum[i] += a[top + i] * b[top + i];
+    for (size_t i = 0; i < LANES; i++) sum[i] += a[top + i] * b[top + i];
   }
   return sum_lanes(sum);
 }
@@ -159,7 +157,7 @@ GPS_INLINE double left_square(const group_work *work, const double *whitener, co
   for (size_t top = 0; top < stride; top += LANES) {
     double row[LANES];
 #pragma omp simd
-    for (int k = 0; k < LANES; k++) row[k] = left[top + k];
+    for (size_t k = 0; k < LANES; k++) row[k] = left[top + k];
     while (n_columns < work->n_missing && (size_t)work->missing[n_columns] < top + LANES) {
       n_columns++;
     }

@@ -57,7 +57,7 @@ GPS_INLINE double whitened_square(const double *factor, const double *x, size_t 
     double row[LANES] = {0};
     for (size_t j = 0; j < n_columns; j++) {
 #pragma omp simd
-      for (int i = 0; i < LANES; i++) row[i] += factor[j * stride + top + i] * x[j];
+      for (size_t i = 0; i < LANES; i++) row[i] += factor[j * stride + top + i] * x[j];
     }
 #pragma omp simd
     for (int i = 0; i < LANES; i++) total[i] += row[i] * row[i];
@@ -118,7 +118,7 @@ GPS_INLINE double whitened_distance(const gps_problem *problem, const double *po
   double total[LANES] = {0};
   for (size_t top = 0; top < stride; top += LANES) {
 #pragma omp simd
-    for (int i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < LANES; i++) {
       const double z = point[top + i] - mu[top + i];
       total[i] += z * z;
     }
@@ -252,7 +252,7 @@ static double add_shares(const gps_problem *problem, const gps_point *point, int
   const size_t n_dims = (size_t)problem->shape.n_dims, size = second_size(problem);
   double total = 0;
   for (int i = 0; i < n_slots; i++) {
-    if (!(prob[i] > NEGLIGIBLE) || point->latent[i] < 0) continue;
+    if (!(prob[i] > GPS_NEGLIGIBLE) || point->latent[i] < 0) continue;
     const size_t c = (size_t)point->latent[i];
     total += weight * prob[i];
     add_moments(problem, x, weight * prob[i], stats[ON] + c, stats[FIRST] + c * n_dims,
@@ -270,7 +270,7 @@ static gps_status add_groups(const gps_problem *problem, const gps_point *point,
   int cluster[MIXTURE_GROUP];
   for (int i = 0, n = 0; i < n_slots; n = 0) {
     for (; i < n_slots && n < MIXTURE_GROUP; i++) {
-      if (!(prob[i] > NEGLIGIBLE) || point->latent[i] < 0) continue;
+      if (!(prob[i] > GPS_NEGLIGIBLE) || point->latent[i] < 0) continue;
       cluster[n] = point->latent[i];
       share[n] = weight * prob[i];
       *total += share[n++];

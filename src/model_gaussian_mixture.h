@@ -64,7 +64,7 @@ GPS_INLINE void add_columns(const double *restrict whitener, const double *restr
                             double *restrict row) {
   for (size_t j = first; j < end; j++) {
 #pragma omp simd
-    for (int i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
+    for (size_t i = 0; i < LANES; i++) row[i] += whitener[j * stride + top + i] * difference[j];
   }
 }
 
@@ -86,7 +86,7 @@ GPS_INLINE void whiten(const double *restrict whitener, const double *restrict d
     }
     add_columns(whitener, difference, stride, n_both, n_both, end, lower);
 #pragma omp simd
-    for (int i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < LANES; i++) {
       left[top + i] = upper[i];
       left[n_both + i] = lower[i];
     }
@@ -95,7 +95,7 @@ GPS_INLINE void whiten(const double *restrict whitener, const double *restrict d
   double row[LANES] = {0};
   add_columns(whitener, difference, stride, top, 0, n_dims, row);
 #pragma omp simd
-  for (int i = 0; i < LANES; i++) left[top + i] = row[i];
+  for (size_t i = 0; i < LANES; i++) left[top + i] = row[i];
 }
 
 gps_status mixture_prepare(const gps_problem *problem, const double *y, double *const *prepared);

@@ -21,7 +21,7 @@ GPS_INLINE void add_outer(double *second, const double *x, double weight, size_t
     const double scaled = weight * x[j];
     for (size_t top = 0; top < stride; top += LANES) {
 #pragma omp simd
-      for (int i = 0; i < LANES; i++) second[j * stride + top + i] += scaled * x[top + i];
+      for (size_t i = 0; i < LANES; i++) second[j * stride + top + i] += scaled * x[top + i];
     }
   }
 }

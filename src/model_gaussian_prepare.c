@@ -6,8 +6,6 @@
 #include "linalg.h"
 #include "model_gaussian_mixture.h"
 
-#define LOG_TWO_PI 1.8378770664093454836
-
 /* whitener [stride x D] <- inverse of the lower Cholesky factor of sigma [D x D]; *log_det of sigma
  * in units of the scale. */
 static gps_status invert_factor(const double *sigma, const double *scale, size_t n_dims,
@@ -73,7 +71,7 @@ gps_status mixture_prepare(const gps_problem *problem, const double *y, double *
          *log_base = prepared[LOG_BASE - PREPARED];
   const int kind = kind_of(problem);
   (void)y;
-  *log_base = -0.5 * (double)n_dims * LOG_TWO_PI;
+  *log_base = -0.5 * (double)n_dims * LOG_2PI;
   for (size_t d = 0; d < n_dims; d++) *log_base -= log(scale[d]);
   if (kind == TIED) return prepare_tied(problem, prepared);
   for (size_t c = 0; c < n_clusters; c++) {

@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* A responsibility below this cannot change a sum of up to 1e5 points in its last digit. */
-#define NEGLIGIBLE 1e-22
-
 /* pi = on / count, the exact maximiser under pi_c >= floor: the clusters at the floor keep it, the
  * others share the rest in proportion. *raised counts where the floor acts. */
 static inline void mixture_update_pi(size_t n_clusters, const double *on, double floor, double *pi,

@@ -36,8 +36,6 @@ enum { EVENT_FLOOR, EVENT_PI };
 static const char *const events_list[] = {"prob_floor", "pi_clamped", NULL};
 
 #define PI_LOWEST 1e-4
-/* A state's probability below this cannot change a sum of up to 1e5 points in its last digit. */
-#define NEGLIGIBLE 1e-22
 /* So many ratios, each of 1 to 1e12, have a product that is a number. */
 #define RATIOS 16
 
@@ -202,7 +200,7 @@ GPS_CLONES static double sum_states(const workspace *it, const gps_states *state
   memset(it->fired, 0, it->n_on * (size_t)states->n_slots * sizeof *it->fired);
   for (int m = 0; m < states->n_states; m++) {
     total += prob[m];
-    if (prob[m] <= NEGLIGIBLE) continue;
+    if (prob[m] <= GPS_NEGLIGIBLE) continue;
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     fill_on(it, states, m);
 #pragma omp simd
@@ -262,7 +260,7 @@ GPS_CLONES static gps_status describe(const gps_problem *problem, const gps_poin
   for (int m = 0; m < states->n_states; m++) {
     const int *active = states->active + (size_t)m * (size_t)states->max_active;
     for (int k = 0; k < states->n_active[m]; k++) latent[active[k]] += prob[m];
-    if (!response || prob[m] <= NEGLIGIBLE) continue;
+    if (!response || prob[m] <= GPS_NEGLIGIBLE) continue;
     memcpy(it.on, problem->input[LEAK], n_dims * sizeof *it.on);
     for (int k = 0; k < states->n_active[m]; k++) {
       add_cause(n_dims, problem->input[FIRE] + (size_t)point->latent[active[k]] * n_dims, it.on);

@@ -171,7 +171,7 @@ static gps_status accumulate(const gps_problem *problem, const gps_point *point,
     if (point->latent[i] < 0) continue;
     const double share = weight * prob[i];
     stats[COUNT][0] += share;
-    if (!(prob[i] > NEGLIGIBLE)) continue;
+    if (!(prob[i] > GPS_NEGLIGIBLE)) continue;
     const size_t c = (size_t)point->latent[i];
     stats[ON][c] += share;
     add_counts(problem, point, c, share, stats[SUM] + c * n_dims);

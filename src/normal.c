@@ -208,6 +208,7 @@ GPS_CLONES static void set_masses(size_t n, const double *restrict work, size_t 
 }
 
 double normal_pieces_integrate(normal_pieces *pieces) {
+  if (pieces->n == 0) return NAN;
   pad(pieces);
   drop_ends(pieces, find_peaks(pieces));
   const size_t n = padded(pieces->n), row = (size_t)(pieces->hi - pieces->lo);

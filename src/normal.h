@@ -59,7 +59,8 @@ size_t normal_pieces_scratch(size_t n_most);
 normal_pieces normal_pieces_in(double *scratch, size_t n_most);
 
 /* Log of the integral over all pieces. Sets peak, mass, top and total = sum of mass. Pieces at
- * both ends without influence on the sum, all together less than 1e-17 of it, are cut off. */
+ * both ends without influence on the sum, all together less than 1e-17 of it, are cut off. No
+ * number where there is no piece, as limits that are none leave it. */
 double normal_pieces_integrate(normal_pieces *pieces);
 
 #endif

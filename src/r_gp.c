@@ -304,20 +304,19 @@ SEXP r_gp_predict(SEXP code, SEXP theta, SEXP y, SEXP weights, SEXP factor, SEXP
   gp_dense gp = view_dense(&kernel, theta, y, n_threads, n_pairs);
   const size_t n = gp.all.n, n_targets = count_targets(weights, "weights");
   const double *l = has_factor ? view_matrix(factor, (R_xlen_t)n, (R_xlen_t)n, "factor") : NULL;
-  const double *x_new = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata");
+  gp_predicted at = {.n = (size_t)n_new,
+                     .x = view_matrix(newdata, (R_xlen_t)kernel.n_dims, -1, "newdata")};
   const SEXP given = list_get(code, "given_new");
-  const double *values = NULL, *own_variance = NULL;
   need_given(&kernel, given);
   gp.scratch = new_scratch(&gp);
   if (!Rf_isNull(given)) {
-    values = view_matrix(list_need(given, "values"), (R_xlen_t)n, n_new, "values");
-    own_variance = view_doubles(list_need(given, "variance"), n_new, "variance");
+    at.given = view_matrix(list_need(given, "values"), (R_xlen_t)n, n_new, "values");
+    at.given_variance = view_doubles(list_need(given, "variance"), n_new, "variance");
   }
   const SEXP result = PROTECT(new_named_list(2, names));
-  double *mean = hang_matrix(result, 0, (int)n_targets, n_new);
-  double *variance = has_factor ? hang_doubles(result, 1, n_new) : NULL;
-  gp_dense_predict(&gp, n_targets, view_matrix(weights, -1, (R_xlen_t)n, "weights"), l,
-                   (size_t)n_new, x_new, values, own_variance, mean, variance,
+  at.mean = hang_matrix(result, 0, (int)n_targets, n_new);
+  at.variance = has_factor ? hang_doubles(result, 1, n_new) : NULL;
+  gp_dense_predict(&gp, n_targets, view_matrix(weights, -1, (R_xlen_t)n, "weights"), l, &at,
                    alloc_doubles(gp_dense_predict_scratch(kernel.n_dims, n), 1));
   end_watch();
   UNPROTECT(1);

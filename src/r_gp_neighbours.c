@@ -207,12 +207,13 @@ SEXP r_gp_near_evaluate(SEXP code, SEXP theta, SEXP y, SEXP at, SEXP row, SEXP n
   const SEXP result = PROTECT(new_named_list(3, names));
   double *value = hang_doubles(result, 0, 1);
   double *gradient = hang_doubles(result, 1, (R_xlen_t)kernel.n_hyper);
-  need_ok(
-      gp_local_evaluate(&local, view_int(is_first, "is_first"), &targets, rows, value, gradient,
-                        alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
-                        targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used),
-                        alloc_doubles(gp_local_partial(&local), 1)),
-      "The leave-one-out density");
+  const gp_local_room room = {
+      .scratch = alloc_doubles(gp_local_scratch(&local) + most, n_threads_used),
+      .partial = alloc_doubles(gp_local_partial(&local), 1),
+      .place = targets.root ? NULL : alloc_places(targets.n_targets, most, n_threads_used)};
+  need_ok(gp_local_evaluate(&local, view_int(is_first, "is_first"), &targets, rows, &room, value,
+                            gradient),
+          "The leave-one-out density");
   hang_doubles(result, 2, 1)[0] = local.jitter;
   UNPROTECT(1);
   return result;

@@ -226,8 +226,8 @@ SEXP r_probe_states(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP blo
 static void probe_proposals(probe *it, const gps_point *point, int n_given, const int *given,
                             int n_proposed, int *proposed) {
   const uint32_t seed[2] = {1, 2};
-  gps_rng rng =
-      gps_rng_stream(seed, 0, GPS_PURPOSE_SCREEN, 0, gps_stream_of(&it->problem, point->index));
+  gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_SCREEN, 0,
+                               gps_stream_of(&it->problem, (size_t)point->index));
   for (int i = 0; i < n_proposed + 2; i++) proposed[i] = -7;
   check_call(it->model->propose(&it->problem, point, n_given, given, n_proposed, proposed + 1, &rng,
                                 it->scratch.data),
@@ -282,8 +282,8 @@ static void probe_slot(probe *it, int n, int slot, const double *value, lent joi
                        double *log_density, int n_draws, double *draws) {
   const uint32_t seed[2] = {1, 2};
   const gps_point point = point_of(it, n);
-  gps_rng rng =
-      gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 0, gps_stream_of(&it->problem, point.index));
+  gps_rng rng = gps_rng_stream(seed, 0, GPS_PURPOSE_GIBBS, 0,
+                               gps_stream_of(&it->problem, (size_t)point.index));
   put_marks(it->scratch.data, it->scratch.length);
   gps_step step = {.value = value[slot]};
   check_call(it->model->conditional(&it->problem, &point, &it->states, slot, value, NULL, &step,

@@ -250,19 +250,19 @@ SEXP r_beside(SEXP beside, SEXP ranked, SEXP n_latents, SEXP n_kept, SEXP kept) 
       raise_error("model", "`ranked` names latent %d of %d.", given[i], h);
   }
   const SEXP result = PROTECT(new_named_list(2, names));
-  int *latent = hang_int_matrix(result, 0, k, h);
-  double *weight = hang_matrix(result, 1, k, h);
-  memset(latent, 0, n_entries * sizeof *latent);
-  memset(weight, 0, n_entries * sizeof *weight);
+  const screen_beside learned = {h, k, hang_int_matrix(result, 0, k, h),
+                                 hang_matrix(result, 1, k, h)};
+  memset(learned.latent, 0, n_entries * sizeof *learned.latent);
+  memset(learned.weight, 0, n_entries * sizeof *learned.weight);
   memset(scratch, 0, (size_t)h * sizeof *scratch);
   if (beside != R_NilValue) {
     const gps_candidates last = read_candidates(beside, h, h);
     if (last.n != (size_t)k) raise_error("model", "`beside` has %.0f rows.", (double)last.n);
-    memcpy(latent, last.latent, n_entries * sizeof *latent);
-    memcpy(weight, last.affinity, n_entries * sizeof *weight);
+    memcpy(learned.latent, last.latent, n_entries * sizeof *learned.latent);
+    memcpy(learned.weight, last.affinity, n_entries * sizeof *learned.weight);
   }
-  screen_learn_beside(h, k, view_number(kept, "kept"), given, n_ranked, (size_t)n_points, latent,
-                      weight, scratch, ints);
+  screen_learn_beside(&learned, view_number(kept, "kept"), given, n_ranked, (size_t)n_points,
+                      scratch, ints);
   UNPROTECT(1);
   return result;
 }

@@ -34,7 +34,7 @@ SEXP list_need(SEXP list, const char *name) {
 static void check_type_and_length(SEXP x, SEXPTYPE type, R_xlen_t length, const char *what) {
   if ((SEXPTYPE)TYPEOF(x) != type) {
     raise_error("model", "`%s` must be of type %s, not %s.", what, Rf_type2char(type),
-                Rf_type2char(TYPEOF(x)));
+                Rf_type2char((SEXPTYPE)TYPEOF(x)));
   }
   if (length >= 0 && Rf_xlength(x) != length) {
     raise_error("model", "`%s` must have %.0f values, not %.0f.", what, (double)length,

@@ -80,7 +80,7 @@ static void add_beside(screen_work *work, int best, int *table, int bits) {
   if (!job->beside) return;
   if (best < 0 && work->n > 0) best = work->candidate[0];
   for (int k = 0; best >= 0 && k < n_beside; k++) {
-    const int latent = job->beside[k + (size_t)best * (size_t)n_beside] - 1;
+    const int latent = job->beside[(size_t)k + (size_t)best * (size_t)n_beside] - 1;
     if (latent >= 0 && candidate_is_new(table, bits, latent)) work->candidate[work->n++] = latent;
   }
 }

@@ -71,12 +71,18 @@ screen_outcome screen_points(const screen_job *job, size_t from, size_t to, int 
                              int *selected, int *ranked, double *scratch, int *ints);
 
 /* Which latents stand beside which: for each latent the n_kept of largest weight, latent (from 1, 0
- * = none) and weight [n_kept x n_latents]. Of the weights that there are the share `kept` stays;
- * each data point adds 1 / rank of its ranked latents [n_ranked x n_points], from 1, 0 = none, from
- * the second on, to those of its first one. scratch [n_latents] is 0 before and after; ints
- * [screen_beside_ints()]. */
+ * = none) and weight [n_kept x n_latents]. */
+typedef struct {
+  int n_latents, n_kept;
+  int *latent;
+  double *weight;
+} screen_beside;
+
+/* Of the weights that there are the share `kept` stays; each data point adds 1 / rank of its ranked
+ * latents [n_ranked x n_points], from 1, 0 = none, from the second on, to those of its first one.
+ * scratch [n_latents] is 0 before and after; ints [screen_beside_ints()]. */
 size_t screen_beside_ints(int n_latents, size_t n_points);
-void screen_learn_beside(int n_latents, int n_kept, double kept, const int *ranked, int n_ranked,
-                         size_t n_points, int *latent, double *weight, double *scratch, int *ints);
+void screen_learn_beside(const screen_beside *beside, double kept, const int *ranked, int n_ranked,
+                         size_t n_points, double *scratch, int *ints);
 
 #endif

@@ -56,14 +56,16 @@ static void keep_largest(const double *sum, const int *met, int n, int n_kept, i
   }
 }
 
-void screen_learn_beside(int n_latents, int n_kept, double kept, const int *ranked, int n_ranked,
-                         size_t n_points, int *latent, double *weight, double *scratch, int *ints) {
+void screen_learn_beside(const screen_beside *beside, double kept, const int *ranked, int n_ranked,
+                         size_t n_points, double *scratch, int *ints) {
+  const int n_latents = beside->n_latents, n_kept = beside->n_kept;
   int *first = ints, *point = first + n_latents + 1, *met = point + n_points;
   sort_points(n_latents, ranked, n_ranked, n_points, first, point);
   for (int h = 0; h < n_latents; h++) {
     int n = 0;
-    const size_t own = (size_t)h * (size_t)n_kept;
-    for (size_t k = own; k < own + (size_t)n_kept && latent[k] > 0; k++) {
+    int *latent = beside->latent + (size_t)h * (size_t)n_kept;
+    double *weight = beside->weight + (size_t)h * (size_t)n_kept;
+    for (int k = 0; k < n_kept && latent[k] > 0; k++) {
       scratch[latent[k] - 1] = kept * weight[k];
       if (scratch[latent[k] - 1] > 0.0) met[n++] = latent[k] - 1;
     }
@@ -75,12 +77,12 @@ void screen_learn_beside(int n_latents, int n_kept, double kept, const int *rank
       }
       const int *other = ranked + (size_t)point[i] * (size_t)n_ranked;
       for (int r = 1; r < n_ranked && other[r] > 0; r++) {
-        const int beside = other[r] - 1;
-        if (scratch[beside] == 0.0) met[n++] = beside;
-        scratch[beside] += 1.0 / (r + 1);
+        const int neighbour = other[r] - 1;
+        if (scratch[neighbour] == 0.0) met[n++] = neighbour;
+        scratch[neighbour] += 1.0 / (r + 1);
       }
     }
-    keep_largest(scratch, met, n, n_kept, latent + own, weight + own);
+    keep_largest(scratch, met, n, n_kept, latent, weight);
     for (int i = 0; i < n; i++) scratch[met[i]] = 0.0;
   }
 }

@@ -240,7 +240,8 @@ static gps_status insert(screen_work *work, int at) {
 /* How a latent is ranked. */
 static double rank_of(const screen_job *job, size_t index, int latent) {
   const size_t n = job->lists.n;
-  if (job->affinity) return job->affinity[index * (size_t)job->problem->shape.n_latents + latent];
+  if (job->affinity)
+    return job->affinity[index * (size_t)job->problem->shape.n_latents + (size_t)latent];
   for (size_t k = index * n; k < (index + 1) * n; k++) {
     if (job->lists.latent[k] == latent + 1) return job->lists.affinity[k];
   }

@@ -63,7 +63,7 @@ GPS_CLONES void subsets_marginals(size_t n_slots, double *folded, double *prob_o
     double lanes[ROW] = {0};
     for (size_t u = 0; u < n_rows; u++) {
 #pragma omp simd
-      for (int v = 0; v < ROW; v++) {
+      for (size_t v = 0; v < ROW; v++) {
         const double upper = folded[(n_rows + u) * ROW + v];
         lanes[v] += upper;
         folded[u * ROW + v] += upper;

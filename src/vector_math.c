@@ -69,7 +69,7 @@ GPS_INLINE double largest(const double *x, size_t n) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
 #pragma omp simd
-    for (int j = 0; j < 8; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+    for (size_t j = 0; j < 8; j++) lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
   }
   for (int j = 0; i < n; i++, j++) lane[j] = x[i] > lane[j] ? x[i] : lane[j];
   double top = lane[0];
@@ -84,7 +84,7 @@ GPS_INLINE double sum_array(const double *x, size_t n) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
 #pragma omp simd
-    for (int j = 0; j < 8; j++) part[j] += x[i + j];
+    for (size_t j = 0; j < 8; j++) part[j] += x[i + j];
   }
   for (int j = 0; i < n; i++, j++) part[j] += x[i];
   return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));

@@ -182,6 +182,13 @@ static void test_needle(void) {
   }
 }
 
+static void test_no_piece(void) {
+  double scratch[512];
+  normal_pieces pieces = one_piece(scratch, 3);
+  pieces.n = 0;
+  CHECK(isnan(normal_pieces_integrate(&pieces)));
+}
+
 int main(void) {
   test_single_pieces();
   test_half_lines();
@@ -190,5 +197,6 @@ int main(void) {
   test_narrow_peak();
   test_peak_at_an_end();
   test_needle();
+  test_no_piece();
   return check_report();
 }

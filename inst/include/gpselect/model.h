@@ -71,6 +71,9 @@ typedef struct {
 #define GPS_END \
   { NULL, NULL, GPS_NEEDED }
 
+/* A probability below this cannot change a sum of up to 1e5 points in its last digit. */
+#define GPS_NEGLIGIBLE 1e-22
+
 /* What is fixed during one E-step on one block of data points. */
 typedef struct {
   gps_shape shape;
