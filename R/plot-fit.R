@@ -376,5 +376,5 @@ draw_activity <- function(part, value, is_sure, xlab, main, colours, key) {
                    border = "white")
     graphics::abline(v = mean(value), lty = 2, col = colours[3], lwd = 2)
     if (key) top_legend(sprintf("mean %s", plain_number(mean(value), 3)), colours[3], 2, 2)
-  })
+  }, ticks = if (is_sure) TRUE else "whole")
 }
