@@ -259,9 +259,9 @@ advise_transposed <- function(dim, n_cols) {
 }
 
 # A table that is wider than long may have its data points in columns.
-advise_wide <- function(n_points, n_dims, image_dim = NULL, arg = "y") {
+advise_wide <- function(n_points, n_dims, image_dim) {
   if (n_points >= n_dims || !is.null(image_dim)) return("")
-  sprintf(" Rows are data points: if yours are the columns, give t(%s).", arg)
+  " Rows are data points: if yours are the columns, give t(y)."
 }
 
 # How a column of another type can be given; `rest` is what is left without it.

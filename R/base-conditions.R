@@ -149,7 +149,7 @@ nearest_name <- function(x, choices) {
 require_package <- function(package, what) {
   if (!requireNamespace(package, quietly = TRUE)) {
     gps_abort(sprintf("%s needs the package %s: install.packages(%s).", what, package,
-                      dQuote(package, FALSE)))
+                      quoted(package)))
   }
   invisible(TRUE)
 }

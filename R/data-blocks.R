@@ -204,6 +204,11 @@ spaced_points <- function(n_points, max_points = 1000L) {
   unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
 }
 
+# The columns of y [D x n] that stand for all.
+some_points <- function(y, max_points = 1000L) {
+  y[, spaced_points(ncol(y), max_points), drop = FALSE]
+}
+
 blend <- function(running, new, rate, scale) {
   if (is.null(running)) return(lapply(new, `*`, scale))
   Map(function(old, new) (1 - rate) * old + (rate * scale) * new, running, new[names(running)])

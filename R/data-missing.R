@@ -216,7 +216,7 @@ refuse_missing <- function(y, model, arg = "y") {
   if (is.null(y) || takes_missing(model)) return(invisible(y))
   missing <- if (is_source(y)) stored_missing(y) else find_missing(y)
   if (is.null(missing)) return(invisible(y))
-  refuse_cells(y, missing, sprintf("the model %s", dQuote(model$name, FALSE)), arg)
+  refuse_cells(y, missing, sprintf("the model %s", quoted(model$name)), arg)
 }
 
 # The same for whoever does not.
@@ -322,7 +322,7 @@ blank_values <- function(y) {
 # Data as read_data() gives them, without the rows that `missing` does not want: their numbers are
 # in `omitted`, and a warning names them. "error" refuses what is missing in memory, also in
 # sparse matrices, whose rows are not left out here; sources are refused as they are read.
-keep_complete <- function(data, missing, arg = "y") {
+keep_complete <- function(data, missing) {
   if (missing == "allow") return(data)
   is_sparse <- inherits(data$y, "gps_source_sparse")
   if (is_source(data$y) && !is_sparse) {
@@ -332,20 +332,20 @@ keep_complete <- function(data, missing, arg = "y") {
   }
   cells <- if (is_sparse) stored_missing(data$y) else find_missing(data$y)
   if (is.null(cells)) return(data)
-  if (missing == "error") refuse_cells(data$y, cells, "`missing` = \"error\"", arg)
+  if (missing == "error") refuse_cells(data$y, cells, "`missing` = \"error\"", "y")
   if (is_sparse) {
     gps_abort(sprintf(paste("`missing` = \"omit\" is for dense data: leave %s with missing cells",
-                            "out of the sparse matrix S that is `%s`, by S[rows, ]."),
-                      plural(sum(diff(cells$start) > 0), "row"), arg))
+                            "out of the sparse matrix S that is `y`, by S[rows, ]."),
+                      plural(sum(diff(cells$start) > 0), "row")))
   }
   has_gaps <- diff(cells$start) > 0
   if (all(has_gaps)) {
-    gps_abort(sprintf("`%s`: no data point has a value in every column, so that `missing` = %s %s.",
-                      arg, quoted("omit"), "would leave none"), c("data", "argument"))
+    gps_abort(paste("`y`: no data point has a value in every column, so that `missing` = \"omit\"",
+                    "would leave none."), c("data", "argument"))
   }
   data$omitted <- which(has_gaps)
-  gps_warn(sprintf("%s of `%s` with missing cells %s left out: %s.",
-                   plural(length(data$omitted), "data point"), arg,
+  gps_warn(sprintf("%s of `y` with missing cells %s left out: %s.",
+                   plural(length(data$omitted), "data point"),
                    if (length(data$omitted) == 1) "is" else "are",
                    listed(as.character(data$omitted), "row")), class = "omitted",
            rows = data$omitted)

@@ -80,20 +80,19 @@ images_to_array <- function(images, arg) {
 }
 
 # What `y` may be instead of what it is read as, images or a table. Whether something was told.
-tell_reading <- function(y, arg) {
-  !is_source(y) &&
-    (tell_counts(y, arg) || tell_images_last(y, arg) || tell_table_wide(y, arg))
+tell_reading <- function(y) {
+  !is_source(y) && (tell_counts(y) || tell_images_last(y) || tell_table_wide(y))
 }
 
 # Counts of combinations of factors are no images, though an array as these.
-tell_counts <- function(y, arg) {
+tell_counts <- function(y) {
   dim <- dim(y)
   if (!inherits(y, "table") || !length(dim) %in% 3:4) return(invisible(FALSE))
   gps_warn(sprintf(paste(
-    "`%s` is a table of counts by %d factors, and is read as %d images of %s. Combinations of",
-    "factors as data points, as often as they occur: d <- as.data.frame(%s), and",
+    "`y` is a table of counts by %d factors, and is read as %d images of %s. Combinations of",
+    "factors as data points, as often as they occur: d <- as.data.frame(y), and",
     "model.matrix(~ . - Freq, d) with `weights` = d$Freq."
-  ), arg, length(dim), dim[1], shown_dim(dim[-1]), arg), class = "reading")
+  ), length(dim), dim[1], shown_dim(dim[-1])), class = "reading")
   invisible(TRUE)
 }
 
@@ -102,18 +101,18 @@ tell_counts <- function(y, arg) {
 most_wide_rows <- 20
 wide_times <- 10
 
-tell_table_wide <- function(y, arg) {
+tell_table_wide <- function(y) {
   size <- dim(y)
   if (length(size) != 2 || !is.null(attr(y, "size"))) return(invisible(FALSE))
   is_wide <- size[1] > 1 && size[1] <= most_wide_rows && size[2] > wide_times * size[1]
   if (!is_wide) return(invisible(FALSE))
-  gps_warn(sprintf(paste("`%s` is read as %d data points of %d columns. If data points are your",
-                         "columns, give t(%s)."), arg, size[1], size[2], arg), class = "reading")
+  gps_warn(sprintf(paste("`y` is read as %d data points of %d columns. If data points are your",
+                         "columns, give t(y)."), size[1], size[2]), class = "reading")
   invisible(TRUE)
 }
 
 # What to do about too few data points, where their number may be due to how they were given.
-advise_few <- function(n_points, n_dims, image_dim = NULL) {
+advise_few <- function(n_points, n_dims, image_dim) {
   if (n_points > 1) return(advise_wide(n_points, n_dims, image_dim))
   " There is nothing to learn from a single data point: give more. predict() takes one."
 }
@@ -121,14 +120,14 @@ advise_few <- function(n_points, n_dims, image_dim = NULL) {
 # Other programs have the images along the last dimension: read as ours they would be few and far
 # from square, which they are not. A picture in colour would be narrow images of its rows. Whether
 # something was told.
-tell_images_last <- function(y, arg) {
+tell_images_last <- function(y) {
   dim <- dim(y)
   if (!length(dim) %in% 3:4 || any(dim == 0)) return(invisible(FALSE))
   if (length(dim) == 3 && dim[3] %in% 3:4 && min(dim[1:2]) >= 8 * dim[3]) {
     gps_warn(sprintf(paste(
-      "`%s` is read as %d images of %s. If it is one picture in colour, its patches are the data",
-      "points: extract_patches(%s%s, 8). gps_denoise() takes noise out of a picture."
-    ), arg, dim[1], shown_dim(dim[-1]), arg, if (dim[3] == 4) "[, , 1:3]" else ""),
+      "`y` is read as %d images of %s. If it is one picture in colour, its patches are the data",
+      "points: extract_patches(y%s, 8). gps_denoise() takes noise out of a picture."
+    ), dim[1], shown_dim(dim[-1]), if (dim[3] == 4) "[, , 1:3]" else ""),
     class = "reading")
     return(invisible(TRUE))
   }
@@ -139,15 +138,15 @@ tell_images_last <- function(y, arg) {
   are_many <- n > 3 * max(sides) && max(sides) <= 3 * min(sides)
   if (!are_squares && !are_many) return(invisible(FALSE))
   order <- c(length(dim), seq_len(length(dim) - 1))
-  gps_warn(sprintf(paste("`%s` is read as %d images of %s. If it is %d images of %s, give",
-                         "aperm(%s, c(%s)): images come first."), arg, dim[1], shown_dim(dim[-1]),
-                   n, shown_dim(dim[-length(dim)]), arg, paste(order, collapse = ", ")),
+  gps_warn(sprintf(paste("`y` is read as %d images of %s. If it is %d images of %s, give",
+                         "aperm(y, c(%s)): images come first."), dim[1], shown_dim(dim[-1]), n,
+                   shown_dim(dim[-length(dim)]), paste(order, collapse = ", ")),
            class = "reading")
   invisible(TRUE)
 }
 
 # A fourth channel of pictures mostly says how opaque their pixels are.
-tell_opacity <- function(y, arg) {
+tell_opacity <- function(y) {
   is_many <- is.list(y) && !is.object(y) && is.null(dim(y)) && length(y) > 0
   image <- if (is_many) y[[1]] else y
   if (!is.numeric(image) || length(image) == 0) return(invisible())
@@ -157,9 +156,9 @@ tell_opacity <- function(y, arg) {
   if (anyNA(channel) || min(channel) < 0 || max(channel) > 1) return(invisible())
   gps_warn(sprintf(paste("If the fourth channel of the pictures says how opaque they are, it is",
                          "fitted as data here: %s leaves it out."), if (is_many) {
-                           sprintf("lapply(%s, function(image) image[, , 1:3])", arg)
+                           "lapply(y, function(image) image[, , 1:3])"
                          } else {
-                           sprintf("%s[, , , 1:3]", arg)
+                           "y[, , , 1:3]"
                          }), class = "reading")
 }
 

@@ -42,7 +42,7 @@ gps_source_binary <- function(path, d,
   n <- (state$size - offset) / bytes
   if (n > .Machine$integer.max) {
     gps_abort(sprintf("The file %s has %.0f data points; a source has at most %d.",
-                      dQuote(path, FALSE), n, .Machine$integer.max))
+                      quoted(path), n, .Machine$integer.max))
   }
   if (offset != round(offset) || n < 1 || n != round(n)) {
     kind <- if (offset == 0) advise_kind(path) else ""

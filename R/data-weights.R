@@ -3,26 +3,26 @@
 # without weights.
 
 # NULL where every data point counts once; else one double for each, of which some are above 0.
-check_weights <- function(weights, n_points, arg = "weights") {
+check_weights <- function(weights, n_points) {
   weights <- plain_numbers(weights)
   if (is.null(weights)) return(NULL)
   allowed <- sprintf("NULL or %d finite numbers of at least 0, one for each data point, not all 0",
                      n_points)
   is_plain <- (is.numeric(weights) || is.logical(weights)) && !is.factor(weights) &&
     (is.null(dim(weights)) || sum(dim(weights) > 1) <= 1)
-  if (!is_plain) abort_value(weights, arg, allowed, advise_vector(weights, arg))
+  if (!is_plain) abort_value(weights, "weights", allowed, advise_vector(weights, "weights"))
   if (length(weights) != n_points) {
-    gps_abort(sprintf("`%s` must have %s, one for each data point, not %d.", arg,
+    gps_abort(sprintf("`weights` must have %s, one for each data point, not %d.",
                       plural(n_points, "number"), length(weights)))
   }
   weights <- as.double(weights)
   bad <- which(!is.finite(weights) | weights < 0)
   if (length(bad) > 0) {
-    gps_abort(sprintf("`%s` must be finite numbers of at least 0, but number %d is %s.", arg,
+    gps_abort(sprintf("`weights` must be finite numbers of at least 0, but number %d is %s.",
                       bad[1], plain_number(weights[bad[1]])))
   }
-  if (all(weights == 0)) gps_abort(sprintf("`%s` must not all be 0: no data point counts.", arg))
-  if (!is.finite(sum(weights))) gps_abort(sprintf("`%s` must have a finite sum.", arg))
+  if (all(weights == 0)) gps_abort("`weights` must not all be 0: no data point counts.")
+  if (!is.finite(sum(weights))) gps_abort("`weights` must have a finite sum.")
   if (all(weights == 1)) NULL else weights
 }
 

@@ -62,7 +62,7 @@ begin_batches <- function(task, state) {
 
 # A state whose selector knows the neighbours of all points, before these are split into batches.
 begin_near <- function(task, state) {
-  if (!isTRUE(task$selector$by_candidates) || task$n_selected == task$model$n_latents) return(state)
+  if (!asks_neighbours(task)) return(state)
   begin_ranking(task, state, begin_near_memory(task, state))
 }
 
@@ -151,22 +151,28 @@ spread_batches <- function(task, numbers, n_rows, n_least = 1L) {
   numbers[spaced_points(length(numbers), n)]
 }
 
-# Several batches as one, its rows ascending.
-join_batches <- function(batches) {
-  rows <- unlist(lapply(batches, `[[`, "rows"))
+rows_of_batches <- function(batches) unlist(lapply(batches, `[[`, "rows"))
+
+# The slots of several batches together, by the numbers of their rows.
+join_slots <- function(batches) {
   slots <- lapply(stats::setNames(nm = per_point), function(name) {
     do.call(cbind, lapply(batches, `[[`, name))
   })
+  cut_points(slots, order(rows_of_batches(batches)))
+}
+
+# Several batches as one, its rows ascending.
+join_batches <- function(batches) {
   joined <- batches[[1]]
-  joined$rows <- sort(rows)
+  joined$rows <- sort(rows_of_batches(batches))
   joined[per_point] <- list(NULL)
-  joined[per_point] <- cut_points(slots, order(rows))[per_point]
+  joined[per_point] <- join_slots(batches)[per_point]
   joined
 }
 
 # Batches that a pass joined, with their slots of it.
 part_batches <- function(batches, result) {
-  rows <- sort(unlist(lapply(batches, `[[`, "rows")))
+  rows <- sort(rows_of_batches(batches))
   lapply(batches, function(batch) {
     batch[per_point] <- cut_points(result, match(batch$rows, rows))[per_point]
     batch
@@ -214,11 +220,11 @@ least_spread <- 10L
 joined_rows <- 1024L
 
 learns_sums <- function(task) {
-  isTRUE(task$selector$by_sums) && task$n_selected < task$model$n_latents
+  isTRUE(task$selector$by_sums) && !selects_all(task)
 }
 
 asks_neighbours <- function(task) {
-  isTRUE(task$selector$by_candidates) && task$n_selected < task$model$n_latents
+  isTRUE(task$selector$by_candidates) && !selects_all(task)
 }
 
 # What neighbours have learned in a pass: their kernel, where a refit is due.
@@ -371,10 +377,7 @@ complete_batches <- function(state) {
   if (!has_all_batches(state)) return(NULL)
   numbers <- function(name) vapply(state$batches, `[[`, 1, name)
   batches <- lapply(state$batches, in_gauge, state$gauge)
-  slots <- lapply(stats::setNames(nm = per_point), function(name) {
-    do.call(cbind, lapply(batches, `[[`, name))
-  })
-  c(cut_points(slots, order(unlist(lapply(state$batches, `[[`, "rows")))),
+  c(join_slots(batches),
     list(params = state$params, bound = sum(numbers("bound")),
          bound_error = sqrt(sum(numbers("bound_error")^2))))
 }
@@ -386,7 +389,7 @@ pass_batches <- function(task, state) {
     pass(batch_task(task, batch), batch_state(task, state, batch, rate = 0), want = character())
   })
   joined <- join_parts(parts)
-  rows <- order(unlist(lapply(state$batches, `[[`, "rows")))
+  rows <- order(rows_of_batches(state$batches))
   joined$log_evidence <- joined$log_evidence[rows]
   joined[per_point] <- cut_points(joined, rows)[per_point]
   joined

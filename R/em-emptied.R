@@ -91,7 +91,7 @@ leave_step <- function(task, state, latents) {
   had <- colSums(array(state$selected %in% latents & state$prob_on > least_on,
                        dim(state$selected))) > 0
   state <- relabel_slots(state, replace(seq_len(task$model$n_latents), latents, 0L))
-  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  if (selects_all(task)) return(em_step(task, state))
   slots <- if (is.null(task$selector$screen)) {
     rank_beside(task, state)
   } else {

@@ -16,7 +16,7 @@ may_compare <- function(task) {
   isTRUE(selector$is_auto) && is.null(task$given$selector$rank) &&
     is.matrix(task$y) && is.null(task$missing) && is.null(task$batches) &&
     isTRUE(selector$by_sums) && can_screen(task$model) &&
-    task$n_selected < task$model$n_latents && length(falling_factors(selector$kernel)) > 0 &&
+    !selects_all(task) && length(falling_factors(selector$kernel)) > 0 &&
     near_cost(n_points(task$y), n_dims(task$y)) < sums_cost(selector$rank, task$model$n_latents)
 }
 

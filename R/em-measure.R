@@ -16,14 +16,12 @@ least_measured <- 20 * clock_step
 # settled, of what comes before the first one (`begin`) and of a refit of the kernel, bytes at the
 # peak and of what is kept. The first sample says how large others may be: small ones mislead.
 measure_task <- function(task) {
-  is_learned <- inherits(task$selector, "gps_selector_gp") &&
-    task$n_selected < task$model$n_latents
   # Each cluster of a mixture begins at a data point of its own, also where a batch has fewer.
   least <- if (task$model$rule$min_active == 1) 2 * task$model$n_latents else 1
   all <- n_points(task$y)
   if (!is.null(task$batches)) all <- min(max(lengths(task$batches), least), all)
   n <- min(max(first_sample, least), all)
-  most <- min(max(n, most_sample[[if (is_learned) "learned" else "other"]]), all)
+  most <- min(max(n, most_sample[[if (learns_ranking(task)) "learned" else "other"]]), all)
   first <- measure_sample(task, n)
   if (n == most) return(first)
   last <- n * measure_seconds / (1.5 * measured_iterations * first$seconds)

@@ -152,7 +152,7 @@ join_pairs <- function(model, params, pairs) {
 
 # The first iteration after the moves of a trial.
 bulk_step <- function(task, state, pairs) {
-  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  if (selects_all(task)) return(em_step(task, state))
   step_given(task, state, move_slots(state[c("selected", "prob_on")], pairs, task$model$n_latents))
 }
 

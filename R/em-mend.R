@@ -174,7 +174,7 @@ continue_trial <- function(task, state, n_iterations) {
 # the slots of a mixture no point had its own cluster left: there the model itself ranks.
 insert_step <- function(task, state, latents) {
   is_full <- task$model$rule$min_active == 1 && length(latents) >= task$n_selected &&
-    task$n_selected < task$model$n_latents
+    !selects_all(task)
   if (is_full) return(part_step(task, state))
   step_given(task, state, insert_latents(state$selected, state$prob_on, latents))
 }

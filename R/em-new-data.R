@@ -46,7 +46,7 @@ screen_new <- function(task, fit) {
 }
 
 select_new <- function(task, state, block, inputs) {
-  if (task$n_selected == task$model$n_latents) return(select_latents(task, state, block, inputs))
+  if (selects_all(task)) return(select_latents(task, state, block, inputs))
   if (task$is_before_rounds) return(select_new_once(task, state, block, inputs))
   selected <- select_in_parts(task, state, block, inputs, select_new_part)
   structure(reach_points(task, state, block, selected), n_gains = attr(selected, "n_gains"))

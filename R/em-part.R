@@ -104,7 +104,7 @@ label_mstep <- function(task, params, label_of) {
 
 # The first iteration after a parting: what was on before says nothing, the model itself ranks.
 part_step <- function(task, state) {
-  if (task$n_selected == task$model$n_latents) return(em_step(task, state))
+  if (selects_all(task)) return(em_step(task, state))
   state$prob_on[] <- 0
   step_given(task, state, rank_beside(task, state))
 }

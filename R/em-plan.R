@@ -56,7 +56,7 @@ check_full <- function(selector, model) {
     paste("selector_full() is not for the model %s: its %s latents are %d components at %s places",
           "each, of which a data point has a slot for one place of each component at most. Use",
           "selector_handcrafted(), which judges all places, with `n_selected` = %d."),
-    dQuote(model$name, FALSE), format_number(model$n_latents), count_choices(model),
+    quoted(model$name), format_number(model$n_latents), count_choices(model),
     format_number(count_places(model)), count_choices(model)
   ))
 }

@@ -100,9 +100,8 @@ simple_states <- 256
 # that it does not have. What is to be said of the data has been said of the model itself.
 simple_task <- function(short) {
   model <- simple_model(short$model)
-  has_to_rank <- short$n_selected < short$model$n_latents
   is_custom <- inherits(short$selector, "gps_selector_custom")
-  if (is.null(model) || is_custom && has_to_rank) return(NULL)
+  if (is.null(model) || is_custom && !selects_all(short)) return(NULL)
   short$model <- suppressWarnings(bind_model(model, short$moments), classes = "gps_warning")
   if (count_states(model$rule, short$n_selected, short$max_active) <= simple_states) {
     short$method <- resolve_method(short$control$method, model, short$n_selected, short$max_active)
@@ -165,24 +164,24 @@ begin_state <- function(task, number, memory = NULL) {
   }))
   params <- drawn$value
   labels <- attr(params, "labels")
-  is_early <- task$explore > 0 || !is.null(task$noise)
   state <- new_state(check_all_params(task$model, params, "init"), number, task$explore, memory,
-                     is_early)
+                     begins_early(task))
   state["late"] <- list(drawn$late)
   if (!is.null(labels) && takes_labels(task)) {
     state <- add_labels(empty_slots(task, state), labels)
   }
-  if (task$n_selected < task$model$n_latents && is.null(task$batches)) {
+  if (!selects_all(task) && is.null(task$batches)) {
     state <- begin_ranking(task, state, begin_memory(task$selector, task, state))
   }
   state
 }
 
+begins_early <- function(task) task$explore > 0 || !is.null(task$noise)
+
 # Labels are for who looks at what was selected last: screening that draws candidates beside it, or
 # a selector that regresses it.
 takes_labels <- function(task) {
-  is_learned <- inherits(task$selector, "gps_selector_gp") &&
-    task$n_selected < task$model$n_latents &&
+  is_learned <- learns_ranking(task) &&
     (is.null(task$batches) || isTRUE(task$selector$by_candidates))
   draws_candidates(task$model) || is_learned
 }
@@ -218,8 +217,7 @@ share_memory <- function(memory) {
 # The chosen start as the first state of the main run. On sampled rows only the parameters go on,
 # and what the Gaussian process of these rows predicts for all.
 continue_state <- function(task, short, chosen) {
-  state <- new_state(chosen$params, 0L, task$explore,
-                     is_early = task$explore > 0 || !is.null(task$noise))
+  state <- new_state(chosen$params, 0L, task$explore, is_early = begins_early(task))
   if (n_points(short$y) == n_points(task$y)) {
     kept <- c(inferred, "memory", "complete")
     state[kept] <- chosen[kept]

@@ -86,7 +86,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
   ranked <- attr(selected, "ranked")
   attributes(selected) <- list(dim = dim(selected))
   is_choosy <- task$control$monotone || state$is_polishing
-  is_whole <- task$n_selected == task$model$n_latents
+  is_whole <- selects_all(task)
   if (is_choosy && !is.null(state$selected) && task$method == "exact" && !is_whole) {
     selected <- keep_better(task, state, block, inputs, selected)
   }
@@ -103,7 +103,7 @@ infer_latents <- function(task, state, block, inputs, selected, want) {
 # Where all of many clusters are selected, the slots of all points would be more than what else an
 # iteration needs: it keeps those of the most probable clusters. The last pass has all.
 is_thinned <- function(task, state) {
-  is_whole <- task$n_selected == task$model$n_latents && task$model$rule$min_active == 1
+  is_whole <- selects_all(task) && task$model$rule$min_active == 1
   is_whole && !state$is_last && task$method == "exact" && is.null(task$batches) &&
     is.null(task$batch_scale) && task$n_selected > thin_slots_kept &&
     as.double(task$n_selected) * n_points(task$y) > max_whole_slots

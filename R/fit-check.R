@@ -93,7 +93,7 @@ check_fit_model <- function(parts) {
     is.null(model_maker(model))
   need_fit(inherits(model, "gps_model") && is.list(model) &&
              (is_outside || !is.null(model_maker(model))),
-           sprintf("its model is of the unknown class %s", dQuote(class(model)[1], FALSE)))
+           sprintf("its model is of the unknown class %s", quoted(class(model)[1])))
   has_sizes <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(parts$params)
   need_fit(has_sizes && (is_outside || is_model_small(unclass(model), parts$params)),
            "its model has no valid sizes and settings")

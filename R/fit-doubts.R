@@ -24,8 +24,7 @@ warn_data <- function(task, is_picture, is_doubted = FALSE) {
 }
 
 warn_single <- function(task) {
-  is_learned <- inherits(task$selector, "gps_selector_gp")
-  if (n_points(task$y) == 1 && is_learned && task$n_selected < task$model$n_latents) {
+  if (n_points(task$y) == 1 && learns_ranking(task)) {
     gps_warn(paste("One data point cannot teach a selector, whose affinities are the prior mean,",
                    "0: give more, or take selector_handcrafted() or selector_full()."))
   }

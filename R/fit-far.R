@@ -63,6 +63,3 @@ find_far <- function(y, known, limits) {
     mean(y[column, ] < known[1] | y[column, ] > known[2], na.rm = TRUE) > 0.5
   }, which(n_far > n_seen / 2 & risk < far_risk))
 }
-
-# As many data points as say of a column where it lies.
-some_points <- function(y) y[, spaced_points(ncol(y)), drop = FALSE]

@@ -214,7 +214,7 @@ sigma.gps_fit <- function(object, ...) {
       "sigma() is not for a mixture, each cluster of which has a covariance: coef(fit)$sigma."
     } else {
       sprintf("sigma() is for models with a noise variance, and the model %s has none: %s.",
-              dQuote(object$model$name, FALSE), "coef(fit) has its parameters")
+              quoted(object$model$name), "coef(fit) has its parameters")
     })
   }
   sqrt(object$params$sigma2)

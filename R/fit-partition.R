@@ -4,52 +4,49 @@
 
 # A `start` as gps_fit() takes it: a fit and a list of parameters as they are; labels or centres as
 # an object of class gps_partition, list(label [n], names, centres).
-read_start <- function(start, model, data, arg = "start") {
-  refuse_start(start, model, data, arg)
+read_start <- function(start, model, data) {
+  refuse_start(start, model, data)
   start <- unpack_partition(start, n_points(data$y))
   is_table <- is.data.frame(start) || length(dim(start)) == 2
   is_labels <- is.atomic(start) && is.null(dim(start))
   if (!is_table && !is_labels) return(start)
   if (model$rule$min_active != 1) {
-    gps_abort(sprintf(paste("`%s` must be a named list of parameters, as coef() gives them, or a",
-                            "fit: labels and centres are for mixtures."), arg))
+    gps_abort(paste("`start` must be a named list of parameters, as coef() gives them, or a fit:",
+                    "labels and centres are for mixtures."))
   }
-  parts <- if (is_table) read_centres(start, model, data, arg) else
-    read_labels(start, model, n_points(data$y), arg)
+  parts <- if (is_table) read_centres(start, model, data) else
+    read_labels(start, model, n_points(data$y))
   structure(parts, class = "gps_partition")
 }
 
 # Starts of another kind, of another model or of other sizes, with the way to one.
-refuse_start <- function(start, model, data, arg) {
+refuse_start <- function(start, model, data) {
   if (inherits(start, "hclust")) {
-    gps_abort(sprintf("`%s` is a tree of clusters: cutree(tree, %d) makes labels of it.", arg,
+    gps_abort(sprintf("`start` is a tree of clusters: cutree(tree, %d) makes labels of it.",
                       model$n_latents))
   }
   if (is_one_of(start, start) && is_text(start) && file_ending(start) %in% names(file_readers)) {
-    gps_abort(sprintf("`%s` is the name of a file.%s", arg, advise_file(start)))
+    gps_abort(sprintf("`start` is the name of a file.%s", advise_file(start)))
   }
   if (inherits(start, "gps_fit")) {
-    if (inherits(start$model, "gps_model")) refuse_other_fit(start, model, data, arg)
+    if (inherits(start$model, "gps_model")) refuse_other_fit(start, model, data)
     return(invisible())
   }
   known <- c("gps_partition", "kmeans", "Mclust", "data.frame")
   is_foreign <- is.list(start) && is.object(start) && !inherits(start, known)
   is_inside <- is.list(start) && length(start) == 1 && inherits(start[[1]], "gps_fit")
   if (!is_foreign && !is_inside) return(invisible())
-  gps_abort(sprintf("`%s` must be %s, not %s.%s", arg,
-                    "a fit, or a named list of parameters as coef() gives them",
-                    describe_value(start), if (is_inside) {
-                      " Take the fit out of the list, [[1]]."
-                    } else if (inherits(start, "gps_checkpoint")) {
-                      paste("", refused_classes$gps_checkpoint[2])
-                    } else {
-                      ""
-                    }))
+  way <- if (is_inside) {
+    "Take the fit out of the list, [[1]]."
+  } else if (inherits(start, "gps_checkpoint")) {
+    refused_classes$gps_checkpoint[2]
+  }
+  abort_value(start, "start", "a fit, or a named list of parameters as coef() gives them", way)
 }
 
-refuse_other_fit <- function(start, model, data, arg) {
+refuse_other_fit <- function(start, model, data) {
   if (is_other_model(start, model)) {
-    gps_abort(sprintf("`%s` must be a fit of the same model, not of this: %s. %s", arg,
+    gps_abort(sprintf("`start` must be a fit of the same model, not of this: %s. %s",
                       format_model(start$model), advise_other_model(start, model)))
   }
   sizes <- list(c(count_choices(start$model), count_choices(model)),
@@ -62,7 +59,7 @@ refuse_other_fit <- function(start, model, data, arg) {
   if (!any(is_other)) return(invisible())
   words <- c(choice_word(model), "column")
   gps_abort(sprintf(
-    "`%s` must be a fit of the same size, but it has %s, and the %s %d.%s %s", arg,
+    "`start` must be a fit of the same size, but it has %s, and the %s %d.%s %s",
     plural(sizes[is_other][[1]][1], words[is_other][1]), c("model", "data")[is_other][1],
     as.integer(sizes[is_other][[1]][2]),
     if (is_other[1]) "" else say_new_columns(data$col_names, start$col_names),
@@ -133,19 +130,19 @@ unpack_partition <- function(start, n_points) {
 }
 
 # list(label, names): the number of each point's cluster from a factor, from words or from numbers.
-read_labels <- function(labels, model, n_points, arg) {
+read_labels <- function(labels, model, n_points) {
   n_clusters <- model$n_latents
   if (length(labels) != n_points) {
     is_word <- is.character(labels) && length(labels) == 1
-    gps_abort(sprintf("`%s` must have a label for each of %s, not %s.%s", arg,
+    gps_abort(sprintf("`start` must have a label for each of %s, not %s.%s",
                       plural(n_points, "data point"), plural(length(labels), "label"),
                       if (is_word) " The name of a method is none: kmeans(y, 3) makes labels." else
                         ""))
   }
   if (anyNA(labels)) {
-    gps_abort(sprintf(paste("`%s` must have a label for each data point, but that of point %d is",
-                            "NA. Without labels of some points give centres, one a row, as",
-                            "`start`."), arg, which(is.na(labels))[1]))
+    gps_abort(sprintf(paste("`start` must have a label for each data point, but that of point %d",
+                            "is NA. Without labels of some points give centres, one a row, as",
+                            "`start`."), which(is.na(labels))[1]))
   }
   names <- NULL
   if (is.factor(labels) || is.character(labels)) {
@@ -153,7 +150,7 @@ read_labels <- function(labels, model, n_points, arg) {
     names <- levels(labels)
   }
   label <- if (is.null(names)) as.numeric(plain_numbers(labels)) else as.integer(labels)
-  allowed <- sprintf("`%s` must have labels of all %s of the model", arg,
+  allowed <- sprintf("`start` must have labels of all %s of the model",
                      plural(n_clusters, "cluster"))
   n_names <- if (is.null(names)) length(unique(label)) else length(names)
   if (n_names != n_clusters) gps_abort(sprintf("%s, not of %d.", allowed, n_names))
@@ -165,13 +162,13 @@ read_labels <- function(labels, model, n_points, arg) {
 }
 
 # Labels of rows that count, of which each cluster must have one.
-refuse_uncounted <- function(start, arg = "start", why = "a weight of 0") {
+refuse_uncounted <- function(start, why = "a weight of 0") {
   if (!inherits(start, "gps_partition") || is.null(start$label)) return(invisible())
   absent <- setdiff(seq_len(start$n_clusters), start$label)
   if (length(absent) == 0) return(invisible())
   name <- if (is.null(start$names)) absent[1] else quoted(start$names[absent[1]])
-  gps_abort(sprintf(paste("`%s`: all data points with the label %s have %s, so that they say",
-                          "nothing of this cluster."), arg, name, why))
+  gps_abort(sprintf(paste("`start`: all data points with the label %s have %s, so that they say",
+                          "nothing of this cluster."), name, why))
 }
 
 # What a start is, in words.
@@ -184,9 +181,9 @@ start_kind <- function(start) {
 }
 
 # list(names, centres [D x C]) from a table with a centre in each row, as stats::kmeans() gives it.
-read_centres <- function(centres, model, data, arg) {
-  centres <- pick_columns(plain_numbers(centres), data$col_names, arg, "`y`")
-  centres <- check_matrix(centres, arg)
+read_centres <- function(centres, model, data) {
+  centres <- pick_columns(plain_numbers(centres), data$col_names, "start", "`y`")
+  centres <- check_matrix(centres, "start")
   n_dims <- n_dims(data$y)
   if (ncol(centres) != n_dims || nrow(centres) != model$n_latents) {
     hint <- if (identical(dim(centres), as.integer(c(n_points(data$y), model$n_latents)))) {
@@ -194,8 +191,8 @@ read_centres <- function(centres, model, data, arg) {
     } else if (identical(rev(dim(centres)), as.integer(c(model$n_latents, n_dims)))) {
       " Is it transposed?"
     }
-    gps_abort(sprintf(paste("`%s` must have a centre in each row, %d x %d numbers for %s of %s,",
-                            "not %s.%s"), arg, model$n_latents, n_dims,
+    gps_abort(sprintf(paste("`start` must have a centre in each row, %d x %d numbers for %s of %s,",
+                            "not %s.%s"), model$n_latents, n_dims,
                       plural(model$n_latents, "cluster"), plural(n_dims, "column"),
                       shown_dim(dim(centres)), paste(hint, collapse = "")))
   }

@@ -332,7 +332,7 @@ stored_state <- function(fit, points = seq_len(fit$n_points)) {
 train_selector <- function(fit, task) {
   selector <- task$selector
   if (!is.null(selector$screen)) selector$screen$explore <- c(0L, 0L)
-  is_full <- fit$n_selected == fit$model$n_latents
+  is_full <- selects_all(fit)
   if (is_full || !inherits(selector, "gps_selector_gp")) return(selector)
   units <- fit$gp$units
   if (!is.null(fit$gp$cross)) {

@@ -71,10 +71,6 @@ report_algorithm <- function(fit, about) {
           rank, as.integer(fit$max_active), about[["Inference"]], about[["Starts"]])
 }
 
-# Whether no latent is left out. Of a component with locations each place is a latent, and a slot
-# holds one of them.
-selects_all <- function(fit) fit$n_selected == fit$model$n_latents
-
 # The log-likelihood itself where nothing is left out.
 report_bound <- function(fit) {
   is_whole <- fit$method == "exact" && selects_all(fit) &&

@@ -73,7 +73,7 @@ gps_resume <- function(file, y, ...) {
   form <- checkpoint_form()
   saved <- with_memory(read_checkpoint(path, form), "The checkpoint %s", quoted(path))
   y <- data_again(if (!missing(y)) y, extra$data, saved$header$traits$names)
-  is_doubted <- tell_reading(y, "y")
+  is_doubted <- tell_reading(y)
   y <- pick_columns(y, saved$header$traits$names, "y", "the run's data")
   control <- check_control(unpack_at(saved$points, c("point", "task", "given", "control")))
   y <- blank_infinite(y, control$infinite)

@@ -378,7 +378,7 @@ warn_falls <- function(fit) {
     return(invisible())
   }
   trace <- fit$trace[fit$trace$start == 0 & fit$trace$temperature == 1, ]
-  is_whole <- fit$n_selected == fit$model$n_latents || fit$control$monotone
+  is_whole <- selects_all(fit) || fit$control$monotone
   # Explorers end where points begin to keep selections; of a single slot there never were any.
   is_kept <- is_whole | trace$explore == 0 & fit$selector$explore > 0 & fit$n_selected > 1
   fall <- -diff(trace$bound)
@@ -388,5 +388,5 @@ warn_falls <- function(fit) {
     "The bound fell by %s from iteration %d to %d, %s in all: the M-step of the model %s does not",
     "maximise the expected log joint."
   ), plain_number(fall[fell[1]], 3), trace$iteration[fell[1]], trace$iteration[fell[1] + 1],
-  plural(length(fell), "time"), dQuote(fit$model$name, FALSE)), class = "mstep")
+  plural(length(fell), "time"), quoted(fit$model$name)), class = "mstep")
 }

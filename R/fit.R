@@ -248,8 +248,8 @@ prepare_fit <- function(y, model, selector, n_selected, max_active, control, sta
 open_data <- function(y, model, control, start, weights, labels) {
   has_rule <- !is.null(data_rule(model))
   if (!has_rule) tell_logical(y, "y")
-  is_doubted <- tell_reading(y, "y")
-  tell_opacity(y, "y")
+  is_doubted <- tell_reading(y)
+  tell_opacity(y)
   y <- blank_infinite(y, control$infinite)
   data <- with_memory(read_data(y, may_miss = TRUE), "A copy of `y`")
   data$is_doubted <- is_doubted

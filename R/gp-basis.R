@@ -13,7 +13,7 @@ basis_features <- function(basis, kernel, theta, y, n_threads = 1L) UseMethod("b
 engine_basis <- function(engine, kernel, theta, y, tol, n_threads = 1L) UseMethod("engine_basis")
 
 # As engine_evaluate().
-basis_evaluate <- function(basis, engine, theta, goal, inputs = FALSE) UseMethod("basis_evaluate")
+basis_evaluate <- function(basis, engine, theta, goal) UseMethod("basis_evaluate")
 
 # White noise of the kernel and what the basis adds to it.
 basis_noise <- function(basis, kernel, theta) UseMethod("basis_noise")
@@ -58,9 +58,8 @@ varying_share <- function(kernel, theta, y) {
 }
 
 #' @export
-engine_evaluate.gps_engine_basis <- function(engine, theta, goal, jitter = 0, least = NULL,
-                                             inputs = FALSE) {
-  found <- basis_evaluate(engine$basis, engine, theta, goal, inputs)
+engine_evaluate.gps_engine_basis <- function(engine, theta, goal, jitter = 0, least = NULL) {
+  found <- basis_evaluate(engine$basis, engine, theta, goal)
   names(found$gradient) <- names(theta)
   found
 }
@@ -220,12 +219,12 @@ engine_check_terms.gps_engine_basis <- function(engine, kernel) {
     gps_abort(sprintf(
       paste("`kernel` must have a white term with method = %s, which is noise plus what a few",
             "functions explain: add kernel_white()."),
-      dQuote(engine$method, FALSE)
+      quoted(engine$method)
     ))
   }
   if (all(types == "white")) {
     gps_abort(sprintf("`kernel` must have a term that is not white with method = %s.",
-                      dQuote(engine$method, FALSE)))
+                      quoted(engine$method)))
   }
 }
 

@@ -95,7 +95,7 @@ find_parameters <- function(name, kernel, n_dims, arg) {
   if (length(at) == 1) return(at)
   if (length(at) > 1) {
     gps_abort(sprintf("`%s` names %s, which two parameters of this kernel are called.", arg,
-                      dQuote(name, FALSE)))
+                      quoted(name)))
   }
   groups <- theta_groups(kernel, n_dims)
   at <- which(groups == name)
@@ -109,13 +109,14 @@ find_parameters <- function(name, kernel, n_dims, arg) {
   if (isTRUE(is.na(hint))) hint <- NULL
   gps_abort(sprintf(
     "`%s` names %s, which the kernel does not have; its parameters are %s.%s", arg,
-    dQuote(name, FALSE), shorten_names(dQuote(known, FALSE)),
-    if (is.null(hint)) "" else sprintf(" Did you mean %s?", dQuote(hint, FALSE))
+    quoted(name), shorten_names(quoted(known)),
+    if (is.null(hint)) "" else sprintf(" Did you mean %s?", quoted(hint))
   ))
 }
 
 # The first few names, and how many more there are.
-shorten_names <- function(names, most = 8L) {
+shorten_names <- function(names) {
+  most <- 8L
   shown <- paste(utils::head(names, most), collapse = ", ")
   if (length(names) > most) sprintf("%s and %d more", shown, length(names) - most) else shown
 }
@@ -151,14 +152,14 @@ user_limits <- function(kernel, n_dims, theta, held, lower, upper) {
       at <- find_parameters(name, kernel, n_dims, side)
       if (any(at %in% held)) {
         gps_abort(sprintf("%s is both `fixed` and bounded.",
-                          dQuote(names(theta)[intersect(held, at)[1]], FALSE)))
+                          quoted(names(theta)[intersect(held, at)[1]])))
       }
       given[[side]][at] <- limit[[name]]
     }
   }
   if (any(given$lower > given$upper)) {
     gps_abort(sprintf("`lower` is above `upper` for %s.",
-                      dQuote(names(theta)[given$lower > given$upper][1], FALSE)))
+                      quoted(names(theta)[given$lower > given$upper][1])))
   }
   for (side in names(given)) given[[side]][held] <- theta[held]
   given
@@ -217,6 +218,6 @@ warn_limits <- function(met, slope, given, kernel, n_dims) {
   gps_warn(sprintf(
     paste("The search ended at the %s limit of %s, where the likelihood still rises: this is no",
           "maximum. Give the kernel a value beyond, or set `%s`."),
-    met[bad[1]], dQuote(names(met)[bad[1]], FALSE), met[bad[1]]
+    met[bad[1]], quoted(names(met)[bad[1]]), met[bad[1]]
   ))
 }

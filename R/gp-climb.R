@@ -103,7 +103,7 @@ climb_engine <- function(engine, theta, targets, max_evals = 20L, gain = 1e-4, b
   result <- climb_objective(function(par, began) {
     jitter <- if (is.null(began)) 0 else began$jitter
     engine <- place_inputs(engine, par[-own], inputs$unit)
-    found <- engine_evaluate(engine, par[own], goal, jitter, began$value, engine$learn_inputs)
+    found <- engine_evaluate(engine, par[own], goal, jitter, began$value)
     found$gradient <- c(found$gradient, found$inputs * inputs$unit)
     found
   }, start, limits)

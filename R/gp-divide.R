@@ -26,8 +26,7 @@ block_engine <- function(engine, k) {
 # Sums over blocks. Each block has the jitter that its own matrix needs; the largest one is
 # reported.
 #' @export
-engine_evaluate.gps_engine_divide <- function(engine, theta, goal, jitter = 0, least = NULL,
-                                              inputs = FALSE) {
+engine_evaluate.gps_engine_divide <- function(engine, theta, goal, jitter = 0, least = NULL) {
   found <- lapply(seq_along(engine$rows), function(k) {
     goal$root <- columns_of(goal$root, engine$rows[[k]])
     engine_evaluate(block_engine(engine, k), theta, goal)

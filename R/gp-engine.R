@@ -61,9 +61,9 @@ engine_share <- function(engine, goal) UseMethod("engine_share")
 engine_share.default <- function(engine, goal) engine
 
 # list(value, gradient, jitter): the log marginal likelihood of a planned engine, or its objective,
-# with the gradient by theta, and with `inputs` by the engine's inputs. A search has a `jitter` from
-# where it began, and needs no gradient where the value is below `least`.
-engine_evaluate <- function(engine, theta, goal, jitter = 0, least = NULL, inputs = FALSE) {
+# with the gradient by theta, and by the `inputs` of an engine that learns them. A search has a
+# `jitter` from where it began, and needs no gradient where the value is below `least`.
+engine_evaluate <- function(engine, theta, goal, jitter = 0, least = NULL) {
   UseMethod("engine_evaluate")
 }
 

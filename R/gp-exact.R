@@ -66,8 +66,7 @@ dense_code <- function(engine, theta, slopes = FALSE) {
 
 # In a search the jitter stays as it was where it began.
 #' @export
-engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL,
-                                             inputs = FALSE) {
+engine_evaluate.gps_engine_exact <- function(engine, theta, goal, jitter = 0, least = NULL) {
   found <- .Call(C_gp_evaluate, dense_code(engine, theta, slopes = TRUE), theta, engine$y,
                  engine$shared, jitter, goal, least, engine$n_threads)
   names(found$gradient) <- names(theta)

@@ -82,7 +82,7 @@ basis_features.gps_basis_fourier <- function(basis, kernel, theta, y, n_threads 
 }
 
 #' @export
-basis_evaluate.gps_basis_fourier <- function(basis, engine, theta, goal, inputs = FALSE) {
+basis_evaluate.gps_basis_fourier <- function(basis, engine, theta, goal) {
   .Call(C_gp_fourier_evaluate, engine$code, theta, basis, engine$y, goal, engine$n_threads)
 }
 

@@ -39,9 +39,9 @@ basis_features.gps_basis_inducing <- function(basis, kernel, theta, y, n_threads
 }
 
 #' @export
-basis_evaluate.gps_basis_inducing <- function(basis, engine, theta, goal, inputs = FALSE) {
-  .Call(C_gp_inducing_evaluate, engine$code, theta, basis, engine$y, goal, inputs,
-        engine$n_threads)
+basis_evaluate.gps_basis_inducing <- function(basis, engine, theta, goal) {
+  .Call(C_gp_inducing_evaluate, engine$code, theta, basis, engine$y, goal,
+        engine$learn_inputs, engine$n_threads)
 }
 
 # ---- what the engines refuse and say ----

@@ -3,8 +3,9 @@
 # The engine sees the points in the plan's order.
 new_gp_fit <- function(x, targets, kernel, plan, search) {
   rows <- plan$order$rows
-  y <- t(if (is.null(rows)) x else x[rows, , drop = FALSE])
-  goal <- t(if (is.null(rows)) targets else targets[rows, , drop = FALSE])
+  in_order <- function(x) t(if (is.null(rows)) x else x[rows, , drop = FALSE])
+  y <- in_order(x)
+  goal <- in_order(targets)
   found <- find_theta(kernel, y, goal, plan$engine, search)
   engine <- replace(found$engine, "theta", list(found$theta))
   warn_ill_conditioned(kernel, found$theta, y, sum(found$jitter, engine$basis$extra))
@@ -54,12 +55,14 @@ find_theta <- function(kernel, y, targets, engine, search) {
   c(found, list(fixed = names(theta)[search$box$fixed], limits = met, given = given))
 }
 
+most_condition <- 1e12
+
 # The error of what follows from the inverse is about the machine's precision times the condition
 # number, which is at most the trace of K over its noise.
-warn_ill_conditioned <- function(kernel, theta, y, jitter, limit = 1e12) {
+warn_ill_conditioned <- function(kernel, theta, y, jitter) {
   diagonal <- term_levels(kernel_with_theta(kernel, theta, nrow(y)), y)
   noise <- white_variance(kernel, theta, nrow(y)) + jitter
-  if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > limit * noise) {
+  if (noise > 0 && ncol(y) * (sum(diagonal) + jitter) > most_condition * noise) {
     cure <- if (has_white(kernel)) "" else " Noisy or repeated data need a kernel_white() term."
     gps_warn(sprintf(
       paste0(

@@ -54,7 +54,7 @@ engine_share.gps_engine_linear <- function(engine, goal) {
 
 # With B = FF' + noise of the scaled features F, T'T = B^-1 and W = B^-1 F targets'.
 #' @export
-basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal, inputs = FALSE) {
+basis_evaluate.gps_basis_linear <- function(basis, engine, theta, goal) {
   shared <- if (is.null(engine$shared)) linear_moments(engine, goal) else engine$shared
   features <- basis$features
   value <- exp(theta)

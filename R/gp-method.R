@@ -27,8 +27,8 @@ check_engine_arguments <- function(method, given) {
     users <- c(if (arg == "rank") "auto", names(engines)[owns])
     if (method %in% users) next
     gps_abort(sprintf(
-      "`%s` means nothing to the method %s; it belongs to %s.", arg, dQuote(method, FALSE),
-      paste(dQuote(users, FALSE), collapse = ", ")
+      "`%s` means nothing to the method %s; it belongs to %s.", arg, quoted(method),
+      paste(quoted(users), collapse = ", ")
     ))
   }
 }
@@ -51,27 +51,35 @@ check_engine_kernel <- function(engine, kernel) {
   if (has_custom(kernel) && !engine$method %in% methods_that("pairs")) {
     gps_abort(sprintf(
       "`kernel` has a kernel_custom() term, which method = %s cannot compute; these can: %s.",
-      dQuote(engine$method, FALSE), paste(dQuote(methods_that("pairs"), FALSE), collapse = ", ")
+      quoted(engine$method), paste(quoted(methods_that("pairs")), collapse = ", ")
     ))
   }
   engine_check_terms(engine, kernel)
 }
 
+# What users say of an engine beside its method and rank, checked: list(objective, learn_inputs,
+# cross, index).
+check_engine_options <- function(method, rank, objective, learn_inputs, cross, index) {
+  given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
+  options <- list(objective = check_choice(objective, "objective", objectives),
+                  learn_inputs = check_flag(learn_inputs, "learn_inputs"),
+                  cross = check_flag(cross, "cross"),
+                  index = if (!is.null(index)) check_flag(index, "index"))
+  check_engine_arguments(method, c(given, learn_inputs = options$learn_inputs,
+                                   cross = !options$cross, index = !is.null(index)))
+  options
+}
+
+objectives <- c("vfe", "fitc", "dtc")
+
 # Which engine for data of this `size`, points in rows: list(engine, why, form).
 choose_engine <- function(kernel, size, method, rank, objective, learn_inputs, cross, index) {
   method <- check_choice(method, "method", gp_methods)
-  objectives <- c("vfe", "fitc", "dtc")
-  given <- c(rank = !is.null(rank), objective = !identical(objective, objectives))
-  objective <- check_choice(objective, "objective", objectives)
-  learn_inputs <- check_flag(learn_inputs, "learn_inputs")
-  cross <- check_flag(cross, "cross")
-  if (!is.null(index)) index <- check_flag(index, "index")
-  check_engine_arguments(method, c(given, learn_inputs = learn_inputs, cross = !cross,
-                                   index = !is.null(index)))
+  options <- check_engine_options(method, rank, objective, learn_inputs, cross, index)
   chosen <- if (method == "auto") choose_method(kernel, size[2], size[1]) else list(method = method)
   row <- engines[[chosen$method]]
-  engine <- new_engine(chosen$method, check_rank(rank, chosen$method, size[1]), objective,
-                       learn_inputs, cross, index)
+  engine <- new_engine(chosen$method, check_rank(rank, chosen$method, size[1]), options$objective,
+                       options$learn_inputs, options$cross, options$index)
   check_engine_kernel(engine, kernel)
   engine_check_size(engine, kernel, size[2], size[1])
   has_features <- isTRUE(row$exact) && uses_features(kernel, size[2], size[1])

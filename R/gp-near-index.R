@@ -57,8 +57,8 @@ new_index <- function(y, scale, rank) {
 # that has none stays where it is.
 cell_centres <- function(y, scale) {
   n_cells <- ceiling(cells_by_root * sqrt(ncol(y)))
-  x <- columns_of(y, spaced_points(ncol(y), cell_points * n_cells))
-  centres <- columns_of(x, spaced_points(ncol(x), n_cells))
+  x <- some_points(y, cell_points * n_cells)
+  centres <- some_points(x, n_cells)
   for (round in seq_len(cell_rounds)) {
     cell <- nearest_cell(centres, scale, x)
     sums <- rowsum(t(x), cell)

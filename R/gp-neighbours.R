@@ -105,8 +105,7 @@ engine_share.gps_engine_neighbours <- function(engine, goal) {
 # The leave-one-out log predictive density of all targets (Rasmussen and Williams 2006, section
 # 5.4.2), of all points as the rows stand for them.
 #' @export
-engine_evaluate.gps_engine_neighbours <- function(engine, theta, goal, jitter = 0, least = NULL,
-                                                  inputs = FALSE) {
+engine_evaluate.gps_engine_neighbours <- function(engine, theta, goal, jitter = 0, least = NULL) {
   shared <- if (is.null(engine$shared)) share_near(engine, theta) else engine$shared
   found <- .Call(C_gp_near_evaluate, engine$code, theta, engine$y,
                  columns_of(engine$y, shared$rows), shared$rows, shared$near, goal, jitter,

@@ -9,16 +9,20 @@ max_period_points <- 500L
 # Median distance between at most `max_points` points. If most coincide, the median distance of
 # those that do not; 1 if all do. Data times a power of two give the same bits, scaled.
 median_distance <- function(y, max_points = max_scale_points) {
-  y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
+  y <- some_points(y, max_points)
   largest <- max(abs(y - y[, 1]))
   if (!is.finite(largest) || nrow(y) * largest > sqrt(.Machine$double.xmax)) {
-    gps_abort(paste("The data are too large: squared distances between points overflow. Give",
-                    "them in another unit."), "numeric")
+    abort_too_large()
   }
   if (largest == 0) return(1)
   # A power of two changes no digit, and nothing overflows.
   unit <- 2^floor(log2(largest))
   unit * middle_distance(y / unit)
+}
+
+abort_too_large <- function() {
+  gps_abort(paste("The data are too large: squared distances between points overflow. Give",
+                  "them in another unit."), "numeric")
 }
 
 # Products are cheaper than differences, and good enough to find the pair in the middle unless a
@@ -66,8 +70,8 @@ exact_middle <- function(at, value, y, pairs, beside, error, most = 1e4) {
 
 # A scale for each column, by itself, so that its unit does not matter: the median distance from its
 # median, of those points that differ from it if most do not. Constant columns: 1.
-column_scales <- function(y, max_points = max_scale_points) {
-  y <- y[, spaced_points(ncol(y), max_points), drop = FALSE]
+column_scales <- function(y) {
+  y <- some_points(y, max_scale_points)
   apply(y, 1, function(column) {
     away <- abs(column - stats::median(column))
     middle <- stats::median(away)
@@ -92,7 +96,7 @@ open_lengthscales <- function(kernel, y) {
 # The distance to the nearest other point, `typical` and of the few that are `close`, in units of
 # the lengthscales that data suggest: list(one, each), as there.
 near_distances <- function(kernel, y, lengthscale) {
-  y <- y[, spaced_points(ncol(y)), drop = FALSE]
+  y <- some_points(y)
   near <- function(z) {
     distance <- as.matrix(stats::dist(t(z)))
     distance[distance == 0] <- Inf
@@ -116,7 +120,7 @@ group_share <- 0.03
 # seen here: points that are close in time need not be close in them.
 group_shares <- function(y, lengthscale) {
   if (anyNA(lengthscale)) return(NULL)
-  y <- y[, spaced_points(ncol(y)), drop = FALSE]
+  y <- some_points(y)
   vapply(seq_len(nrow(y)), function(i) {
     values <- sort(unique(y[i, ]))
     if (length(values) < group_values) return(1)
@@ -146,10 +150,7 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   scales <- target_scales(targets, n_targets)
   mean <- rowMeans(y)
   square <- rowMeans(y^2)
-  if (!all(is.finite(square))) {
-    gps_abort(paste("The data are too large: squared distances between points overflow. Give",
-                    "them in another unit."), "numeric")
-  }
+  if (!all(is.finite(square))) abort_too_large()
   spread2 <- rowMeans((y - mean)^2)
   spread2[!(spread2 > 1e-28 * square)] <- 0
   scales <- c(scales, list(lengthscale = lengthscale, mean = mean, square = square,

@@ -195,13 +195,15 @@ engine_steps <- function(engine, kernel, y, targets, n_threads, watch = NULL) {
   })
 }
 
+most_climbs <- 5L
+
 # The objective of "ichol" jumps where pivots change: they are kept during a climb and chosen anew
 # after it. Only values at a theta's own pivots are compared; the climb goes on from there as long
 # as these improve.
-climb_rounds <- function(from, search, look, climb, least_gain, max_rounds = 5L) {
+climb_rounds <- function(from, search, look, climb, least_gain) {
   best <- from
   values <- numeric()
-  for (round in seq_len(max_rounds)) {
+  for (round in seq_len(most_climbs)) {
     # One evaluation is left for the new pivots.
     left <- search$max_evals - length(values)
     if (left < 2) break

@@ -37,7 +37,7 @@ refuse_trend <- function(trend, plan, x) {
     gps_abort(sprintf(paste(
       "`trend` needs one covariance of all points: method %s. With others kernel_bias() and",
       "kernel_linear() are a trend."
-    ), list_words(paste0("\"", trend_methods, "\""))))
+    ), list_words(quoted(trend_methods))))
   }
   columns <- trend_columns(new_trend(trend, x), x)
   # More rows than columns come first: the scale of a single row is NA.

@@ -220,7 +220,7 @@ check_noise_model <- function(model) {
   if (!"sigma2" %in% names(model$params)) {
     gps_abort(sprintf(paste("`model` must have a noise variance `sigma2`, which the model %s has",
                             "not: take model_spike_slab(), model_binary_sparse() or",
-                            "model_max_spike_slab()."), dQuote(model$name, FALSE)))
+                            "model_max_spike_slab()."), quoted(model$name)))
   }
 }
 

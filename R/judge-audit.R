@@ -182,7 +182,7 @@ audit_stream <- 4001
 
 # Whether there is a ranking whose numbers may be held at once.
 ranks_few <- function(fit, n, any_size = FALSE) {
-  (any_size || fit$n_selected < fit$model$n_latents) &&
+  (any_size || !selects_all(fit)) &&
     as.double(n) * fit$model$n_latents <= most_affinities
 }
 

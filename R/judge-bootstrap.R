@@ -128,7 +128,7 @@ component_likeness <- function(found, own, model) {
   if (is.null(centre) || length(dim(own[[centre]])) != 2) {
     gps_abort(sprintf(paste("gps_bootstrap() is not for the model %s: it has neither components",
                             "`W` nor centres, by which those of refits could be matched."),
-                      dQuote(model$name, FALSE)))
+                      quoted(model$name)))
   }
   own <- own[[centre]]
   found <- found[[centre]]

@@ -101,8 +101,8 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
                  n_selected = n_selected, max_active = max_active, control = control, warm = warm,
                  heard = new.env())
   # How data may be meant is told once for all fits, before any of them stops at it.
-  tell_opacity(y, "y")
-  is_doubted <- tell_reading(y, "y")
+  tell_opacity(y)
+  is_doubted <- tell_reading(y)
   check_search(search, models, numbers)
   rows <- unlist(lapply(names(models), function(name) {
     search_numbers(search, models[[name]], name, numbers)

@@ -14,7 +14,7 @@ least_r2 <- 0.1
 
 # list(verdict, mass, recall) of the best latents by affinity alone; NULL where nothing is ranked.
 judge_ranking <- function(fit, case, probable, loo_r2) {
-  if (is.null(case$affinity) || fit$n_selected == fit$model$n_latents) return(NULL)
+  if (is.null(case$affinity) || selects_all(fit)) return(NULL)
   selected <- best_ranked(case$task, prediction_state(fit), case$affinity)
   found <- judge_selection(case$task, fit$params, selected, probable)
   verdict <- audit_verdict(found$mass, found$recall)

@@ -120,7 +120,7 @@ custom_slopes <- function(terms, y) {
 
 # On a few points the functions give what they should.
 try_custom <- function(terms, y) {
-  x <- t(few_columns(y, 10))
+  x <- t(some_points(y, 10))
   for (term in terms) {
     k <- own_values(term, x, x)
     if (max(abs(k - t(k))) > 1e-8 * max(abs(k))) {
@@ -129,9 +129,4 @@ try_custom <- function(terms, y) {
     if (any(diag(k) < 0)) gps_abort("`value` must not be below 0 at equal points.", "model")
     check_own_gradient(term, x)
   }
-}
-
-# Columns of y, evenly spaced.
-few_columns <- function(y, most = 100) {
-  y[, spaced_points(ncol(y), most), drop = FALSE]
 }

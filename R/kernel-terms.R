@@ -299,7 +299,7 @@ white_variance <- function(kernel, theta, n_dims) {
 # products of several linear factors roughly.
 term_levels <- function(kernel, y, mean_squares = rowMeans(y^2)) {
   vapply(kernel$terms, function(term) {
-    if (term$type == "custom") return(mean(own_diagonal(term, few_columns(y))))
+    if (term$type == "custom") return(mean(own_diagonal(term, some_points(y, 100))))
     prod(vapply(term_factors(term), function(factor) {
       variance <- if (is.null(factor$variance)) 1 else factor$variance
       if (factor$type == "linear") sum(variance * mean_squares) else variance

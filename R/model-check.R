@@ -71,7 +71,7 @@ check_outside <- function(model, arg) {
     !is_built_in(model)
   if (!is_custom && !is_native) {
     abort_altered(arg, "model_*", sprintf("it is of the unknown class %s",
-                                          dQuote(class(model)[1], FALSE)))
+                                          quoted(class(model)[1])))
   }
   fault <- find_fault(model)
   if (!is.null(fault)) abort_altered(arg, "new_gps_model", fault)
@@ -88,17 +88,17 @@ model_arguments <- function(parts, make) {
 }
 
 # A model that can be made with any number of latents, or a function that does.
-check_sizable <- function(model, arg = "model") {
-  if (is.function(model)) return(check_sizing(model, arg))
-  check_model(model, arg)
+check_sizable <- function(model) {
+  if (is.function(model)) return(check_sizing(model))
+  check_model(model)
   if (!is.null(model_maker(model))) return(invisible(model))
-  gps_abort(sprintf(paste("`%s` is from elsewhere, and only who made it knows how to make one of",
-                          "another size: give a function of the number of latents instead."), arg))
+  gps_abort(paste("`model` is from elsewhere, and only who made it knows how to make one of",
+                  "another size: give a function of the number of latents instead."))
 }
 
 # A function that needs more than a number makes no model of one: of ours the call that does is
 # shown.
-check_sizing <- function(make, arg) {
+check_sizing <- function(make) {
   given <- formals(args(make))
   needs <- names(given)[vapply(given, function(x) is.name(x) && !nzchar(as.character(x)), NA)]
   needs <- setdiff(needs, "...")
@@ -106,12 +106,12 @@ check_sizing <- function(make, arg) {
   ours <- grep("^model_", getNamespaceExports(topenv()), value = TRUE)
   is_same <- vapply(ours, function(name) identical(get(name, topenv()), make), NA)
   if (!any(is_same)) {
-    gps_abort(sprintf(paste("`%s` must be a function that makes a model of one number, such as",
-                            "model_gaussian_mixture, not one that needs %s."), arg,
+    gps_abort(sprintf(paste("`model` must be a function that makes a model of one number, such as",
+                            "model_gaussian_mixture, not one that needs %s."),
                       list_arguments(needs)))
   }
   shown <- paste(needs[-1], ifelse(needs[-1] == "size", "= c(8, 8)", "= "), collapse = ", ")
-  gps_abort(sprintf("`%s` must be a function of one number, but this one needs %s: %s.", arg,
+  gps_abort(sprintf("`model` must be a function of one number, but this one needs %s: %s.",
                     list_arguments(needs), sprintf("function(k) %s(k, %s)", ours[is_same][1],
                                                    shown)))
 }

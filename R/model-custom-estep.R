@@ -19,7 +19,7 @@ run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states
     gps_abort(sprintf(paste(
       "The model %s of R functions has no response: predict() has the types \"prob\", \"state\"",
       "and \"loglik\"."
-    ), dQuote(model$name, FALSE)), "model")
+    ), quoted(model$name)), "model")
   }
   y <- gappy_data(y, block)
   prob <- own_log_joints(model, inputs, y, selected, states, block$first_row)

@@ -99,7 +99,7 @@ refuse_weights <- function(model, weights) {
   gps_abort(sprintf(paste(
     "`weights` need an `mstep` of the model %s that knows them: give it an argument `weights`,",
     "mstep(params, y, posterior, weights), or leave `mstep` out."
-  ), dQuote(model$name, FALSE)))
+  ), quoted(model$name)))
 }
 
 # Iterations of optim() in one M-step: EM goes on anyway.

@@ -111,7 +111,7 @@ estep_results <- c("stats", "latent", "response", "prob", "value", "variance", "
 check_want <- function(want, method) {
   choices <- c("stats", "latent", "response", if (method == "gibbs") "draws" else "prob")
   if (!is.character(want)) {
-    abort_value(want, "want", paste("some of", paste(dQuote(choices, FALSE), collapse = ", ")))
+    abort_value(want, "want", paste("some of", paste(quoted(choices), collapse = ", ")))
   }
   for (word in want) check_choice(word, "want", choices)
 }

@@ -319,6 +319,6 @@ hold_names <- function(model, arrays, declared, kind) {
 }
 
 abort_declared <- function(model, kind, name, what) {
-  gps_abort(sprintf("The %s `%s` of the model %s %s.", kind, name, dQuote(model$name, FALSE), what),
+  gps_abort(sprintf("The %s `%s` of the model %s %s.", kind, name, quoted(model$name), what),
             "model")
 }

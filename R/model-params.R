@@ -218,12 +218,12 @@ are_shapes <- function(x) {
 
 # Parameters with all axes of a kind in one order: that of `columns` for the data's columns, else of
 # the first parameter that has names there. What is no parameter is left for check_params().
-align_params <- function(model, params, arg, columns = NULL, of = "`y`") {
+align_params <- function(model, params, arg, columns = NULL) {
   if (!is.list(params) || is.null(names(params))) return(params)
   known <- intersect(names(params), names(model$params))
   for (axis in named_axes) {
     wanted <- if (axis == "dims") columns
-    first <- of
+    first <- "`y`"
     for (name in known) {
       for (at in which(model$params[[name]] == axis)) {
         given <- param_names(params[[name]], model$params[[name]], at)

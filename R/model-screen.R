@@ -143,17 +143,17 @@ can_screen <- function(model) !inherits(model, "gps_custom_model")
 check_screened <- function(screen, model) {
   if (is.list(screen) && !can_screen(model)) {
     gps_abort(sprintf("`screen` must be NULL or FALSE for the model %s, whose %s.",
-                      dQuote(model$name, FALSE), "log joint is an R function"))
+                      quoted(model$name), "log joint is an R function"))
   }
   if (is.list(screen) && isTRUE(screen$neighbours > 0) && has_neighbours(model)) {
     gps_abort(sprintf(paste(
       "`neighbours` must be 0 or NULL for the model %s, not %d: its latents have places, and moves",
       "between these."
-    ), dQuote(model$name, FALSE), screen$neighbours))
+    ), quoted(model$name), screen$neighbours))
   }
   if (!is.list(screen) || !isTRUE(screen$moves > 0) || has_neighbours(model)) {
     return(invisible(screen))
   }
   gps_abort(sprintf("`moves` must be 0 or NULL for the model %s, not %d: %s.",
-                    dQuote(model$name, FALSE), screen$moves, "its latents have no neighbours"))
+                    quoted(model$name), screen$moves, "its latents have no neighbours"))
 }

@@ -206,6 +206,10 @@ judges_unseen.default <- function(model) has_ranking(model)
 
 can_empty <- function(model) has_method(model, "emptied_latents")
 
+# Whether a task or a fit leaves no latent out. Of a component with locations each place is a
+# latent, and a slot holds one of them.
+selects_all <- function(it) it$n_selected == it$model$n_latents
+
 # ---- arrays of blocks ----
 
 # Numbers behind the names of dimensions; `points` is the size of a block, `gaps` is 1 where cells

@@ -204,8 +204,8 @@ check_rows <- function(y, model = NULL) {
 }
 
 abort_no_method <- function(model, method, way = NULL) {
-  gps_abort(paste(c(sprintf("The model %s has no method %s().", dQuote(model$name, FALSE), method),
-                    way), collapse = " "), "model")
+  gps_abort(paste(c(sprintf("The model %s has no method %s().", quoted(model$name), method), way),
+                  collapse = " "), "model")
 }
 
 #' @export
@@ -261,7 +261,7 @@ refuse_values <- function(model, rule, y, arg, points_in_rows = FALSE, names = N
   place <- arrayInd(bad[1], dim(y))
   if (!points_in_rows) place <- rev(place)
   gps_abort(sprintf("`%s` must have %s for the model %s, but row %.0f, %s is %s.%s", arg,
-                    rule$words, dQuote(model$name, FALSE), first_row + place[1],
+                    rule$words, quoted(model$name), first_row + place[1],
                     column_words(place[2], names), plain_number(y[bad[1]], 6),
                     if (is.null(rule$hint)) "" else paste0(" ", rule$hint)), "data")
 }

@@ -72,9 +72,9 @@ check_target <- function(target, targets) {
 }
 
 # A range with some room on both sides.
-spread_range <- function(x, share = 0.05) {
+spread_range <- function(x) {
   limits <- range(x)
-  room <- if (diff(limits) > 0) share * diff(limits) else 1
+  room <- if (diff(limits) > 0) 0.05 * diff(limits) else 1
   limits + c(-room, room)
 }
 

@@ -19,7 +19,7 @@ check_smooth <- function(selector, model) {
     gps_abort(sprintf(
       paste("`smooth` = %g needs latents on a grid; those of the model %s have no neighbours:",
             "leave it NULL."),
-      selector$smooth, dQuote(model$name, FALSE)
+      selector$smooth, quoted(model$name)
     ))
   }
   invisible(selector)

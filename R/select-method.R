@@ -17,7 +17,7 @@ resolve_engine <- function(selector, model, y, is_batched = FALSE) {
     selector$rank <- check_rank(selector$rank, selector$method, n_points)
   }
   if (is_batched && !is_by_sums(selector, model) && !isTRUE(engines[[selector$method]]$few)) {
-    refuse_batches(sprintf("`method` = %s", dQuote(selector$method, FALSE)))
+    refuse_batches(sprintf("`method` = %s", quoted(selector$method)))
   }
   if (regresses_slots(model)) engine_check_grid(selector_engine(selector))
   selector
@@ -68,11 +68,11 @@ is_by_sums <- function(selector, model) {
     !regresses_slots(model)
 }
 
+# Whether a learned selector has latents to rank.
+learns_ranking <- function(task) inherits(task$selector, "gps_selector_gp") && !selects_all(task)
+
 # Whether a process of all points is computed, of which matrices of points x points are made.
-is_whole_gp <- function(task) {
-  inherits(task$selector, "gps_selector_gp") && task$n_selected < task$model$n_latents &&
-    identical(task$selector$method, "exact")
-}
+is_whole_gp <- function(task) learns_ranking(task) && identical(task$selector$method, "exact")
 
 # Numbers of each point in a block of a task. Candidates are made without features.
 task_doubles <- function(task) {
@@ -96,7 +96,7 @@ refuse_grid_batches <- function(model) {
     paste("`batch_size` cannot be used with selector_gp() for the model %s: each data point would",
           "be ranked by the predictions of others. What works: selector_handcrafted() in batches,",
           "or selector_gp() without `batch_size`."),
-    dQuote(model$name, FALSE)
+    quoted(model$name)
   ))
 }
 

@@ -151,21 +151,17 @@ selector_gp <- function(kernel = kernel_composition(),
   refuse_unknown(further(...), names(formals(selector_gp)), pages = "selector_gp")
   kernel <- check_kernel(kernel, "kernel")
   method <- check_choice(method, "method", unique(c("auto", gp_methods)))
-  learn_inputs <- check_flag(learn_inputs, "learn_inputs")
-  objective <- check_choice(objective, "objective", c("vfe", "fitc", "dtc"))
-  cross <- check_flag(cross, "cross")
-  if (!is.null(index)) index <- check_flag(index, "index")
-  check_engine_arguments(method, c(rank = !is.null(rank), objective = objective != "vfe",
-                                   learn_inputs = learn_inputs, cross = !cross,
-                                   index = !is.null(index)))
+  # A selector that is made anew of its parts has the usual objective whatever its method.
+  if (identical(objective, objectives[1])) objective <- objectives
+  options <- check_engine_options(method, rank, objective, learn_inputs, cross, index)
   if (!is.null(rank)) rank <- check_count(rank, "rank")
   if (!is.null(rank) && isTRUE(engines[[method]]$even)) check_even(rank)
   if (!is.null(smooth)) smooth <- check_number(smooth, "smooth", 0, 100)
   if (!has_white(kernel)) kernel <- kernel + kernel_white()
   new_selector("gp", "learned by a Gaussian process", check_number(explore, "explore", 0, 1),
-               screen, kernel = kernel, method = method,
-               rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
-               index = index,
+               screen, kernel = kernel, method = method, rank = rank,
+               objective = options$objective, learn_inputs = options$learn_inputs,
+               cross = options$cross, index = options$index,
                refit_every = check_count(refit_every, "refit_every"),
                refit_evals = check_count(refit_evals, "refit_evals"),
                refit_rows = check_count(refit_rows, "refit_rows", 10), smooth = smooth)
@@ -346,7 +342,7 @@ check_selector <- function(selector, arg = "selector") {
   maker <- sub("^gps_", "", class(selector)[1])
   if (!startsWith(maker, "selector_") || !is_exported(maker)) {
     abort_altered(arg, "selector_*", sprintf("it is of the unknown class %s",
-                                             dQuote(class(selector)[1], FALSE)))
+                                             quoted(class(selector)[1])))
   }
   remake(selector, arg, maker)
 }

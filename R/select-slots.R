@@ -18,8 +18,8 @@ learn_selector.default <- function(selector, task, state) NULL
 # `rank` gives the affinities of a part of it, see rank_latents(). A state with `given` slots has
 # them instead (step_given()).
 select_latents <- function(task, state, block, inputs, rank = rank_latents(task, state)) {
-  n_latents <- task$model$n_latents
-  if (task$n_selected == n_latents) {
+  if (selects_all(task)) {
+    n_latents <- task$model$n_latents
     left <- setdiff(seq_len(n_latents), emptied_inputs(inputs))
     return(matrix(fill_up(left, n_latents), n_latents, block$n_points))
   }

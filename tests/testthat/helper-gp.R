@@ -70,8 +70,8 @@ gp_evaluate <- function(kernel, theta, y, targets, jitter = 0, n_threads = 1L,
 evaluate_basis <- function(basis, kernel, theta, y, root, n_targets, n_threads = 1L,
                            inputs = FALSE) {
   goal <- list(root = root, n_targets = as.integer(n_targets))
-  engine_evaluate(engine_of(basis, kernel, theta, y, n_threads), theta, goal,
-                  inputs = inputs)
+  engine_evaluate(engine_of(basis, kernel, theta, y, n_threads, learn_inputs = inputs), theta,
+                  goal)
 }
 
 gp_refit <- function(kernel, theta, y, targets, max_evals = 20L, n_threads = 1L, gain = 1e-4,

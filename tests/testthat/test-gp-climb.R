@@ -69,7 +69,7 @@ test_that("points are moved along with the log parameters, within the box of the
   unit[3] <- 1
   # An engine of one method: its objective is highest at these parameters and points.
   registerS3method("engine_evaluate", "gps_engine_wishful", envir = asNamespace("gpselect"),
-                   function(engine, theta, goal, jitter, least, inputs) {
+                   function(engine, theta, goal, jitter, least) {
     away <- (engine$basis$z - wish) / unit
     list(value = -sum((theta - middle)^2) - sum(away^2), gradient = -2 * (theta - middle),
          inputs = -2 * away / unit, jitter = 0)

@@ -130,11 +130,11 @@ test_that("what may be transposed, a picture or constant is said to be so, and n
     expect_match(said[1], "`y` is read as 4 data points of 60 columns. If data points are",
                  fixed = TRUE)
   }
-  expect_true(suppressWarnings(tell_table_wide(as.data.frame(wide), "y")))
+  expect_true(suppressWarnings(tell_table_wide(as.data.frame(wide))))
   for (size in list(c(50, 1000), c(20, 200), c(1, 99))) {
-    expect_no_warning(tell_table_wide(array(0, size), "y"))
+    expect_no_warning(tell_table_wide(array(0, size)))
   }
-  expect_no_warning(tell_table_wide(structure(wide, size = c(6, 10)), "y"))
+  expect_no_warning(tell_table_wide(structure(wide, size = c(6, 10))))
   wide <- t(flowers[1:30, ])
   for (form in c("full", "diagonal")) {
     expect_warning(a_mixture(wide, model_gaussian_mixture(4, form)), hint, fixed = TRUE)
@@ -154,9 +154,9 @@ test_that("what may be transposed, a picture or constant is said to be so, and n
   said <- tryCatch(a_mixture(images, model_gaussian_mixture(1)), warning = conditionMessage)
   expect_match(said, "3 rows of 60 columns")
   expect_no_match(said, "t(y)", fixed = TRUE)
-  expect_warning(tell_images_last(array(0, c(30, 40, 3)), "y"), "extract_patches(y, 8)",
+  expect_warning(tell_images_last(array(0, c(30, 40, 3))), "extract_patches(y, 8)",
                  fixed = TRUE)
-  expect_no_warning(tell_images_last(array(0, c(200, 8, 3)), "y"))
+  expect_no_warning(tell_images_last(array(0, c(200, 8, 3))))
   expect_warning(a_mixture(flowers * 0), "nothing in it for clusters to find", fixed = TRUE)
   expect_warning(a_mixture(flowers * 0, model_binary_sparse(2)), "noise variance will be at")
 })
