@@ -139,6 +139,17 @@ until_cut <- function(deadline, has_fit, code) {
 
 is_cut <- function(x) inherits(x, "gps_cut")
 
+# Whether a state or a fit ended as something cut it short.
+was_cut_short <- function(it) it$status %in% c("interrupted", "time_limit")
+
+# Seconds that a fit which was cut short may take for what is not its iterations.
+patience <- 0.5
+
+# What until_cut() has of `code` beside the iterations, for which such a fit is not kept waiting.
+unless_long <- function(it, code) {
+  until_cut(if (was_cut_short(it)) elapsed() + patience else Inf, TRUE, code)
+}
+
 # setTimeLimit() raises a plain error, which only its message tells from others.
 is_time_limit <- function(condition) {
   messages <- c("reached elapsed time limit", "reached CPU time limit",

@@ -204,6 +204,15 @@ spaced_points <- function(n_points, max_points = 1000L) {
   unique(round(seq(1, n_points, length.out = min(n_points, max_points))))
 }
 
+# Numbers, one after the other, in pieces of at most `size`.
+in_pieces <- function(x, size) split(x, (seq_along(x) - 1) %/% max(1, size))
+
+# At most `n` of the numbers 1..n_all, ascending, drawn with the stream `number` of a seed.
+sample_numbers <- function(n_all, n, seed, number) {
+  if (n_all <= n) return(seq_len(n_all))
+  with_seed(seed, number, sort(sample.int(n_all, n)))
+}
+
 # The columns of y [D x n] that stand for all.
 some_points <- function(y, max_points = 1000L) {
   y[, spaced_points(ncol(y), max_points), drop = FALSE]

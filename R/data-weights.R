@@ -26,6 +26,14 @@ check_weights <- function(weights, n_points) {
   if (all(weights == 1)) NULL else weights
 }
 
+# Sums [n] of x, of which each is of one of the numbers 1..n.
+sums_by <- function(x, number, n) {
+  found <- rowsum(x, number)
+  sums <- numeric(n)
+  sums[as.integer(rownames(found))] <- found
+  sums
+}
+
 # The columns of a matrix, each as often as its point counts.
 weigh_columns <- function(x, weights) {
   if (is.null(weights)) x else x * rep(weights, each = nrow(x))

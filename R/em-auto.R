@@ -108,7 +108,7 @@ pilot_task <- function(given, model, rows) {
 pilot_points <- function(given, n_latents) {
   n <- n_points(given$y)
   n_rows <- min(n, max(pilot_rows[1], 5 * n_latents, min(n / 4, pilot_rows[2])))
-  with_seed(given$seed, pilot_stream, sort(sample.int(n, n_rows)))
+  sample_numbers(n, n_rows, given$seed, pilot_stream)
 }
 
 pilot_stream <- 4002
@@ -165,8 +165,7 @@ most_affinities <- 2^24
 # list(mass, wider): what the fit itself captures, and where that is too little and something is
 # left to be done the sizes beyond its own.
 judge_chosen <- function(task, state, chosen, may_widen) {
-  n <- n_points(task$y)
-  rows <- with_seed(task$seed, pilot_stream, sort(sample.int(n, min(n, judged_points))))
+  rows <- sampled_rows(task, judged_points, pilot_stream)
   found <- judge_selection(point_task(task, rows), state$params,
                            state$selected[, rows, drop = FALSE])
   can_go_on <- may_widen && task$n_selected < chosen$most && is.null(state$batches) &&

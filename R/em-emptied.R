@@ -7,21 +7,17 @@
 # task.
 surplus_costs <- function(task, state, result) {
   model <- task$model
-  prob <- pmin(result$prob_on, 1 - 1e-15)
   weights <- result$weights
   is_on <- result$selected > 0 & result$prob_on > least_on
-  cost <- numeric(model$n_latents)
-  off <- rowsum(c(0, -weigh_columns(log1p(-prob), weights)[!is_on & result$selected > 0]),
-                c(1L, result$selected[!is_on & result$selected > 0]))
-  cost[as.integer(rownames(off))] <- off
+  is_off <- result$selected > 0 & !is_on
+  cost <- sums_by(weigh_columns(loss_without(result$prob_on), weights)[is_off],
+                  result$selected[is_off], model$n_latents)
   at <- which(is_on, arr.ind = TRUE)
-  size <- max(1, block_doubles %/% point_doubles(model))
-  for (part in split(seq_len(nrow(at)), (seq_len(nrow(at)) - 1) %/% size)) {
+  for (part in in_pieces(seq_len(nrow(at)), block_doubles %/% point_doubles(model))) {
     points <- at[part, 2]
     latents <- result$selected[at[part, , drop = FALSE]]
     loss <- result$log_evidence[points] - evidence_without(task, state, result, points, latents)
-    lost <- rowsum(weigh(loss, weights[points]), latents)
-    cost[as.integer(rownames(lost))] <- cost[as.integer(rownames(lost))] + lost
+    cost <- cost + sums_by(weigh(loss, weights[points]), latents, model$n_latents)
   }
   cost + task_weight(task) * log1p(-rep_len(state$params$pi, model$n_latents)) *
     is_in_model(state$params)

@@ -30,8 +30,7 @@ measure_task <- function(task) {
 }
 
 measure_sample <- function(task, n) {
-  sample <- with_seed(task$seed, -4, sort(sample.int(n_points(task$y), n)))
-  short <- restrict_task(task, sample)
+  short <- restrict_task(task, sampled_rows(task, n, -4))
   short$max_iter <- measured_iterations
   short$control$progress <- FALSE
   before <- bytes_used(reset = TRUE)

@@ -90,9 +90,7 @@ most_shared <- 6L
 # merged. A data frame of from, taker (0: none) and cost, cheapest first.
 rank_leavers <- function(task, state, result, held) {
   n_latents <- task$model$n_latents
-  lost <- numeric(n_latents)
-  sums <- rowsum(-weigh(log1p(-pmin(held$prob, 1 - 1e-15)), held$weight), held$latent)
-  lost[as.integer(rownames(sums))] <- sums
+  lost <- sums_by(weigh(loss_without(held$prob), held$weight), held$latent, n_latents)
   pairs <- as.matrix(find_partners(held, n_latents)[c("one", "other")])
   pairs <- unique(rbind(unname(pairs), nearest_pairs(task, state$params$mu)))
   cost <- merge_costs(task, result, join_held(held, pairs, n_latents), state$params, pairs)

@@ -68,8 +68,6 @@ part_groups <- function(task, state, owner, groups, try) {
     }
     owner
   })
-  task$n_selected <- task$max_active <- 1L
-  task$states <- build_states(task$model, 1L, 1L, "exact")
   params <- label_mstep(task, state$params, function(task, block) label[block_columns(block)])
   list(params = params, is_parted = TRUE, times = sum(lengths(groups) - 1L), event = "split")
 }
@@ -92,12 +90,13 @@ part_points <- function(task, points, n_parts) {
 }
 
 # The M-step of data points each of which is surely in the cluster `label_of(task, block)` says, for
-# all points of a block. The task is one of a single slot.
+# all points of a block.
 label_mstep <- function(task, params, label_of) {
+  states <- build_states(task$model, 1L, 1L, "exact")
   parts <- map_blocks(task, function(task, block) {
     label <- matrix(as.integer(label_of(task, block)), 1)
     run_estep(task$model, block_inputs(task$model, params, task$y, block), task$y, block, label,
-              task$states, task$n_threads, "stats")$stats
+              states, task$n_threads, "stats")$stats
   })
   mstep_model(task$model, params, fold_parts(parts))$params
 }

@@ -338,7 +338,7 @@ count_start_iterations <- function(n_rows) {
 
 sample_rows <- function(task, n_rows = count_start_rows(task$model)) {
   if (n_points(task$y) <= n_rows) return(NULL)
-  with_seed(task$seed, 0, sort(sample.int(n_points(task$y), n_rows)))
+  sampled_rows(task, n_rows, 0)
 }
 
 # The same task on some rows (NULL: all) as a matrix, with the iterations of a start.

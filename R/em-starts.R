@@ -193,8 +193,7 @@ grows <- function(task) !is.null(task$control$grow) && task$control$grow < n_poi
 grow_iterations <- 20L
 
 grow_start <- function(task) {
-  rows <- with_seed(task$seed, 0, sort(sample.int(n_points(task$y), task$control$grow)))
-  short <- restrict_task(task, rows)
+  short <- restrict_task(task, sampled_rows(task, task$control$grow, 0))
   short$control$hold <- short$max_iter <- grow_iterations
   chosen <- run_em(lean_task(short), allowInterrupts(begin_state(short, 1L)))
   if (!is.null(chosen$cut) || chosen$status == "time_limit") close_keeper(task)

@@ -193,9 +193,7 @@ place_slots <- function(state, kept, n_points) {
 fill_uncounted <- function(fit, kept) {
   if (is.null(kept) || is.null(fit$selected)) return(fit)
   rows <- setdiff(seq_len(fit$n_points), kept)
-  is_cut_short <- fit$status %in% c("interrupted", "time_limit")
-  deadline <- if (is_cut_short) elapsed() + 0.5 else Inf
-  filled <- until_cut(deadline, TRUE, {
+  filled <- unless_long(fit, {
     task <- new_prediction_task(fit, keep_rows(fit$y, rows), "selected")
     state <- prediction_state(fit)
     join_parts(map_blocks(task, function(task, block) {

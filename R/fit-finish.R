@@ -7,7 +7,7 @@
 finish <- function(task, state) {
   complete <- complete_batches(state)
   if (!is.null(complete)) state$complete <- complete
-  is_cut_short <- state$status %in% c("interrupted", "time_limit") && !is.null(state$complete)
+  is_cut_short <- was_cut_short(state) && !is.null(state$complete)
   deadline <- deadline_of(task, state)
   if (is_cut_short) {
     state <- take_complete(state)
@@ -56,7 +56,7 @@ cool_bound <- function(task, state) {
 # and so does a source that cannot be read any more.
 widen_fit <- function(task, state, chosen) {
   ended <- list(task = task, state = state, chosen = chosen)
-  if (is.null(chosen) || state$status %in% c("interrupted", "time_limit")) return(ended)
+  if (is.null(chosen) || was_cut_short(state)) return(ended)
   tryCatch(widen_further(ended), gps_error_data = function(condition) {
     gps_warn(paste("Whether the fit needs more latents selected could not be looked at:",
                    conditionMessage(condition)))
@@ -180,7 +180,7 @@ new_fit <- function(task, state, data, kept, chosen) {
 # to them: it travels in the first, and where warnings are errors all are messages. Other fits
 # travel in the error.
 say_of_fit <- function(fit, is_late, code) {
-  is_cut_short <- is_late || fit$status %in% c("interrupted", "time_limit")
+  is_cut_short <- is_late || was_cut_short(fit)
   carry_fit(fit, withCallingHandlers({
     if (fit$status == "interrupted") {
       gps_warn("The fit was interrupted: this is its last complete E-step.", fit = fit,

@@ -205,8 +205,6 @@ read_centres <- function(centres, model, data) {
 # The model's parameters of a partition: those that its M-step makes of labels, each point surely in
 # its cluster. Without labels each point has that of the nearest centre, and the centres stay.
 partition_params <- function(task, params, partition) {
-  task$n_selected <- task$max_active <- 1L
-  task$states <- build_states(task$model, 1L, 1L, "exact")
   label_of <- function(task, block) {
     if (!is.null(partition$label)) return(partition$label[block_columns(block)])
     nearest_centre(task$model, block_data(task$y, block), partition$centres)

@@ -22,14 +22,9 @@ find_standing <- function(task, state, col_names) {
        temperature = if (state$beta < 1) 1 / state$beta)
 }
 
-# Seconds that a fit which was cut short may take for what is not its iterations.
-patience <- 0.5
-
 # A fit that was cut short is not kept waiting for it: NULL where it takes long.
 standing_in_time <- function(task, state, col_names) {
-  is_cut_short <- state$status %in% c("interrupted", "time_limit")
-  deadline <- if (is_cut_short) elapsed() + patience else Inf
-  found <- until_cut(deadline, TRUE, find_standing(task, state, col_names))
+  found <- unless_long(state, find_standing(task, state, col_names))
   if (!is_cut(found)) found
 }
 
@@ -46,7 +41,7 @@ find_degenerate <- function(model, params, found) UseMethod("find_degenerate")
 # Models with one noise variance: the bound grows without end as it goes to 0.
 #' @export
 find_degenerate.default <- function(model, params, found) {
-  floor <- noise_floor(model)
+  floor <- if (is_built_in(model)) model$options$floor_sigma2
   if (is.null(params$sigma2) || is.null(floor) || params$sigma2 > (1 + 1e-6) * floor) {
     return(character())
   }
@@ -55,24 +50,6 @@ find_degenerate.default <- function(model, params, found) {
     plain_number(floor, 3)
   ))
 }
-
-# The floor of sigma2, or NULL.
-noise_floor <- function(model) UseMethod("noise_floor")
-
-#' @export
-noise_floor.default <- function(model) NULL
-
-#' @export
-noise_floor.gps_binary_sparse <- function(model) model$options$floor_sigma2
-
-#' @export
-noise_floor.gps_spike_slab <- function(model) model$options$floor_sigma2
-
-#' @export
-noise_floor.gps_max_spike_slab <- function(model) model$options$floor_sigma2
-
-#' @export
-noise_floor.gps_occlusive <- function(model) model$options$floor_sigma2
 
 # Mixtures: what has no width, in units of the floors of the variances.
 #' @export

@@ -158,8 +158,7 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
   if (!wide) return(scales)
   c(scales, list(near = near_distances(kernel, y, lengthscale),
                  groups = group_shares(y, lengthscale$each),
-                 periods = likely_periods(kernel, y, targets,
-                                          spaced_points(ncol(y), max_period_points))))
+                 periods = likely_periods(kernel, y, targets)))
 }
 
 # ---- periods ----
@@ -172,9 +171,10 @@ gp_scales <- function(kernel, y, targets, n_targets = nrow(targets), wide = FALS
 max_periods <- 3L
 
 # Where the kernel has periods, a list of those of each column, n_dims of them, the likeliest first;
-# else NULL, from the targets of some `points`. Trends that a cubic follows are no period.
-likely_periods <- function(kernel, y, targets, points) {
+# else NULL. Trends that a cubic follows are no period.
+likely_periods <- function(kernel, y, targets) {
   if (!"periodic" %in% factor_types(kernel)) return(NULL)
+  points <- spaced_points(ncol(y), max_period_points)
   root <- .Call(C_gp_root, targets[, points, drop = FALSE])
   lapply(seq_len(nrow(y)), function(d) column_periods(y[d, points], t(root)))
 }

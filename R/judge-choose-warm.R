@@ -24,12 +24,8 @@ prune_params <- function(fit, n_latents) {
 latent_costs <- function(fit) {
   slots <- need_slots(fit, "gps_choose()")
   held <- slots$selected > 0
-  loss <- -log1p(-pmin(slots$prob_on, 1 - 1e-15))
-  loss <- weigh_columns(loss, observation_weights(fit))[held]
-  cost <- numeric(fit$model$n_latents)
-  sums <- rowsum(loss, slots$selected[held])
-  cost[as.integer(rownames(sums))] <- sums
-  cost
+  loss <- weigh_columns(loss_without(slots$prob_on), observation_weights(fit))
+  sums_by(loss[held], slots$selected[held], fit$model$n_latents)
 }
 
 # With further latents that change nothing yet, and that mending can move: doubles of the largest

@@ -89,8 +89,7 @@ point_costs <- function(result, points, both, affinity) {
 
 # The same as merge_cost() of many pairs [k x 2] at once, from their points as join_held() has them.
 merge_costs <- function(task, result, joint, params, pairs) {
-  cost <- numeric(nrow(pairs))
-  if (length(joint$point) == 0) return(cost)
+  if (length(joint$point) == 0) return(numeric(nrow(pairs)))
   merged <- lapply(seq_len(nrow(pairs)), function(i) merged_cluster(params, pairs[i, ]))
   has_variances <- length(dim(params$sigma)) < 3 && is.null(task$missing)
   affinity <- if (has_variances) {
@@ -99,9 +98,7 @@ merge_costs <- function(task, result, joint, params, pairs) {
     of <- split(joint$point, factor(joint$pair, seq_along(merged)))
     unlist(Map(function(cluster, points) affinity_at(task, cluster, points), merged, of))
   }
-  loss <- rowsum(point_costs(result, joint$point, joint$prob, affinity), joint$pair)
-  cost[as.integer(rownames(loss))] <- loss
-  cost
+  sums_by(point_costs(result, joint$point, joint$prob, affinity), joint$pair, nrow(pairs))
 }
 
 # The affinity of points for a cluster, from the cells that they have.

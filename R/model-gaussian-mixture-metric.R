@@ -85,8 +85,7 @@ near_spread <- function(z, asked, n_near, weights, can_turn) {
 # list(point, near).
 near_pairs <- function(z, asked, n_near) {
   square <- colSums(z^2)
-  size <- max(1, block_doubles %/% ncol(z))
-  parts <- lapply(split(asked, (seq_along(asked) - 1) %/% size), function(asked) {
+  parts <- lapply(in_pieces(asked, block_doubles %/% ncol(z)), function(asked) {
     distances <- square_distances(z, square, asked)
     distances[cbind(asked, seq_along(asked))] <- Inf
     lapply(seq_along(asked), function(i) nearest_points(distances[, i], n_near))

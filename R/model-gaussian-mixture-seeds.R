@@ -124,10 +124,8 @@ most_labelled <- 2^28
 
 # Which of the seeds [D x k] is nearest to each column of x [D x n], by pieces that stay in cache.
 nearest_seed <- function(x, seeds) {
-  size <- max(1, 2^17 %/% ncol(seeds))
-  parts <- split(seq_len(ncol(x)), (seq_len(ncol(x)) - 1) %/% size)
   half <- colSums(seeds^2) / 2
-  unlist(lapply(parts, function(part) {
+  unlist(lapply(in_pieces(seq_len(ncol(x)), 2^17 %/% ncol(seeds)), function(part) {
     closeness <- crossprod(x[, part, drop = FALSE], seeds) - rep(half, each = length(part))
     max.col(closeness, ties.method = "first")
   }), use.names = FALSE)

@@ -56,20 +56,8 @@ plus_intercept <- function(y, params) {
   if (is.null(params$intercept)) y else y + rep(params$intercept, each = nrow(y))
 }
 
-# With an intercept a constant may be added to each column, and a learned selection must not care.
-intercept_units <- function(model) list(by_column = FALSE, is_centred = has_intercept(model))
-
 #' @export
 upgrade_options.gps_max_spike_slab <- function(model, options) name_options(model, options)
-
-#' @export
-free_units.gps_binary_sparse <- function(model) intercept_units(model)
-
-#' @export
-free_units.gps_spike_slab <- function(model) intercept_units(model)
-
-#' @export
-free_units.gps_max_spike_slab <- function(model) intercept_units(model)
 
 # Whether this model would have an intercept if the user said so.
 lacks_intercept <- function(model) identical(model$settings$intercept, FALSE)

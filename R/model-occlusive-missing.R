@@ -20,8 +20,7 @@ fill_cells.gps_occlusive <- function(model, y, missing) {
   if (is_source(y) && !is.null(y$gaps)) y$gaps$model <- model
   if (is.null(missing) || is_source(y)) return(y)
   images <- which(diff(missing$start) > 0)
-  size <- max(1, block_doubles %/% nrow(y))
-  for (part in split(images, (seq_along(images) - 1) %/% size)) {
+  for (part in in_pieces(images, block_doubles %/% nrow(y))) {
     values <- y[, part, drop = FALSE]
     places <- missing_places(cut_missing(missing, part), nrow(y))
     is_known <- array(TRUE, dim(values))

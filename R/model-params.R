@@ -304,12 +304,13 @@ set_variances <- function(params, latents, variances) {
   params
 }
 
-# What the bound would lose at once without each latent: states in which it is off remain, so log Z
-# falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents that are
-# sorely needed.
-removal_cost <- function(on, weights = NULL) {
-  -rowSums(weigh_columns(log1p(-pmin(on, 1 - 1e-15)), weights))
-}
+# What the bound of a point would lose at once without a latent: states in which it is off remain,
+# so log Z falls by -log(1 - prob_on). Rounding of probabilities makes it a lower limit for latents
+# that are sorely needed.
+loss_without <- function(prob_on) -log1p(-pmin(prob_on, 1 - 1e-15))
+
+# The same of each latent and all points.
+removal_cost <- function(on, weights = NULL) rowSums(weigh_columns(loss_without(on), weights))
 
 # Statistics as gps_estep() gives them: the routine that reads them trusts their sizes. What is
 # empty may be missing.

@@ -5,7 +5,7 @@ n_bins <- 20L
 
 draw_affinity <- function(fit, look) {
   y <- need_data(fit, "The figure \"affinity\"")
-  points <- unique(round(seq(1, fit$n_points, length.out = min(fit$n_points, most_ranked))))
+  points <- spaced_points(fit$n_points, most_ranked)
   affinity <- gps_affinity(fit$selector, fit, as_given(y), points)
   if (all(affinity == affinity[1])) {
     gps_abort(paste("The figure \"affinity\" needs a selector that ranks: here all latents have",
@@ -66,7 +66,7 @@ bin_pairs <- function(affinity, posterior, selected) {
 # apart, always alike.
 draw_pairs <- function(affinity, posterior) {
   pairs <- order(affinity)
-  pairs <- pairs[unique(round(seq(1, length(pairs), length.out = min(length(pairs), 4000))))]
+  pairs <- pairs[spaced_points(length(pairs), 4000)]
   shift <- 0.06 * ((seq_along(pairs) * 0.618034) %% 1 - 0.5)
   graphics::points(affinity[pairs], posterior[pairs] + shift, pch = 16, cex = 0.4,
                    col = fade("black", 0.25))

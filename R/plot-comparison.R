@@ -12,8 +12,7 @@ draw_comparison <- function(fit, look, truth, beside) {
     c(list(title = title), align_components(x, reference, arg, has_spare))
   }, fits, comparison_titles(fits), args)
   if (!is.null(fit$y)) {
-    n <- min(fit$n_points, ncol(reference))
-    shown <- unique(round(seq(1, fit$n_points, length.out = n)))
+    shown <- spaced_points(fit$n_points, ncol(reference))
     base <- fit$params$intercept
     examples <- list(title = c("Data points", if (is.null(base)) "" else "less the intercept"),
                      values = rows_data(fit$y, shown) - if (is.null(base)) 0 else base)

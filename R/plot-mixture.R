@@ -21,8 +21,7 @@ draw_clusters <- function(fit, look) {
   plane <- choose_plane(fit, y)
   cluster <- most_probable_cluster(fit)
   points <- which(cluster %in% shown)
-  points <- points[unique(round(seq(1, length(points), length.out = min(length(points),
-                                                                        most_points))))]
+  points <- points[spaced_points(length(points), most_points)]
   at <- crossprod(plane$axes, y[, points, drop = FALSE] - plane$centre) + plane$shift
   ellipses <- lapply(clusters$number, function(k) {
     centre <- drop(crossprod(plane$axes, fit$params$mu[, k] - plane$centre)) + plane$shift

@@ -30,9 +30,9 @@ kept_near <- function(task, state) {
 
 # The index is made for the parameters that predict. A fit that was cut short is not kept waiting.
 kept_index <- function(task, state, engine) {
-  is_cut_short <- state$status %in% c("interrupted", "time_limit")
   is_small <- is.null(engine$y) || ncol(engine$y) < kept_index_points
-  if (is_small || is_cut_short || !task$control$keep_data || isFALSE(engine$use_index)) return(NULL)
+  is_wanted <- task$control$keep_data && !isFALSE(engine$use_index)
+  if (is_small || !is_wanted || was_cut_short(state)) return(NULL)
   engine$use_index <- TRUE
   add_index(engine, ncol(engine$y), engine_scale(engine))$index
 }

@@ -69,8 +69,7 @@ held_targets <- function(engine, targets) {
 # At most `n` of the rows that a refit may judge by all others.
 refit_rows_of <- function(task, engine, n, number) {
   if (is.null(engine$refs)) return(sampled_rows(task, n, number))
-  if (length(engine$refs) <= n) return(engine$refs)
-  engine$refs[with_seed(task$seed, number, sort(sample.int(length(engine$refs), n)))]
+  engine$refs[sample_numbers(length(engine$refs), n, task$seed, number)]
 }
 
 # ---- minibatches ----

@@ -7,18 +7,16 @@
 basis_rows <- 5000L
 
 # At most `n` rows of a task, ascending, sampled with the stream `number`.
-sampled_rows <- function(task, n, number) {
-  n_points <- n_points(task$y)
-  if (n_points <= n) return(seq_len(n_points))
-  with_seed(task$seed, number, sort(sample.int(n_points, n)))
-}
+sampled_rows <- function(task, n, number) sample_numbers(n_points(task$y), n, task$seed, number)
 
 # What a model's own fit does not depend on: whether each column may have a unit of its own, and
 # whether a constant may be added to the data.
 free_units <- function(model) UseMethod("free_units")
 
 #' @export
-free_units.default <- function(model) list(by_column = FALSE, is_centred = FALSE)
+free_units.default <- function(model) {
+  list(by_column = FALSE, is_centred = is_built_in(model) && has_intercept(model))
+}
 
 #' @export
 free_units.gps_gaussian_mixture <- function(model) {
