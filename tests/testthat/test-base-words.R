@@ -319,9 +319,9 @@ test_that("factors by mistake, empty columns and tables of counts are read as wh
   # Cells of NA alone are no TRUE and FALSE.
   expect_silent(tell_logical(transform(y, b = NA), "y"))
   expect_warning(tell_logical(transform(y, b = b > 70), "y"), "column \"b\"")
-  expect_warning(tell_reading(Titanic, "y"), "a table of counts by 4 factors, and is read as 4",
+  expect_warning(tell_reading(Titanic), "a table of counts by 4 factors, and is read as 4",
                  class = "gps_warning_reading")
-  expect_silent(tell_reading(margin.table(Titanic, 1:2), "y"))
+  expect_silent(tell_reading(margin.table(Titanic, 1:2)))
 })
 
 test_that("a column that is too low is called by its name", {
