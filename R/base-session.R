@@ -126,13 +126,12 @@ check_deadline <- function() {
 # there is a fit to return (`has_fit`) interrupts and R's own time limits: else these go on.
 until_cut <- function(deadline, has_fit, code) {
   cut <- function(status) structure(list(status = status), class = "gps_cut")
-  limited <- function() {
-    tryCatch(allowInterrupts(with_deadline(deadline, code)),
-             gps_time_limit = function(condition) cut("time_limit"))
+  late <- function(condition) cut("time_limit")
+  if (!has_fit) {
+    return(tryCatch(allowInterrupts(with_deadline(deadline, code)), gps_time_limit = late))
   }
-  if (!has_fit) return(limited())
-  tryCatch(limited(), interrupt = function(condition) cut("interrupted"),
-           error = function(condition) {
+  tryCatch(allowInterrupts(with_deadline(deadline, code)), gps_time_limit = late,
+           interrupt = function(condition) cut("interrupted"), error = function(condition) {
              if (is_time_limit(condition)) cut("interrupted") else stop(condition)
            })
 }

@@ -49,10 +49,8 @@ middle_distance <- function(y) {
 # Squared distances below the diagonal, column by column, from squared norms and inner products.
 cheap_pairs <- function(sq, gram) {
   n <- length(sq)
-  unlist(lapply(seq_len(n - 1), function(j) {
-    later <- (j + 1):n
-    (sq[later] + sq[j]) - 2 * gram[later, j]
-  }))
+  below <- rev(seq_len(n - 1))
+  (sq[sequence(below, 2:n)] + rep(sq[-n], below)) - 2 * gram[lower.tri(gram)]
 }
 
 # The distance at position `at` in the order of all, by differences, so that it does not depend on
