@@ -44,10 +44,6 @@ double mixture_missing_shared(const gps_problem *problem, const gps_point *point
          log_product(n, gps_missing_of(problem, point->index), problem->input[SCALE], NULL);
 }
 
-GPS_INLINE double sum_lanes(const double *x) {
-  return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
-}
-
 GPS_INLINE double column_product(const double *restrict a, const double *restrict b,
                                  size_t stride) {
   double sum[LANES] = {0};
@@ -55,7 +51,7 @@ GPS_INLINE double column_product(const double *restrict a, const double *restric
 #pragma omp simd
     for (size_t i = 0; i < LANES; i++) sum[i] += a[top + i] * b[top + i];
   }
-  return sum_lanes(sum);
+  return sum_eight(sum);
 }
 
 /* difference [stride] <- y - mu, and 0 where cells are missing and beyond D. */
@@ -169,7 +165,7 @@ GPS_INLINE double left_square(const group_work *work, const double *whitener, co
 #pragma omp simd
     for (int k = 0; k < LANES; k++) total[k] += row[k] * row[k];
   }
-  return sum_lanes(total);
+  return sum_eight(total);
 }
 
 /* Log joints of clusters with covariances of their own, after expect_group(). */
@@ -229,8 +225,8 @@ static gps_status matrix_joints(const gps_problem *problem, const gps_point *poi
   return status;
 }
 
-/* Squares of a point's difference from the mean in units of a standard deviation, of each dimension
- * or, where `common` is not NULL, of all. */
+/* The squared distance of the cells that are there from the mean, in columns that are multiplied by
+ * whitener [D] unless that is NULL. */
 GPS_CLONES static double observed_square(size_t n_dims, const double *restrict y,
                                          const double *restrict mu,
                                          const unsigned char *restrict observed,

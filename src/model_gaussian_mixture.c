@@ -62,8 +62,7 @@ GPS_INLINE double whitened_square(const double *factor, const double *x, size_t 
 #pragma omp simd
     for (int i = 0; i < LANES; i++) total[i] += row[i] * row[i];
   }
-  return ((total[0] + total[4]) + (total[1] + total[5])) +
-         ((total[2] + total[6]) + (total[3] + total[7]));
+  return sum_eight(total);
 }
 
 /* Squared distance of y from mu [D]. */
@@ -123,8 +122,7 @@ GPS_INLINE double whitened_distance(const gps_problem *problem, const double *po
       total[i] += z * z;
     }
   }
-  return ((total[0] + total[4]) + (total[1] + total[5])) +
-         ((total[2] + total[6]) + (total[3] + total[7]));
+  return sum_eight(total);
 }
 
 /* cluster_log_joint() where all clusters have one covariance. */

@@ -73,8 +73,8 @@ static void note(probe *it, int member, lent result) {
   it->is_over[member] |= take_marks(result);
 }
 
-/* list(shape, inputs, lengths), y, block, selected [n_slots x n] or NULL, states. `result` gets
- * `touched` and `over` at its first two places. */
+/* list(shape, inputs, lengths), y, block, selected [n_slots x n], a null pointer where there are no
+ * slots, states. `result` gets `touched` and `over` at its first two places. */
 static probe read_probe(SEXP native, SEXP problem, SEXP y, SEXP block_list, SEXP selected,
                         SEXP states, SEXP result) {
   probe it = {.model = find_model(native)};
@@ -84,7 +84,7 @@ static probe read_probe(SEXP native, SEXP problem, SEXP y, SEXP block_list, SEXP
                             list_need(problem, "lengths"), block, 1);
   it.states = read_states(states);
   it.y = block.y;
-  if (selected != R_NilValue)
+  if (selected != NULL)
     it.latent = read_slots(selected, it.states.n_slots, block.n_points, it.problem.shape.n_latents,
                            "selected");
   it.is_touched = hang_int_matrix(result, 0, N_MEMBERS, 1);
@@ -99,6 +99,14 @@ static gps_point point_of(const probe *it, int n) {
   return (gps_point){n, it->y + at * (size_t)it->problem.shape.n_dims,
                      gps_observed_of(&it->problem, n),
                      it->latent ? it->latent + at * (size_t)it->states.n_slots : NULL};
+}
+
+/* What a model is asked about has to be a latent. */
+static const int *need_latents(const int *latent, size_t n, const char *what) {
+  for (size_t i = 0; i < n; i++) {
+    if (latent[i] < 0) raise_error("model", "`%s` names latent 0, which is none.", what);
+  }
+  return latent;
 }
 
 static void check_call(gps_status status, const char *member, int n) {
@@ -166,10 +174,10 @@ SEXP r_probe_latents(SEXP native, SEXP problem, SEXP stats_dims, SEXP y, SEXP bl
   lent *arrays = (lent *)R_alloc((size_t)n_stats + 1, sizeof *arrays);
   double *const *stats = lend_stats(VECTOR_ELT(result, 2), arrays, 0);
   it.scratch = lend(it.model->scratch_size(&it.problem, &it.states));
-  for (int i = 0; i < n * n_slots; i++) {
+  for (size_t i = 0; i < (size_t)n * (size_t)n_slots; i++) {
     const int latent = it.latent[i];
-    const gps_point point = point_of(&it, i / n_slots);
-    if (latent < 0 || latent >= n_latents) continue;
+    const gps_point point = point_of(&it, (int)(i / (size_t)n_slots));
+    if (latent < 0) continue;
     for (int s = 0; s < n_stats; s++) {
       const int is_one = strcmp(it.model->stats[s].shape, "one") == 0;
       part[s] = is_one ? NULL : stats[s] + arrays[s].length / (size_t)n_latents * (size_t)latent;
@@ -243,12 +251,17 @@ SEXP r_probe_gains(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP given, SE
                    SEXP states, SEXP n_proposed) {
   static const char *const names[] = {"touched", "over", "gain", "proposed"};
   const SEXP result = PROTECT(new_named_list(4, names));
-  probe it = read_probe(native, problem, y, block, R_NilValue, states, result);
+  probe it = read_probe(native, problem, y, block, NULL, states, result);
   const int n = it.problem.n_points, n_given = n_rows_of(given, "given"),
             n_gains = n_rows_of(candidates, "candidates");
   const int n_latents = it.problem.shape.n_latents;
-  const int *on = read_slots(given, n_given, n, n_latents, "given");
-  const int *candidate = read_latents(candidates, n_gains, n, n_latents, "candidates");
+  const size_t n_points = (size_t)n;
+  if (it.model->gain == NULL) raise_error("model", "The model has no `gain`.");
+  if (n_given > it.states.n_slots) raise_error("model", "More latents are given than slots.");
+  const int *on = need_latents(read_slots(given, n_given, n, n_latents, "given"),
+                               (size_t)n_given * n_points, "given");
+  const int *candidate = need_latents(read_latents(candidates, n_gains, n, n_latents, "candidates"),
+                                      (size_t)n_gains * n_points, "candidates");
   const int n_drawn = it.model->propose ? view_count(n_proposed, 0, "n_proposed") : 0;
   const gps_states largest = SCREEN_LARGEST_PROBE(it.states.n_slots);
   it.scratch = lend(it.model->scratch_size(&it.problem, &largest));
@@ -271,7 +284,8 @@ SEXP r_probe_gains(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP given, SE
     note(&it, GAIN, gain);
     memcpy(gains + (size_t)i * gain.length, gain.data, gain.length * sizeof(double));
     if (n_drawn > 0) probe_proposals(&it, &point, n_given, set, n_drawn, proposed);
-    for (int k = 0; k < n_drawn; k++) drawn[i * n_drawn + k] = proposed[k + 1] + 1;
+    for (int k = 0; k < n_drawn; k++)
+      drawn[(size_t)i * (size_t)n_drawn + (size_t)k] = proposed[k + 1] + 1;
   }
   UNPROTECT(1);
   return result;
@@ -327,6 +341,7 @@ SEXP r_probe_slot(SEXP native, SEXP problem, SEXP y, SEXP block, SEXP selected, 
   const lent joint = lend(1);
   for (int i = 0; i < n; i++) {
     const gps_point point = point_of(&it, i);
+    need_latents(point.latent + at, 1, "selected");
     probe_slot(&it, i, at, values + (size_t)i * (size_t)n_slots, joint, prob_on + i,
                log_density + i, n_drawn, draws + (size_t)i * (size_t)n_drawn);
     log_joint[i] = joint.data[0];

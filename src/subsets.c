@@ -12,10 +12,6 @@ static const double has_slot[LOW_SLOTS][ROW] = {
 
 size_t subsets_scratch(size_t n_states) { return n_states / ROW + 1; }
 
-GPS_INLINE double row_sum(const double *x) {
-  return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
-}
-
 /* The states of the lowest slots, at most three, one by one. */
 GPS_INLINE void low_log_joint(size_t n_low, size_t n_slots, const double *own,
                               const double *coupling, double *value) {
@@ -69,7 +65,7 @@ GPS_CLONES void subsets_marginals(size_t n_slots, double *folded, double *prob_o
         folded[u * ROW + v] += upper;
       }
     }
-    prob_on[k] = row_sum(lanes);
+    prob_on[k] = sum_eight(lanes);
   }
   const size_t n_low = n_slots < LOW_SLOTS ? n_slots : LOW_SLOTS;
   for (size_t j = 0; j < n_low; j++) {
@@ -82,7 +78,7 @@ GPS_CLONES void subsets_marginals(size_t n_slots, double *folded, double *prob_o
 /* Pairs with slot k, from the states that hold it: `lanes` are their sums by the three lowest
  * slots, row_total by the slots between. */
 GPS_INLINE void pairs_with(size_t k, const double *lanes, double *row_total, double *pair) {
-  pair[k] = row_sum(lanes);
+  pair[k] = sum_eight(lanes);
   for (int j = 0; j < LOW_SLOTS; j++) {
     double sum = 0;
     for (int v = 0; v < ROW; v++) sum += has_slot[j][v] * lanes[v];
@@ -111,7 +107,7 @@ GPS_CLONES void subsets_pairs(size_t n_slots, double *folded, double *pair, doub
         lanes[v] += upper[v];
         lower[v] += upper[v];
       }
-      scratch[u] = row_sum(upper);
+      scratch[u] = sum_eight(upper);
     }
     pairs_with(k, lanes, scratch, pair + k * n_slots);
   }

@@ -53,6 +53,11 @@ GPS_INLINE void prefetch_doubles(const double *x, size_t n) {
   if (n > 0) GPS_PREFETCH(x + n - 1);
 }
 
+/* The sum of eight lanes, in a fixed order. */
+GPS_INLINE double sum_eight(const double *x) {
+  return ((x[0] + x[4]) + (x[1] + x[5])) + ((x[2] + x[6]) + (x[3] + x[7]));
+}
+
 #define LOG_2PI 1.83787706640934548356
 
 /* x[i] <- exp(x[i] - shift). Relative error below 4e-16 where the result is a normal number; 0

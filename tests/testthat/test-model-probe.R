@@ -185,6 +185,24 @@ test_that("calls that leave something behind, or draw random numbers, are found"
   }), "input", "log_joint", "changes its argument `states`")
 })
 
+test_that("members are not asked about latents or slots that there are not", {
+  set.seed(12)
+  y <- matrix(rnorm(24), 6)
+  model <- gps_bind(model_spike_slab(4), y)
+  case <- native_case(model, gps_init(model, y), y)
+  none <- matrix(0L, 1, 6)
+  some <- none + 2L
+  expect_equal(dim(ask_gains(case, none + 1L, some)$gain), c(1L, 6L))
+  expect_error(ask_gains(case, none, some), "`given` names latent 0", class = "gps_error_model")
+  expect_error(ask_gains(case, some, none), "`candidates` names latent 0",
+               class = "gps_error_model")
+  expect_error(ask_states(case, NULL), "`selected` must be of type", class = "gps_error_model")
+  it <- problem_of(case)
+  expect_error(.Call(C_probe_gains, model$native, it$problem, it$y, it$block,
+                     rbind(none + 1L, some), none + 3L, new_states(1L, 1L, list()), 0L),
+               "More latents are given than slots", class = "gps_error_model")
+})
+
 test_that("what functions need of the session is found in a new one", {
   skip_on_cran()
   good <- probe_parts()$log_joint
