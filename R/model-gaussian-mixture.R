@@ -2,7 +2,7 @@
 
 #' Gaussian mixture
 #'
-#' One of C clusters makes each data point. The paper's section 4.2, equation 7.
+#' One of C clusters makes each data point. The paper's section 4.2, equation 6.
 #'
 #' @section Generative model:
 #' `p(y) = sum_c pi_c N(y; mu_c, Sigma_c)`, `Sigma_c` full, diagonal, a multiple of the identity

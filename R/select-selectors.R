@@ -131,8 +131,15 @@
 #' @concept preselection
 #' @concept truncated inference
 #' @examples
-#' selector_gp(kernel_rbf(), refit_every = 5)
-#' selector_custom(function(params, y) y %*% params$W)
+#' set.seed(1)
+#' y <- simulate_bars(100, size = 4, value = 5)$y
+#' bound <- function(selector) {
+#'   gps_fit(y, model_binary_sparse(8), selector, n_selected = 4,
+#'           control = gps_control(n_starts = 2, max_iter = 20))$bound
+#' }
+#' bound(selector_gp(kernel_rbf(), refit_every = 5))
+#' bound(selector_custom(function(params, y) y %*% params$W))
+#' bound(selector_random())
 #' @name selector
 NULL
 

@@ -1,5 +1,5 @@
 /* Model D of the paper, the Gaussian mixture: one of C clusters is on, y ~ N(mu_c, Sigma_c),
- * Sigma_c full, diagonal or spherical (equation 7), or tied: one full covariance of all clusters.
+ * Sigma_c full, diagonal or spherical (equation 6), or tied: one full covariance of all clusters.
  * Whitened distances for the log joint, moments about a fixed centre; what whitens is in
  * model_gaussian_prepare.c, the M-step in model_gaussian_mstep.c. Where covariances are tied,
  * points and means are whitened once each, and all clusters have their second moments in one
