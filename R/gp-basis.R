@@ -81,7 +81,7 @@ engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FA
   engine$transform <- found$transform
   engine$noise <- noise + found$jitter
   engine$jitter <- found$jitter
-  if (is_whole) engine$turned <- engine$transform %*% view$features
+  if (is_whole) engine$turned <- turn_features(engine, view)
   engine
 }
 
@@ -134,7 +134,7 @@ engine_predict.gps_engine_basis <- function(engine, newdata, moments = FALSE) {
   join_runs(ncol(newdata), function(run) {
     view <- engine_view(engine, columns_of(newdata, run))
     is_turned <- !is.null(engine$turned)
-    turned <- if (is_turned || moments) engine$transform %*% view$features
+    turned <- if (is_turned || moments) turn_features(engine, view)
     mean <- if (!is.null(engine$targets)) {
       coef <- crossprod(engine$turned, turned)
       spread_targets(engine$targets, coef, n_threads = engine$n_threads)
@@ -162,6 +162,8 @@ engine_sums.gps_engine_basis <- function(engine, view, targets = NULL) {
 engine_view <- function(engine, y) {
   basis_features(engine$basis, engine$kernel, engine$theta, y, engine$n_threads)
 }
+
+turn_features <- function(engine, view) .Call(C_gp_turn, engine$transform, view$features)
 
 # Means, n_targets x points, from sums in which the points are with weight `weight`: leave-one-out.
 # Without `targets` the points are in no sum, and the means are predictions.

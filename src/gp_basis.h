@@ -39,6 +39,10 @@ gps_status gp_pivots_choose(gp_pivoting *job);
 gps_status gp_transform(size_t n_features, size_t n_points, double noise, const double *gram,
                         double *transform, double *jitter, const gps_watch *watch);
 
+/* turned [n_features x n_points] = T features. */
+void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
+             double *turned, const gps_watch *watch);
+
 /* Sums of squares of each column. */
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);
 

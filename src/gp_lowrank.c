@@ -28,6 +28,17 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, const 
   }
 }
 
+void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
+             double *turned, const gps_watch *watch) {
+  const size_t q = n_features;
+  memcpy(turned, features, q * n_points * sizeof *turned);
+  for (size_t from = 0; from < n_points; from += GP_PANEL) {
+    const size_t width = n_points - from < GP_PANEL ? n_points - from : GP_PANEL;
+    if (gps_must_stop(watch)) return;
+    linalg_trmm('L', 'N', q, width, transform, q, turned + from * q, q);
+  }
+}
+
 void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out) {
   for (size_t j = 0; j < n_cols; j++) {
     const double *column = x + j * n_rows;

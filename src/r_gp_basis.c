@@ -122,6 +122,18 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   return result;
 }
 
+/* T features, of which T is lower triangular. */
+SEXP r_gp_turn(SEXP transform, SEXP features) {
+  const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
+  const double *t = view_matrix(transform, q, q, "transform"),
+               *f = view_matrix(features, q, n, "features");
+  const SEXP turned = PROTECT(Rf_allocMatrix(REALSXP, q, n));
+  gp_turn((size_t)q, (size_t)n, t, f, REAL(turned), begin_watch());
+  end_watch();
+  UNPROTECT(1);
+  return turned;
+}
+
 static const double *view_scale(SEXP scale, size_t n_points) {
   return Rf_isNull(scale) ? NULL : view_doubles(scale, (R_xlen_t)n_points, "scale");
 }

@@ -85,11 +85,20 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L), "`n_near`")
   refuses(.Call(C_gp_gram, 1:3 + 0), "`features` must be a matrix")
   refuses(.Call(C_gp_linear_features, 1:2 + 0, matrix(1, 2, 3)), "`scale`")
+  refuses(.Call(C_gp_turn, diag(3), matrix(1, 2, 3)), "`transform`")
   features <- matrix(0.1, 2, 3)
   expect_identical(dim(.Call(C_gp_affinity, NULL, diag(2), features, NULL,
                              matrix(0.5, 2, 3), 1)$mean), c(2L, 3L))
   refuses(.Call(C_gp_affinity, NULL, diag(2), features, NULL, NULL, 1), "`transform`")
   expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
+})
+
+test_that("features are turned by a lower triangular matrix, panel by panel", {
+  set.seed(1)
+  lower <- matrix(stats::rnorm(49), 7)
+  lower[upper.tri(lower)] <- 0
+  features <- matrix(stats::rnorm(7 * 700), 7)
+  expect_equal(.Call(C_gp_turn, lower, features), lower %*% features, tolerance = 1e-13)
 })
 
 test_that("a factor has zeros above its diagonal, not what memory held before", {
