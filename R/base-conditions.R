@@ -73,7 +73,7 @@ describe_value <- function(x) {
   if (is.atomic(x) && length(x) == 1 && is.null(dim(x))) {
     if (is.na(x)) return("NA")
     if (is.character(x)) return(quoted(x))
-    return(format(x, digits = 6, decimal.mark = "."))
+    return(given_number(x))
   }
   if (!is.null(dim(x))) {
     kind <- switch(typeof(x), double = , integer = "a numeric", logical = "a logical",
@@ -86,7 +86,17 @@ describe_value <- function(x) {
           length(x))
 }
 
-# The same of what has a class; NULL where that says no more than the type.
+# A number that was given, with six digits, or with all that it has where six make a rounder one of
+# it: 29 - 4e-15 is not 29, which would be allowed.
+given_number <- function(x) {
+  written <- function(digits) plain_number(x, digits)
+  says_all <- function(text) !is.double(x) || !is.finite(x) || as.double(text) == x
+  short <- written(6)
+  if (says_all(short) || short != written(5)) return(short)
+  if (says_all(written(15))) written(15) else written(17)
+}
+
+# A description of what has a class; NULL where that says no more than the type.
 describe_object <- function(x) {
   name <- class(x)[1]
   if (is.data.frame(x)) {

@@ -215,7 +215,7 @@ table_columns <- function(columns, names, given = seq_along(names)) {
     beyond <- if (is.numeric(columns)) setdiff(abs(columns), seq_along(names))
     if (length(beyond) > 0) {
       gps_abort(sprintf("`columns` must be %s: there is no column %s.", allowed,
-                        plain_number(beyond[1])))
+                        given_number(beyond[1])))
     }
     abort_value(columns, "columns", allowed)
   }

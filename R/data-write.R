@@ -126,7 +126,7 @@ stored_numbers <- function(values, type, before) {
   if (length(bad) > 0) {
     gps_abort(sprintf("`type` = %s takes %s, but row %.0f, column %d of `y` is %s.", quoted(type),
                       allowed, before + (bad[1] - 1) %/% nrow(values) + 1,
-                      (bad[1] - 1L) %% nrow(values) + 1L, plain_number(values[bad[1]])))
+                      (bad[1] - 1L) %% nrow(values) + 1L, given_number(values[bad[1]])))
   }
   if (type == "float") as.vector(values) else as.integer(values)
 }

@@ -156,7 +156,7 @@ read_labels <- function(labels, model, n_points) {
   if (n_names != n_clusters) gps_abort(sprintf("%s, not of %d.", allowed, n_names))
   if (!setequal(label, seq_len(n_clusters))) {
     gps_abort(sprintf("%s: whole numbers from 1 to %d, a factor or words, not %s.", allowed,
-                      n_clusters, plain_number(setdiff(label, seq_len(n_clusters))[1])))
+                      n_clusters, given_number(setdiff(label, seq_len(n_clusters))[1])))
   }
   list(label = as.integer(label), names = names, n_clusters = n_clusters)
 }
@@ -234,7 +234,7 @@ allowed_centres <- function(range, centres, made) {
   bad <- centres[centres < range[1] | centres > range[2]]
   if (length(bad) > 0) {
     gps_abort(sprintf("`start` must have centres between %s and %s, not %s.",
-                      plain_number(range[1]), plain_number(range[2]), plain_number(bad[1])))
+                      plain_number(range[1]), plain_number(range[2]), given_number(bad[1])))
   }
   ifelse(centres == range[1] & isTRUE(attr(range, "is_open")), made, centres)
 }

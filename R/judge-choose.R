@@ -189,7 +189,7 @@ check_numbers <- function(n_latents) {
     given <- if (length(bad) == 0) {
       describe_value(n_latents)
     } else {
-      paste(format(bad[1]), if (sum(n_latents %in% bad[1]) > 1) "twice" else "among them")
+      paste(given_number(bad[1]), if (sum(n_latents %in% bad[1]) > 1) "twice" else "among them")
     }
     gps_abort(sprintf("`n_latents` must be distinct whole numbers of at least 1, not %s.", given))
   }

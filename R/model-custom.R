@@ -277,7 +277,7 @@ gps_draw.gps_custom_model <- function(model, params, n) {
   odd <- drawn$latents[!drawn$latents %in% 0:1]
   if (length(odd) > 0) {
     gps_abort(sprintf("`draw` must return `latents` that are 0 or 1, not %s.",
-                      plain_number(odd[1])), "model")
+                      given_number(odd[1])), "model")
   }
   drawn
 }

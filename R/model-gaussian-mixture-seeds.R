@@ -22,7 +22,7 @@ refuse_short_start <- function(n_clusters, n_rows) {
 # Of mixtures the probabilities of the clusters.
 check_shares <- function(params, arg) {
   if (is.null(params$pi) || abs(sum(params$pi) - 1) <= 1e-8) return(invisible())
-  gps_abort(sprintf("`%s$pi` must add up to 1, not to %s.", arg, plain_number(sum(params$pi))))
+  gps_abort(sprintf("`%s$pi` must add up to 1, not to %s.", arg, given_number(sum(params$pi))))
 }
 
 # Data points that seeds are looked for among, for each cluster and at least; of very many clusters

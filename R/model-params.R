@@ -85,11 +85,11 @@ check_range <- function(x, arg, lower, upper, is_open) {
   if (is_open && (any(x <= lower) || any(x >= upper))) {
     gps_abort(sprintf("`%s` must lie between %s and %s, both excluded, but has %s.", arg,
                       plain_number(lower), plain_number(upper),
-                      plain_number(x[x <= lower | x >= upper][1])))
+                      given_number(x[x <= lower | x >= upper][1])))
   }
   if (any(x < lower) || any(x > upper)) {
     gps_abort(sprintf("`%s` must lie between %s and %s, but has %s.", arg, plain_number(lower),
-                      plain_number(upper), plain_number(x[x < lower | x > upper][1])))
+                      plain_number(upper), given_number(x[x < lower | x > upper][1])))
   }
 }
 

@@ -262,6 +262,6 @@ refuse_values <- function(model, rule, y, arg, points_in_rows = FALSE, names = N
   if (!points_in_rows) place <- rev(place)
   gps_abort(sprintf("`%s` must have %s for the model %s, but row %.0f, %s is %s.%s", arg,
                     rule$words, quoted(model$name), first_row + place[1],
-                    column_words(place[2], names), plain_number(y[bad[1]], 6),
+                    column_words(place[2], names), given_number(y[bad[1]]),
                     if (is.null(rule$hint)) "" else paste0(" ", rule$hint)), "data")
 }

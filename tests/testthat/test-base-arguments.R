@@ -58,6 +58,22 @@ test_that("values are described shortly, in any locale and with any options", {
   expect_gps_error(check_count(2.5, "n"), "not 2.5.")
 })
 
+test_that("a number that is refused does not look like one that is allowed", {
+  given <- c("0.333333" = 1 / 3, "28.999999999999996" = 100 * 0.29, "100000.4" = 100000.4,
+             "2147483648.5" = 2^31 + 0.5, "1.000000000001" = 1 + 1e-12, "3e-300" = 3e-300)
+  for (words in names(given)) expect_identical(describe_value(given[[words]]), words)
+  expect_gps_error(gps_control(n_starts = 100 * 0.29), "not 28.999999999999996.")
+  expect_gps_error(gps_control(target_mass = 1 + 1e-12), "not 1.000000000001.")
+  y <- matrix(rep(c(0, 1), 10), 10)
+  expect_gps_error(gps_fit(y, model_binary_sparse(2), start = list(pi = 1 + 1e-13)),
+                   "but has 1.0000000000001.")
+  y[3, 2] <- 1 + 1e-12
+  for (model in list(model_noisy_or(2), model_poisson_mixture(2))) {
+    expect_gps_error(gps_fit(y, model), "row 3, column 2 is 1.000000000001.", "data")
+  }
+  expect_gps_error(gps_write_binary(y, tempfile(), "int32"), "column 2 of `y` is 1.000000000001.")
+})
+
 test_that("matrices name the column count they want and guess at a transposed one", {
   expect_gps_error(check_matrix(matrix(0, 3, 2), "newdata", n_cols = 3), "Is it transposed?")
   expect_gps_error(check_matrix(matrix(0, 4, 2), "newdata", n_cols = 3),
