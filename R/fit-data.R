@@ -86,7 +86,8 @@ formula.gps_fit <- function(x, ...) {
   refuse_unknown(further(...), character())
   x <- check_fit(x)
   written <- x$call$y
-  is_formula <- is.call(written) && identical(written[[1]], as.name("~"))
+  # One with a name of its own is known by its data.
+  is_formula <- !is.null(x$call$data) || is.call(written) && identical(written[[1]], as.name("~"))
   if (!is_formula || is.null(x$col_names)) {
     gps_abort("formula() is not for a fit without one. The columns of its data are in coef(fit).")
   }

@@ -36,6 +36,12 @@
 #' derivatives or with `gradient(params, y, states, weights)`: a list, shaped like the parameters,
 #' of the derivatives of the sum of `weights * log_joint(params, y, states)`; `weights` are S
 #' (x n). With a fifth argument it gets `latents`, too.
+#' @section What it costs:
+#' Without `mstep` and `gradient` an M-step evaluates `log_joint` at all states of all data points
+#' some twenty times for each parameter, and without `vectorised` each of these is a call for each
+#' point: of a model with 8 parameters an iteration on 272 points of 2 columns took 5.9 s, and with
+#' `vectorised = TRUE` 0.2 s. An `mstep` needs neither. Try a model on few rows first, with
+#' `gps_control(max_iter = 2, n_starts = 1)`: `seconds` of the trace say what an iteration takes.
 #' @section What is stored:
 #' A fit stores the functions with the variables and helper functions that they use, as they are
 #' when the model is made, and with nothing else of where they were made; what packages define is

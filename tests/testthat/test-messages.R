@@ -194,6 +194,9 @@ test_that("terms of formulas, and formulas without data, are written as they can
   fit <- gps_fit(~ mpg + wt, model, selector_full(), data = mtcars,
                  control = gps_control(max_iter = 1, n_starts = 1))
   expect_equal(formula(fit), ~ mpg + wt, ignore_attr = TRUE)
+  columns <- ~ mpg + wt
+  fit$call$y <- quote(columns)
+  expect_equal(formula(fit), columns, ignore_attr = TRUE)
   expect_gps_error(formula(a_fit("mixture")), "a fit without one")
   expect_gps_error(subset(fit, mpg > 20), "y[rows, ]")
   expect_gps_error(screeplot(fit), "gps_choose(y, model, numbers)")
