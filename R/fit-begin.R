@@ -89,7 +89,8 @@ resume_state <- function(task, fit) {
   fit <- check_fit(fit)
   params <- plus_no_intercept(task$model, stats::coef(fit))
   params <- align_params(task$model, params, "start", task$columns)
-  state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore)
+  state <- new_state(check_all_params(task$model, params, "start"), 0L, task$explore,
+                     is_early = begins_early(task))
   is_same <- is.null(fit$row_names) || is.null(task$rows) || identical(fit$row_names, task$rows)
   if (is_same && identical(dim(fit$selected), c(task$n_selected, n_points(task$y))) &&
         has_same_places(fit$model, task$model)) {

@@ -337,7 +337,10 @@ update.gps_fit <- function(object, ...) {
   written <- stats::setNames(as.list(match.call(expand.dots = FALSE)$...), written_as)
   # A formula as a call, in which a dot has become columns.
   if (inherits(formula, "formula")) written$y <- as.call(as.list(formula))
-  call <- changed_call(object$call, written, of_control)
+  call <- object$call
+  # Data that are no formula are all that the call needs.
+  if (!is.null(formula) && !inherits(formula, "formula")) call$data <- NULL
+  call <- changed_call(call, written, of_control)
   fit["call"] <- list(call_selecting(call, arguments$n_selected))
   fit
 }

@@ -318,6 +318,20 @@ test_that("a start that is cut short while its model is the simpler one leaves n
   expect_length(coef(fit)$mu, 6)
 })
 
+test_that("annealing that is asked for raises the noise of a fit that goes on, too", {
+  set.seed(1)
+  y <- simulate_scenes(n = 12, size = c(10, 10))$y
+  run <- function(start = NULL, ...) {
+    control <- gps_control(max_iter = 2, n_starts = 1, n_threads = 1, ...)
+    suppressWarnings(gps_fit(y, model_occlusive(2, size = c(5, 5)), selector_handcrafted(),
+                             n_selected = 2, start = start, control = control))
+  }
+  fit <- run()
+  sigma2_from <- function(start, ...) coef(run(start, ...))$sigma2
+  expect_identical(sigma2_from(fit, anneal = 4), sigma2_from(coef(fit), anneal = 4))
+  expect_gt(sigma2_from(fit, anneal = 4), 1.5 * sigma2_from(fit))
+})
+
 # Bars found of ten, on the average of the seeds, and by how much the truth is better at least.
 find_few_bars <- function(seeds, kind) {
   found <- vapply(seeds, function(seed) {
