@@ -194,6 +194,9 @@ test_that("terms of formulas, and formulas without data, are written as they can
   fit <- gps_fit(~ mpg + wt, model, selector_full(), data = mtcars,
                  control = gps_control(max_iter = 1, n_starts = 1))
   expect_equal(formula(fit), ~ mpg + wt, ignore_attr = TRUE)
+  other <- as.matrix(mtcars[c("mpg", "wt")])
+  expect_identical(names(update(fit, y = other)$call), c("", "y", "model", "selector", "control"))
+  expect_identical(update(fit, data = other)$call$data, quote(other))
   columns <- ~ mpg + wt
   fit$call$y <- quote(columns)
   expect_equal(formula(fit), columns, ignore_attr = TRUE)
