@@ -196,7 +196,7 @@ test_that("terms of formulas, and formulas without data, are written as they can
   expect_equal(formula(fit), ~ mpg + wt, ignore_attr = TRUE)
   other <- as.matrix(mtcars[c("mpg", "wt")])
   expect_identical(names(update(fit, y = other)$call), c("", "y", "model", "selector", "control"))
-  expect_identical(update(fit, data = other)$call$data, quote(other))
+  expect_identical(update(fit, data = mtcars[-1, ])$call$data, quote(mtcars[-1, ]))
   columns <- ~ mpg + wt
   fit$call$y <- quote(columns)
   expect_equal(formula(fit), columns, ignore_attr = TRUE)
