@@ -49,7 +49,8 @@ find_theta <- function(kernel, y, targets, engine, search) {
   # The usual slope is in units of the inputs, too, which may be far from those of the data.
   kept <- replace(start, unit$is_slope, NA)
   search$box <- user_box(box, kept, lapply(given, `-`, unit$theta))
-  found <- search_theta(steps, search_starts(kernel, start, scales, search$box), search)
+  found <- search_theta(steps, search_starts(kernel, start, scales, search$box), search,
+                        function(theta) period_parts(kernel, theta, scales, search$box))
   met <- limits_met(found$theta, search$box)
   found <- found_in_unit(found, given, unit)
   c(found, list(fixed = names(theta)[search$box$fixed], limits = met, given = given))

@@ -37,6 +37,27 @@ period_starts <- function(kernel, theta, scales) {
   theta_with_periods(kernel, at, scales$periods)
 }
 
+# Log parameters with the periods of a factor a half and a third: what has a period has its multiples
+# too, and a search may end at one. The lengthscale is in units of the period, and grows instead.
+period_parts <- function(kernel, theta, scales, box) {
+  n_dims <- length(scales$spread2)
+  slots <- Filter(function(slot) slot$type == "periodic", kernel_slots(kernel, n_dims))
+  is_idle <- idle_lengths(kernel, scales)
+  unlist(lapply(Filter(function(slot) slot$part == "period", slots), function(period) {
+    moves <- !is_idle[period$at]
+    if (!any(moves)) return(NULL)
+    is_own <- function(slot) {
+      slot$part == "lengthscale" && slot$term == period$term && slot$factor == period$factor
+    }
+    length <- Filter(is_own, slots)[[1]]
+    lapply(log(c(2, 3)), function(step) {
+      theta[period$at[moves]] <- theta[period$at[moves]] - step
+      theta[length$at[moves]] <- theta[length$at[moves]] + step
+      clamp_theta(theta, box)
+    })
+  }), recursive = FALSE)
+}
+
 # Points to start from where a column lies in groups far apart, and has a lengthscale of its own:
 # the neighbours of points in all columns do not tell of it.
 group_starts <- function(kernel, theta, scales) {
@@ -69,15 +90,20 @@ scaled_theta <- function(kernel, theta, scales, factors, amplitude = 1) {
     }
   }
   found <- kernel_theta(kernel, n_dims)
-  is_idle <- if (all(scales$spread2 == 0)) {
-    by_parameter(kernel_slots(kernel, n_dims), function(slot) {
-      slot$part %in% kernel_types[[slot$type]]$length
-    })
-  } else {
-    theta_columns(kernel, n_dims) %in% which(scales$spread2 == 0)
-  }
+  is_idle <- idle_lengths(kernel, scales)
   found[is_idle] <- theta[is_idle]
   found
+}
+
+# Of log parameters, which are lengths of columns that are constant.
+idle_lengths <- function(kernel, scales) {
+  n_dims <- length(scales$spread2)
+  if (any(scales$spread2 != 0)) {
+    return(theta_columns(kernel, n_dims) %in% which(scales$spread2 == 0))
+  }
+  by_parameter(kernel_slots(kernel, n_dims), function(slot) {
+    slot$part %in% kernel_types[[slot$type]]$length
+  })
 }
 
 # The variance to start from, as a function of its slot.
@@ -107,10 +133,11 @@ start_variances <- function(kernel, scales, amplitude) {
 least_climb <- 8L
 
 # Looks at all starts, climbs a little from the first one and the best others, `n_starts` in all,
+# then from the best of those that `beside`, a function, names beside the best log parameters so far;
 # and goes on where it is best. With too few evaluations for that, or `n_starts` = 1, from the first
 # alone. `search`: list(max_evals, n_starts, gain, n_threads, box). Returns what the steps return,
 # with the `trace` of all evaluations and whether the last climb `converged`.
-search_theta <- function(steps, starts, search) {
+search_theta <- function(steps, starts, search, beside) {
   is_single <- search$n_starts == 1 || length(starts) == 1 ||
     length(starts) + search$n_starts * least_climb > search$max_evals
   if (is_single) starts <- starts[1]
@@ -118,16 +145,23 @@ search_theta <- function(steps, starts, search) {
                         seq_along(starts))
   is_sound <- vapply(looks, function(found) is.null(found$failure), NA)
   if (!any(is_sound)) stop(looks[[1]]$failure)
-  left <- search$max_evals - length(starts)
-  cap <- if (is_single) left else max(least_climb, search$max_evals %/% 16L)
+  cap <- if (is_single) Inf else max(least_climb, search$max_evals %/% 16L)
+  left <- function() search$max_evals - sum(lengths(lapply(trace, `[[`, "values")))
+  climb <- function(from, most) climb_on(steps, from, search, min(most, left()))
   for (from in choose_looks(looks[is_sound], search$n_starts)) {
-    runs <- climb_on(steps, from, search, min(cap, left))
-    trace <- c(trace, list(runs))
-    left <- search$max_evals - sum(lengths(lapply(trace, `[[`, "values")))
+    trace <- c(trace, list(climb(from, cap)))
   }
   best <- best_value(trace)
-  if (!best$converged && left > 1 && !is_single) {
-    trace <- c(trace, list(climb_on(steps, best, search, left)))
+  others <- if (!is_single) beside(best$theta)
+  if (length(others) > 0 && left() > length(others) + least_climb) {
+    looks <- Map(look_at, list(steps), others, length(starts) + seq_along(others))
+    run <- climb(best_value(looks), cap)
+    trace <- c(trace, looks, list(run))
+    # Where nothing depends on the period, it stays.
+    if (run$value > best$value) best <- run
+  }
+  if (!best$converged && left() > 1 && !is_single) {
+    trace <- c(trace, list(climb(best, Inf)))
     best <- best_value(trace)
   }
   best$trace <- search_trace(trace)
@@ -149,9 +183,10 @@ choose_looks <- function(looks, n_starts) {
   looks[utils::head(order(!is_first, -value), n_starts)]
 }
 
-# One climb of at most `cap` evaluations. What failed has not moved.
+# One climb of at most `cap` evaluations. What failed has not moved, and where a look failed is no
+# way on.
 climb_on <- function(steps, from, search, cap) {
-  if (cap < 1) return(replace(from, "values", list(numeric())))
+  if (cap < 1 || !is.null(from$failure)) return(replace(from, "values", list(numeric())))
   search$max_evals <- as.integer(cap)
   found <- tryCatch(steps$climb(from, search), gps_error_numeric = function(condition) NULL)
   if (is.null(found)) return(replace(from, "values", list(from$value)))

@@ -352,3 +352,32 @@ test_that("a length on which nothing depends stays the kernel's own", {
                           classes = "gps_warning_constant")
   expect_identical(coef(fit)[["log_period"]], log(5))
 })
+
+test_that("a search that climbs to a multiple of the period goes on from the period", {
+  x <- seq(0, 10, length.out = 60)
+  kernel <- kernel_periodic() + kernel_rbf() + kernel_white(0.01)
+  period <- vapply(1:4, function(seed) {
+    set.seed(seed)
+    y <- sin(2 * pi * x / 1.5) + 0.1 * x^2 + rnorm(60, sd = 0.1)
+    exp(coef(gp_fit(x, y, kernel))[["log_period"]])
+  }, 0)
+  # Of these four three had 3.
+  expect_gte(sum(abs(period / 1.5 - 1) < 0.02), 3)
+})
+
+test_that("parts of a period keep the slope of the curve, and what is fixed stays", {
+  kernel <- kernel_periodic(period = 6, lengthscale = 0.5) * kernel_periodic(period = 4) +
+    kernel_white(0.1)
+  theta <- kernel_theta(kernel, 1)
+  box <- list(lower = theta - 10, upper = theta + 10)
+  scales <- list(spread2 = 1)
+  parts <- period_parts(kernel, theta, scales, box)
+  expect_length(parts, 4)
+  changed <- function(names, by) replace(theta, names, theta[names] + by * log(3))
+  expect_equal(parts[[2]], changed(c("log_len_per", "log_period"), c(1, -1)))
+  expect_equal(parts[[4]], changed(c("log_len_per_2", "log_period_2"), c(1, -1)))
+  box$lower["log_period"] <- theta["log_period"]
+  expect_identical(period_parts(kernel, theta, scales, box)[[1]][["log_period"]], log(6))
+  expect_null(period_parts(kernel, theta, list(spread2 = 0), box))
+  expect_null(period_parts(kernel_rbf() + kernel_white(), theta[1:3], scales, box))
+})
