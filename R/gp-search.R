@@ -37,8 +37,9 @@ period_starts <- function(kernel, theta, scales) {
   theta_with_periods(kernel, at, scales$periods)
 }
 
-# Log parameters with the periods of a factor a half and a third: what has a period has its multiples
-# too, and a search may end at one. The lengthscale is in units of the period, and grows instead.
+# Log parameters with the periods of a factor a half and a third: what has a period has its
+# multiples too, and a search may end at one. The lengthscale is in units of the period, and grows
+# instead.
 period_parts <- function(kernel, theta, scales, box) {
   n_dims <- length(scales$spread2)
   slots <- Filter(function(slot) slot$type == "periodic", kernel_slots(kernel, n_dims))
@@ -133,10 +134,10 @@ start_variances <- function(kernel, scales, amplitude) {
 least_climb <- 8L
 
 # Looks at all starts, climbs a little from the first one and the best others, `n_starts` in all,
-# then from the best of those that `beside`, a function, names beside the best log parameters so far;
-# and goes on where it is best. With too few evaluations for that, or `n_starts` = 1, from the first
-# alone. `search`: list(max_evals, n_starts, gain, n_threads, box). Returns what the steps return,
-# with the `trace` of all evaluations and whether the last climb `converged`.
+# then from the best of those that `beside`, a function, names beside the best log parameters so
+# far; and goes on where it is best. With too few evaluations for that, or `n_starts` = 1, from the
+# first alone. `search`: list(max_evals, n_starts, gain, n_threads, box). Returns what the steps
+# return, with the `trace` of all evaluations and whether the last climb `converged`.
 search_theta <- function(steps, starts, search, beside) {
   is_single <- search$n_starts == 1 || length(starts) == 1 ||
     length(starts) + search$n_starts * least_climb > search$max_evals
