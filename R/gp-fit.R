@@ -32,11 +32,11 @@
 #' the kernel has periods, which count as lengthscales here, at those of the three highest peaks of
 #' the targets' periodogram in each column;
 #' it climbs a little from the kernel's own values and from the best of the others, `n_starts` in
-#' all, and, since what has a period has its multiples too, from where each period found is a half or
-#' a third; and goes on from the best. All this counts as evaluations; where `max_evals` leaves fewer
-#' than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values alone. No
-#' random numbers are drawn. The likelihood found is never below that of the kernel given, unless
-#' `lower` or `upper` exclude it, or a variance of it begins elsewhere, as follows.
+#' all, and, since what has a period has its multiples too, from where each period found is a half
+#' or a third; and goes on from the best. All this counts as evaluations; where `max_evals` leaves
+#' fewer than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values
+#' alone. No random numbers are drawn. The likelihood found is never below that of the kernel given,
+#' unless `lower` or `upper` exclude it, or a variance of it begins elsewhere, as follows.
 #'
 #' The search sees the targets in a unit of their own, a power of two near their spread, so that it
 #' goes the same way whatever yours is. What you give is in your unit, and so is the result. A
