@@ -11,6 +11,11 @@
 /* Points are treated this many at a time: their features stay in the second-level cache. */
 #define GP_PANEL 256
 
+/* How many points of n the panel has that begins at `from`. */
+static inline size_t gp_panel_width(size_t n, size_t from) {
+  return n - from < GP_PANEL ? n - from : GP_PANEL;
+}
+
 /* ---- pivots: incomplete Cholesky K ~ L L', K without noise ---- */
 
 typedef struct {

@@ -57,10 +57,6 @@ static workspace split_scratch(const gp_inducing_job *job) {
   return w;
 }
 
-static size_t panel_width(size_t n, size_t from) {
-  return n - from < GP_PANEL ? n - from : GP_PANEL;
-}
-
 static double noise_of(const gp_inducing_job *job) {
   return kernel_noise(job->basis->cross->kernel, job->basis->cross->theta) + job->extra +
          job->jitter;
@@ -72,7 +68,7 @@ static void sum_moments(const gp_inducing_job *job, const workspace *w) {
   const size_t n_dims = job->basis->cross->kernel->n_dims;
   const double noise = noise_of(job);
   for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = panel_width(n, from);
+    const size_t width = gp_panel_width(n, from);
     const double beta = from > 0;
     if (gps_must_stop(job->basis->cross->watch)) return;
     double *v = w->v + from * q, *y = w->error + from * rank, *sd = w->sd + from;
@@ -198,7 +194,7 @@ static double contract_points(const gp_inducing_job *job, const workspace *w, do
   double *shifted = w->panel, *coordinates = shifted + GP_PANEL * n_dims, total = 0.0;
   double *scratch = coordinates + gp_points_scratch(n_dims, GP_PANEL);
   for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = panel_width(n, from);
+    const size_t width = gp_panel_width(n, from);
     const double *x = job->x + from * n_dims;
     const gp_points points = gp_points_at(n_dims, width, x, shifted, coordinates);
     if (gps_must_stop(cross->watch)) break;

@@ -28,14 +28,20 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, const 
   }
 }
 
+/* A panel of turned features; transform NULL: they are turned already. */
+static void turn_panel(size_t n_features, size_t width, const double *transform,
+                       const double *features, double *turned) {
+  memcpy(turned, features, n_features * width * sizeof *turned);
+  if (transform)
+    linalg_trmm('L', 'N', n_features, width, transform, n_features, turned, n_features);
+}
+
 void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
              double *turned, const gps_watch *watch) {
-  const size_t q = n_features;
-  memcpy(turned, features, q * n_points * sizeof *turned);
   for (size_t from = 0; from < n_points; from += GP_PANEL) {
-    const size_t width = n_points - from < GP_PANEL ? n_points - from : GP_PANEL;
+    const size_t at = from * n_features;
     if (gps_must_stop(watch)) return;
-    linalg_trmm('L', 'N', q, width, transform, q, turned + from * q, q);
+    turn_panel(n_features, gp_panel_width(n_points, from), transform, features + at, turned + at);
   }
 }
 
@@ -75,10 +81,9 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
   memcpy(projected, job->cross, q * n_targets * sizeof *projected);
   if (job->transform) linalg_trmm('L', 'N', q, n_targets, job->transform, q, projected, q);
   for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    const size_t width = gp_panel_width(n, from);
     if (gps_must_stop(job->watch)) return;
-    memcpy(rotated, job->features + from * q, q * width * sizeof *rotated);
-    if (job->transform) linalg_trmm('L', 'N', q, width, job->transform, q, rotated, q);
+    turn_panel(q, width, job->transform, job->features + from * q, rotated);
     gp_column_squares(q, width, rotated, leverage + from);
     for (size_t j = 0; j < width; j++) {
       const double scale = job->scale ? job->scale[from + j] : 1.0;

@@ -69,7 +69,7 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
     raise_error("argument", "The kernel must have white noise for the objective \"fitc\".");
   }
   for (size_t from = 0; from < n; from += GP_PANEL) {
-    const size_t width = n - from < GP_PANEL ? n - from : GP_PANEL;
+    const size_t width = gp_panel_width(n, from);
     double *panel = features + from * q;
     ask_watch();
     gp_inducing_features(&basis, width, x + from * n_dims, from > 0, panel, residual + from,
