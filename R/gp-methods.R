@@ -300,7 +300,7 @@ describe_gp_fit <- function(x, digits) {
   describe_trend(x, number)
   say(sprintf("Log marginal likelihood%s: %s", engine$of, number(x$lml)))
   if (isFALSE(x$converged)) {
-    say(sprintf("The search stopped at its limit of %s.", plural(nrow(x$trace), "evaluation")))
+    say(sprintf("The search stopped at `max_evals`: %s.", plural(nrow(x$trace), "evaluation")))
   }
   describe_limits(x)
   if (isTRUE(x$is_logical)) say("The targets are logical: FALSE is 0, TRUE is 1.")

@@ -251,7 +251,9 @@ climb_rounds <- function(from, search, look, climb, least_gain) {
     if (gain <= least_gain) break
   }
   best$values <- values
-  c(best, list(converged = left >= 2))
+  # Whether the last climb ended by itself, also where it gained nothing, and not at its cap.
+  best$converged <- left >= 2 && length(found$values) < left - 1L
+  best
 }
 
 # A function of the value of each evaluation, which tells how far the search is; NULL where nobody

@@ -381,3 +381,18 @@ test_that("parts of a period keep the slope of the curve, and what is fixed stay
   expect_null(period_parts(kernel, theta, list(spread2 = 0), box))
   expect_null(period_parts(kernel_rbf() + kernel_white(), theta[1:3], scales, box))
 })
+
+test_that("a search that has nothing to gain has converged, also where pivots are chosen anew", {
+  data <- search_data(80)
+  kernel <- kernel_rbf(ard = TRUE) + kernel_white()
+  for (method in c("ichol", "neighbours")) {
+    fit <- gp_fit(data$x, data$targets, kernel, method, rank = 20)
+    expect_true(fit$converged, label = method)
+    again <- gp_fit(data$x, data$targets, fit$kernel, method, rank = 20, n_starts = 1)
+    expect_lt(nrow(again$trace), 100)
+    expect_true(again$converged, label = method)
+    capped <- gp_fit(data$x, data$targets, kernel, method, rank = 20, max_evals = 12)
+    expect_false(capped$converged, label = method)
+    expect_printed(capped, "The search stopped at `max_evals`: [0-9]+ evaluations")
+  }
+})
