@@ -34,7 +34,7 @@ check_fit <- function(fit) {
 }
 
 check_parts <- function(parts) {
-  absent <- setdiff(fit_fields, names(parts))
+  absent <- fit_fields[!fit_fields %in% names(parts)]
   if (length(absent) > 0) abort_fit(sprintf("it has no `%s`", absent[1]))
   check_fit_version(parts$version)
   check_fit_counts(parts)
@@ -89,10 +89,9 @@ check_fit_counts <- function(parts) {
 # The model of a fit as this version makes it: no larger than its parameters say.
 check_fit_model <- function(parts) {
   model <- parts$model
-  is_outside <- inherits(model, c("gps_native_model", "gps_custom_model")) &&
-    is.null(model_maker(model))
-  need_fit(inherits(model, "gps_model") && is.list(model) &&
-             (is_outside || !is.null(model_maker(model))),
+  is_built_in <- !is.null(model_maker(model))
+  is_outside <- !is_built_in && inherits(model, c("gps_native_model", "gps_custom_model"))
+  need_fit(inherits(model, "gps_model") && is.list(model) && (is_outside || is_built_in),
            sprintf("its model is of the unknown class %s", quoted(class(model)[1])))
   has_sizes <- is_count(model$n_latents) && is_count(model$n_dims) && is.list(parts$params)
   need_fit(has_sizes && (is_outside || is_model_small(unclass(model), parts$params)),
@@ -206,8 +205,9 @@ check_fit_data <- function(parts) {
 # What belongs to the selector, and what the fit says of itself.
 check_fit_choices <- function(parts) {
   if (inherits(parts$selector, "gps_selector_gp")) {
-    check_fit_kernel(parts$selector$kernel, parts$kernel_theta, parts$model$n_dims)
-    check_fit_kernel_trace(parts)
+    names <- theta_names(parts$selector$kernel, parts$model$n_dims)
+    check_fit_kernel(parts$kernel_theta, names)
+    check_fit_kernel_trace(parts$kernel_trace, parts$kernel_theta, names)
     check_fit_gp(parts)
   } else {
     need_fit(is.null(parts$kernel_theta), "`kernel_theta` belongs to no kernel")
@@ -285,30 +285,39 @@ has_start_columns <- function(starts) {
   has_columns(starts, start_columns[wanted])
 }
 
-# A data frame with plain columns of the types of `columns`, without NA.
+# A data frame with plain columns of the types of `columns`, without NA. A loop, since every method
+# of a fit asks.
 has_columns <- function(frame, columns) {
-  is.data.frame(frame) && all(mapply(function(x, like) {
-    is.atomic(x) && is.null(attributes(x)) && typeof(x) == typeof(like) &&
-      length(x) == nrow(frame) && !anyNA(x)
-  }, unclass(frame)[names(columns)], columns))
+  if (!is.data.frame(frame)) return(FALSE)
+  n_rows <- nrow(frame)
+  frame <- unclass(frame)
+  for (name in names(columns)) {
+    x <- frame[[name]]
+    is_like <- is.atomic(x) && is.null(attributes(x)) && typeof(x) == typeof(columns[[name]]) &&
+      length(x) == n_rows && !anyNA(x)
+    if (!is_like) return(FALSE)
+  }
+  TRUE
 }
 
-check_fit_kernel <- function(kernel, theta, n_dims) {
+# `names`: those of the kernel's log parameters.
+check_fit_kernel <- function(theta, names) {
   need_fit(is.null(theta) || is.double(theta) && all(is.finite(theta)) &&
-             length(theta) == length(theta_names(kernel, n_dims)),
+             length(theta) == length(names),
            "`kernel_theta` are not the kernel's parameters")
 }
 
 # Fits without a trace of their kernel have no figure of it; all else works.
-check_fit_kernel_trace <- function(parts) {
-  trace <- parts$kernel_trace
-  names <- theta_names(parts$selector$kernel, parts$model$n_dims)
+check_fit_kernel_trace <- function(trace, theta, names) {
+  if (is.null(trace)) return(invisible())
   columns <- c(list(start = integer(), iteration = integer()),
                stats::setNames(rep(list(numeric()), length(names)), names))
-  need_fit(is.null(trace) || has_columns(trace, columns) && nrow(trace) > 0 &&
-             all(is.finite(exp(unlist(trace[names])))) &&
-             identical(unlist(trace[nrow(trace), names, drop = FALSE]), parts$kernel_theta),
-           "`kernel_trace` is not the way of its kernel")
+  is_sound <- has_columns(trace, columns) && nrow(trace) > 0 && {
+    values <- unclass(trace)[names]
+    all(is.finite(exp(unlist(values, use.names = FALSE)))) &&
+      identical(vapply(values, function(x) x[length(x)], 1), theta)
+  }
+  need_fit(is_sound, "`kernel_trace` is not the way of its kernel")
 }
 
 # What predicts by few basis functions: shapes that C relies on, and nothing that is not a number.

@@ -43,9 +43,13 @@ icl.gps_fit <- function(object, ...) {
     gps_abort(paste("icl() is for mixtures, of which one cluster is on in each point: other models",
                     "have BIC(fit)."))
   }
-  slots <- need_slots(object, "icl()")
-  stats::BIC(stats::logLik(object)) -
-    2 * sum(weigh(log1p(-pmin(doubt_of(slots$prob_on), 1)), object$weights))
+  fit_icl(object, fit_bound(object))
+}
+
+# The ICL of a checked fit of a mixture with its `bound`.
+fit_icl <- function(fit, bound) {
+  slots <- need_slots(fit, "icl()")
+  stats::BIC(bound) - 2 * sum(weigh(log1p(-pmin(doubt_of(slots$prob_on), 1)), fit$weights))
 }
 
 #' @export

@@ -220,19 +220,15 @@ coef.gps_fit <- function(object, ...) {
 #' @export
 logLik.gps_fit <- function(object, ...) {
   refuse_unknown(further(...), character(), otherwise = of_new_data("loglik"))
-  object <- check_fit(object)
-  model <- object$model
-  structure(object$bound, df = count_free(model, n_left(model, object$params)),
-            nobs = fit_weight(object),
-            error = if (object$method == "gibbs") object$bound_error,
-            degenerate = said_reasons(object),
-            class = c("gps_bound", "logLik"))
+  fit_bound(check_fit(object))
 }
 
-# Why the bound has no maximum, NULL where it has one.
-said_reasons <- function(fit) {
+# The bound of a checked fit, as logLik() gives it; `degenerate`: why it has no maximum.
+fit_bound <- function(fit) {
   reasons <- fit$standing$degenerate
-  if (length(reasons) > 0) reasons
+  structure(fit$bound, df = count_free(fit$model, n_left(fit$model, fit$params)),
+            nobs = fit_weight(fit), error = if (fit$method == "gibbs") fit$bound_error,
+            degenerate = if (length(reasons) > 0) reasons, class = c("gps_bound", "logLik"))
 }
 
 #' @export
@@ -265,8 +261,7 @@ nobs.gps_fit <- function(object, ...) {
 #' @export
 fitted.gps_fit <- function(object, ...) {
   refuse_unknown(further(...), character(), otherwise = of_new_data("response"))
-  object <- check_fit(object)
-  stats::predict(object, type = "response")
+  stats::predict(check_fit(object), type = "response")
 }
 
 #' @rdname fit-methods

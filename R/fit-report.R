@@ -27,15 +27,15 @@ gps_report <- function(fit, digits = 6, ...) {
   fit <- check_fit(fit)
   digits <- check_count(digits, "digits", 1, 15)
   about <- describe_fit(fit)
+  bound <- fit_bound(fit)
   parts <- c(
     model = sprintf("We fitted a latent variable model (%s) to %s%s.", about[["Model"]],
                     about[["Data"]], report_missing(about, fit)),
     algorithm = report_algorithm(fit, about),
     settings = report_settings(fit),
     end = sprintf("The fit %s, with a %s of %s (df = %d, BIC = %s).", report_status(about),
-                  report_bound(fit), plain_number(fit$bound, digits),
-                  as.integer(attr(stats::logLik(fit), "df")),
-                  plain_number(stats::BIC(fit), digits)),
+                  report_bound(fit), plain_number(fit$bound, digits), as.integer(attr(bound, "df")),
+                  plain_number(stats::BIC(bound), digits)),
     flaws = report_flaws(fit),
     software = report_software(fit)
   )

@@ -47,7 +47,7 @@ summary.gps_fit <- function(object, audit = NULL, bootstrap = NULL, ...) {
   object <- check_fit(object)
   if (!is.null(audit)) check_audit(audit, object)
   if (!is.null(bootstrap)) check_own_bootstrap(bootstrap, object)
-  bound <- stats::logLik(object)
+  bound <- fit_bound(object)
   usage <- component_usage(object)
   emptied <- emptied_latents(object$model, object$params)
   structure(

@@ -43,9 +43,9 @@ narrow_screen <- function(parts) {
 
 upgrade_fit <- function(fit, changes = fit_changes) {
   number <- version_number(unclass(fit)$version)
-  if (is.null(number)) return(fit)
+  this <- this_number()
+  if (is.null(number) || identical(number, this) || number[1] != this[1]) return(fit)
   version <- paste(number, collapse = ".")
-  if (number[1] != this_number()[1]) return(fit)
   parts <- unclass(fit)
   for (name in names(changes)) {
     if (utils::compareVersion(version, name) >= 0) next

@@ -338,13 +338,13 @@ describe_number <- function(search, one, name, number) {
     row$error <- conditionMessage(fit)
     return(list(row = row, fit = NULL))
   }
-  bound <- stats::logLik(fit)
+  bound <- fit_bound(fit)
   used <- if (chooses_latents(fit$model)) n_left(fit$model, fit$params) else number
   row[c("used", "bound", "df", "BIC", "status", "degenerate")] <-
     list(as.integer(used), fit$bound, attr(bound, "df"), stats::BIC(bound), fit$status,
          length(fit$standing$degenerate) > 0)
   if (is_one_hot(fit)) {
-    row$ICL <- icl(fit)
+    row$ICL <- fit_icl(fit, bound)
     disorder <- ifelse(fit$prob_on > 0, -fit$prob_on * log(fit$prob_on), 0)
     row$entropy <- sum(weigh_columns(disorder, fit$weights))
   }

@@ -269,8 +269,8 @@ shapes_of_table <- function(table, kind, fixed) {
 # Nothing, or an error that names what the table and the declaration do not have in common.
 check_table <- function(model) {
   table <- model_table(model$native)
-  fixed <- vapply(table$params, `[[`, "", "presence") == "=" &
-    names(table$params) %in% names(model$options)
+  fixed <- names(table$params) %in% names(model$options)
+  fixed[fixed] <- vapply(table$params[fixed], `[[`, "", "presence") == "="
   hold_against(model, table$params[!fixed], model$params, "parameter")
   hold_against(model, table$prepared, model$prepared, "prepared array")
   hold_against(model, table$stats, model$stats, "statistic")
@@ -288,7 +288,7 @@ hold_against <- function(model, arrays, declared, kind) {
   hold_names(model, arrays, declared, kind)
   for (name in names(declared)) {
     shapes <- arrays[[name]]$shapes
-    if (any(vapply(shapes, identical, NA, unname(declared[[name]])))) next
+    if (is_among(unname(declared[[name]]), shapes)) next
     abort_declared(model, kind, name, sprintf(
       "is declared as %s in R and as %s in C", paste(declared[[name]], collapse = " x "),
       paste(vapply(shapes, paste, "", collapse = " x "), collapse = " or ")
@@ -296,12 +296,18 @@ hold_against <- function(model, arrays, declared, kind) {
   }
 }
 
+# Whether one of `shapes` is this one. A loop, since each model that enters asks for all its arrays.
+is_among <- function(shape, shapes) {
+  for (one in shapes) if (identical(one, shape)) return(TRUE)
+  FALSE
+}
+
 # Options, which are there.
 hold_options <- function(model, arrays) {
   hold_names(model, arrays, model$options, "option")
   sizes <- dimension_sizes(model)
   for (name in names(model$options)) {
-    lengths <- vapply(arrays[[name]]$shapes, function(shape) prod(sizes[shape]), 1)
+    lengths <- resolve_lengths(arrays[[name]]$shapes, sizes)
     if (is.double(model$options[[name]]) && length(model$options[[name]]) %in% lengths) next
     abort_declared(model, "option", name, sprintf(
       "has %d values of type %s and must have %s numbers", length(model$options[[name]]),
@@ -311,9 +317,10 @@ hold_options <- function(model, arrays) {
 }
 
 hold_names <- function(model, arrays, declared, kind) {
-  needed <- names(arrays)[vapply(arrays, `[[`, "", "presence") != "?"]
-  missing <- needed[!needed %in% names(declared)]
-  if (length(missing) > 0) abort_declared(model, kind, missing[1], "is read in C and missing in R")
+  for (name in names(arrays)[!names(arrays) %in% names(declared)]) {
+    if (arrays[[name]]$presence == "?") next
+    abort_declared(model, kind, name, "is read in C and missing in R")
+  }
   unknown <- names(declared)[!names(declared) %in% names(arrays)]
   if (length(unknown) > 0) abort_declared(model, kind, unknown[1], "is in R and unknown in C")
 }

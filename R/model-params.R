@@ -3,7 +3,12 @@
 # or checks reads them here.
 
 # Named vector: how many numbers each array has. Sizes are of dimension_sizes().
-resolve_lengths <- function(shapes, sizes) vapply(shapes, function(shape) prod(sizes[shape]), 1)
+resolve_lengths <- function(shapes, sizes) {
+  n_numbers <- vector("double", length(shapes))
+  for (i in seq_along(shapes)) n_numbers[i] <- prod(sizes[shapes[[i]]])
+  names(n_numbers) <- names(shapes)
+  n_numbers
+}
 
 # Parameters as the model wants them: names, shapes and ranges checked, plain doubles with their
 # dims.
@@ -70,9 +75,13 @@ check_param <- function(x, arg, dim, range) {
                       plain_number(x[bad])))
   }
   if (!is.null(range)) {
-    check_range(x[!x %in% attr(range, "but")], arg, range[1], range[2],
+    but <- attr(range, "but")
+    check_range(if (is.null(but)) x else x[!x %in% but], arg, range[1], range[2],
                 isTRUE(attr(range, "is_open")))
   }
+  is_plain <- is.double(x) &&
+    identical(attributes(x), if (length(dim) > 1) list(dim = dim))
+  if (is_plain) return(x)
   if (length(dim) == 1) as.double(x) else array(as.double(x), dim)
 }
 
@@ -82,15 +91,11 @@ open_range <- function(lower, upper, but = NULL) {
 }
 
 check_range <- function(x, arg, lower, upper, is_open) {
-  if (is_open && (any(x <= lower) || any(x >= upper))) {
-    gps_abort(sprintf("`%s` must lie between %s and %s, both excluded, but has %s.", arg,
-                      plain_number(lower), plain_number(upper),
-                      given_number(x[x <= lower | x >= upper][1])))
-  }
-  if (any(x < lower) || any(x > upper)) {
-    gps_abort(sprintf("`%s` must lie between %s and %s, but has %s.", arg, plain_number(lower),
-                      plain_number(upper), given_number(x[x < lower | x > upper][1])))
-  }
+  is_out <- if (is_open) x <= lower | x >= upper else x < lower | x > upper
+  if (!any(is_out)) return(invisible())
+  gps_abort(sprintf("`%s` must lie between %s and %s%s, but has %s.", arg, plain_number(lower),
+                    plain_number(upper), if (is_open) ", both excluded" else "",
+                    given_number(x[is_out][1])))
 }
 
 # Free parameters: two equal leading axes are a symmetric matrix, the probabilities of a one-hot
