@@ -60,7 +60,8 @@
 #' * `missing = "error"`: missing cells are refused, with the place of the first one.
 #' * `missing = "omit"`: rows with missing cells are left out, with a warning of class
 #'   `gps_warning_omitted` that has their numbers in `rows`, as the fit has them in `omitted`;
-#'   `weights`, `start` and `labels` are given for all rows.
+#'   `weights`, `start` and `labels` are given for all rows. Rows without names get their numbers
+#'   among all as names, as those of [stats::lm()] do.
 #' * `infinite = "error"`, the default: infinite values are refused.
 #' * `infinite = "missing"`: they are missing cells, with a warning of class `gps_warning_infinite`.
 #'
@@ -350,6 +351,8 @@ keep_complete <- function(data, missing) {
                    listed(as.character(data$omitted), "row")), class = "omitted",
            rows = data$omitted)
   data$y <- data$y[, !has_gaps, drop = FALSE]
-  data["row_names"] <- list(data$row_names[!has_gaps])
+  # Rows without names keep their numbers among all, as those of lm() do.
+  names <- if (is.null(data$row_names)) as.character(seq_along(has_gaps)) else data$row_names
+  data$row_names <- names[!has_gaps]
   data
 }

@@ -108,7 +108,7 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
   shown <- if (is.null(newdata)) data else newdata
   if (is.null(shown)) {
     y <- need_matrix(x, "augment() without `data`")
-    shown <- matrix(t(y), ncol(y), dimnames = list(numbered_rows(x), x$col_names))
+    shown <- matrix(t(y), ncol(y), dimnames = list(x$row_names, x$col_names))
   }
   shown <- as.data.frame(shown)
   ask <- function(type) unname(stats::predict(x, newdata, type = type))
@@ -120,12 +120,6 @@ augment.gps_fit <- function(x, data = NULL, newdata = NULL, ...) {
     shown$.active <- rowSums(ask("prob"))
   }
   shown
-}
-
-# Names of the fit's rows; where rows without names were left out, the others keep their numbers.
-numbered_rows <- function(fit) {
-  if (!is.null(fit$row_names) || is.null(fit$omitted)) return(fit$row_names)
-  as.character(seq_len(fit$n_points + length(fit$omitted))[-fit$omitted])
 }
 
 # `data` as the fit has them, without the rows that it left out; an error for those that are others,

@@ -177,6 +177,11 @@ test_that("rows that were left out are not forgotten", {
   again <- update(fit, max_iter = 3)
   expect_identical(again$omitted, c(3L, 40L))
   expect_identical(again$n_points, 78L)
+  # As in lm(), their numbers among all rows name the others.
+  kept <- as.character((1:80)[-c(3, 40)])
+  expect_identical(names(predict(fit, type = "class")), kept)
+  expect_identical(rownames(residuals(fit)), kept)
+  expect_identical(rownames(as.data.frame(again)), kept)
   expect_null(update(fit, y = y[-c(3, 40), ])$omitted)
   expect_match(gps_report(fit)$text, "2 data points with missing cells were left out")
   expect_no_match(gps_report(fit_policy(y))$text, "left out")
