@@ -153,39 +153,35 @@ gp_kernel_code <- function(kernel) {
 # without the number of a column; `at`: where its values stand among the log parameters. The second
 # factor of a type has the suffix _2, and so on.
 kernel_slots <- function(kernel, n_dims) {
-  once_made(list(kernel$terms, n_dims), "slots", terms_slots(kernel$terms, n_dims))
-}
-
-terms_slots <- function(terms, n_dims) {
   n_before <- 0L
   seen <- integer()
   slots <- list()
-  for (i in seq_along(terms)) {
-    factors <- term_factors(terms[[i]])
+  for (i in seq_along(kernel$terms)) {
+    factors <- term_factors(kernel$terms[[i]])
     for (j in seq_along(factors)) {
       type <- factors[[j]]$type
       seen[type] <- sum(seen[type], 1L, na.rm = TRUE)
       suffix <- if (seen[type] > 1) paste0("_", seen[type]) else ""
-      for (slot in factor_slots(factors[[j]], i, j, suffix, n_dims)) {
-        slot$at <- n_before + seq_len(slot$n)
-        n_before <- n_before + slot$n
-        slots[[length(slots) + 1]] <- slot
+      names <- factor_names(factors[[j]], is_first = j == 1)
+      for (part in names(names)) {
+        each <- factors[[j]]$ard && part %in% kernel_types[[type]]$each
+        n <- if (each) n_dims else 1L
+        slots[[length(slots) + 1]] <-
+          list(term = i, factor = j, type = type, part = part, each = each, n = n,
+               name = names[[part]], suffix = suffix, at = n_before + seq_len(n))
+        n_before <- n_before + n
       }
     }
   }
   slots
 }
 
-factor_slots <- function(factor, i, j, suffix, n_dims) {
-  row <- kernel_types[[factor$type]]
-  names <- row$names
-  if (factor$type == "custom") names <- own_names(factor)
-  if (j > 1 && is.null(factor$variance)) names <- names[names(names) != "variance"]
-  unname(Map(function(part, name) {
-    each <- factor$ard && part %in% row$each
-    list(term = i, factor = j, type = factor$type, part = part, each = each,
-         n = if (each) n_dims else 1L, name = name, suffix = suffix)
-  }, names(names), names))
+# Names of a factor's log parameters, by the parts that they are of. A factor after the first has
+# no variance of its own but where it has one per column.
+factor_names <- function(factor, is_first) {
+  names <- if (factor$type == "custom") own_names(factor) else kernel_types[[factor$type]]$names
+  if (!is_first && is.null(factor$variance)) names <- names[names(names) != "variance"]
+  names
 }
 
 # Log parameters of a custom term, by the names that its user gave.
