@@ -186,6 +186,40 @@ static void test_block(void) {
   }
 }
 
+/* The same from candidates: latents of a short list, each of which comes once. */
+static void test_block_of_candidates(void) {
+  enum { N_LATENTS = 30, N_POINTS = 1000, N_SELECTED = 4, LENGTH = 6 };
+  static double affinity[LENGTH * N_POINTS], scratch[N_SELECTED * 5];
+  static int latent[LENGTH * N_POINTS], one[N_SELECTED * N_POINTS], many[N_SELECTED * N_POINTS];
+  const gps_candidates lists = {LENGTH, latent, affinity};
+  gps_selection job = {.n_latents = N_LATENTS,
+                       .group_size = 1,
+                       .n_selected = N_SELECTED,
+                       .n_points = N_POINTS,
+                       .first_row = 100,
+                       .share = 0.4,
+                       .source = source};
+  size_t bad_point = 0;
+  for (int i = 0; i < LENGTH * N_POINTS; i++) {
+    latent[i] = i % 11 == 0 ? 0 : 1 + (i / LENGTH * 7 + i % LENGTH * 5) % N_LATENTS;
+    affinity[i] = latent[i] ? floor(4 * sin((double)i * i)) : 0;
+  }
+  for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
+    int *to = job.n_threads == 1 ? one : many;
+    CHECK(select_candidates(&job, &lists, 1, to, scratch, &bad_point) == GPS_OK);
+    if (job.n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
+  }
+  int n_ordered = 0;
+  for (int n = 0; n < N_POINTS; n++) n_ordered += is_ascending(one + n * N_SELECTED, N_SELECTED);
+  CHECK(n_ordered == N_POINTS);
+  affinity[LENGTH * 700 + 3] = NAN;
+  affinity[LENGTH * 300 + 5] = NAN;
+  for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
+    CHECK(select_candidates(&job, &lists, 1, many, scratch, &bad_point) == GPS_NOT_FINITE);
+    CHECK(bad_point == 300);
+  }
+}
+
 /* Points that stand at the same global row get the same draws, wherever their block begins. */
 static void test_global_rows(void) {
   const double affinity[6] = {0};
@@ -321,6 +355,7 @@ int main(void) {
   test_large_share();
   test_sort();
   test_block();
+  test_block_of_candidates();
   test_global_rows();
   return check_report();
 }
