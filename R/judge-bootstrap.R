@@ -9,11 +9,12 @@
 #' where there are `weights`; it asks nothing of the model. `"parametric"` draws data from the model
 #' with the fitted parameters, see [simulate.gps_fit()]; it is too sure of itself where the model
 #' does not hold. Refits begin with the fit's parameters, and components are not moved (`mend =
-#' FALSE`), so that intervals are of
-#' this solution: other local optima count for nothing. Components are matched one to one by the
-#' largest sum of similarities, \eqn{|\cos|}{|cos|} between columns of `W`, or
-#' \eqn{\exp(-d^2 / 2 v)}{exp(-d^2 / 2 v)} between means of clusters at distance d, with the mean
-#' square v of distances of the fit's own means to their centre.
+#' FALSE`), so that intervals are of this solution: other local optima count for nothing. Components
+#' are matched one to one by the largest sum of similarities, \eqn{|\cos|}{|cos|} between columns of
+#' `W`, or \eqn{\exp(-d^2 / 2 v)}{exp(-d^2 / 2 v)} between means of clusters at distance d, with the
+#' mean square v of distances of the fit's own means to their centre. The sign of a component that
+#' [model_spike_slab()] leaves open, since `-W_h` with `-mu_h` is the same model, is the one nearer
+#' to the fit's, so that a replicate's `mu_h` may be negative.
 #'
 #' Intervals are the percentiles of the replicates (Efron and Tibshirani 1993, *An Introduction to
 #' the Bootstrap*, chapter 13).
@@ -116,7 +117,15 @@ refit_drawn <- function(fit, drawn, control) {
   if (!identical(match$permutation, seq_along(match$permutation))) {
     found <- order_latents(found, match$permutation)
   }
-  list(params = found$params, similarity = match$similarity)
+  list(params = face_alike(found$params, fit$params, fit$model), similarity = match$similarity)
+}
+
+# Parameters of a refit whose components point to the side of the fit's, as far as the model leaves
+# that open: |cos| does not see it, and near a mean of 0 a side is drawn by lot.
+face_alike <- function(params, own, model) {
+  if (is.null(own$W)) return(params)
+  is_opposed <- colSums(own$W * params$W) < 0
+  if (any(is_opposed)) flip_latents(model, params, ifelse(is_opposed, -1, 1)) else params
 }
 
 # Similarities of components, in the fit's x in the refit's.

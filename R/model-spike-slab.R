@@ -214,6 +214,9 @@ set_gauge <- function(params, sign = 1) {
 }
 
 #' @export
+flip_latents.gps_spike_slab <- function(model, params, sign) set_gauge(params, sign)$params
+
+#' @export
 gps_handcrafted.gps_spike_slab <- function(model, params, y) {
   proj <- crossprod(params$W, t(less_intercept(y, params)))
   t(singleton_likelihood(params, proj, colSums(params$W^2)))

@@ -62,6 +62,13 @@ rescale_stats <- function(model, stats, rescale) UseMethod("rescale_stats")
 #' @export
 rescale_stats.default <- function(model, stats, rescale) stats
 
+# The same model with the intensities of some latents, those of `sign` -1, turned round; where that
+# would be another model, the parameters as they are.
+flip_latents <- function(model, params, sign) UseMethod("flip_latents")
+
+#' @export
+flip_latents.default <- function(model, params, sign) params
+
 # Which data a model can have: NULL where it takes all finite numbers; else a list of `words`, what
 # they must be, `is_allowed(y)`, which of them are, and a `hint` for who has others.
 data_rule <- function(model) UseMethod("data_rule")

@@ -144,3 +144,25 @@ test_that("intervals stand in the summary of the fit, replicates are told", {
   told <- capture.output(gps_bootstrap(fit, 2, progress = TRUE), type = "message")
   expect_match(paste(told, collapse = ""), "replicate 2 of 2, ")
 })
+
+test_that("signs that spike-and-slab leaves open are those of the fit", {
+  set.seed(4)
+  weights <- cbind(c(3, 3, 0, 0), c(0, 0, 3, 3))
+  z <- matrix(rbinom(240, 1, 0.5) * rnorm(240), 120)
+  y <- z %*% t(weights) + 0.3 * rnorm(480)
+  for (covariance in c("diagonal", "full")) {
+    fit <- gps_fit(y, model_spike_slab(2, covariance = covariance), selector_full(),
+                   control = boot_control(max_iter = 60))
+    boot <- gps_bootstrap(fit, 12, control = boot_control(max_iter = 40))
+    side <- apply(boot$replicates$W, 3, function(W) colSums(W * coef(fit)$W))
+    expect_true(all(side > 0))
+    # Without sides there would be standard errors as large as the components.
+    expect_lt(max(apply(boot$replicates$W, 1:2, sd)), 1)
+    # Some means have gone to the other side of 0, and the model is the same.
+    expect_true(any(boot$replicates$mu < 0))
+    turned <- fit
+    turned$params <- flip_latents(fit$model, coef(fit), c(-1, 1))
+    expect_equal(turned$params$W, coef(fit)$W %*% diag(c(-1, 1)))
+    expect_equal(predict(turned, y, "loglik"), predict(fit, y, "loglik"), tolerance = 1e-10)
+  }
+})
