@@ -163,6 +163,15 @@ data_moments <- function(y, missing = find_missing(y), weights = NULL) {
                  unobserved = if (length(n) == n_dims(y)) which(n == 0)), class = "gps_moments")
 }
 
+# Moments of no data, but as data would have them whose dimensions all have this mean and variance.
+assumed_moments <- function(n_points, n_dims, centre, variance) {
+  square <- centre^2 + variance
+  structure(list(n_points = n_points, n_dims = n_dims, centre = rep(centre, n_dims),
+                 variances = rep(variance, n_dims), variance = variance,
+                 squares = rep(square, n_dims), square = square,
+                 range = centre + c(-1, 1) * sqrt(variance)), class = "gps_moments")
+}
+
 # From n x D data as gps_bind() has them; moments stay what they are.
 as_moments <- function(y) if (inherits(y, "gps_moments")) y else data_moments(unname(t(y)))
 

@@ -39,12 +39,7 @@ check_batches <- function(model) {
 # them.
 nominal_model <- function(model, y) {
   if (!is_built_in(model)) return(bind_data(model, y))
-  gps_bind(model, structure(
-    list(n_points = n_points(y), n_dims = n_dims(y), centre = numeric(n_dims(y)),
-         variances = rep(1, n_dims(y)), variance = 1, squares = rep(1, n_dims(y)), square = 1,
-         range = c(-1, 1)),
-    class = "gps_moments"
-  ))
+  bind_model(model, assumed_moments(n_points(y), n_dims(y), centre = 0, variance = 1))
 }
 
 # All latents with places are each component at all places: slots for all of them there are not.

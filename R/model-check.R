@@ -142,16 +142,9 @@ make_model <- function(model, parts, arg, maker) {
   if (!is_sized) abort_part(arg, maker, "shape")
   make_of(function() {
     suppressWarnings(lapply(c(0, 2), function(value) {
-      bind_model(made, constant_moments(parts$n_latents, parts$n_dims, value))
+      bind_model(made, assumed_moments(parts$n_latents, parts$n_dims, value, variance = 0))
     }))
   }, list(), arg, maker)
-}
-
-# Moments of data that have one value everywhere.
-constant_moments <- function(n_points, n_dims, value) {
-  moments <- data_moments(matrix(value, n_dims, 1))
-  moments$n_points <- n_points
-  moments
 }
 
 # The name of the first part that its maker would not have made, or NULL. A class from elsewhere may

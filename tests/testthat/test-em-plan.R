@@ -223,3 +223,10 @@ test_that("a mixture of more clusters than a batch has points is planned", {
                    selector_full(), control = short_control(max_iter = 3, batch_size = 50))
   expect_true(sum(plan$seconds) > 0 && plan$bytes > 0)
 })
+
+test_that("moments that are assumed are those that such data have", {
+  y <- rbind(c(2, 4), c(2, 4), c(2, 4))
+  known <- data_moments(y)
+  assumed <- assumed_moments(2L, 3L, centre = 3, variance = 1)
+  expect_equal(assumed, structure(unclass(known)[names(assumed)], class = "gps_moments"))
+})
