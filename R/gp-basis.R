@@ -69,40 +69,36 @@ engine_evaluate.gps_engine_basis <- function(engine, theta, goal, jitter = 0, le
 #' @export
 engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
   engine$theta <- theta
+  basis <- engine$basis
   is_whole <- is.null(sums)
   if (is_whole) {
     view <- engine_view(engine, engine$y)
     sums <- engine_sums(engine, view)
-    engine$basis <- count_residual(engine$basis, sums)
+    basis <- count_residual(basis, sums)
   }
-  noise <- basis_noise(engine$basis, engine$kernel, theta)
-  own <- if (is_scaled(engine$basis)) 1 else noise
+  noise <- basis_noise(basis, engine$kernel, theta)
+  own <- if (is_scaled(basis)) 1 else noise
   found <- .Call(C_gp_transform, sums$gram, own, sums$n_points)
-  engine$transform <- found$transform
-  engine$noise <- noise + found$jitter
-  engine$jitter <- found$jitter
-  if (is_whole) engine$turned <- turn_features(engine, view)
+  if (is_whole) found$turned <- .Call(C_gp_turn, found$transform, view$features)
+  found$noise <- noise + found$jitter
+  engine[c("basis", names(found))] <- c(list(basis), found)
   engine
 }
 
-# Leave-one-out means are (scale u'P - q y) / (1 - q) with P = T cross, q = u'u; the variance of
-# "vfe" counts what the features leave.
+# Leave-one-out means are (scale u'P - q y) / (1 - q) with P = T cross, q = u'u, and the variance is
+# that of the noise over 1 - q, which is 1 + `own`; that of "vfe" counts what the features leave.
 #' @export
 engine_loo.gps_engine_basis <- function(engine, targets, points = NULL) {
-  if (is.null(engine$turned)) return(loo_by_runs(engine, targets))
+  turned <- engine$turned
+  if (is.null(turned)) return(loo_by_runs(engine, targets))
   if (is.matrix(targets)) {
-    cross <- cross_targets(targets, engine$turned)
-    found <- .Call(C_gp_affinity, NULL, cross, engine$turned, NULL, targets, 1)
-    return(list(mean = found$mean, variance = loo_variance(engine, found$leverage)))
+    found <- .Call(C_gp_affinity, NULL, cross_targets(targets, turned), turned, NULL, targets, 1)
+    return(list(mean = found$mean, variance = engine$noise * (1 + found$own)))
   }
-  own <- columns_of(engine$turned, points)
-  coef <- crossprod(engine$turned, own)
+  own <- columns_of(turned, points)
+  coef <- crossprod(turned, own)
   scale <- 1 / pmax(1 - colSums(own^2), .Machine$double.eps)
   list(mean = spread_targets(targets, coef, seq_along(points), scale, points, engine$n_threads))
-}
-
-loo_variance <- function(engine, leverage, noise = engine$noise) {
-  noise / pmax(1 - leverage, .Machine$double.eps)
 }
 
 loo_by_runs <- function(engine, targets) {
@@ -111,7 +107,7 @@ loo_by_runs <- function(engine, targets) {
     found <- .Call(C_gp_affinity, engine$transform, engine$cross, view$features, view$scale,
                    columns_of(targets, run), 1)
     noise <- if (is.null(view$scale)) engine$noise else view$scale^2
-    variance <- loo_variance(engine, found$leverage, noise)
+    variance <- noise * (1 + found$own)
     if (identical(engine$basis$objective, "vfe")) variance <- variance + view$residual
     list(mean = found$mean, variance = variance)
   })
@@ -159,8 +155,10 @@ engine_sums.gps_engine_basis <- function(engine, view, targets = NULL) {
 
 # ---- points by their features ----
 
+# Each field is read without a class: R looks for methods of `$` first.
 engine_view <- function(engine, y) {
-  basis_features(engine$basis, engine$kernel, engine$theta, y, engine$n_threads)
+  held <- unclass(engine)
+  basis_features(held$basis, held$kernel, held$theta, y, held$n_threads)
 }
 
 turn_features <- function(engine, view) .Call(C_gp_turn, engine$transform, view$features)

@@ -115,10 +115,9 @@ engine_sums.default <- function(engine, view, targets = NULL) NULL
 
 # ---- what all of them share ----
 
-# `code`: the kernel as the C core wants it, which every evaluation asks for.
-hold_data <- function(engine, kernel, theta, y, n_threads) {
-  engine[c("kernel", "code", "theta", "y", "n_threads")] <- list(kernel, gp_kernel_code(kernel),
-                                                                 theta, y, n_threads)
+# `code`: the kernel as the C core wants it, which evaluations ask for but those of linear ones.
+hold_data <- function(engine, kernel, theta, y, n_threads, code = gp_kernel_code(kernel)) {
+  engine[c("kernel", "code", "theta", "y", "n_threads")] <- list(kernel, code, theta, y, n_threads)
   engine
 }
 
@@ -293,11 +292,8 @@ block_targets <- function(targets, block) {
 
 # Sum of f_n (y_n / scale_n)', Q x n_targets.
 cross_targets <- function(targets, features, scale = NULL) {
-  if (inherits(targets, "gps_slots")) {
-    return(.Call(C_gp_cross_slots, features, scale, targets))
-  }
-  if (!is.null(scale)) targets <- targets / rep(scale, each = nrow(targets))
-  tcrossprod(features, targets)
+  if (!is.null(scale) && is.matrix(targets)) targets <- targets / rep(scale, each = nrow(targets))
+  .Call(C_gp_cross, features, scale, targets)
 }
 
 # Answers where few latents count for a point: `latent` and `affinity`, k x points; latent 0 is

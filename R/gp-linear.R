@@ -1,18 +1,21 @@
 # The basis of kernels that are linear in the data, which is exact: the features are the data and a
 # constant. An evaluation takes what their moments take, whatever the number of points.
 
+# `noise`: by number the log parameters that are the variances of no feature.
 plan_linear <- function(engine, kernel, theta, y, n_threads) {
-  basis <- list(n_dims = nrow(y), features = linear_features(kernel, nrow(y)), extra = 0)
+  features <- linear_features(kernel, nrow(y))
+  basis <- list(n_dims = nrow(y), features = features, extra = 0,
+                noise = which(lengths(features) == 0))
   engine$basis <- structure(basis, class = c("gps_basis_linear", "gps_basis"))
   class(engine) <- c("gps_engine_linear", "gps_engine_basis", "gps_engine")
-  hold_data(engine, kernel, theta, y, n_threads)
+  hold_data(engine, kernel, theta, y, n_threads, code = NULL)
 }
 
 #' @export
 engine_keep.gps_engine_linear <- function(engine, targets) NULL
 
-# Of each log parameter the features of whose variances it is a part, by number; none of that of the
-# noise.
+# Of each log parameter the features of whose variances it is a part, by number; none of those of
+# the noise.
 linear_features <- function(kernel, n_dims) {
   unlist(lapply(kernel$terms, function(term) {
     switch(term$type, white = list(integer()), bias = list(n_dims + 1L),
@@ -27,10 +30,9 @@ linear_variances <- function(features, value, n_dims) {
   variance
 }
 
-# The variances that are those of no feature.
 #' @export
 basis_noise.gps_basis_linear <- function(basis, kernel, theta) {
-  sum(exp(unname(theta))[lengths(basis$features) == 0]) + basis$extra
+  sum(exp(theta[basis$noise])) + basis$extra
 }
 
 #' @export

@@ -48,9 +48,6 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, const 
 void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
              double *turned, const gps_watch *watch);
 
-/* Sums of squares of each column. */
-void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out);
-
 /* Divides features by scale [n_points] = sqrt(residual + noise). */
 void gp_scale_features(size_t n_features, size_t n_points, double noise, const double *residual,
                        double *features, double *scale);
@@ -70,16 +67,15 @@ typedef struct {
   const gps_watch *watch; /* or NULL */
 } gp_affinity_job;
 
-/* leverage [n_points] q = u'u of u = T f, and mean [n_targets x n_points] = scale u'P / (1 - weight
- * q), P = T cross: what the others predict, but for the share of the point's own targets y, which
- * gp_leave_out_*() take away. scratch [gp_affinity_scratch()]. */
+/* With q = u'u of u = T f, own [n_points] = weight q / (1 - weight q), and mean [n_targets x
+ * n_points] = scale u'P / (1 - weight q), P = T cross: what the others predict, but for the share
+ * of the point's own targets y, which gp_leave_out_*() take away: mean -= own y. scratch
+ * [gp_affinity_scratch()]. */
 size_t gp_affinity_scratch(size_t n_features, size_t n_targets);
-void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mean, double *scratch);
-
-/* mean -= weight q y / (1 - weight q). */
-void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,
+void gp_affinity_means(const gp_affinity_job *job, double *own, double *mean, double *scratch);
+void gp_leave_out_dense(const gp_affinity_job *job, const double *own, const double *targets,
                         double *mean);
-void gp_leave_out_slots(const gp_affinity_job *job, const double *leverage, const gp_slots *slots,
+void gp_leave_out_slots(const gp_affinity_job *job, const double *own, const gp_slots *slots,
                         double *mean);
 
 /* Predictions of points that are in no sum: scale f' T'T cross. weights [n_features x n_targets] is

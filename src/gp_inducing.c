@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gp_basis.h"
+#include "vector_math.h"
 
 /* The pivots of a matrix that is singular but for rounding are below this share of its diagonal, in
  * units of its size times the machine's precision. */
@@ -56,15 +57,14 @@ void gp_inducing_features(const gp_inducing *basis, size_t n, const double *x, i
                           double *features, double *residual, double *scratch) {
   const gp_cross *cross = basis->cross;
   const size_t n_dims = cross->kernel->n_dims, q = basis->z.n;
-  double explained[GP_PANEL], *shifted = scratch + GP_PANEL * q;
+  double *shifted = scratch + GP_PANEL * q;
   const gp_points points = gp_points_at(n_dims, n, x, shifted, shifted + GP_PANEL * n_dims);
   kernel_shift(&cross->centre, n, x, shifted);
   gp_cross_values(cross, &basis->z, &points, is_ready, scratch, features, q);
   linalg_trmm('L', 'N', q, n, basis->inverse, q, features, q);
   kernel_diagonal(cross->kernel, cross->theta, n, x, residual);
-  gp_column_squares(q, n, features, explained);
-  for (size_t j = 0; j < n; j++) {
-    const double left = residual[j] - explained[j];
+  for (size_t j = 0; j < n; j++, features += q) {
+    const double left = residual[j] - dot_of(q, features, features);
     residual[j] = left > 0.0 ? left : 0.0;
   }
 }

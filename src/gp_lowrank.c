@@ -28,12 +28,10 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, const 
   }
 }
 
-/* A panel of turned features; transform NULL: they are turned already. */
 static void turn_panel(size_t n_features, size_t width, const double *transform,
                        const double *features, double *turned) {
   memcpy(turned, features, n_features * width * sizeof *turned);
-  if (transform)
-    linalg_trmm('L', 'N', n_features, width, transform, n_features, turned, n_features);
+  linalg_trmm('L', 'N', n_features, width, transform, n_features, turned, n_features);
 }
 
 void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
@@ -42,13 +40,6 @@ void gp_turn(size_t n_features, size_t n_points, const double *transform, const 
     const size_t at = from * n_features;
     if (gps_must_stop(watch)) return;
     turn_panel(n_features, gp_panel_width(n_points, from), transform, features + at, turned + at);
-  }
-}
-
-void gp_column_squares(size_t n_rows, size_t n_cols, const double *x, double *out) {
-  for (size_t j = 0; j < n_cols; j++) {
-    const double *column = x + j * n_rows;
-    out[j] = dot_of(n_rows, column, column);
   }
 }
 
@@ -64,18 +55,11 @@ void gp_cross_slots(size_t n_features, size_t n_points, const double *features, 
   }
 }
 
-/* 1 - w q, which is 0 up to rounding where nothing but a point itself tells of it. */
-static double left_of(const gp_affinity_job *job, double leverage) {
-  const double left = 1.0 - job->weight * leverage;
-  return left > DBL_EPSILON ? left : DBL_EPSILON;
-}
-
 size_t gp_affinity_scratch(size_t n_features, size_t n_targets) {
   return n_features * (n_targets + GP_PANEL);
 }
 
-void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mean,
-                       double *scratch) {
+void gp_affinity_means(const gp_affinity_job *job, double *own, double *mean, double *scratch) {
   const size_t q = job->n_features, n = job->n_points, n_targets = job->n_targets;
   double *projected = scratch, *rotated = scratch + q * n_targets;
   memcpy(projected, job->cross, q * n_targets * sizeof *projected);
@@ -83,34 +67,36 @@ void gp_affinity_means(const gp_affinity_job *job, double *leverage, double *mea
   for (size_t from = 0; from < n; from += GP_PANEL) {
     const size_t width = gp_panel_width(n, from);
     if (gps_must_stop(job->watch)) return;
-    turn_panel(q, width, job->transform, job->features + from * q, rotated);
-    gp_column_squares(q, width, rotated, leverage + from);
-    for (size_t j = 0; j < width; j++) {
-      const double scale = job->scale ? job->scale[from + j] : 1.0;
-      double *column = rotated + j * q;
-      scale_to(q, scale / left_of(job, leverage[from + j]), column, column);
+    const double *turned = job->features + from * q;
+    if (job->transform) {
+      turn_panel(q, width, job->transform, turned, rotated);
+      turned = rotated;
+    }
+    for (size_t j = 0; j < width; j++, turned += q) {
+      const double share = job->weight * dot_of(q, turned, turned);
+      /* 0 up to rounding where nothing but a point itself tells of it. */
+      const double left = 1.0 - share > DBL_EPSILON ? 1.0 - share : DBL_EPSILON;
+      own[from + j] = share / left;
+      scale_to(q, (job->scale ? job->scale[from + j] : 1.0) / left, turned, rotated + j * q);
     }
     linalg_product('T', 'N', n_targets, width, q, 1.0, projected, rotated, 0.0,
                    mean + from * n_targets);
   }
 }
 
-void gp_leave_out_dense(const gp_affinity_job *job, const double *leverage, const double *targets,
+void gp_leave_out_dense(const gp_affinity_job *job, const double *own, const double *targets,
                         double *mean) {
   const size_t n_targets = job->n_targets;
-  for (size_t j = 0; j < job->n_points; j++) {
-    add_multiple(n_targets, -job->weight * leverage[j] / left_of(job, leverage[j]),
-                 targets + j * n_targets, mean + j * n_targets);
-  }
+  for (size_t j = 0; j < job->n_points; j++)
+    add_multiple(n_targets, -own[j], targets + j * n_targets, mean + j * n_targets);
 }
 
-void gp_leave_out_slots(const gp_affinity_job *job, const double *leverage, const gp_slots *slots,
+void gp_leave_out_slots(const gp_affinity_job *job, const double *own, const gp_slots *slots,
                         double *mean) {
   for (size_t j = 0; j < job->n_points; j++) {
-    const double own = job->weight * leverage[j] / left_of(job, leverage[j]);
     for (size_t i = j * slots->n_slots; i < (j + 1) * slots->n_slots; i++) {
       if (slots->selected[i] <= 0) continue;
-      mean[(size_t)(slots->selected[i] - 1) + j * job->n_targets] -= own * slots->prob[i];
+      mean[(size_t)(slots->selected[i] - 1) + j * job->n_targets] -= own[j] * slots->prob[i];
     }
   }
 }

@@ -87,6 +87,7 @@ SEXP r_gp_linear_features(SEXP scale, SEXP y) {
   const SEXP features = PROTECT(Rf_allocMatrix(REALSXP, q, n));
   double *out = REAL(features);
   for (int j = 0; j < n; j++, out += q, x += n_dims) {
+#pragma omp simd
     for (int d = 0; d < n_dims; d++) out[d] = factor[d] * x[d];
     out[n_dims] = factor[n_dims];
   }
@@ -138,26 +139,34 @@ static const double *view_scale(SEXP scale, size_t n_points) {
   return Rf_isNull(scale) ? NULL : view_doubles(scale, (R_xlen_t)n_points, "scale");
 }
 
-/* Sum of f_n (y_n / scale_n)', [n_features x n_latents]. */
-SEXP r_gp_cross_slots(SEXP features, SEXP scale, SEXP targets) {
+/* Sum of f_n (y_n / scale_n)', [n_features x n_targets]; a matrix has been divided already. */
+SEXP r_gp_cross(SEXP features, SEXP scale, SEXP targets) {
   const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
+  const int is_dense = TYPEOF(targets) != VECSXP;
   const int n_targets =
-      view_count(list_need(list_need(targets, "layout"), "n_latents"), 1, "n_latents");
+      is_dense ? n_rows_of(targets, "targets")
+               : view_count(list_need(list_need(targets, "layout"), "n_latents"), 1, "n_latents");
   const double *f = view_matrix(features, q, n, "features");
-  const gp_slots slots = check_slots(targets, (size_t)n_targets, (size_t)n);
   const SEXP cross = PROTECT(Rf_allocMatrix(REALSXP, q, n_targets));
-  memset(REAL(cross), 0, (size_t)q * (size_t)n_targets * sizeof(double));
-  gp_cross_slots((size_t)q, (size_t)n, f, view_scale(scale, (size_t)n), &slots, REAL(cross));
+  if (is_dense) {
+    linalg_product('N', 'T', (size_t)q, (size_t)n_targets, (size_t)n, 1.0, f,
+                   view_matrix(targets, n_targets, n, "targets"), 0.0, REAL(cross));
+  } else {
+    const gp_slots slots = check_slots(targets, (size_t)n_targets, (size_t)n);
+    memset(REAL(cross), 0, (size_t)q * (size_t)n_targets * sizeof(double));
+    gp_cross_slots((size_t)q, (size_t)n, f, view_scale(scale, (size_t)n), &slots, REAL(cross));
+  }
   UNPROTECT(1);
   return cross;
 }
 
 /* Means [n_targets x n_points]: leave-one-out for targets that are a matrix or list(selected,
- * prob_on), with the points' leverage; plain predictions where targets are NULL. Leave-one-out may
- * come without a transform: the features are then as if it had been applied. */
+ * prob_on), with what a point's `own` targets weigh in its mean; plain predictions where targets
+ * are NULL. Leave-one-out may come without a transform: the features are then as if it had been
+ * applied. */
 SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP targets,
                    SEXP weight) {
-  static const char *const names[] = {"mean", "leverage"};
+  static const char *const names[] = {"mean", "own"};
   const size_t q = (size_t)n_rows_of(features, "features"),
                n = (size_t)n_cols_of(features, "features");
   const size_t n_targets = (size_t)n_cols_of(cross, "cross");
@@ -181,14 +190,14 @@ SEXP r_gp_affinity(SEXP transform, SEXP cross, SEXP features, SEXP scale, SEXP t
     UNPROTECT(1);
     return result;
   }
-  double *leverage = hang_doubles(result, 1, (R_xlen_t)n);
-  gp_affinity_means(&job, leverage, mean, scratch);
+  double *own = hang_doubles(result, 1, (R_xlen_t)n);
+  gp_affinity_means(&job, own, mean, scratch);
   end_watch();
   if (TYPEOF(targets) == VECSXP) {
     const gp_slots slots = check_slots(targets, n_targets, n);
-    gp_leave_out_slots(&job, leverage, &slots, mean);
+    gp_leave_out_slots(&job, own, &slots, mean);
   } else {
-    gp_leave_out_dense(&job, leverage,
+    gp_leave_out_dense(&job, own,
                        view_matrix(targets, (R_xlen_t)n_targets, (R_xlen_t)n, "targets"), mean);
   }
   UNPROTECT(1);

@@ -129,7 +129,7 @@ static void test_pivots(size_t n, size_t most, double lengthscale) {
 static void test_leave_out(void) {
   enum { Q = 5, N = 300, H = 4, N_SLOTS = 2 };
   static double features[Q * N], gram[Q * Q], transform[Q * Q], scratch[Q * (H + GP_PANEL)];
-  static double cross[Q * H], mean[H * N], alone[H * N], leverage[N], prob[N_SLOTS * N];
+  static double cross[Q * H], mean[H * N], alone[H * N], weighs[N], prob[N_SLOTS * N];
   static int selected[N_SLOTS * N];
   const double noise = 0.1, weight = 0.7;
   double jitter;
@@ -154,8 +154,8 @@ static void test_leave_out(void) {
       CHECK(gp_transform(Q, N, noise, gram, transform, &jitter, NULL) == GPS_OK && jitter == 0.0);
       const gp_affinity_job job = {Q, N, H, transform, cross, features, NULL, weight, NULL};
       if (pass == 0) {
-        gp_affinity_means(&job, leverage, mean, scratch);
-        gp_leave_out_slots(&job, leverage, &slots, mean);
+        gp_affinity_means(&job, weighs, mean, scratch);
+        gp_leave_out_slots(&job, weighs, &slots, mean);
       } else {
         gp_plain_means(&job, scratch, alone);
       }

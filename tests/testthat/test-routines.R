@@ -90,6 +90,7 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   expect_identical(dim(.Call(C_gp_affinity, NULL, diag(2), features, NULL,
                              matrix(0.5, 2, 3), 1)$mean), c(2L, 3L))
   refuses(.Call(C_gp_affinity, NULL, diag(2), features, NULL, NULL, 1), "`transform`")
+  refuses(.Call(C_gp_cross, features, NULL, matrix(1, 2, 4)), "`targets`")
   expect_error(.Call(C_sync_file, 1), class = "gps_error_argument")
 })
 
