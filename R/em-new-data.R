@@ -45,6 +45,7 @@ screen_new <- function(task, fit) {
   selector
 }
 
+# What select_latents() is for a fit's own data: slots of a block of new data.
 select_new <- function(task, state, block, inputs) {
   if (selects_all(task)) return(select_latents(task, state, block, inputs))
   if (task$is_before_rounds) return(select_new_once(task, state, block, inputs))
@@ -52,6 +53,7 @@ select_new <- function(task, state, block, inputs) {
   structure(reach_points(task, state, block, selected), n_gains = attr(selected, "n_gains"))
 }
 
+# Slots of a part of it, from the ranking on in rounds.
 select_new_part <- function(task, state, block, inputs) {
   affinity <- block_affinity(task$selector, task, state, block, inputs)
   first <- task

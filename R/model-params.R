@@ -162,8 +162,8 @@ is_native <- function(native) {
 most_dims <- 2^27
 
 # What NULL in gps_control() and in a selector means for a model; `tol` is in nats a number of the
-# data. wide: so many latents a screen may ask
-# for the gains of, whose cost is small beside the rest; NULL: few.
+# data. `wide`: of how many latents a screen may ask for the gains, since that costs little beside
+# the rest; NULL: of few.
 model_defaults <- function(n_starts = 8L, tol = 4e-6, anneal = 1, hold = 0L, anneal_over = NULL,
                            screen = NULL, smooth = 0, wide = NULL) {
   list(n_starts = n_starts, tol = tol, anneal = anneal, hold = hold, anneal_over = anneal_over,

@@ -32,7 +32,8 @@ find_units <- function(selector, model, y) {
   list(centre = centre, scale = if (by_column) column_spreads(y) else common_size(y, centre))
 }
 
-# Nor has a function of the user's a unit for each.
+# Whether a factor of a kernel takes all columns to have one unit: by a number that the user gave
+# for all of them, or as a function of the user's.
 has_common_unit <- function(factor) {
   length <- length_part(factor)
   has_length <- !is.null(length) && !is.null(factor[[length]])

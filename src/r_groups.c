@@ -25,7 +25,7 @@ static void take_longest(size_t n_dims, size_t n, const double *x, double *longe
   }
 }
 
-/* Nobody is asked whether to stop. */
+/* For a direction at most: nobody can interrupt the call. */
 #define MOST_ITERATIONS 1000
 
 /* The unit vector along which n columns of x vary most, by power iteration from the longest; `next`

@@ -86,8 +86,8 @@ static gps_candidates read_candidates(SEXP list, int n_points, int n_latents) {
   return lists;
 }
 
-/* The same from list(latent, affinity), among n_latents; whether slots without a candidate are
- * filled. */
+/* As r_select(), from candidates, list(latent, affinity), among n_latents; `fill`: whether slots
+ * without a candidate are filled. */
 SEXP r_select_candidates(SEXP lists_list, SEXP n_latents, SEXP n_selected, SEXP share, SEXP fill,
                          SEXP grid, SEXP stream, SEXP first_row, SEXP n_threads) {
   const int n_points = n_cols_of(list_need(lists_list, "latent"), "latent");
