@@ -106,8 +106,8 @@ typedef struct {
   double *const *stats; /* [n_stats] whole arrays, the latent last */
 } gps_latent_sums;
 
-/* Latents [from, to) of them, from their shares. scratch [scratch_length x n_threads], part
- * [n_stats x n_threads]. Main thread. */
+/* Latents [from, to) of them, from their shares; a failure is that of the smallest latent. scratch
+ * [scratch_length x n_threads], part [n_stats x n_threads]. Main thread. */
 size_t infer_latents_scratch(const gps_latent_sums *sums, int n_points);
 gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, int from, int to,
                          int n_threads, double *scratch, double **part, size_t scratch_length);

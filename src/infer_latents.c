@@ -117,6 +117,7 @@ static void take_latent(const gps_latent_sums *sums, int latent, const double *f
 gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, int from, int to,
                          int n_threads, double *scratch, double **part, size_t scratch_length) {
   gps_status worst = GPS_OK;
+  int first_bad = to;
 #pragma omp parallel for num_threads(n_threads) schedule(dynamic, 4)
   for (int h = from; h < to; h++) {
     const size_t thread = (size_t)thread_number();
@@ -125,8 +126,11 @@ gps_status infer_latents(const gps_latent_sums *sums, const gps_shares *shares, 
         sum_latent(sums, shares, h, storage, part + thread * (size_t)sums->n_stats, own);
     if (status == GPS_OK) {
       take_latent(sums, h, storage);
-    } else {
-#pragma omp atomic write
+      continue;
+    }
+#pragma omp critical
+    if (h < first_bad) {
+      first_bad = h;
       worst = status;
     }
   }

@@ -130,6 +130,27 @@ static void test_latents(const gps_states *states, size_t n_second) {
   }
 }
 
+static gps_status fail_by_latent(const gps_problem *problem, const gps_point *point, int h,
+                                 double weight, double *const *part, double *scratch) {
+  (void)problem, (void)point, (void)weight, (void)part, (void)scratch;
+  return h == 1 ? GPS_NOT_FINITE : h == 5 ? GPS_NOT_POSDEF : GPS_OK;
+}
+
+/* Of several failures that of the smallest latent, whichever thread meets it last. */
+static void test_failure(void) {
+  size_t start[] = {0, 1, 2, 3, 4, 5, 6, 7}, part_length[] = {0, 0, 1, 0};
+  gps_share share[CORE_LATENTS] = {{0, 0}};
+  gps_model model = *the_case.model;
+  const gps_shares shares = {start, NULL, share};
+  double out[CORE_LATENTS], *stats[4] = {out, out, out, out}, scratch[4 * 5], *part[4 * 5];
+  const gps_latent_sums sums = {&model, &the_case.problem, the_case.y, 4, part_length, 1, 0, stats};
+  model.accumulate_latent = fail_by_latent;
+  CHECK(infer_latents_scratch(&sums, CORE_POINTS) <= 4);
+  for (int n_threads = 1; n_threads <= most_threads(); n_threads++)
+    CHECK(infer_latents(&sums, &shares, 0, CORE_LATENTS, n_threads, scratch, part, 4) ==
+          GPS_NOT_FINITE);
+}
+
 int main(void) {
   static const double start[N_SLOTS * CORE_POINTS];
   const gps_chain chain = {.n_hot = 3,
@@ -150,5 +171,6 @@ int main(void) {
     if (the_case.is_one_hot)
       test_latents(&states, number == 1 ? 8 * CORE_DIMS : number == 2 ? CORE_DIMS : 1);
   }
+  test_failure();
   return check_report();
 }
