@@ -1,4 +1,4 @@
-# How much the data points of a fit count, by the weights that it was given.
+# How much the data points of a fit count, by the weights that it was given, and what its bound is.
 
 # Rows of a fit that count, NULL: all.
 counted_rows <- function(fit) if (any(fit$weights == 0)) which(fit$weights > 0)
@@ -43,4 +43,22 @@ are_weights <- function(weights, n_points) {
 describe_omitted <- function(fit) {
   if (length(fit$omitted) == 0) return(NULL)
   sprintf("%s with missing cells", plural(length(fit$omitted), "data point"))
+}
+
+# The size of the data in words.
+describe_size <- function(fit) {
+  images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
+  paste0(plural(fit$n_points, "point"), " of ", plural(fit$model$n_dims, "dimension"), images,
+         describe_weights(fit))
+}
+
+# Whether the bound is the log-likelihood itself: no state is left out, at temperature 1.
+is_whole <- function(fit) {
+  fit$method == "exact" && selects_all(fit) && is.null(fit$standing$temperature) &&
+    fit$max_active >= min(fit$n_selected, fit$model$rule$max_active)
+}
+
+# What a bound of logLik() is called.
+name_bound <- function(bound) {
+  if (isTRUE(attr(bound, "whole"))) "log-likelihood" else "truncated bound on the log-likelihood"
 }

@@ -16,9 +16,9 @@
 #' @details `coef()` has the names of the data's columns on every axis of length D. `logLik()` is
 #' the truncated free energy, the sum over data points (with weights times these) of
 #' \eqn{\log \sum_{s \in K_n} p(s, y_n)}{log sum over K_n of p(s, y_n)}, with \eqn{K_n} of
-#' equation 2 of the paper: a lower bound of the
-#' log-likelihood, equal to it where all latents are selected and may be on. `AIC()` and `BIC()` use
-#' it. By Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
+#' equation 2 of the paper: a lower bound of the log-likelihood, equal to it where all latents are
+#' selected and may be on: it then has the attribute `whole`, TRUE. `AIC()` and `BIC()` use it. By
+#' Gibbs sampling it is an estimate of that, see [gps_control()], and has the attribute
 #' `error`, its standard error. Where the likelihood has no maximum, so that AIC and BIC mean
 #' nothing, `logLik()` has the attribute `degenerate`, which says why: see "Likelihoods without a
 #' maximum" in [gps_fit()]. A fit whose data have not been kept (`gps_control(keep_data =
@@ -83,13 +83,11 @@ fit_title <- "Fit by expectation maximisation with selection"
 # that of a point three fewer, but not fewer than three.
 describe_fit <- function(fit, digits = 7) {
   model <- fit$model
-  images <- if (!is.null(fit$image_dim)) sprintf(" (images %s)", shown_dim(fit$image_dim))
   kept <- if (is.null(fit$y)) ", not kept" else
     if (is_source(fit$y)) paste(", from", describe_source(fit$y))
   lines <- c(
     Model = format_model(model),
-    Data = paste0(plural(fit$n_points, "point"), " of ", plural(model$n_dims, "dimension"), images,
-                  describe_weights(fit), kept),
+    Data = paste0(describe_size(fit), kept),
     Missing = if (isTRUE(fit$n_missing > 0)) {
       sprintf("%s, %.3g %% of all", plural(fit$n_missing, "cell"),
               100 * fit$n_missing / (as.double(fit$n_points) * model$n_dims))
@@ -228,7 +226,8 @@ fit_bound <- function(fit) {
   reasons <- fit$standing$degenerate
   structure(fit$bound, df = count_free(fit$model, n_left(fit$model, fit$params)),
             nobs = fit_weight(fit), error = if (fit$method == "gibbs") fit$bound_error,
-            degenerate = if (length(reasons) > 0) reasons, class = c("gps_bound", "logLik"))
+            degenerate = if (length(reasons) > 0) reasons, whole = if (is_whole(fit)) TRUE,
+            class = c("gps_bound", "logLik"))
 }
 
 #' @export
@@ -238,7 +237,7 @@ print.gps_bound <- function(x, digits = getOption("digits"), ...) {
   need_made(is.numeric(x) && length(x) == 1 && is_number(attr(x, "df")) &&
               is_number(attr(x, "nobs")) && attr(x, "nobs") > 0 &&
               (is.null(error) || is_number(error)), "x", "logLik()")
-  say(sprintf("Truncated bound on the log-likelihood: %s%s (df = %d, nobs = %.15g)",
+  say(sprintf("%s: %s%s (df = %d, nobs = %.15g)", sub("^(.)", "\\U\\1", name_bound(x), perl = TRUE),
               format(c(x), digits = digits),
               if (is.null(error)) "" else sprintf(", estimated to %s", format(error, digits = 3)),
               as.integer(attr(x, "df")), attr(x, "nobs")))

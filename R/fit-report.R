@@ -30,11 +30,11 @@ gps_report <- function(fit, digits = 6, ...) {
   bound <- fit_bound(fit)
   parts <- c(
     model = sprintf("We fitted a latent variable model (%s) to %s%s.", about[["Model"]],
-                    about[["Data"]], report_missing(about, fit)),
+                    describe_size(fit), report_missing(about, fit)),
     algorithm = report_algorithm(fit, about),
     settings = report_settings(fit),
     end = sprintf("The fit %s, with a %s of %s (df = %d, BIC = %s).", report_status(about),
-                  report_bound(fit), plain_number(fit$bound, digits), as.integer(attr(bound, "df")),
+                  name_bound(bound), plain_number(fit$bound, digits), as.integer(attr(bound, "df")),
                   plain_number(stats::BIC(bound), digits)),
     flaws = report_flaws(fit),
     software = report_software(fit)
@@ -69,13 +69,6 @@ report_algorithm <- function(fit, about) {
   sprintf(paste("Parameters were estimated by expectation maximisation over %s, with at most %d on",
                 "at once and %s; starting points: %s."),
           rank, as.integer(fit$max_active), about[["Inference"]], about[["Starts"]])
-}
-
-# The log-likelihood itself where nothing is left out.
-report_bound <- function(fit) {
-  is_whole <- fit$method == "exact" && selects_all(fit) &&
-    fit$max_active >= min(fit$n_selected, fit$model$rule$max_active)
-  if (is_whole) "log-likelihood" else "truncated bound on the log-likelihood"
 }
 
 # What of the control is not as gps_control() makes it.

@@ -29,6 +29,25 @@ test_that("a report has the numbers of its fit", {
   expect_match(gps_report(a_fit("full"))$parts[["end"]], "with a log-likelihood of")
 })
 
+test_that("a bound is called the log-likelihood where it is that, by logLik() as in a report", {
+  source <- gps_source(nrow(faithful), 2, function(from, to) as.matrix(faithful[from:to, ]))
+  fit_by <- function(...) {
+    gps_fit(source, model_gaussian_mixture(2), ...,
+            control = gps_control(progress = FALSE, max_iter = 3, n_starts = 1))
+  }
+  whole <- fit_by(selector_full())
+  expect_printed(logLik(whole), "^Log-likelihood: -[0-9.]+ \\(df = 11, nobs = 272\\)$")
+  expect_true(attr(logLik(whole), "whole"))
+  cut <- fit_by(selector_handcrafted(), n_selected = 1)
+  expect_printed(logLik(cut), "^Truncated bound on the log-likelihood: ")
+  expect_null(attr(logLik(cut), "whole"))
+  # A paper has no use for where this fit's data are.
+  expect_match(gps_report(whole)$parts[["model"]], "to 272 points of 2 dimensions.", fixed = TRUE)
+  # What is at another temperature than 1 is a lower limit.
+  whole$standing$temperature <- 2
+  expect_printed(logLik(whole), "^Truncated bound on the log-likelihood: ")
+})
+
 test_that("lines of a report are no longer than the console", {
   old <- options(width = 60)
   on.exit(options(old))
