@@ -251,7 +251,11 @@ check_joint.gps_gaussian_mixture <- function(model, params, arg) {
   check_shares(params, arg)
   sigma <- params$sigma
   if (is.null(sigma)) return(invisible())
-  is_sound <- if (length(dim(sigma)) == 3) apply(sigma, 3, is_covariance) else all(sigma > 0)
+  is_sound <- if (length(dim(sigma)) == 3) {
+    if (are_covariances(sigma)) TRUE else apply(sigma, 3, is_covariance)
+  } else {
+    all(sigma > 0)
+  }
   if (!all(is_sound)) {
     gps_abort(sprintf("`%s$sigma` must be %s.", arg, if (length(dim(sigma)) == 3) {
       paste("symmetric and positive definite", if (dim(sigma)[3] > 1) {
@@ -269,6 +273,15 @@ is_covariance <- function(x) {
   x <- as.matrix(x)
   isTRUE(max(abs(x - t(x))) <= 1e-8 * max(abs(x))) &&
     is.matrix(tryCatch(chol(x), error = function(condition) NULL))
+}
+
+# Whether matrices [D x D x any] are all covariances and symmetric to the last bit, as the M-step
+# makes them: one look at all, since each method of a fit asks.
+are_covariances <- function(sigma) {
+  identical(sigma, aperm(sigma, c(2, 1, 3))) && tryCatch({
+    for (k in seq_len(dim(sigma)[3])) chol(sigma[, , k])
+    TRUE
+  }, error = function(condition) FALSE)
 }
 
 # Whether one covariance is that of several clusters.
