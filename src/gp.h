@@ -38,8 +38,8 @@ typedef struct {
 
 size_t gp_dense_scratch(const gps_kernel *kernel, size_t n_points);
 
-/* Inner products of the shared metric: they do not depend on theta. Only worth it for many
- * evaluations. */
+/* Inner products of the shared metric, lower triangle: they do not depend on theta. Only worth it
+ * for many evaluations. 0 where the kernel has none. */
 void gp_dense_gram(const gp_dense *gp, double *gram);
 
 /* K with noise and jitter, lower triangle. */

@@ -64,7 +64,10 @@ static void panel_gram(const gp_dense *gp, const workspace *w, size_t from, size
 void gp_dense_gram(const gp_dense *gp, double *gram) {
   const size_t n_dims = gp->cross.kernel->n_dims, n = gp->all.n;
   const kernel_metric metric = kernel_metric_at(gp->cross.kernel, gp->cross.theta, 0);
-  if (!metric.needs_gram) return;
+  if (!metric.needs_gram) {
+    memset(gram, 0, n * n * sizeof *gram);
+    return;
+  }
   gp_points_embed(&metric, &gp->cross.centre, &gp->all);
   linalg_syrk('T', n, n_dims, 1.0, gp->all.z, n_dims, 0.0, gram, n);
 }

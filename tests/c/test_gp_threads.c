@@ -140,6 +140,23 @@ static void test_job(void (*job)(int, outcome *)) {
   }
 }
 
+/* A kernel that asks for no inner products leaves none that nobody has written. */
+static void test_no_products(void) {
+  enum { N = 20 };
+  gps_kernel constant = {.n_dims = N_DIMS};
+  double coordinates[N * (N_DIMS + 3) + 2 * N_DIMS], gram[N * N], levels[2] = {0.0, -1.0};
+  kernel_append(&constant, (kernel_term){.type = kernel_find("bias")});
+  kernel_append(&constant, (kernel_term){.type = kernel_find("white")});
+  gp_cross cross = cross_of(1);
+  cross.kernel = &constant;
+  cross.theta = levels;
+  CHECK(gp_points_scratch(N_DIMS, N) <= sizeof coordinates / sizeof *coordinates);
+  const gp_dense gp = {.cross = cross, .all = gp_points_at(N_DIMS, N, x, shifted, coordinates)};
+  for (int i = 0; i < N * N; i++) gram[i] = NAN;
+  gp_dense_gram(&gp, gram);
+  for (int i = 0; i < N * N; i++) CHECK(gram[i] == 0.0);
+}
+
 /* ---- votes ---- */
 
 static int voting[N_NEAR * N_POINTS], column[N_POINTS];
@@ -220,6 +237,7 @@ int main(void) {
   test_job(cross);
   test_job(by_root);
   test_job(by_slots);
+  test_no_products();
   test_dense_votes();
   test_slot_votes();
   return check_report();
