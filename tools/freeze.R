@@ -66,7 +66,9 @@ freeze <- function() {
 
 # `far`: how far off each is, of which those that are in the table of digests alone have none.
 report <- function(is_off, far, what) {
-  for (k in which(is_off)) cat(sprintf("FAIL %s: off by %.3g of the tolerance\n", names(is_off)[k], far[[k]]))
+  for (k in which(is_off)) {
+    cat(sprintf("FAIL %s: off by %.3g of the tolerance\n", names(is_off)[k], far[[k]]))
+  }
   cat(sprintf("%s: %d passed, %d failed\n", what, sum(!is_off), sum(is_off)))
   quit(status = if (any(is_off)) 1 else 0)
 }
