@@ -52,6 +52,14 @@ fit_icl <- function(fit, bound) {
   stats::BIC(bound) - 2 * sum(weigh(log1p(-pmin(doubt_of(slots$prob_on), 1)), fit$weights))
 }
 
+# What fits are compared by, of a checked fit; the ICL is NA where it has none.
+fit_criteria <- function(fit) {
+  bound <- fit_bound(fit)
+  has_icl <- is_one_hot(fit) && !is.null(fit$selected)
+  list(df = attr(bound, "df"), AIC = stats::AIC(bound), BIC = stats::BIC(bound),
+       ICL = if (has_icl) fit_icl(fit, bound) else NA_real_)
+}
+
 #' @export
 icl.default <- function(object, ...) {
   other <- if (isNamespaceLoaded("mclust")) {

@@ -87,12 +87,9 @@ tidy_param <- function(name, value, axes) {
 glance.gps_fit <- function(x, ...) {
   refuse_unknown(further(...), character())
   x <- check_fit(x)
-  bound <- fit_bound(x)
-  has_icl <- is_one_hot(x) && !is.null(x$selected)
   data.frame(model = x$model$name, n_latents = count_choices(x$model), n_selected = x$n_selected,
-             logLik = x$bound, df = attr(bound, "df"), AIC = stats::AIC(bound),
-             BIC = stats::BIC(bound), ICL = if (has_icl) fit_icl(x, bound) else NA_real_,
-             nobs = fit_weight(x), iterations = x$n_iter, status = x$status)
+             logLik = x$bound, fit_criteria(x), nobs = fit_weight(x), iterations = x$n_iter,
+             status = x$status)
 }
 
 #' @rdname fit-tidy

@@ -79,7 +79,7 @@ engine_prepare.gps_engine_basis <- function(engine, theta, jitter = 0, many = FA
   noise <- basis_noise(basis, engine$kernel, theta)
   own <- if (is_scaled(basis)) 1 else noise
   found <- .Call(C_gp_transform, sums$gram, own, sums$n_points)
-  if (is_whole) found$turned <- .Call(C_gp_turn, found$transform, view$features)
+  if (is_whole) found$turned <- turn_features(found$transform, view)
   found$noise <- noise + found$jitter
   engine[c("basis", names(found))] <- c(list(basis), found)
   engine
@@ -130,7 +130,7 @@ engine_predict.gps_engine_basis <- function(engine, newdata, moments = FALSE) {
   join_runs(ncol(newdata), function(run) {
     view <- engine_view(engine, columns_of(newdata, run))
     is_turned <- !is.null(engine$turned)
-    turned <- if (is_turned || moments) turn_features(engine, view)
+    turned <- if (is_turned || moments) turn_features(engine$transform, view)
     mean <- if (!is.null(engine$targets)) {
       coef <- crossprod(engine$turned, turned)
       spread_targets(engine$targets, coef, n_threads = engine$n_threads)
@@ -161,7 +161,7 @@ engine_view <- function(engine, y) {
   basis_features(held$basis, held$kernel, held$theta, y, held$n_threads)
 }
 
-turn_features <- function(engine, view) .Call(C_gp_turn, engine$transform, view$features)
+turn_features <- function(transform, view) .Call(C_gp_turn, transform, view$features)
 
 # Means, n_targets x points, from sums in which the points are with weight `weight`: leave-one-out.
 # Without `targets` the points are in no sum, and the means are predictions.

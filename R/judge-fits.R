@@ -146,12 +146,8 @@ refuse_other_data <- function(one, two, names) {
 }
 
 compare_row <- function(fit) {
-  bound <- fit_bound(fit)
-  has_icl <- is_one_hot(fit) && !is.null(fit$selected)
   data.frame(model = fit$model$name, n_latents = count_choices(fit$model),
-             n_selected = fit$n_selected, bound = fit$bound, df = attr(bound, "df"),
-             AIC = stats::AIC(bound), BIC = stats::BIC(bound),
-             ICL = if (has_icl) fit_icl(fit, bound) else NA_real_,
+             n_selected = fit$n_selected, bound = fit$bound, fit_criteria(fit),
              degenerate = length(fit$standing$degenerate) > 0)
 }
 
