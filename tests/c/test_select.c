@@ -157,27 +157,40 @@ static void test_sort(void) {
   CHECK(slot[0] == -1);
 }
 
+/* A block of data points, whose selections are [N_SELECTED x N_POINTS]. */
+enum { N_POINTS = 1000, N_SELECTED = 4 };
+
+static gps_selection block_job(int n_latents) {
+  const gps_selection job = {.n_latents = n_latents,
+                             .group_size = 1,
+                             .n_selected = N_SELECTED,
+                             .n_points = N_POINTS,
+                             .first_row = 100,
+                             .share = 0.4,
+                             .source = source};
+  return job;
+}
+
+static void check_ordered(const int *selected) {
+  int n_ordered = 0;
+  for (int n = 0; n < N_POINTS; n++)
+    n_ordered += is_ascending(selected + n * N_SELECTED, N_SELECTED);
+  CHECK(n_ordered == N_POINTS);
+}
+
 /* A block's selections: same for any number of threads, ascending, NaN named by the first point. */
 static void test_block(void) {
-  enum { N_LATENTS = 9, N_POINTS = 1000, N_SELECTED = 4 };
+  enum { N_LATENTS = 9 };
   static double affinity[N_LATENTS * N_POINTS];
   static int one[N_SELECTED * N_POINTS], many[N_SELECTED * N_POINTS];
-  gps_selection job = {.n_latents = N_LATENTS,
-                       .group_size = 1,
-                       .n_selected = N_SELECTED,
-                       .n_points = N_POINTS,
-                       .first_row = 100,
-                       .share = 0.4,
-                       .source = source};
+  gps_selection job = block_job(N_LATENTS);
   size_t bad_point = 0;
   for (size_t i = 0; i < N_LATENTS * N_POINTS; i++) affinity[i] = floor(4 * sin((double)(i * i)));
   for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
     CHECK(select_latents(&job, affinity, job.n_threads == 1 ? one : many, &bad_point) == GPS_OK);
     if (job.n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
   }
-  int n_ordered = 0;
-  for (int n = 0; n < N_POINTS; n++) n_ordered += is_ascending(one + n * N_SELECTED, N_SELECTED);
-  CHECK(n_ordered == N_POINTS);
+  check_ordered(one);
   affinity[N_LATENTS * 700 + 3] = NAN;
   affinity[N_LATENTS * 300 + 8] = NAN;
   for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
@@ -188,17 +201,11 @@ static void test_block(void) {
 
 /* The same from candidates: latents of a short list, each of which comes once. */
 static void test_block_of_candidates(void) {
-  enum { N_LATENTS = 30, N_POINTS = 1000, N_SELECTED = 4, LENGTH = 6 };
+  enum { N_LATENTS = 30, LENGTH = 6 };
   static double affinity[LENGTH * N_POINTS], scratch[N_SELECTED * 5];
   static int latent[LENGTH * N_POINTS], one[N_SELECTED * N_POINTS], many[N_SELECTED * N_POINTS];
   const gps_candidates lists = {LENGTH, latent, affinity};
-  gps_selection job = {.n_latents = N_LATENTS,
-                       .group_size = 1,
-                       .n_selected = N_SELECTED,
-                       .n_points = N_POINTS,
-                       .first_row = 100,
-                       .share = 0.4,
-                       .source = source};
+  gps_selection job = block_job(N_LATENTS);
   size_t bad_point = 0;
   for (int i = 0; i < LENGTH * N_POINTS; i++) {
     latent[i] = i % 11 == 0 ? 0 : 1 + (i / LENGTH * 7 + i % LENGTH * 5) % N_LATENTS;
@@ -209,9 +216,7 @@ static void test_block_of_candidates(void) {
     CHECK(select_candidates(&job, &lists, 1, to, scratch, &bad_point) == GPS_OK);
     if (job.n_threads > 1) CHECK(memcmp(one, many, sizeof one) == 0);
   }
-  int n_ordered = 0;
-  for (int n = 0; n < N_POINTS; n++) n_ordered += is_ascending(one + n * N_SELECTED, N_SELECTED);
-  CHECK(n_ordered == N_POINTS);
+  check_ordered(one);
   affinity[LENGTH * 700 + 3] = NAN;
   affinity[LENGTH * 300 + 5] = NAN;
   for (job.n_threads = 1; job.n_threads <= most_threads(); job.n_threads++) {
