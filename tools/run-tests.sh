@@ -18,7 +18,7 @@ mkdir -p "$logs" "$library"
 export LC_ALL=C.UTF-8 LANGUAGE=en OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=1 TESTTHAT_PARALLEL=FALSE
 export OMP_WAIT_POLICY=passive
 # Memory that R gives back and asks for again is faulted in page by page each time: the C library
-# keeps it, which saves a fifth of the CPU time of tests.
+# keeps it, which saves a tenth to a fifth of the CPU time of tests.
 export MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
 # Where no time zone is set, packages that ask the system for it fail on machines without systemd.
 export TZ=${TZ:-UTC}
