@@ -37,11 +37,11 @@ methods_that <- function(field) {
 # index (NULL: where it pays). Verbs are sought for the method first, then for its kind.
 new_engine <- function(method, rank = NULL, objective = "vfe", learn_inputs = FALSE, cross = TRUE,
                        use_index = NULL) {
-  structure(
-    list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
-         cross = cross, use_index = use_index),
-    class = c(paste0("gps_engine_", unique(c(method, engines[[method]]$kind))), "gps_engine")
-  )
+  engine <- list(method = method, rank = rank, objective = objective, learn_inputs = learn_inputs,
+                 cross = cross, use_index = use_index)
+  kinds <- unique(c(method, engines[[method]]$kind))
+  class(engine) <- c(paste0("gps_engine_", kinds), "gps_engine")
+  engine
 }
 
 # ---- verbs ----

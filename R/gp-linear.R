@@ -4,11 +4,13 @@
 # `noise`: by number the log parameters that are the variances of no feature.
 plan_linear <- function(engine, kernel, theta, y, n_threads) {
   features <- linear_features(kernel, nrow(y))
-  basis <- list(n_dims = nrow(y), features = features, extra = 0,
-                noise = which(lengths(features) == 0))
-  engine$basis <- structure(basis, class = c("gps_basis_linear", "gps_basis"))
-  class(engine) <- c("gps_engine_linear", "gps_engine_basis", "gps_engine")
-  hold_data(engine, kernel, theta, y, n_threads, code = NULL)
+  basis <- list(n_dims = nrow(y), features = features, noise = which(lengths(features) == 0))
+  class(basis) <- c("gps_basis_linear", "gps_basis")
+  held <- unclass(engine)
+  held$basis <- basis
+  held <- hold_data(held, kernel, theta, y, n_threads, code = NULL)
+  class(held) <- c("gps_engine_linear", "gps_engine_basis", "gps_engine")
+  held
 }
 
 #' @export
@@ -17,10 +19,13 @@ engine_keep.gps_engine_linear <- function(engine, targets) NULL
 # Of each log parameter the features of whose variances it is a part, by number; none of those of
 # the noise.
 linear_features <- function(kernel, n_dims) {
-  unlist(lapply(kernel$terms, function(term) {
-    switch(term$type, white = list(integer()), bias = list(n_dims + 1L),
-           if (term$ard) as.list(seq_len(n_dims)) else list(seq_len(n_dims)))
-  }), recursive = FALSE)
+  features <- list()
+  for (term in kernel$terms) {
+    of_term <- switch(term$type, white = list(integer()), bias = list(n_dims + 1L),
+                      if (term$ard) as.list(seq_len(n_dims)) else list(seq_len(n_dims)))
+    features <- c(features, of_term)
+  }
+  features
 }
 
 # Variances of the dimensions and of a constant 1.
@@ -32,7 +37,7 @@ linear_variances <- function(features, value, n_dims) {
 
 #' @export
 basis_noise.gps_basis_linear <- function(basis, kernel, theta) {
-  sum(exp(theta[basis$noise])) + basis$extra
+  sum(exp(theta[basis$noise]))
 }
 
 #' @export
@@ -40,6 +45,21 @@ basis_features.gps_basis_linear <- function(basis, kernel, theta, y, n_threads =
   variance <- linear_variances(basis$features, exp(theta), nrow(y))
   features <- .Call(C_gp_linear_features, sqrt(variance), y)
   list(features = features, scale = NULL, residual = numeric(ncol(y)))
+}
+
+# As the engine of any basis does, in one routine: these features leave nothing of the kernel.
+#' @export
+engine_prepare.gps_engine_linear <- function(engine, theta, jitter = 0, many = FALSE, sums = NULL) {
+  held <- unclass(engine)
+  basis <- held$basis
+  noise <- basis_noise(basis, held$kernel, theta)
+  scale <- sqrt(linear_variances(basis$features, exp(theta), basis$n_dims))
+  found <- .Call(C_gp_linear_prepare, scale, held$y, noise)
+  held$theta <- theta
+  held$noise <- noise + found$jitter
+  held[names(found)] <- found
+  class(held) <- class(engine)
+  held
 }
 
 # Moments of the points with a 1 below.

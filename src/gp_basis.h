@@ -44,7 +44,7 @@ gps_status gp_pivots_choose(gp_pivoting *job);
 gps_status gp_transform(size_t n_features, size_t n_points, double noise, const double *gram,
                         double *transform, double *jitter, const gps_watch *watch);
 
-/* turned [n_features x n_points] = T features. */
+/* turned [n_features x n_points] = T features, which may be where the features are. */
 void gp_turn(size_t n_features, size_t n_points, const double *transform, const double *features,
              double *turned, const gps_watch *watch);
 

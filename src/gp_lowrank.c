@@ -30,7 +30,7 @@ gps_status gp_transform(size_t n_features, size_t n_points, double noise, const 
 
 static void turn_panel(size_t n_features, size_t width, const double *transform,
                        const double *features, double *turned) {
-  memcpy(turned, features, n_features * width * sizeof *turned);
+  if (turned != features) memcpy(turned, features, n_features * width * sizeof *turned);
   linalg_trmm('L', 'N', n_features, width, transform, n_features, turned, n_features);
 }
 

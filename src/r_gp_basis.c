@@ -81,18 +81,26 @@ SEXP r_gp_inducing_features(SEXP code, SEXP theta, SEXP z, SEXP y, SEXP noise, S
 }
 
 /* Coordinates times `scale`, and its last number below: the features of a linear kernel. */
-SEXP r_gp_linear_features(SEXP scale, SEXP y) {
+static void fill_linear_features(SEXP scale, SEXP y, double *features) {
   const int n_dims = n_rows_of(y, "y"), n = n_cols_of(y, "y"), q = n_dims + 1;
   const double *x = view_matrix(y, n_dims, n, "y"), *factor = view_doubles(scale, q, "scale");
-  const SEXP features = PROTECT(Rf_allocMatrix(REALSXP, q, n));
-  double *out = REAL(features);
-  for (int j = 0; j < n; j++, out += q, x += n_dims) {
+  for (int j = 0; j < n; j++, features += q, x += n_dims) {
 #pragma omp simd
-    for (int d = 0; d < n_dims; d++) out[d] = factor[d] * x[d];
-    out[n_dims] = factor[n_dims];
+    for (int d = 0; d < n_dims; d++) features[d] = factor[d] * x[d];
+    features[n_dims] = factor[n_dims];
   }
+}
+
+SEXP r_gp_linear_features(SEXP scale, SEXP y) {
+  const SEXP features = PROTECT(Rf_allocMatrix(REALSXP, n_rows_of(y, "y") + 1, n_cols_of(y, "y")));
+  fill_linear_features(scale, y, REAL(features));
   UNPROTECT(1);
   return features;
+}
+
+static void fill_gram(int q, int n, const double *features, double *gram) {
+  linalg_syrk('N', (size_t)q, (size_t)n, 1.0, features, (size_t)q, 0.0, gram, (size_t)q);
+  linalg_mirror((size_t)q, gram, (size_t)q);
 }
 
 /* features features'. */
@@ -100,13 +108,20 @@ SEXP r_gp_gram(SEXP features) {
   const int q = n_rows_of(features, "features"), n = n_cols_of(features, "features");
   const double *f = view_matrix(features, q, n, "features");
   const SEXP gram = PROTECT(Rf_allocMatrix(REALSXP, q, q));
-  linalg_syrk('N', (size_t)q, (size_t)n, 1.0, f, (size_t)q, 0.0, REAL(gram), (size_t)q);
-  linalg_mirror((size_t)q, REAL(gram), (size_t)q);
+  fill_gram(q, n, f, REAL(gram));
   UNPROTECT(1);
   return gram;
 }
 
 /* T with T'T = (gram + noise)^-1, lower triangular, and the jitter that it took. */
+static void fill_transform(int q, size_t n_points, double noise, const double *gram,
+                           double *transform, double *jitter) {
+  need_ok(gp_transform((size_t)q, n_points, noise, gram, transform, jitter, begin_watch()),
+          "The features' moments");
+  for (int j = 1; j < q; j++)
+    memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
+}
+
 SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   static const char *const names[] = {"transform", "jitter"};
   const int q = n_rows_of(gram, "gram");
@@ -114,11 +129,27 @@ SEXP r_gp_transform(SEXP gram, SEXP noise, SEXP n_points) {
   const double count = view_number(n_points, "n_points");
   const SEXP result = PROTECT(new_named_list(2, names));
   double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
-  need_ok(gp_transform((size_t)q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"),
-                       moments, transform, jitter, begin_watch()),
-          "The features' moments");
-  for (int j = 1; j < q; j++)
-    memset(transform + (size_t)j * (size_t)q, 0, (size_t)j * sizeof(double));
+  fill_transform(q, count < 1.0 ? 1 : (size_t)count, view_number(noise, "noise"), moments,
+                 transform, jitter);
+  UNPROTECT(1);
+  return result;
+}
+
+/* What the moments of all points' features give, of a linear kernel: the features are turned by
+ * the transform where they are. */
+SEXP r_gp_linear_prepare(SEXP scale, SEXP y, SEXP noise) {
+  static const char *const names[] = {"transform", "jitter", "turned"};
+  const int q = n_rows_of(y, "y") + 1, n = n_cols_of(y, "y");
+  if (n == 0) raise_error("argument", "There must be at least one data point.");
+  const SEXP result = PROTECT(new_named_list(3, names));
+  double *transform = hang_matrix(result, 0, q, q), *jitter = hang_doubles(result, 1, 1);
+  double *turned = hang_matrix(result, 2, q, n);
+  double *gram = alloc_doubles((size_t)q * (size_t)q, 1);
+  fill_linear_features(scale, y, turned);
+  fill_gram(q, n, turned, gram);
+  fill_transform(q, (size_t)n, view_number(noise, "noise"), gram, transform, jitter);
+  gp_turn((size_t)q, (size_t)n, transform, turned, turned, begin_watch());
+  end_watch();
   UNPROTECT(1);
   return result;
 }

@@ -85,6 +85,9 @@ test_that("statistics, rankings and selections refuse numbers that are none of t
   refuses(.Call(C_gp_near, case$y, 1:3 + 0, case$y, NULL, 0L, -1L), "`n_near`")
   refuses(.Call(C_gp_gram, 1:3 + 0), "`features` must be a matrix")
   refuses(.Call(C_gp_linear_features, 1:2 + 0, matrix(1, 2, 3)), "`scale`")
+  refuses(.Call(C_gp_linear_prepare, 1:2 + 0, matrix(1, 2, 3), 1), "`scale`")
+  expect_error(.Call(C_gp_linear_prepare, 1:3 + 0, matrix(1, 2, 0), 1),
+               "at least one data point", class = "gps_error_argument")
   refuses(.Call(C_gp_turn, diag(3), matrix(1, 2, 3)), "`transform`")
   features <- matrix(0.1, 2, 3)
   expect_identical(dim(.Call(C_gp_affinity, NULL, diag(2), features, NULL,
@@ -100,6 +103,20 @@ test_that("features are turned by a lower triangular matrix, panel by panel", {
   lower[upper.tri(lower)] <- 0
   features <- matrix(stats::rnorm(7 * 700), 7)
   expect_equal(.Call(C_gp_turn, lower, features), lower %*% features, tolerance = 1e-13)
+})
+
+test_that("features of a linear kernel are prepared in one routine as those of any basis are", {
+  set.seed(1)
+  y <- matrix(stats::rnorm(6 * 700), 6)
+  kernel <- kernel_linear(0.4) + kernel_bias(0.7) + kernel_white(0.2)
+  theta <- gp_theta(kernel, y)
+  engine <- engine_plan(new_engine("exact"), kernel, theta, y)
+  prepared <- engine_prepare(engine, theta)
+  in_steps <- engine_prepare.gps_engine_basis(engine, theta)
+  for (part in c("transform", "turned", "noise", "jitter", "theta")) {
+    expect_identical(prepared[[part]], in_steps[[part]])
+  }
+  expect_identical(class(prepared), class(in_steps))
 })
 
 test_that("a factor has zeros above its diagonal, not what memory held before", {
