@@ -27,19 +27,27 @@ parting_moves <- function(task, state, try_move, nearest = NULL) {
   best
 }
 
-# Of each cluster the first one that has its place: [C] numbers. Those of one place are neighbours
-# in the order of the sums of their coordinates.
+# Of each cluster the first one of those that have its place: [C] numbers. Places are projected on
+# the direction in which they differ most, where each is compared with those next to it.
 same_clusters <- function(model, params) {
-  each <- seq_len(model$n_latents)
+  first <- seq_len(model$n_latents)
   place <- if (model$rule$min_active == 1) component_values(model, params)
-  if (is.null(place) || length(each) < 2) return(each)
-  place <- place / residual_unit(model)
-  ordered <- order(colSums(place), each)
-  place <- place[, ordered, drop = FALSE]
-  step <- place[, -1, drop = FALSE] - place[, -ncol(place), drop = FALSE]
-  run <- cumsum(c(TRUE, colSums(abs(step)) > place_tol))
-  each[ordered] <- stats::ave(ordered, run, FUN = min)
-  each
+  if (is.null(place) || length(first) < 2) return(first)
+  place <- (place - rowMeans(place)) / residual_unit(model)
+  along <- drop(crossprod(place, leading_direction(place)))
+  ordered <- order(along)
+  along <- along[ordered]
+  for (lag in first[-1] - 1L) {
+    at <- which(diff(along, lag) <= 2 * place_tol)
+    if (length(at) == 0) break
+    at <- at[first[ordered[at]] != first[ordered[at + lag]]]
+    away <- place[, ordered[at + lag], drop = FALSE] - place[, ordered[at], drop = FALSE]
+    for (i in at[colSums(abs(away)) <= place_tol]) {
+      both <- range(first[ordered[c(i, i + lag)]])
+      first[first == both[2]] <- both[1]
+    }
+  }
+  first
 }
 
 # Which cluster each point is most probably of, the probabilities of those that are the same added

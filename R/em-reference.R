@@ -171,11 +171,18 @@ gains_beside <- function(task, params, given) {
     on[given[, n], ] <- 1L
     one <- point_task(task, n)
     block <- whole_block(one)
-    found <- run_estep(model, block_inputs(model, params, one$y, block), one$y, block,
-                       matrix(seq_len(n_latents)), template_of(on), 1L, "prob")
-    log(found$prob[, 1])
+    found <- tryCatch(
+      run_estep(model, block_inputs(model, params, one$y, block), one$y, block,
+                matrix(seq_len(n_latents)), template_of(on), 1L, "prob", beta = ranking_beta),
+      # Where no latent alone makes a point possible none is better than others.
+      gps_error_numeric = function(condition) list(prob = matrix(1, n_latents))
+    )
+    log(found$prob[, 1]) / ranking_beta
   }, numeric(n_latents))
 }
+
+# As cold as they are, most probabilities of states would be rounded to 0, and all of these tie.
+ranking_beta <- 1e-6
 
 # Points with as many latents given together.
 native_gains <- function(task, params, given) {

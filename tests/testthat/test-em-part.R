@@ -69,6 +69,20 @@ test_that("clusters are the same by their place, in units of the data", {
   expect_identical(same_clusters(model_gaussian_mixture(1), list(mu = matrix(1, 2, 1))), 1L)
 })
 
+test_that("clusters are the same whatever stands between them in any order, as where rows add up", {
+  set.seed(2)
+  y <- matrix(rexp(300), 100)
+  model <- gps_bind(model_gaussian_mixture(300, "spherical"), (y / rowSums(y))[rep(1:100, 4), ])
+  places <- rbind(c(0.2, 0.3, 0.5), c(0.6, 0.2, 0.2), c(0.1, 0.8, 0.1))
+  # Each place many times, but for what annealing and rounding leave between them.
+  which <- sample.int(3, 300, replace = TRUE)
+  mu <- t(places[which, ]) + 1e-9 * rnorm(900)
+  expect_identical(same_clusters(model, list(mu = mu)), match(which, which))
+  # One after the other, each in the place of the one before.
+  chain <- rbind(seq(0, 0.5, length.out = 300) * place_tol * 300, 0, 0) * model$options$scale
+  expect_identical(same_clusters(model, list(mu = chain[, sample.int(300)])), rep(1L, 300))
+})
+
 test_that("a point is of the cluster, or of those that are the same, that is most probable", {
   set.seed(4)
   selected <- replicate(40, sort(sample.int(6, 3)))

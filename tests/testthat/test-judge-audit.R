@@ -145,6 +145,28 @@ test_that("models of R functions have wider E-steps, whatever they rank by", {
   expect_near(relative(own), relative(gains), 1e-9)
 })
 
+test_that("functions in R rank latents whose log joints are far apart, or impossible", {
+  set.seed(7)
+  y <- simulate_bars(6, size = 4)$y
+  fit <- suppressWarnings(audit_fit(y, custom_sparse(16), 3L, selector_random()))
+  # Probabilities of most latents beside the best one are below 1e-308.
+  params <- replace(fit$params, "sigma2", list(1e-3))
+  gains <- function(model) {
+    gain <- gains_beside(list(model = model, y = t(y)), params, matrix(0L, 0, 6))
+    gain - rep(gain[1, ], each = 16)
+  }
+  native <- gains(gps_bind(model_binary_sparse(16), y))
+  expect_gt(diff(range(native)), 1e4)
+  expect_near(gains(fit$model), native, 1e-8)
+  strict <- model_custom(
+    14, init = function(y) list(p = 0.5),
+    log_joint = function(params, y, states) ifelse(colSums(states) >= sum(y), 0, -Inf),
+    mstep = function(params, y, posterior) params
+  )
+  audit <- gps_audit(suppressWarnings(audit_fit(matrix(1, 5, 2), strict, 2L, selector_random())))
+  expect_near(audit$mass, 1 / (2^13 - 14), 1e-12)
+})
+
 test_that("a learned selection has its regression judged, and new points are selected for", {
   set.seed(6)
   clusters <- simulate_clusters(150)
