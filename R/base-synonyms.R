@@ -129,6 +129,10 @@ held_out_words <-
 distance_words <-
   "Clusters are told apart by densities, not distances: `covariance` of the model is their shape."
 
+# What is said of rows with missing cells.
+gap_words <- paste("NA are missing cells, where the model allows for them;",
+                   "gps_control(missing = \"omit\") leaves out the rows that have some.")
+
 # What is said of weights of a penalty, and after the name of `level`.
 penalty_words <- "There is no penalty; compare numbers of latents by gps_choose()."
 level_words <-
@@ -157,7 +161,7 @@ no_argument <- c(
   threshold = paste("predict(fit, type = \"state\") is the most probable state; of probabilities",
                     "predict(fit) > 0.5 says which are above a threshold."),
   digits = "It is an argument of print(): print(x, digits = ).",
-  na.rm = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
+  na.rm = gap_words,
   tuneLength = "gps_choose() compares numbers of latents.",
   nlambda = "There is no penalty; gps_choose() compares numbers of latents.",
   algorithm = "The algorithm is EM; `method` of gps_control() says how it sums over states.",
@@ -167,7 +171,7 @@ no_argument <- c(
   newdata = "predict(fit, newdata) takes new data.",
   prior = "There are no priors of parameters: a fit maximises the likelihood's bound.",
   subset = "Give the rows themselves, of data as of a matrix: d[rows, ].",
-  na.action = "NA are missing cells, where the model allows for them; na.omit() leaves out rows.",
+  na.action = gap_words,
   offset = "Latents have no response that it could be part of: take it from the data first."
 )
 
@@ -177,7 +181,8 @@ no_gp_argument <- c(
                  "FALSE count as 1 and 0."),
   weights = "All data points weigh the same; noise is a term of `kernel`, kernel_white().",
   subset = "Give the rows themselves: data = d[rows, ].",
-  na.action = "Rows with NA are refused; data = na.omit(d) leaves them out.",
+  na.action = paste("Rows with NA are refused; data = na.omit(get_all_vars(formula, d)) leaves out",
+                    "those that have some in the columns of the formula."),
   offset = "Take it from the targets, left of ~: y - offset.",
   contrasts = "model.matrix() makes columns of categories, by contrasts of your choice.",
   newdata = "predict(fit, newdata) takes new data."

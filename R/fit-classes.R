@@ -72,7 +72,11 @@ icl.default <- function(object, ...) {
 #' Put the latents of a fit in another order
 #'
 #' The numbers of clusters and of other latents mean nothing; this gives them a meaning, such as
-#' that the first cluster is the largest. The fit is the same one otherwise.
+#' that the first cluster is the largest. The fit is the same one otherwise, and predicts the same.
+#' One that samples its states ([model_max_spike_slab()], and others with `method = "gibbs"` of
+#' [gps_control()]) draws other random numbers for latents in another order: of new data, and where
+#' anything but what the fit has stored is computed anew, it predicts the same only up to the noise
+#' of its samples.
 #'
 #' @param fit a fit, as made by [gps_fit()], of a model whose latents have no places.
 #' @param order NULL for the most used first, by the expected number of data points in which each is

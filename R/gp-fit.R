@@ -261,7 +261,8 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
                 rank = rank, objective = objective, learn_inputs = learn_inputs, cross = cross,
                 n_starts = n_starts, fixed = fixed, lower = lower, upper = upper, index = index,
                 trend = trend)
-  heard <- fit_given(x, targets, c(given, by_formula = !is.null(formula)), n_threads, progress)
+  advise <- function() advise_gaps(x, targets, formula, if (!is.null(formula)) read$data)
+  heard <- fit_given(x, targets, given, advise, n_threads, progress)
   fit <- heard$value
   fit["formula"] <- if (inherits(formula, "formula")) list(formula)
   fit$given <- given
@@ -271,18 +272,17 @@ gp_fit <- function(x, targets, kernel = kernel_composition(),
 }
 
 # list(value, warned) as hear_warnings() has them: the fit of what gp_fit() is given. What is to be
-# said of the data is said before the search.
-fit_given <- function(x, targets, given, n_threads, progress) {
+# said of the data is said before the search; what to do about values that are not finite says
+# advise().
+fit_given <- function(x, targets, given, advise, n_threads, progress) {
   tell_logical(x, "x")
   if (inherits(targets, "gps_kernel")) {
     gps_abort("`targets` is a kernel, which comes third: gp_fit(x, targets, kernel).")
   }
   tell_logical(targets, "targets")
-  cure <- paste0(" Leave the row out", if (given$by_formula) ": data = na.omit(data)." else
-    " of `x` and `targets`.")
-  x <- check_points(x, "x", cure)
+  x <- check_points(x, "x", advise())
   is_logical <- is.logical(targets)
-  targets <- check_points(targets, "targets", cure)
+  targets <- check_points(targets, "targets", advise())
   if (nrow(targets) != nrow(x)) {
     gps_abort(sprintf(
       "`targets` must have one row per row of `x`: %d, not %d.%s", nrow(x), nrow(targets),

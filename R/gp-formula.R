@@ -1,6 +1,6 @@
 # Inputs and targets of a Gaussian process by a formula.
 
-# list(x, targets, formula) of a formula and a data frame, which may stand in the place of the
+# list(x, targets, formula, data) of a formula and a data frame, which may stand in the place of the
 # targets as it does in lm().
 read_gp_formula <- function(formula, targets, data) {
   if (is.null(data)) {
@@ -39,13 +39,53 @@ read_gp_formula <- function(formula, targets, data) {
                       advise_column(absent[1], names(data))))
   }
   targets <- read_left(formula, data)
+  given <- data
   # A dot means all other columns.
   kept <- setdiff(names(data), left)
   others <- as_frame(unclass(data)[kept], data, kept)
   if ("." %in% all.vars(right)) data <- others
   x <- formula_columns(right, data, shown)
   refuse_no_level(right, data, sprintf("%s~ %s", shown, deparse_line(sum_columns(names(x))[[2]])))
-  list(x = x, targets = targets, formula = formula)
+  list(x = x, targets = targets, formula = formula, data = given)
+}
+
+# What to do about values that are not finite: a way to leave out the rows with NA, of what is used
+# alone. It is none for what is infinite, or became NA as the formula was computed.
+advise_gaps <- function(x, targets, formula, data) {
+  is_by_formula <- !is.null(formula)
+  plain <- if (is_by_formula) " Leave the row out of `data`." else
+    " Leave the row out of `x` and `targets`."
+  if (has_infinite(x) || has_infinite(targets)) return(plain)
+  is_whole <- tryCatch(stats::complete.cases(x, targets), error = function(condition) NULL)
+  if (is.null(is_whole)) return(plain)
+  if (!is_by_formula) {
+    return(sprintf(
+      " Leave rows with NA out: after keep <- complete.cases(x, targets), %s and %s have none.",
+      kept_rows(x, "x"), kept_rows(targets, "targets")
+    ))
+  }
+  # Without what a dot stands for and the formula takes away.
+  used <- c(all.vars(formula[[2]]), names(x))
+  columns <- tryCatch(stats::get_all_vars(formula, data), error = function(condition) NULL)
+  if (!setequal(used, names(columns))) {
+    formula[[3]] <- sum_columns(names(x))[[2]]
+    columns <- tryCatch(stats::get_all_vars(formula, data), error = function(condition) NULL)
+  }
+  has_all <- nrow(columns) == length(is_whole) && !any(stats::complete.cases(columns) & !is_whole)
+  if (!isTRUE(has_all)) return(plain)
+  sprintf(" Leave rows with NA out: data = na.omit(get_all_vars(%s, data)).",
+          shown_formula(formula))
+}
+
+has_infinite <- function(x) {
+  if (is.data.frame(x)) return(any(vapply(unclass(x), has_infinite, NA)))
+  is.numeric(x) && any(is.infinite(x))
+}
+
+# The rows `keep` of a vector or a table, as R writes it.
+kept_rows <- function(x, arg) {
+  sprintf(if (length(dim(x)) < 2) "%s[keep]" else if (ncol(x) == 1) "%s[keep, , drop = FALSE]" else
+    "%s[keep, ]", arg)
 }
 
 # Whether there is a level is said by other arguments than the formula.

@@ -61,6 +61,11 @@ simulate_bars <- function(n, model = "binary_sparse", size = 5, prob = 0.2, valu
   refuse_unknown(further(...), names(formals(simulate_bars)))
   need_given()
   n <- check_count(n, "n")
+  if (is_number(model)) {
+    gps_abort(sprintf(paste("`model`, the second argument, must be the name of a model, not %s. A",
+                            "size of images has a name: simulate_bars(n, size = %s)."),
+                      given_number(model), given_number(model)))
+  }
   model <- check_choice(model, "model", c("binary_sparse", "spike_slab", "max_spike_slab"))
   size <- check_count(size, "size", lower = 2)
   check_cells(max(n, 2 * size), size^2, "`n` and `size`")
@@ -157,10 +162,17 @@ check_each <- function(x, arg, n, noun, ...) {
 simulate_clusters <- function(n = 150, n_clusters = 3, n_dims = 2, layout = c("random", "line"),
                               separation = 6, sd = 1, ...) {
   refuse_unknown(further(...), names(formals(simulate_clusters)))
+  forms <- c("random", "line")
+  if (is_one_of(n_clusters, forms)) refuse_placed_layout(n_clusters, "n_clusters", "second")
+  if (is_one_of(n_dims, forms)) refuse_placed_layout(n_dims, "n_dims", "third")
   n_clusters <- check_count(n_clusters, "n_clusters")
-  n <- check_count(n, "n", lower = n_clusters)
+  n <- check_count(n, "n")
+  if (n < n_clusters) {
+    gps_abort(sprintf(paste("`n`, the number of points, must be at least `n_clusters`, which is",
+                            "%d, not %d."), n_clusters, n))
+  }
   n_dims <- check_count(n_dims, "n_dims")
-  layout <- check_choice(layout, "layout", c("random", "line"))
+  layout <- check_choice(layout, "layout", forms)
   separation <- check_number(separation, "separation", lower = 1e-150, upper = 1e150)
   sd <- check_number(sd, "sd", lower = 1e-150, upper = 1e150)
   check_cells(n, max(n_clusters, n_dims), "`n`, `n_clusters` and `n_dims`")
@@ -168,6 +180,13 @@ simulate_clusters <- function(n = 150, n_clusters = 3, n_dims = 2, layout = c("r
   place <- if (layout == "line") means_in_line else means_in_box
   mu <- sd * separation * place(n_clusters, n_dims)
   with_memory(simulated_clusters(n, mu, sd), "`n` = %d points of %d dimensions", n, n_dims)
+}
+
+# A layout in the place of a number.
+refuse_placed_layout <- function(x, arg, place) {
+  gps_abort(sprintf(paste("`%s`, the %s argument, must be a whole number of at least 1, not %s. A",
+                          "layout has a name: simulate_clusters(n, layout = %s)."),
+                    arg, place, quoted(x), quoted(x)))
 }
 
 simulated_clusters <- function(n, mu, sd) {

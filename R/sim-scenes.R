@@ -50,6 +50,7 @@
 simulate_scenes <- function(objects = scene_objects(), n, size = c(30, 30), prob = 0.2,
                             sigma = 0.03, wrap = FALSE, background = 0, ...) {
   refuse_unknown(further(...), names(formals(simulate_scenes)))
+  if (is_number(objects)) refuse_placed_number(objects)
   need_given()
   objects <- check_objects(objects, "objects")
   n_objects <- dim(objects$image)[1]
@@ -75,6 +76,14 @@ simulate_scenes <- function(objects = scene_objects(), n, size = c(30, 30), prob
     "`n` = %d images of %s pixels", n, shown_dim(size)
   )
   c(scenes, list(objects = objects, pi = prob, sigma2 = sigma^2, background = background))
+}
+
+# A number in the place of the objects, which come first.
+refuse_placed_number <- function(x) {
+  gps_abort(sprintf(paste("`objects`, the first argument, must be objects, as made by",
+                          "scene_objects(), not %s. So many images are simulate_scenes(n = %s), so",
+                          "many objects scene_objects(%s)."),
+                    given_number(x), given_number(x), given_number(x)))
 }
 
 simulated_scenes <- function(objects, n, size, prob, sigma, n_places, background) {

@@ -213,7 +213,7 @@ test_that("arguments that are columns of the data in lm() are refused by name", 
   expect_gps_error(gp_fit(v ~ u, d, subset = wt > 2), "`subset`. Give the rows themselves")
   expect_gps_error(gp_fit(v ~ u, d, weights = wt), "`weights`. All data points weigh the same")
   expect_gps_error(gp_fit(v ~ u, d, offset = wt), "`offset`. Take it from the targets")
-  expect_gps_error(gp_fit(v ~ u, d, na.action = na.exclude), "na.omit(d) leaves them out")
+  expect_gps_error(gp_fit(v ~ u, d, na.action = na.exclude), "na.omit(get_all_vars(formula, d))")
   expect_gps_error(gp_fit(d$u, d$v, nugget = absent()), "`nugget`")
   expect_gps_error(gps_fit(~ u + v, model, data = d, subset = wt > 2), "`subset`. Give the rows")
   expect_gps_error(gps_fit(~ u + v, model, data = d, offset = wt), "`offset`. Latents have no")

@@ -205,7 +205,7 @@ test_that("kernels and numbers", {
   expect_identical(2L * k, kernel_rbf(2))
   expect_gps_error(kernel_rbf(lengthscale = 1:2), "unless `ard` = TRUE")
   expect_gps_error(kernel_rbf(flowers), "Data come with gp_fit(")
-  expect_gps_error(gp_fit(c(1, NA), 1:2), "Leave the row out of `x` and `targets`.")
+  expect_gps_error(gp_fit(c(1, NA), 1:2), "keep <- complete.cases(x, targets), x[keep] and")
 })
 
 test_that("arguments of other packages lead to ours, by a formula where they mean something else", {

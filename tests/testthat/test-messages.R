@@ -188,7 +188,7 @@ test_that("terms of formulas, and formulas without data, are written as they can
   expect_gps_error(gp_fit(a ~ b, data = cbind(a, b)), "data = d). It is a numeric matrix (3 x 2).")
   gap <- mtcars
   gap$wt[2] <- NA
-  expect_gps_error(gp_fit(mpg ~ wt, gap), "data = na.omit(data)")
+  expect_gps_error(gp_fit(mpg ~ wt, gap), "data = na.omit(get_all_vars(mpg ~ wt, data)).")
   expect_gps_error(gp_fit(1:9, 1:9, fixed = "lengthscale"), "Did you mean \"log_len\"?")
   model <- model_gaussian_mixture(2)
   fit <- gps_fit(~ mpg + wt, model, selector_full(), data = mtcars,
@@ -218,4 +218,31 @@ test_that("models of other packages, functions and settings are answered", {
   expect_gps_error(compare_selectors(few, done$model, list(selector_full())), "have no names")
   expect_gps_error(gps_control(step = 0.1), "power by which steps shrink")
   expect_gps_error(gps_control(sweeps = 3), "sweeps = c(2, 3)")
+})
+
+test_that("rows that a Gaussian process cannot use are left out for what it uses alone", {
+  # The data that the error of `call` advises.
+  advice <- function(call) {
+    said <- tryCatch(call, gps_error = conditionMessage)
+    sub("^.*data = (na[.]omit[(].*[)])[.]$", "\\1", said)
+  }
+  data <- airquality  # As the advice calls them.
+  used <- eval(str2lang(advice(gp_fit(Ozone ~ Temp + Wind, airquality))))
+  expect_identical(nrow(used), sum(!is.na(airquality$Ozone)))
+  expect_setequal(names(used), c("Ozone", "Temp", "Wind"))
+  expect_identical(nrow(eval(str2lang(advice(gp_fit(log(Ozone) ~ . - Solar.R, airquality))))),
+                   nrow(used))
+  small <- gp_fit(Ozone ~ Temp + Wind, data = used, optimise = FALSE)
+  expect_identical(nobs(small), nrow(used))
+  # What is infinite, or no number but by the formula, na.omit() would leave.
+  bad <- transform(mtcars, wt = replace(wt, 2, Inf))
+  expect_gps_error(gp_fit(mpg ~ wt, bad), "Leave the row out of `data`.")
+  negative <- transform(mtcars, mpg = replace(mpg, 2, -1))
+  expect_gps_error(suppressWarnings(gp_fit(log(mpg) ~ wt, negative)), "the row out of `data`.")
+  expect_gps_error(gp_fit(bad$wt, bad$mpg), "Leave the row out of `x` and `targets`.")
+  expect_gps_error(gp_fit(airquality["Temp"], as.matrix(airquality[1:2])),
+                   ", x[keep, , drop = FALSE] and targets[keep, ] have none.")
+  # All columns of the data of a fit are used.
+  expect_gps_error(gps_fit(airquality, model_gaussian_mixture(2), na.rm = TRUE),
+                   "gps_control(missing = \"omit\") leaves out the rows")
 })

@@ -18,7 +18,7 @@ test_that("objects that are none", {
   mask <- array(1, c(2, 3, 3))
   scenes <- function(...) simulate_scenes(list(...), 2, 5)
   made <- "`objects` must be objects, as made by scene_objects(), not"
-  expect_gps_error(simulate_scenes(1, 2), paste(made, "1"))
+  expect_gps_error(simulate_scenes(TRUE, 2), paste(made, "TRUE"))
   expect_gps_error(simulate_scenes(NULL, 2), paste(made, "NULL"))
   expect_gps_error(simulate_scenes(data.frame(image = 1), 2), made)
   expect_gps_error(scenes(mask = mask),

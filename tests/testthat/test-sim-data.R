@@ -183,6 +183,17 @@ test_that("clusters are spherical with the standard deviation asked for", {
   expect_lt(abs(cor(deviation)[1, 2]), 5 / sqrt(6000))
 })
 
+test_that("what stands in the place of another argument is told with both names", {
+  expect_refused(simulate_bars(100, 5), "simulate_bars(n, size = 5)")
+  expect_refused(simulate_clusters(100, "line"), "simulate_clusters(n, layout = \"line\")")
+  expect_refused(simulate_clusters(100, 3, "line"), "`n_dims`, the third argument")
+  expect_refused(simulate_clusters(3, 100), "at least `n_clusters`, which is 100, not 3")
+  for (call in list(quote(simulate_scenes(120)), quote(simulate_scenes(120, 30)))) {
+    expect_refused(eval(call), "`objects`, the first argument")
+    expect_refused(eval(call), "simulate_scenes(n = 120)")
+  }
+})
+
 test_that("bad arguments of simulate_clusters() are refused by name", {
   for (n in list(2, 0, 3.5, NA, "5", NULL)) expect_refused(simulate_clusters(n), "`n`")
   for (x in list(0, 1.5, NA, "3", NULL, 1:2)) {
