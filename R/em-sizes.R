@@ -51,22 +51,34 @@ judge_size <- function(task, state, affinity, probable = probable_default) {
   judge_selection(task, state$params, select_size(task, state, affinity), probable)
 }
 
-# The same of a selection that is there.
+# The same of a selection that is there. Points of a task with weights count by these.
 judge_selection <- function(task, params, selected, probable = probable_default) {
   plan <- plan_reference(task)
   found <- refer_points(task, params, plan, selected)
   pairs <- which(found$prob_on >= probable & found$slots > 0, arr.ind = TRUE)
-  recall <- if (nrow(pairs) > 0) mean(is_in_slots(selected, pairs[, 2], found$slots[pairs])) else
+  recall <- if (nrow(pairs) > 0) {
+    is_found <- is_in_slots(selected, pairs[, 2], found$slots[pairs])
+    mean_of(is_found, task$weights[pairs[, 2]])
+  } else {
     NA_real_
+  }
   data.frame(n_selected = task$n_selected,
              states = count_states(task$model$rule, task$n_selected, task$max_active),
-             mass = mean(found$mass), mass_error = standard_error(found$mass),
-             gap = mean(found$gap), bound = mean(found$bound), recall = recall,
-             reference = plan$said)
+             mass = mean_of(found$mass, task$weights),
+             mass_error = standard_error(found$mass, task$weights),
+             gap = mean_of(found$gap, task$weights), bound = mean_of(found$bound, task$weights),
+             recall = recall, reference = plan$said)
 }
 
-# Of a mean; of one number nothing is known.
-standard_error <- function(x) if (length(x) > 1) stats::sd(x) / sqrt(length(x)) else 0
+# Of a mean; of one number nothing is known. Weights say how much points count, not that each was
+# seen as often.
+standard_error <- function(x, weights = NULL) {
+  n <- length(x)
+  if (n < 2) return(0)
+  if (is.null(weights)) return(stats::sd(x) / sqrt(n))
+  share <- weights / sum(weights)
+  sqrt(sum((share * (x - sum(share * x)))^2) * n / (n - 1))
+}
 
 # A table of sizes as its methods show it. `chosen` and `target`: NULL where nothing was chosen.
 new_sizes <- function(table, n_points, n_latents, chosen = NULL, target = NULL) {

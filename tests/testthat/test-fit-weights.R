@@ -292,6 +292,25 @@ test_that("labels to begin with, criteria and a chosen number of latents know of
   expect_equal(auto$bound, sum(weights * predict(auto, type = "loglik")))
 })
 
+test_that("what a number of selected latents captures is that of points as often as they count", {
+  set.seed(15)
+  bars <- simulate_bars(40, size = 4, value = 5)
+  model <- gps_bind(model_binary_sparse(8), bars$y)
+  params <- list(W = bars$W, pi = 0.3, sigma2 = 4)
+  weights <- sample(0:3, 40, TRUE)
+  selected <- matrix(c(1L, 2L, 5L), 3, 40)
+  judge <- function(rows, weights = NULL) {
+    task <- list(model = model, y = t(bars$y[rows, ]), weights = weights, n_selected = 3L,
+                 max_active = 3L, n_threads = 1L, method = "exact", seed = 1:2)
+    judge_selection(task, params, selected[, rows, drop = FALSE])
+  }
+  of <- c("mass", "gap", "bound", "recall")
+  one <- judge(which(weights > 0), weights[weights > 0])
+  expect_near(unlist(one[of]), unlist(judge(rep(1:40, weights))[of]), 1e-10)
+  expect_near(judge(1:40, rep(2, 40))$mass_error, judge(1:40)$mass_error, 1e-12)
+  expect_gt(abs(one$mass - judge(which(weights > 0))$mass), 0.01)
+})
+
 test_that("a weighted run goes on from a checkpoint to the same bits", {
   set.seed(13)
   y <- simulate_bars(150, value = 5)$y
