@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "r_shell.h"
+#include "r_watch.h"
 
 /* x / |x|. */
 static void make_unit(size_t n, double *x) {
@@ -25,8 +25,10 @@ static void take_longest(size_t n_dims, size_t n, const double *x, double *longe
   }
 }
 
-/* For a direction at most: nobody can interrupt the call. */
+/* For a direction at most. */
 #define MOST_ITERATIONS 1000
+/* Numbers that an iteration goes through without a question: far below a tenth of a second. */
+#define FEW_NUMBERS ((size_t)1 << 16)
 
 /* The unit vector along which n columns of x vary most, by power iteration from the longest; `next`
  * [n_dims] is scratch. */
@@ -45,6 +47,7 @@ static void find_direction(size_t n_dims, size_t n, const double *x, const doubl
       for (size_t d = 0; d < n_dims; d++) next[d] += score * column[d];
     }
     memcpy(direction, next, n_dims * sizeof *next);
+    if (n * n_dims > FEW_NUMBERS) ask_watch();
   }
   make_unit(n_dims, direction);
 }
@@ -73,6 +76,7 @@ SEXP r_leading_directions(SEXP x, SEXP weights, SEXP sizes, SEXP n_iterations) {
   for (R_xlen_t g = 0; g < n_groups; g++) {
     find_direction(n_dims, (size_t)size[g], value + from * n_dims, weight ? weight + from : NULL,
                    n_times, next, REAL(result) + (size_t)g * n_dims);
+    ask_watch();
     from += (size_t)size[g];
   }
   UNPROTECT(1);

@@ -121,6 +121,20 @@ test_that("the generator is as after two uniforms, interrupted or not", {
   expect_identical(after, .Random.seed)
 })
 
+test_that("directions of many points, or of many groups, answer while they are looked for", {
+  x <- matrix(1, 50, 2e4)
+  for (sizes in list(2e4L, rep(20L, 1000))) {
+    is_over <- FALSE
+    setTimeLimit(elapsed = 0.1, transient = TRUE)
+    tryCatch({
+      .Call(C_leading_directions, x, NULL, sizes, 1000L)
+      is_over <- TRUE
+    }, error = function(condition) NULL)
+    setTimeLimit()
+    expect_false(is_over)
+  }
+})
+
 test_that("setTimeLimit() gives the best fit so far and leaves the generator alone", {
   y <- small_bars()
   slow <- selector_custom(function(params, y) {
