@@ -14,9 +14,11 @@ for_sampled <- function(description, code, is_slow = FALSE) {
   }
 }
 
-# Data with much noise: where a state is rare, whether it was met decides the mean over the runs.
+# Data with much noise, causes with little effect: where a state is rare, whether it was met decides
+# the mean over the runs.
 noisy_case <- function(row, n) {
   if (!is.null(row$params$sigma2)) row$params$sigma2 <- 20
+  if (!is.null(row$params$leak)) row$params$W <- 0.5 * row$params$W
   draw_case(row, n)
 }
 
@@ -301,12 +303,14 @@ test_that("it covers that of model C, too, by numerical integration", {
     params <- list(W = simulate_bars(1, size = 2)$W[, seq_len(n_latents)], pi = 0.3,
                    mu = rep(1, n_latents), psi = rep(1, n_latents), sigma2 = 2)
     n <- if (is_full()) 40 else 16
+    # In more points there are some that a coarse grid of three latents is off by half a nat for.
+    n_grid <- c(201, 61, if (is_full()) 101 else 41)
     model <- gps_bind(model_max_spike_slab(n_latents), matrix(1, n, 4))
     for (seed in seq_len(n_covered / 2)) {
       set.seed(200 + seed)
       case <- list(model = model, params = params, y = gps_draw(model, params, n)$y)
       expect_chains_covered(case, n_latents, max_active,
-                            integrate_max(params, case$y, max_active, c(201, 61, 41)), 0.05)
+                            integrate_max(params, case$y, max_active, n_grid), 0.05)
     }
   }
 })

@@ -36,9 +36,10 @@ nats_lost <- function(case, whole, fit) {
   (loglik(whole) - loglik(fit)) / nrow(case[[1]])
 }
 
-whole_fit <- function(case, ...) {
-  gps_fit(case[[1]], case[[2]], selector_full(), ...,
-          control = gps_control(n_starts = 2, max_iter = 40, progress = FALSE, n_threads = 1))
+whole_fit <- function(case, n_starts = 2) {
+  gps_fit(case[[1]], case[[2]], selector_full(),
+          control = gps_control(n_starts = n_starts, max_iter = 40, progress = FALSE,
+                                n_threads = 1))
 }
 
 batched_fit <- function(case, size, n_passes, selector = selector_full(), n_selected = NULL,
@@ -85,7 +86,8 @@ test_that("batches of other sizes and from scratch do", {
   single_points(c("A", "B", "B_full", "C", "D", "D_diagonal", "D_unequal"), c(1, 3, 50))
   for (name in c("A", "B", "B_full", "C", "D", "D_wide")) {
     case <- begin_case(name)
-    expect_lt(nats_lost(case, whole_fit(case), batched_fit(case, 7, 8)), 0.5)
+    # As many starts as find the same maximum, of which there are several half a nat apart.
+    expect_lt(nats_lost(case, whole_fit(case, 8), batched_fit(case, 7, 8, n_starts = 8)), 0.2)
   }
 })
 
