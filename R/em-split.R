@@ -137,10 +137,12 @@ leading_beside <- function(x, root) {
 
 # Of each group that of the column that humped_column() finds.
 humped_columns <- function(x) {
-  sums <- function(values) group_sums(weigh_columns(values, x$weights), x$group, x$n_groups)
+  size <- rep(group_weights(x$weights, x$group, x$n_groups), each = nrow(x$deviation))
+  means <- function(values) {
+    group_sums(weigh_columns(values, x$weights), x$group, x$n_groups) / size
+  }
   square <- x$deviation^2
-  far <- sums(square^2) / sums(square)^2
-  far[is.nan(far)] <- Inf
+  far <- share_far(means(square^2), means(square))
   column <- max.col(-t(far), "first")
   replace(matrix(0, nrow(far), x$n_groups), cbind(column, seq_len(x$n_groups)), 1)
 }
@@ -190,10 +192,16 @@ leading_directions <- function(x, weights, sizes) {
 }
 
 # The unit vector of the row of x [D x n], of mean 0, whose values have the fewest far from the mean
-# beside their variance: two groups of equal size have none.
+# beside their variance: two groups of equal size have none. 0 where no row has anything to split.
 humped_column <- function(x, weights = NULL) {
-  far <- row_means(x^4, weights) / row_means(x^2, weights)^2
-  replace(numeric(nrow(x)), which.min(far), 1)
+  far <- share_far(row_means(x^4, weights), row_means(x^2, weights))
+  replace(numeric(nrow(x)), which.min(replace(far, far == Inf, NA)), 1)
+}
+
+# From means of fourth powers and of squares how many values are far out. Columns in which no
+# cluster can be narrower, such as constant ones, differ by rounding: often by one of two numbers.
+share_far <- function(fourth, square) {
+  replace(fourth / square^2, !(square > cluster_floor), Inf)
 }
 
 # Along the mean of columns far out on its side: of several directions in a mixture, iterating this

@@ -45,7 +45,8 @@ halves_gain <- function(model, splits, params) {
 
 # What the points of each split gain if their density has the variances of halves, by squares
 # `within` these [k x 2 x splits], instead of one with those `between` them [k x splits], too. The
-# variance of a half is as if two more observations with the mean of both halves were there.
+# variance of a half is as if two more observations with the mean of both halves were there. Nothing
+# is gained where a cluster is as narrow as it can be: there points may differ by rounding alone.
 narrowing_gain <- function(within, between, splits) {
   n_rows <- nrow(between)
   each <- function(x) rep(x, each = n_rows)
@@ -60,7 +61,7 @@ narrowing_gain <- function(within, between, splits) {
     log(own) * size + half[[i]] / own
   })
   gain <- n_points * (log(whole) + 1) - after[[1]] - after[[2]]
-  gain[whole <= 0] <- 0
+  gain[whole <= cluster_floor] <- 0
   colSums(gain) / 2
 }
 

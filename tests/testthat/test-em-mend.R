@@ -187,6 +187,37 @@ test_that("clusters are parted beside a column of noise that varies more than th
   }
 })
 
+test_that("what rounding leaves of a constant column is no reason to split a cluster", {
+  set.seed(4)
+  two <- rbind(sample(c(-1, 1), 60, TRUE) * 2^-52, rnorm(60), rep(c(-3, 3), 30) + rnorm(60))
+  two <- two - rowMeans(two)
+  expect_identical(humped_column(two), c(0, 0, 1))
+  expect_identical(humped_column(two[1, , drop = FALSE]), 0)
+  expect_identical(humped_columns(group_points(cbind(two, -two), rep(1:2, each = 60))),
+                   cbind(c(0, 0, 1), c(0, 0, 1)))
+  model <- gps_bind(model_gaussian_mixture(2, "diagonal"), cbind(2, matrix(rnorm(40), 20)))
+  split <- split_residual(two[c(1, 2, 2), ], 1L, find = function(...) c(1, 0, 0))
+  expect_lt(move_gain(model, split, two), 0)
+})
+
+test_that("moves of a mixture with a constant column do not depend on where it stands", {
+  set.seed(1)
+  y <- cbind(simulate_clusters(240)$y, 3 * rnorm(240), 2)
+  model <- model_gaussian_mixture(4, "diagonal")
+  set.seed(5)
+  start <- gps_init(gps_bind(model, y), y)
+  fit <- function(columns) {
+    set.seed(9)
+    start[c("mu", "sigma")] <- lapply(start[c("mu", "sigma")], function(x) x[columns, ])
+    suppressWarnings(gps_fit(y[, columns], model, selector_handcrafted(), n_selected = 3,
+                             start = start, control = gps_control(max_iter = 30)))
+  }
+  one <- fit(1:4)
+  other <- fit(c(2, 3, 4, 1))
+  expect_equal(other$bound, one$bound)
+  expect_identical(other$trace$events, one$trace$events)
+})
+
 test_that("mixtures with two clusters on one are mended for every covariance", {
   set.seed(7)
   centres <- rbind(c(0, 0), c(12, 0), c(0, 12), c(12, 12))
