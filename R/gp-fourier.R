@@ -6,7 +6,7 @@ fourier_seed <- c(20061107L, 65537L)
 # `rank` cosines and sines, shared among the stationary terms; each of these has its own
 # frequencies, from its spectral density at lengthscale 1: normal for an RBF, for a Matern of
 # smoothness nu Student's t of 2 nu degrees of freedom. Columns get theirs in the order `columns`.
-# Angles are measured from the data's mean.
+# Angles are measured from the middle of the data.
 new_fourier <- function(kernel, y, rank, columns = NULL) {
   check_fourier(kernel, rank)
   freedom <- spectral_freedom(kernel)
@@ -18,8 +18,21 @@ new_fourier <- function(kernel, y, rank, columns = NULL) {
   if (!is.null(columns)) {
     frequencies <- lapply(frequencies, function(drawn) drawn[order(columns), , drop = FALSE])
   }
-  structure(list(frequencies = frequencies, centre = rowMeans(y), extra = 0),
+  structure(list(frequencies = frequencies, centre = middle_point(y), extra = 0),
             class = c("gps_basis_fourier", "gps_basis"))
+}
+
+# A mean further than this from the median, in medians of the distances from it, is drawn by few
+# points far out: a code among the data, such as 1e30.
+far_mean <- 1e3
+
+# The mean of each column, or the median where points far out draw the mean away from all others:
+# from there these would have angles of few digits, or one and the same.
+middle_point <- function(y) {
+  mean <- rowMeans(y)
+  median <- apply(some_points(y, max_scale_points), 1, stats::median)
+  is_near <- abs(mean - median) <= far_mean * column_scales(y)
+  ifelse(is_near, mean, median)
 }
 
 #' @export

@@ -137,6 +137,17 @@ test_that("linear and constant parts are exact, far from the origin too", {
   expect_near(kernel_at(y + 2^30), kernel_at((y + 2^30) - 2^30), 1e-12)
 })
 
+test_that("a point far out takes no digits from the others", {
+  data <- smooth_toy(60, 1, 1)
+  kernel <- kernel_rbf(1, 0.5) + kernel_white(0.01)
+  predicted <- function(x) {
+    fit <- gp_fit(rbind(x, data$x[-1, , drop = FALSE]), data$targets, kernel, "fourier", FALSE)
+    predict(fit, data$x[-1, , drop = FALSE])$mean
+  }
+  near <- predicted(10)
+  for (far in c(1e15, -1e20, 1e100)) expect_lt(max(abs(predicted(far) - near)), 0.1)
+})
+
 test_that("frequencies follow from rank and kernel alone", {
   y <- matrix(rnorm(30), 3)
   kernel <- kernel_composition()
