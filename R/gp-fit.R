@@ -36,7 +36,8 @@
 #' or a third; and goes on from the best. All this counts as evaluations; where `max_evals` leaves
 #' fewer than 8 for each climb, or with `n_starts = 1`, it climbs from the kernel's own values
 #' alone. No random numbers are drawn. The likelihood found is never below that of the kernel given,
-#' unless `lower` or `upper` exclude it, or a variance of it begins elsewhere, as follows.
+#' unless `lower` or `upper` exclude it, or a variance of it begins elsewhere, as follows. (With
+#' `"neighbours"` that is so of the objective of its search.)
 #'
 #' The search sees the targets in a unit of their own, a power of two near their spread, so that it
 #' goes the same way whatever yours is. What you give is in your unit, and so is the result. A
@@ -120,7 +121,7 @@
 #' likelihood, the points whose scales stand for those of many, the frequencies of a column) they
 #' take in an order of the data's own: points by their values in the first column, columns by where
 #' their values lie between the least and the largest. Rounding is left, which a search may amplify
-#' a little, and which decides where pivots are equally good, as on a grid.
+#' a little; pivots that are equally good but for rounding, as on a grid, count as equally good.
 #'
 #' @section Trend:
 #' With `trend = "constant"` or `"linear"` the targets are \eqn{h(x)^\top B}{h(x)'B} plus the

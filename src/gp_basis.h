@@ -32,8 +32,8 @@ typedef struct {
 
 size_t gp_pivots_scratch(size_t n_dims, size_t n_points, size_t max_rank);
 
-/* Each pivot has the largest residual on the diagonal, the first of equals. Stops also where the
- * residuals are rounding. */
+/* Each pivot has the largest residual on the diagonal, the first of those that equal it but for
+ * rounding. Stops also where the residuals are rounding. */
 gps_status gp_pivots_choose(gp_pivoting *job);
 
 /* ---- features: K ~ F'F, the noise apart ---- */

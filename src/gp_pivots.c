@@ -15,10 +15,16 @@
 #define MAX_CANDIDATES 256
 #define MIN_CANDIDATES 64
 
+/* Residuals are equal where they differ by less than so many units of the last digit of the
+ * largest of K, and by less than this share of them. */
+#define EQUAL_DIGITS 256.0
+#define EQUAL_SHARE 1e-6
+
 typedef struct {
   size_t n_candidates;     /* most */
   double *left;            /* [n_points] diagonal of K - L L' */
   double smallest;         /* below it a residual is rounding */
+  double equal;            /* residuals that differ by less are equal */
   double *gram;            /* [n_points x BATCH] */
   double *rows;            /* [max(n_candidates, BATCH) x max_rank] of L */
   double *corner;          /* [BATCH x BATCH] */
@@ -78,16 +84,37 @@ static void gather_rows(const gp_pivoting *job, size_t n, const size_t *at, doub
   }
 }
 
+static double largest_of(size_t n, const double *x) {
+  double largest = x[0];
+  for (size_t i = 1; i < n; i++) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+/* From where on residuals equal the largest. On grids many would be the same but for rounding,
+ * which must not choose among them: by other pivots the likelihood is another. */
+static double equal_from(const workspace *w, double largest) {
+  const double share = EQUAL_SHARE * largest;
+  return largest - (w->equal < share ? w->equal : share);
+}
+
+/* Residuals, of which those from `top` on are equal. */
+typedef struct {
+  const double *left;
+  double top;
+} residuals;
+
 /* Whether point i comes later in the order of residuals; of equals the first comes first. */
-static int is_later(const double *left, size_t i, size_t j) {
-  return left[i] < left[j] || (left[i] == left[j] && i > j);
+static int is_later(residuals x, size_t i, size_t j) {
+  const double of_i = x.left[i] < x.top ? x.left[i] : x.top;
+  const double of_j = x.left[j] < x.top ? x.left[j] : x.top;
+  return of_i < of_j || (of_i == of_j && i > j);
 }
 
 /* Restores the heap from its root: the root is the latest of all. */
-static void sift(const double *left, size_t n, size_t *heap, size_t root) {
+static void sift(residuals x, size_t n, size_t *heap, size_t root) {
   for (size_t child; (child = 2 * root + 1) < n; root = child) {
-    if (child + 1 < n && is_later(left, heap[child + 1], heap[child])) child++;
-    if (!is_later(left, heap[child], heap[root])) return;
+    if (child + 1 < n && is_later(x, heap[child + 1], heap[child])) child++;
+    if (!is_later(x, heap[child], heap[root])) return;
     const size_t swap = heap[root];
     heap[root] = heap[child];
     heap[child] = swap;
@@ -99,21 +126,21 @@ static int by_number(const void *a, const void *b) {
   return i < j ? -1 : i > j;
 }
 
-/* The points of largest residual, in ascending order, and the largest residual of the others, -1
- * where there are none. */
-static size_t find_candidates(size_t n_points, const double *left, size_t most, size_t *at,
+/* The points of largest residual, in ascending order, and the largest residual of the others, at
+ * most `top`, -1 where there are none. */
+static size_t find_candidates(size_t n_points, residuals x, size_t most, size_t *at,
                               double *largest_other) {
   size_t n = n_points <= most ? n_points : most + 1;
   for (size_t i = 0; i < n; i++) at[i] = i;
   *largest_other = -1.0;
   if (n == n_points) return n;
-  for (size_t i = n / 2; i-- > 0;) sift(left, n, at, i);
+  for (size_t i = n / 2; i-- > 0;) sift(x, n, at, i);
   for (size_t i = n; i < n_points; i++) {
-    if (is_later(left, i, at[0])) continue;
+    if (is_later(x, i, at[0])) continue;
     at[0] = i;
-    sift(left, n, at, 0);
+    sift(x, n, at, 0);
   }
-  *largest_other = left[at[0]];
+  *largest_other = x.left[at[0]] < x.top ? x.left[at[0]] : x.top;
   at[0] = at[--n];
   qsort(at, n, sizeof *at, by_number);
   return n;
@@ -129,12 +156,11 @@ GPS_CLONES static void finish_column(size_t n, double pivot, double *column, dou
   }
 }
 
-static size_t first_largest(size_t n, const double *x) {
-  size_t best = 0;
-  for (size_t i = 1; i < n; i++) {
-    if (x[i] > x[best]) best = i;
-  }
-  return best;
+/* The first that is at least `least`, of which there is one. */
+static size_t first_from(const double *x, double least) {
+  size_t i = 0;
+  while (x[i] < least) i++;
+  return i;
 }
 
 /* The next pivots as far as the candidates can tell: until one of the other points, whose residuals
@@ -142,14 +168,15 @@ static size_t first_largest(size_t n, const double *x) {
 static size_t foretell(const gp_pivoting *job, const workspace *w, size_t most, size_t *next) {
   size_t at[MAX_CANDIDATES + 1];
   double largest_other;
-  const size_t m = find_candidates(job->all.n, w->left, w->n_candidates, at, &largest_other);
+  const residuals left = {w->left, equal_from(w, largest_of(job->all.n, w->left))};
+  const size_t m = find_candidates(job->all.n, left, w->n_candidates, at, &largest_other);
   const gp_points candidates = gather_points(job, m, at, w->points);
   for (size_t i = 0; i < m; i++) w->shrunk[i] = w->left[at[i]];
   gather_rows(job, m, at, w->rows);
   for (size_t r = 0; r < most; r++) {
-    const size_t best = first_largest(m, w->shrunk);
-    const double largest = w->shrunk[best];
+    const double largest = largest_of(m, w->shrunk);
     if (r > 0 && (largest < largest_other || largest <= w->smallest)) return r;
+    const size_t best = first_from(w->shrunk, equal_from(w, largest));
     next[r] = at[best];
     if (r + 1 == most) break;
     const gp_points one = gather_points(job, 1, next + r, w->chosen);
@@ -161,7 +188,7 @@ static size_t foretell(const gp_pivoting *job, const workspace *w, size_t most, 
     for (size_t q = 0; q < r; q++) {
       add_multiple(m, -w->small[best + q * m], w->small + q * m, column);
     }
-    finish_column(m, largest, column, w->shrunk);
+    finish_column(m, w->shrunk[best], column, w->shrunk);
     w->shrunk[best] = 0.0;
   }
   return most;
@@ -215,12 +242,12 @@ GPS_CLONES static double take_out(size_t n, const double *column, double *left, 
   return sum;
 }
 
-/* Whether `at` is the first of the points whose residual is the largest. */
-GPS_CLONES static int is_first_largest(const double *left, double largest, size_t at) {
+/* Whether `at` is the first of the points whose residuals are at least `least`. */
+GPS_CLONES static int is_first_from(const double *left, double least, size_t at) {
   int n_before = 0;
-  if (left[at] != largest) return 0;
+  if (left[at] < least) return 0;
 #pragma omp simd reduction(+ : n_before)
-  for (size_t i = 0; i < at; i++) n_before += left[i] == largest;
+  for (size_t i = 0; i < at; i++) n_before += left[i] >= least;
   return n_before == 0;
 }
 
@@ -231,7 +258,7 @@ static int take_pivots(gp_pivoting *job, const workspace *w, size_t n_next, cons
   double largest = 0.0;
   for (size_t r = 0; r < n_next; r++) {
     double *column = job->factor + job->rank * n;
-    if (r > 0 && !is_first_largest(w->left, largest, next[r])) return 0;
+    if (r > 0 && !is_first_from(w->left, equal_from(w, largest), next[r])) return 0;
     for (size_t q = 0; q < job->rank; q++) column[job->pivot[q]] = 0.0;
     w->left[next[r]] = 0.0;
     job->pivot[job->rank++] = next[r];
@@ -250,8 +277,9 @@ gps_status gp_pivots_choose(gp_pivoting *job) {
   if (!isfinite(sum)) return GPS_NOT_FINITE;
   job->trace[0] = sum;
   job->rank = 0;
-  const double largest = w.left[first_largest(job->all.n, w.left)];
+  const double largest = largest_of(job->all.n, w.left);
   w.smallest = (double)job->all.n * DBL_EPSILON * largest;
+  w.equal = EQUAL_DIGITS * DBL_EPSILON * largest;
   int is_finished = !(largest > 0.0) || job->max_rank == 0;
   if (is_finished && job->max_rank > 0) {
     /* A kernel of zeros: any point stands for all. */

@@ -6,7 +6,9 @@ greedy_cholesky <- function(k, rank) {
   factor <- matrix(0, nrow(k), rank)
   pivots <- integer(rank)
   for (q in seq_len(rank)) {
-    p <- which.max(left)
+    # The first of those that are the largest but for rounding.
+    equal <- min(256 * .Machine$double.eps * max(diag(k)), 1e-6 * max(left))
+    p <- which(left >= max(left) - equal)[1]
     before <- seq_len(q - 1)
     column <- k[, p] - factor[, before, drop = FALSE] %*% factor[p, before]
     factor[, q] <- replace(column / sqrt(left[p]), pivots[before], 0)

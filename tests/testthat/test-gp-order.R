@@ -96,3 +96,18 @@ test_that("scales of many points do not depend on which come first", {
   rows <- sample(1500)
   expect_near(gp_fit(x[rows, ], y[rows], kernel)$trace$lml, gp_fit(x, y, kernel)$trace$lml, 1e-9)
 })
+
+test_that("rounding does not choose among equally good pivots, as there are on a grid", {
+  for (n in c(8, 11, 12)) {
+    set.seed(n)
+    x <- as.matrix(expand.grid(a = 1:n, b = 1:n))
+    z <- 37 * (sin(x[, 1] / 2) * cos(x[, 2] / 3) + rnorm(n^2, sd = 0.1))
+    fitted <- function(kernel, ...) gp_fit(x, z, kernel, "ichol", rank = 10, max_evals = 40, ...)
+    fit <- fitted(kernel_rbf() + kernel_white())
+    expect_equal(fitted(fit$kernel, optimise = FALSE)$lml, fit$lml, tolerance = 1e-10)
+    # In the search the kernel's parameters are in another unit, and have other last digits.
+    again <- fitted(fit$kernel)
+    expect_equal(again$trace$lml[1], fit$lml, tolerance = 1e-10)
+    expect_gte(again$lml, fit$lml - 1e-9 * abs(fit$lml))
+  }
+})
