@@ -36,7 +36,8 @@
 #' @return `gps_bootstrap()`: a list of class `gps_bootstrap` with `estimate` (as `coef(fit)`),
 #'   `replicates` (named like it, of each parameter an array of its shape with a last axis of
 #'   length `n`; NA where a refit failed), `similarity` (H x n, of each component to the fit's),
-#'   `type` and `failures` (messages of the refits that failed). `confint()`: a matrix of two
+#'   `type`, `degenerate` (of each refit: whether its likelihood has no maximum, see [gps_fit()])
+#'   and `failures` (messages of the refits that failed). `confint()`: a matrix of two
 #'   columns, the ends of intervals, with a row for each number, named as `W[3,1]`. `summary()`: a
 #'   data frame of `parameter`, `estimate`, `se` (standard deviation over the replicates), `lower`
 #'   and `upper`; it and `plot()` have of symmetric matrices the half with the diagonal, row before
@@ -104,7 +105,7 @@ draw_again <- function(fit, type) {
   list(y = t(rows_data(fit$y, rows)), weights = fit$weights[rows])
 }
 
-# list(params, similarity) of a refit, its components in the order of the fit's.
+# list(params, similarity, is_degenerate) of a refit, its components in the order of the fit's.
 refit_drawn <- function(fit, drawn, control) {
   y <- drawn$y
   colnames(y) <- fit$col_names
@@ -117,7 +118,8 @@ refit_drawn <- function(fit, drawn, control) {
   if (!identical(match$permutation, seq_along(match$permutation))) {
     found <- order_latents(found, match$permutation)
   }
-  list(params = face_alike(found$params, fit$params, fit$model), similarity = match$similarity)
+  list(params = face_alike(found$params, fit$params, fit$model), similarity = match$similarity,
+       is_degenerate = length(found$standing$degenerate) > 0)
 }
 
 # Parameters of a refit whose components point to the side of the fit's, as far as the model leaves
@@ -162,6 +164,7 @@ new_bootstrap <- function(fit, results, type) {
   for (i in which(!has_failed)) similarity[, i] <- results[[i]]$similarity
   structure(list(estimate = estimate, replicates = replicates, similarity = similarity,
                  type = type,
+                 degenerate = vapply(results, function(result) isTRUE(result$is_degenerate), NA),
                  failures = vapply(results[has_failed], conditionMessage, "")),
             class = "gps_bootstrap")
 }
@@ -249,6 +252,10 @@ print.gps_bootstrap <- function(x, digits = 3, ...) {
     } else {
       ""
     }),
+    Degenerate = if (any(x$degenerate)) {
+      sprintf("%s, whose parameters depend on floors (see ?gps_fit)",
+              plural(sum(x$degenerate), "refit"))
+    },
     Components = sprintf("similarity to the fit's %s on average, the least %s",
                          plain_number(mean(x$similarity, na.rm = TRUE), digits),
                          plain_number(min(x$similarity, na.rm = TRUE), digits))

@@ -14,6 +14,9 @@
 #' `seconds_to` are what a run needed until its bound was `target` for the first time, NA where it
 #' was not.
 #'
+#' What fits warn of is said at the end, once for each kind, with the selectors and seeds that it is
+#' of, unless all say the same.
+#'
 #' Seconds are of the short starts (`starts`), the iterations of the main run (`main`), those after
 #' its explorers have stopped, if it had any (`polish`), and all else: reading data, choosing a
 #' basis, repairs on trial (`rest`).
@@ -35,11 +38,12 @@
 #'   selector and seed: `selector`, `seed`, `bound` and `bound_error` in nats a point, `recovery`
 #'   (share of the true components that are found, in 0..1), `recall` (by `latents`, else that of
 #'   the audit), `mass` and `verdict` of the audit, `iterations`, `gains`, `states`, `evaluations`,
-#'   `evaluations_to`, `seconds`, `seconds_to`, `starts`, `main`, `polish`, `rest`, and `error`, the
-#'   message of a fit that stopped, whose other columns are NA; `curves`, a data frame of
-#'   `selector`, `seed`, `evaluations`, `seconds` and `bound` (a point) after each iteration of the
-#'   main runs; and `table`, the means over seeds. `print()` shows the table, `plot()` the bound
-#'   against evaluations and the seconds by phase.
+#'   `evaluations_to`, `seconds`, `seconds_to`, `starts`, `main`, `polish`, `rest`, `degenerate`
+#'   (whether the likelihood has no maximum, so that the bound means nothing, see [gps_fit()]), and
+#'   `error`, the message of a fit that stopped, whose other columns are NA; `curves`, a data frame
+#'   of `selector`, `seed`, `evaluations`, `seconds` and `bound` (a point) after each iteration of
+#'   the main runs; and `table`, the means over seeds. `print()` shows the table, `plot()` the
+#'   bound against evaluations and the seconds by phase.
 #' @seealso [gps_audit()], [gps_compare()], which compares any fits of the same data
 #' @examples
 #' set.seed(1)
@@ -72,15 +76,17 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
   data <- keep_complete(read_data(y, may_miss = TRUE), control$missing)
   refuse_missing(data$y, model)
   latents <- latents_left(latents, data$omitted, n_points(data$y))
-  runs <- list()
+  runs <- heard <- list()
   for (seed in seeds) {
     for (name in names(selectors)) {
-      one <- run_selector(seed, function() {
+      told <- hear_warnings(run_selector(seed, function() {
         is_full <- inherits(selectors[[name]], "gps_selector_full")
         suppressWarnings(unless_interrupted(
           gps_fit(y, model, selectors[[name]], if (!is_full) n_selected, max_active, control)
         ), classes = "gps_warning_omitted")
-      }, truth, latents, audit_points)
+      }, truth, latents, audit_points))
+      one <- told$value
+      heard <- c(heard, lapply(told$warned, list, selector = name, seed = seed))
       one$row <- c(list(selector = name, seed = seed), one$row)
       if (!is.null(one$curve)) one$curve <- data.frame(selector = name, seed = seed, one$curve)
       runs <- c(runs, list(one))
@@ -91,6 +97,7 @@ compare_selectors <- function(y, model, selectors, seeds = 1:3, n_selected = NUL
     gps_warn(sprintf("No fit came to its end. The first error: %s", table$error[1]),
              class = "stopped")
   }
+  tell_runs(heard, length(runs))
   curves <- do.call(rbind, lapply(runs, `[[`, "curve"))
   table <- reach_bounds(table, curves, target)
   structure(list(runs = table, curves = curves, table = mean_runs(table, names(selectors))),
@@ -153,6 +160,33 @@ check_seeds <- function(seeds) {
   as.integer(seeds)
 }
 
+# What was heard in so many fits, list(condition, selector, seed) each, once for each kind: as it
+# was said where all fits say the same, else with the fits that it is of.
+tell_runs <- function(heard, n_runs) {
+  kind <- vapply(heard, function(one) {
+    kind <- class(one[[1]])[1]
+    if (kind == "gps_warning") conditionMessage(one[[1]]) else kind
+  }, "")
+  for (own in split(heard, factor(kind, unique(kind)))) {
+    condition <- own[[1]][[1]]
+    said <- unique(vapply(own, function(one) conditionMessage(one[[1]]), ""))
+    if (length(said) > 1 || length(own) < n_runs) {
+      condition$message <- sprintf(
+        "%s%s: %s", describe_runs(vapply(own, `[[`, "", "selector"), vapply(own, `[[`, 1L, "seed")),
+        if (length(said) > 1) "; the first of these says" else "", said[1]
+      )
+    }
+    warning(condition)
+  }
+}
+
+# "a (seeds 1, 2), b (seed 1)"
+describe_runs <- function(selectors, seeds) {
+  words <- lapply(split(seeds, factor(selectors, unique(selectors))), unique)
+  paste(sprintf("%s (seed%s %s)", printable(names(words)), ifelse(lengths(words) > 1, "s", ""),
+                vapply(words, paste, "", collapse = ", ")), collapse = ", ")
+}
+
 # list(row, curve) of one fit.
 run_selector <- function(seed, make_fit, truth, latents, audit_points) {
   began <- elapsed()
@@ -178,7 +212,8 @@ run_selector <- function(seed, make_fit, truth, latents, audit_points) {
     gains = last$gains, states = last$states, evaluations = last$evaluations,
     evaluations_to = NA_real_, seconds = seconds, seconds_to = NA_real_
   )
-  list(row = c(row, phases, list(error = NA_character_)),
+  list(row = c(row, phases, list(degenerate = length(fit$standing$degenerate) > 0,
+                                 error = NA_character_)),
        curve = curve[curve$start == 0, c("evaluations", "seconds", "bound")])
 }
 
@@ -187,7 +222,7 @@ failed_run <- function(message, seconds) {
   list(bound = none, bound_error = none, recovery = none, recall = none, mass = none,
        verdict = NA_character_, iterations = NA_integer_, gains = none, states = none,
        evaluations = none, evaluations_to = none, seconds = seconds, seconds_to = none,
-       starts = none, main = none, polish = none, rest = none, error = message)
+       starts = none, main = none, polish = none, rest = none, degenerate = NA, error = message)
 }
 
 # Costs after each iteration of a fit, a data point, in the order of the trace, whose starts have
@@ -268,6 +303,11 @@ print.gps_comparison <- function(x, digits = 3, ...) {
     cat(part$title)
     print(known[intersect(names(known), c("selector", part$columns))], digits = digits,
           row.names = FALSE)
+  }
+  endless <- x$runs[x$runs$degenerate %in% TRUE, ]
+  if (nrow(endless) > 0) {
+    say(sprintf("Degenerate, with a bound that floors make (see ?gps_fit): %s",
+                describe_runs(endless$selector, endless$seed)))
   }
   failed <- x$runs[!is.na(x$runs$error), ]
   for (i in seq_len(nrow(failed))) {

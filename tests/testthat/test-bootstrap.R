@@ -145,6 +145,16 @@ test_that("intervals stand in the summary of the fit, replicates are told", {
   expect_match(paste(told, collapse = ""), "replicate 2 of 2, ")
 })
 
+test_that("refits whose likelihood has no maximum are counted", {
+  set.seed(1)
+  y <- rbind(matrix(rnorm(60), 30), matrix(5, 12, 2))
+  fit <- suppressWarnings(gps_fit(y, model_gaussian_mixture(2), selector_full(),
+                                  control = boot_control(max_iter = 20)))
+  boot <- gps_bootstrap(fit, 3)
+  expect_identical(boot$degenerate, rep(TRUE, 3))
+  expect_printed(boot, "Degenerate 3 refits, whose parameters depend on floors")
+})
+
 test_that("signs that spike-and-slab leaves open are those of the fit", {
   set.seed(4)
   weights <- cbind(c(3, 3, 0, 0), c(0, 0, 3, 3))
