@@ -235,3 +235,25 @@ check_takes <- function(f, arg, names) {
                     plural(length(names), "argument"), paste(names, collapse = ", "),
                     length(own)))
 }
+
+# The same, whose arguments do not have our names at each other's places.
+check_argument_order <- function(f, arg, names) {
+  check_takes(f, arg, names)
+  own <- names(formals(args(f)))
+  at <- match(names, own)
+  if (all(is.na(at) | at == seq_along(names)) || "..." %in% own) return(invisible())
+  gps_abort(sprintf(paste("`%s` gets its arguments by their places, (%s), but its own are (%s):",
+                          "put them into that order."),
+                    arg, paste(names, collapse = ", "), paste(own, collapse = ", ")))
+}
+
+# The sizes of what a function of a user was given, of lists those of their parts, in a sentence.
+describe_sizes <- function(arguments) {
+  size_of <- function(x) paste(if (is.null(dim(x))) length(x) else dim(x), collapse = " x ")
+  words <- Map(function(name, x) {
+    if (is.numeric(x)) return(sprintf("%s (%s)", name, size_of(x)))
+    if (!is.list(x) || is.object(x) || length(x) == 0) return(name)
+    sprintf("%s$%s (%s)", name, names(x), vapply(x, size_of, ""))
+  }, names(arguments), arguments)
+  sprintf("It was given %s.", paste(unlist(words), collapse = ", "))
+}

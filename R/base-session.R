@@ -210,13 +210,15 @@ resolve_threads <- function(n_threads) {
   min(check_count(n_threads, "n_threads"), max(available, 1L))
 }
 
-# The value of a user's function, or an error that says which of them failed.
-name_failure <- function(name, code) {
+# The value of a user's function, or an error that says which of them failed, and a sentence on what
+# it was `given`.
+name_failure <- function(name, code, given = NULL) {
   tryCatch(code, error = function(condition) {
     has_class <- inherits(condition, "gps_error") || is_memory_error(condition)
     if (has_class || is_time_limit(condition)) stop(condition)
-    gps_abort(sprintf("`%s` failed: %s", name, conditionMessage(condition)), "model",
-              parent = condition)
+    why <- conditionMessage(condition)
+    if (!is.null(given)) why <- paste0(sub("[.[:space:]]+$", "", why), ". ", given)
+    gps_abort(sprintf("`%s` failed: %s", name, why), "model", parent = condition)
   })
 }
 

@@ -1,7 +1,15 @@
 # The E-step of a model of R functions: their values on all states of the data points, part by part.
 
 # The value of one of the model's functions, or an error of class gps_error_model that names it.
-call_own <- function(model, kind, ...) name_failure(kind, model$functions[[kind]](...))
+call_own <- function(model, kind, ...) {
+  name_failure(kind, model$functions[[kind]](...), describe_own(kind, list(...)))
+}
+
+describe_own <- function(kind, arguments) {
+  words <- c(own_arguments[[kind]], if (kind %in% c("log_joint", "gradient")) "latents")
+  names(arguments) <- words[seq_along(arguments)]
+  describe_sizes(arguments)
+}
 
 #' @export
 takes_missing.gps_custom_model <- function(model) isTRUE(model$settings$takes_missing)
@@ -28,8 +36,10 @@ run_estep.gps_custom_model <- function(model, inputs, y, block, selected, states
   largest <- prob[cbind(max.col(t(prob), "first"), seq_len(n_points))]
   impossible <- which(largest == -Inf)
   if (length(impossible) > 0) {
-    gps_abort(sprintf("E-step: no state is possible at data point %.0f.",
-                      block$first_row + impossible[1]), "numeric")
+    gps_abort(sprintf(paste("E-step: no state is possible at data point %.0f: `log_joint` is -Inf",
+                            "for all %.0f. Data that the model cannot make, or limits that let",
+                            "parameters reach where a logarithm ends, do that."),
+                      block$first_row + impossible[1], nrow(prob)), "numeric")
   }
   prob <- exp(prob - rep(largest, each = nrow(prob)))
   sums <- colSums(prob)

@@ -36,6 +36,10 @@
 #' derivatives or with `gradient(params, y, states, weights)`: a list, shaped like the parameters,
 #' of the derivatives of the sum of `weights * log_joint(params, y, states)`; `weights` are S
 #' (x n). With a fifth argument it gets `latents`, too.
+#' Limits are all that it knows of a parameter: numbers that have to sum to one, as the shares of a
+#' mixture, would grow to their limit. `log_joint` makes them of others that are free, as
+#' `pi <- exp(params$a) / sum(exp(params$a))`, or an `mstep` counts them. The same holds for any
+#' `log_joint` that is no log density: only a bound of one can be compared.
 #' @section What it costs:
 #' Without `mstep` and `gradient` an M-step evaluates `log_joint` at all states of all data points
 #' some twenty times for each parameter, and without `vectorised` each of these is a call for each
@@ -125,7 +129,7 @@ check_own_function <- function(f, kind) {
   takes <- own_arguments[[kind]]
   is_needed <- kind %in% c("init", "log_joint")
   if (is.null(f) && !is_needed) return(invisible())
-  if (is.function(f)) return(check_takes(f, kind, takes))
+  if (is.function(f)) return(check_argument_order(f, kind, takes))
   abort_value(f, kind, sprintf("%sa function of (%s)", if (is_needed) "" else "NULL or ",
                                paste(takes, collapse = ", ")))
 }
@@ -135,6 +139,10 @@ check_own_limits <- function(x, arg) {
   is_limit <- function(limit) is.numeric(limit) && length(limit) > 0 && !anyNA(limit)
   if (is.list(x) && length(x) == 0) return(list())
   is_named <- is_named_list(x) && all(vapply(x, is_limit, NA))
+  if (!is.list(x) && !is.null(names(x))) {
+    gps_abort(sprintf("`%s` for some parameters must be a list: %s = list(%s = ).", arg, arg,
+                      names(x)[1]))
+  }
   if (!is_named && !(is_limit(x) && length(x) == 1)) {
     abort_value(x, arg, "a number or a named list of numbers")
   }
@@ -149,6 +157,10 @@ limit_of <- function(model, side, name, value) {
   if (!length(limit) %in% c(1, length(value))) {
     gps_abort(sprintf("`%s$%s` must have 1 or %d numbers, not %d.", side, name, length(value),
                       length(limit)), "model")
+  }
+  if (length(limit) > 1 && !is.null(dim(limit)) && !identical(dim(limit), dim(value))) {
+    gps_abort(sprintf("`%s$%s` must be shaped like `%s`, %s, not %s.", side, name, name,
+                      describe_value(value), describe_value(limit)), "model")
   }
   rep_len(as.double(limit), length(value))
 }
@@ -180,7 +192,15 @@ size_own_model <- function(model, params, y) {
       gps_abort(sprintf("`%s` has no parameter %s; `init` makes %s.", side, quoted(unknown[1]),
                         paste(names(params), collapse = ", ")), "model")
     }
-    for (name in names(params)) limit_of(model, side, name, params[[name]])
+  }
+  for (name in names(params)) {
+    lower <- limit_of(model, "lower", name, params[[name]])
+    upper <- limit_of(model, "upper", name, params[[name]])
+    bad <- which(lower > upper)[1]
+    if (!is.na(bad)) {
+      gps_abort(sprintf("`lower` of `%s` is %s, above its `upper`, %s.", name,
+                        given_number(lower[bad]), given_number(upper[bad])), "model")
+    }
   }
   model
 }
@@ -197,6 +217,14 @@ try_functions <- function(model, params, y) {
   own_gradient(model, params, posterior)
 }
 
+# What is wrong with a value of which finite numbers were asked: the first that is none, of several.
+describe_odd <- function(x) {
+  if (!is.numeric(x) || length(x) < 2) return(paste("not", describe_value(x)))
+  bad <- which(!is.finite(x))
+  sprintf("but %s has %s in %s", describe_value(x), format(x[bad[1]]),
+          listed(bad, "place"))
+}
+
 # A named list of finite numbers, as doubles.
 read_own_params <- function(params, kind) {
   if (length(params) == 0 || !is_named_list(params)) {
@@ -211,8 +239,8 @@ read_own_params <- function(params, kind) {
   for (name in names(params)) {
     x <- plain_numbers(params[[name]])
     if (!is.numeric(x) || length(x) == 0 || !all(is.finite(x))) {
-      gps_abort(sprintf("`%s` must return finite numbers as `%s`, not %s.", kind, name,
-                        describe_value(params[[name]])), "model")
+      gps_abort(sprintf("`%s` must return finite numbers as `%s`, %s.", kind, name,
+                        describe_odd(x)), "model")
     }
     params[[name]] <- if (is.null(dim(x))) as.double(x) else array(as.double(x), dim(x))
   }
@@ -262,8 +290,13 @@ fit_own_params <- function(model, params, kind) {
 #' @export
 check_joint.gps_custom_model <- function(model, params, arg) {
   for (name in names(params)) {
-    moved <- bound_own_params(model, params[name])$n_moved
-    if (moved > 0) gps_abort(sprintf("`%s$%s` must lie between `lower` and `upper`.", arg, name))
+    moved <- bound_own_params(model, params[name])$params[[name]]
+    bad <- which(moved != params[[name]])[1]
+    if (!is.na(bad)) {
+      gps_abort(sprintf(paste("`%s$%s` must lie between `lower` and `upper` of the model, but has",
+                              "%s, beyond %s."),
+                        arg, name, given_number(params[[name]][bad]), given_number(moved[bad])))
+    }
   }
 }
 

@@ -217,7 +217,11 @@ gps_mend.default <- function(model, params, stats, progress = NULL) {
 gps_draw.default <- function(model, params, n) abort_no_method(model, "gps_draw")
 
 #' @export
-gps_handcrafted.default <- function(model, params, y) abort_no_method(model, "gps_handcrafted")
+gps_handcrafted.default <- function(model, params, y) {
+  abort_no_method(model, "gps_handcrafted", paste(
+    "selector_gp() learns a ranking, and selector_custom() has one of yours."
+  ))
+}
 
 #' @export
 print.gps_model <- function(x, ...) {

@@ -206,8 +206,8 @@ selector_custom <- function(affinity, learn = NULL, ...) {
   if (!is.null(learn) && !is.function(learn)) {
     abort_value(learn, "learn", "NULL or a function of (params, y, expectations)")
   }
-  check_takes(affinity, "affinity", c("params", "y", if (!is.null(learn)) "learned"))
-  if (!is.null(learn)) check_takes(learn, "learn", c("params", "y", "expectations"))
+  check_argument_order(affinity, "affinity", c("params", "y", if (!is.null(learn)) "memory"))
+  if (!is.null(learn)) check_argument_order(learn, "learn", c("params", "y", "expectations"))
   new_selector("custom", "custom", affinity = affinity, learn = learn)
 }
 
@@ -285,14 +285,24 @@ block_affinity.gps_selector_custom <- function(selector, task, state, block, inp
   if (takes_own(selector$affinity, "rows", 4)) {
     arguments <- c(arguments, list(rows_of_block(task, block)))
   }
-  value <- name_failure("affinity", do.call(selector$affinity, arguments, quote = TRUE))
+  value <- name_failure("affinity", do.call(selector$affinity, arguments, quote = TRUE),
+                        describe_sizes(list(params = state$params, y = y)))
+  t(read_own_affinity(value, nrow(y), task$model$n_latents))
+}
+
+# What `affinity` returns, points x latents.
+read_own_affinity <- function(value, n_points, n_latents) {
   value <- plain_numbers(value)
-  if (!is.numeric(value) || !identical(dim(value), c(nrow(y), task$model$n_latents)) ||
-        anyNA(value)) {
-    gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, not %s.",
-                      nrow(y), task$model$n_latents, describe_value(value)), "model")
+  is_shaped <- is.numeric(value) && identical(dim(value), c(n_points, n_latents))
+  if (is_shaped && !anyNA(value)) return(plain_double_matrix(value))
+  odd <- if (is_shaped) {
+    bad <- which(is.na(value), arr.ind = TRUE)[1, ]
+    sprintf("but row %d has %s for latent %d", bad[1], format(value[bad[1], bad[2]]), bad[2])
+  } else {
+    paste("not", describe_value(value))
   }
-  t(plain_double_matrix(value))
+  gps_abort(sprintf("`affinity` must return a numeric matrix of %d x %d without NA, %s.", n_points,
+                    n_latents, odd), "model")
 }
 
 # Numbers of a block's points among the data that the selector learned from; NULL for others.
@@ -305,7 +315,10 @@ rows_of_block <- function(task, block) {
 learn_selector.gps_selector_custom <- function(selector, task, state) {
   if (is.null(selector$learn)) return(NULL)
   expectations <- t(dense_targets(state, task$model$n_latents))
-  learned <- name_failure("learn", selector$learn(state$params, t(task$y), expectations))
+  y <- t(task$y)
+  learned <- name_failure("learn", selector$learn(state$params, y, expectations), describe_sizes(
+    list(params = state$params, y = y, expectations = expectations)
+  ))
   list(learned = learned)
 }
 

@@ -35,7 +35,7 @@ test_that("responses, distances, trees and fits of another size are told what is
 test_that("functions of too few arguments, constant inputs and quoted formulas are told", {
   expect_gps_error(selector_custom(function(x) x), "2 arguments (params, y), but it takes 1")
   expect_gps_error(selector_custom(function(params, y) y, function(...) 1),
-                   "(params, y, learned), but it takes 2")
+                   "(params, y, memory), but it takes 2")
   expect_s3_class(selector_custom(function(...) 1), "gps_selector")
   expect_gps_error(kernel_custom(function(x) x), "(x, z, parameters), but it takes 1")
   x <- seq(0, 5, length.out = 8)

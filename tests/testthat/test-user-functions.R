@@ -123,3 +123,45 @@ test_that("a pilot that fails says that it is the pilot", {
                        y, "auto"), "`affinity` failed: it is late",
               where = "^The pilot for `n_selected` = \"auto\": Iteration [0-9]+")
 })
+
+test_that("limits that cannot be, and arguments at each other's places, are told", {
+  y <- matrix(rnorm(20), 5)
+  f <- function(y) list(a = matrix(1, 2, 3), b = 1)
+  g <- function(params, y, states) numeric(ncol(states))
+  bind <- function(...) gps_bind(model_custom(2, f, g, ...), y)
+  expect_gps_error(bind(lower = c(b = 1)), "must be a list: lower = list(b = )")
+  expect_gps_error(bind(lower = list(b = 5), upper = 2), "`lower` of `b` is 5, above its `upper`, 2",
+                   class = "model")
+  expect_gps_error(bind(upper = list(a = matrix(9, 3, 2))),
+                   "`a`, a numeric matrix (2 x 3), not a numeric matrix (3 x 2)", class = "model")
+  expect_identical(bind(upper = list(a = matrix(9, 2, 3)))$limits$upper$a, matrix(9, 2, 3))
+  expect_gps_error(model_custom(2, f, function(y, params, states) 1),
+                   "`log_joint` gets its arguments by their places, (params, y, states)")
+  expect_gps_error(model_custom(2, f, g, draw = function(n, params) 1), "its own are (n, params)")
+  expect_s3_class(model_custom(2, function(x) f(x), function(theta, x, s) 1), "gps_model")
+  expect_gps_error(selector_custom(function(y, params) y), "`affinity` gets its arguments by")
+  expect_gps_error(selector_custom(function(params, y, memory) y, function(y, params, e) y),
+                   "`learn` gets its arguments by")
+})
+
+test_that("errors of functions say what they were given, and which numbers are none", {
+  y <- matrix(rnorm(20), 5)
+  f <- function(y) list(a = matrix(1, 2, 3), b = 1)
+  bind <- function(init, log_joint, ...) gps_bind(model_custom(2, init, log_joint, ...), y)
+  expect_gps_error(bind(f, function(params, y, states) params$a %*% states),
+                   "It was given params$a (2 x 3), params$b (1), y (4), states (2 x 4).",
+                   class = "model")
+  g <- function(params, y, states) numeric(ncol(states))
+  expect_gps_error(bind(function(y) list(a = matrix(c(1, NaN), 2, 3)), g),
+                   "a numeric matrix (2 x 3) has NaN in places 2, 4 and 6", class = "model")
+  never <- model_custom(2, f, function(params, y, states) rep(-Inf, ncol(states)))
+  never <- gps_bind(never, y)
+  expect_gps_error(gps_estep(never, f(y), y, matrix(1:2, 5, 2, byrow = TRUE)),
+                   "no state is possible at data point 1: `log_joint` is -Inf for all 4",
+                   class = "numeric")
+  expect_gps_error(gps_handcrafted(never, f(y), y), "selector_custom() has one of yours",
+                   class = "model")
+  gap <- selector_custom(function(params, y) replace(matrix(0, nrow(y), 3), 7, NA))
+  expect_gps_error(gps_fit(y, model_gaussian_mixture(3), gap, n_selected = 2),
+                   "but row 2 has NA for latent 2", class = "model")
+})
