@@ -1,5 +1,11 @@
 # The E-step of a model of R functions: their values on all states of the data points, part by part.
 
+# What functions of a model take, by their place.
+own_arguments <- list(
+  init = "y", log_joint = c("params", "y", "states"), mstep = c("params", "y", "posterior"),
+  gradient = c("params", "y", "states", "weights"), draw = c("params", "n")
+)
+
 # The value of one of the model's functions, or an error of class gps_error_model that names it.
 call_own <- function(model, kind, ...) {
   name_failure(kind, model$functions[[kind]](...), describe_own(kind, list(...)))

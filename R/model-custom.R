@@ -119,12 +119,6 @@ model_custom <- function(n_latents, init, log_joint, mstep = NULL, gradient = NU
   model
 }
 
-# What functions of a model take, by their place.
-own_arguments <- list(
-  init = "y", log_joint = c("params", "y", "states"), mstep = c("params", "y", "posterior"),
-  gradient = c("params", "y", "states", "weights"), draw = c("params", "n")
-)
-
 check_own_function <- function(f, kind) {
   takes <- own_arguments[[kind]]
   is_needed <- kind %in% c("init", "log_joint")

@@ -130,8 +130,8 @@ test_that("limits that cannot be, and arguments at each other's places, are told
   g <- function(params, y, states) numeric(ncol(states))
   bind <- function(...) gps_bind(model_custom(2, f, g, ...), y)
   expect_gps_error(bind(lower = c(b = 1)), "must be a list: lower = list(b = )")
-  expect_gps_error(bind(lower = list(b = 5), upper = 2), "`lower` of `b` is 5, above its `upper`, 2",
-                   class = "model")
+  expect_gps_error(bind(lower = list(b = 5), upper = 2),
+                   "`lower` of `b` is 5, above its `upper`, 2", class = "model")
   expect_gps_error(bind(upper = list(a = matrix(9, 3, 2))),
                    "`a`, a numeric matrix (2 x 3), not a numeric matrix (3 x 2)", class = "model")
   expect_identical(bind(upper = list(a = matrix(9, 2, 3)))$limits$upper$a, matrix(9, 2, 3))
