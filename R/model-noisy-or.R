@@ -84,7 +84,6 @@
 model_noisy_or <- function(n_latents, shared_prob = TRUE, ...) {
   refuse_unknown(further(...), names(formals(model_noisy_or)))
   need_given()
-  need_given()
   n_latents <- check_count(n_latents, "n_latents")
   check_flag(shared_prob, "shared_prob")
   new_native_model(

@@ -202,7 +202,7 @@ unite_latents <- function(model, relabel, pair, offset) {
   relabel
 }
 
-# list(a, b, shift): b's window lies `shift` pixels from a's, a being the more frequent.
+# list(a, b, shift): the window of b lies `shift` pixels from that of a.
 find_parts <- function(task, state, on) {
   model <- task$model
   usage <- colSums(weigh(on, task$weights))

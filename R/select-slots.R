@@ -261,14 +261,17 @@ reach_points <- function(task, state, block, selected) {
   selected
 }
 
-# Some points of an open block: list(task, block, inputs).
+# Some points of an open block: list(task, block, inputs). They keep the random numbers of their
+# rows, whatever others there are.
 pick_points <- function(task, state, block, points) {
   if (length(points) == block$n_points) {
     part <- block
     part$offset <- 0
   } else {
     task$y <- block_data(task$y, block)[, points, drop = FALSE]
-    part <- new_block(0, length(points), block$first_row, streams = block$streams[points],
+    streams <- if (is.null(block$streams)) as.integer(block$first_row + points - 1) else
+      block$streams[points]
+    part <- new_block(0, length(points), block$first_row, streams = streams,
                       missing = cut_missing(block$missing, block$y_offset + points))
   }
   list(task = task, block = part,

@@ -152,6 +152,23 @@ test_that("surplus latents are emptied, and needed ones stay", {
                fit(6, 400, 10, selector_handcrafted(), from_truth = TRUE), tolerance = 1e-6)
 })
 
+test_that("what stands for a latent that has left does not depend on blocks", {
+  set.seed(1)
+  bars <- simulate_bars(1100, size = 3, value = 5)
+  surplus <- bars$W[, 1:2] + bars$W[, 3:4]
+  start <- list(W = cbind(bars$W, surplus + rnorm(18) / 2), pi = 0.3, sigma2 = 4)
+  fit <- function() {
+    set.seed(2)
+    gps_fit(bars$y, model_binary_sparse(8),
+            selector_handcrafted(gps_screen(propose = 3, explore = c(2, 2))), n_selected = 4,
+            start = start, control = gps_control(max_iter = 30, n_threads = 1))
+  }
+  whole <- fit()
+  expect_gt(length(summary(whole)$emptied), 0)
+  local_value("block_doubles", 1)
+  expect_identical(fit()$params, whole$params)
+})
+
 test_that("random slots empty nothing", {
   set.seed(1)
   fit <- gps_fit(simulate_bars(200)$y, model_binary_sparse(8), selector_random(), 5,
