@@ -30,14 +30,11 @@ abort_too_large <- function() {
 middle_distance <- function(y) {
   z <- y - rowMeans(y)
   sq <- colSums(z^2)
-  pairs <- cheap_pairs(sq, crossprod(z))
-  at <- unique(floor((length(pairs) + 1:2) / 2))
-  middle <- sort(pairs, partial = at)[at]
   error <- 8 * nrow(y) * .Machine$double.eps * max(sq)
-  if (middle[1] > 1e7 * error) {
-    # Of many pairs only these are looked at more than once.
-    beside <- which(pairs >= middle[1] - 4 * error & pairs <= max(middle) + 4 * error)
-    return(mean(mapply(exact_middle, at, middle, MoreArgs = list(y, pairs, beside, error))))
+  found <- .Call(C_gp_middle, sq, crossprod(z), 4 * error)
+  if (found$middle[1] > 1e7 * error) {
+    at <- floor((ncol(y) * (ncol(y) - 1) / 2 + 1:2) / 2)
+    return(mean(mapply(exact_middle, at, found$middle, MoreArgs = list(y, found, error))))
   }
   distance <- as.vector(stats::dist(t(y)))
   # Closer than what the data's last digits can say is equal.
@@ -46,24 +43,14 @@ middle_distance <- function(y) {
   if (middle > digits) middle else stats::median(distance[distance > digits])
 }
 
-# Squared distances below the diagonal, column by column, from squared norms and inner products.
-cheap_pairs <- function(sq, gram) {
-  n <- length(sq)
-  below <- rev(seq_len(n - 1))
-  (sq[sequence(below, 2:n)] + rep(sq[-n], below)) - 2 * gram[lower.tri(gram)]
-}
-
 # The distance at position `at` in the order of all, by differences, so that it does not depend on
-# the order of points. `pairs`: squared distances, column by column below the diagonal, to within
-# `error`; `value`: the one at that position; `beside`: which are near it, and others.
-exact_middle <- function(at, value, y, pairs, beside, error, most = 1e4) {
-  near <- beside[abs(pairs[beside] - value) <= 2 * error]
-  if (length(near) > most) return(sqrt(value))
-  before <- cumsum(c(0, rev(seq_len(ncol(y) - 1))))
-  one <- findInterval(near, before, left.open = TRUE)
-  other <- one + near - before[one]
-  exact <- colSums((y[, one, drop = FALSE] - y[, other, drop = FALSE])^2)
-  sqrt(sort(exact)[at - sum(pairs < value - 2 * error)])
+# the order of points. `value`: the square of it, to within `error`; `found`: the pairs beside it.
+exact_middle <- function(at, value, y, found, error, most = 1e4) {
+  is_near <- abs(found$value - value) <= 2 * error
+  if (sum(is_near) > most) return(sqrt(value))
+  points <- found$points[, is_near, drop = FALSE]
+  exact <- colSums((y[, points[1, ], drop = FALSE] - y[, points[2, ], drop = FALSE])^2)
+  sqrt(sort(exact)[at - found$n_below - sum(found$value < value - 2 * error)])
 }
 
 # A scale for each column, by itself, so that its unit does not matter: the median distance from its

@@ -140,6 +140,21 @@ test_that("the median distance survives equal points", {
   expect_identical(median_distance(matrix(7, 2, 1)), 1)
   mostly_equal <- matrix(c(rep(0.1, 20), 1), 1)
   expect_equal(median_distance(mostly_equal), 0.9)
+  expect_identical(median_distance(matrix(c(1, 4), 1)), 3)
+})
+
+test_that("distances in the middle need two points, and norms that belong to the products", {
+  for (n in 0:1) {
+    expect_error(.Call(C_gp_middle, numeric(n), diag(n), 0), "no distances",
+                 class = "gps_error_argument")
+  }
+  expect_error(.Call(C_gp_middle, c(1, 1), diag(3), 0), "sq")
+  found <- .Call(C_gp_middle, c(0, 1, 9, 16), tcrossprod(c(0, 1, 3, 4)), 3)
+  # Of 1, 9, 16, 4, 9 and 1 those between 4 - 3 and 9 + 3.
+  expect_identical(found$middle, c(4, 9))
+  expect_identical(found$n_below, 0)
+  expect_identical(found$points, rbind(c(1L, 1L, 2L, 2L, 3L), c(2L, 3L, 3L, 4L, 4L)))
+  expect_identical(found$value, c(1, 9, 4, 9, 1))
 })
 
 test_that("kernels print", {
