@@ -1,5 +1,5 @@
 # Emptying latents that are surplus: which could go, at which price, and how others take their
-# place. What a latent that is out of the model is: model-params.R.
+# place; and those that are parts of one. What a latent that is out of the model is: model-params.R.
 
 # What the bound would lose without each latent at the parameters as they are, [H]: where a latent
 # is on, others may take its place, those that the model ranks best or that were selected beside it;
@@ -50,8 +50,7 @@ best_without <- function(task, state, inputs, y, block, latents) {
 # others more often without a latent, however much that is needed: none leaves then.
 emptying_moves <- function(task, state, cost, n_most) {
   left <- setdiff(seq_along(cost), emptied_latents(task$model, state$params))
-  if (!can_empty(task$model) || length(left) < 2 || task$control$monotone) return(list())
-  if (inherits(task$selector, "gps_selector_random")) return(list())
+  if (!may_empty(task) || length(left) < 2) return(list())
   limit <- max(4 * latent_price(task), trial_loss * max(cost))
   tried <- left[order(cost[left])]
   tried <- utils::head(tried[cost[tried] < limit], n_most)
@@ -62,6 +61,44 @@ emptying_moves <- function(task, state, cost, n_most) {
 }
 
 trial_loss <- 0.1
+
+may_empty <- function(task) {
+  can_empty(task$model) && !task$control$monotone &&
+    !inherits(task$selector, "gps_selector_random")
+}
+
+# Latents that are on in the very same points are parts of one cause, such as a row far from all
+# others: the bound would lose much without each of them, so that none would leave by its cost. One
+# stands for all of them, and the others leave. `on` [H x N]; `value` as own_moves() has it.
+joining_moves <- function(task, params, on, value) {
+  if (!may_empty(task)) return(list())
+  groups <- same_rows(on > 0.5)
+  joined <- Reduce(function(params, group) {
+    if (!is.null(params)) join_components(task$model, params, group, value[group, ])
+  }, groups, params)
+  if (length(groups) == 0 || is.null(joined)) return(list())
+  gone <- unlist(lapply(groups, `[`, -1))
+  list(list(params = empty_params(joined, gone), latents = integer(), emptied = gone,
+            event = "joined", times = length(gone)))
+}
+
+# Groups of rows of a logical matrix that are the same, of those that are not all FALSE.
+same_rows <- function(x) {
+  count <- rowSums(x)
+  at <- which(count > 0)
+  groups <- split(at, paste(count, drop(x %*% seq_len(ncol(x))))[at])
+  groups <- lapply(groups[lengths(groups) > 1], function(rows) {
+    rows[rowSums(x[rows, ] != rep(x[rows[1], ], each = length(rows))) == 0]
+  })
+  unname(groups[lengths(groups) > 1])
+}
+
+# Parameters in which the first of some latents stands for the sum of all of them, whose values are
+# [n x N], 0 where they are off; NULL for models that do not add components up.
+join_components <- function(model, params, latents, value) UseMethod("join_components")
+
+#' @export
+join_components.default <- function(model, params, latents, value) NULL
 
 # Half of log N for each free parameter, as far as the task's rows go.
 parameter_price <- function(task, params) half_log(task) * count_used(task$model, params)

@@ -239,11 +239,12 @@ find_moves.default <- function(task, state) {
   latent <- list(selected = result$selected, prob_on = result$latent)
   value <- dense_targets(latent, model$n_latents) * (on > 0.5)
   leaver <- find_leaver(task, state, result, on)
+  joined <- joining_moves(task, state$params, on, value)
   if (!is.null(weights)) value <- value[, spread_weights(weights), drop = FALSE]
   others <- c(own_moves(model, state$params, value), split_moves(task, result, on, leaver))
   others <- utils::head(others, trial_moves)
   parted <- parting_moves(task, state, run_trial, c(leaver$from, leaver$taker))
-  c(parted, emptying_moves(task, state, leaver$costs, trial_moves), others)
+  c(parted, joined, emptying_moves(task, state, leaver$costs, trial_moves), others)
 }
 
 # The component that the fit could best do without: list(from, cost, params), with what the bound

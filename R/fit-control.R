@@ -153,14 +153,16 @@
 #' [model_spike_slab()] and [model_max_spike_slab()] those without which the bound, after a few
 #' iterations, is lower by less than half of log N for each of their parameters (as in the BIC) are
 #' emptied ("emptied" among the events): their columns of `W` are 0 then, their own `pi` 0, their
-#' slabs of mean 0 and variance 1. A latent with such a column is out of the model, wherever the
-#' parameters come from: its probability is 0, it is never selected, it counts neither in a shared
-#' `pi` nor among the free parameters of `logLik()`; `print()` and `summary()` name it. It is where
-#' a later move puts a new cause, if that gains twice as much. `mend = FALSE` leaves all latents
-#' in, and so do `monotone`, minibatches, [selector_random()] and a `max_iter` that ends before the
-#' bound is flat for the first time. A latent that stands for a sum of others can stay for the sake
-#' of points that have more of them on than `max_active`. Mixtures keep as many clusters as were
-#' asked for.
+#' slabs of mean 0 and variance 1. Of those that are on in the very same points, as several may be
+#' that share one row far from all others, the first stands for their sum in the first two models,
+#' and the others are emptied ("joined"). A latent with such a column is out of the model, wherever
+#' the parameters come from: its probability is 0, it is never selected, it counts neither in a
+#' shared `pi` nor among the free parameters of `logLik()`; `print()` and `summary()` name it. It is
+#' where a later move puts a new cause, if that gains twice as much. `mend = FALSE` leaves all
+#' latents in, and so do `monotone`, minibatches, [selector_random()] and a `max_iter` that ends
+#' before the bound is flat for the first time. A latent that stands for a sum of others can stay
+#' for the sake of points that have more of them on than `max_active`. Mixtures keep as many
+#' clusters as were asked for.
 #'
 #' @section A budget:
 #' What screening evaluates is `evaluations` of a fit's trace, a data point; the E-step has the

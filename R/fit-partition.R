@@ -279,4 +279,4 @@ kept_names <- function(task, state) {
   NULL
 }
 
-moved_events <- c("split", "renewed", "turned", "emptied", "merged", "reseeded")
+moved_events <- c("split", "renewed", "turned", "emptied", "joined", "merged", "reseeded")

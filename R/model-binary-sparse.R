@@ -191,6 +191,12 @@ move_component.gps_binary_sparse <- function(model, params, from, split) {
   params
 }
 
+#' @export
+join_components.gps_binary_sparse <- function(model, params, latents, value) {
+  params$W[, latents[1]] <- rowSums(params$W[, latents])
+  params
+}
+
 # list(W, pi) after a move. Latent 0: what the rarer half of all points has beyond the others
 # becomes a component of its own.
 move_linear <- function(params, from, split) {

@@ -255,5 +255,14 @@ move_component.gps_spike_slab <- function(model, params, from, split) {
   set_variances(params, from, mean(slab_variances(params$psi)[others]))
 }
 
+# In units of the sum's mean, about which a cause of few points hardly varies.
+#' @export
+join_components.gps_spike_slab <- function(model, params, latents, value) {
+  points <- value[1, ] != 0
+  params$W[, latents[1]] <- params$W[, latents] %*% rowMeans(value[, points, drop = FALSE])
+  params$mu[latents[1]] <- 1
+  set_variances(params, latents[1], 0.01)
+}
+
 #' @export
 own_moves.gps_spike_slab <- function(model, params, value) turning_moves(params, value)

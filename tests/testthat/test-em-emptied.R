@@ -197,3 +197,34 @@ test_that("a start without any latent in the model finds one", {
     expect_true(all(is.finite(unlist(coef(fit)))))
   }
 })
+
+test_that("latents that share one row far from all others are joined", {
+  set.seed(1)
+  bars <- simulate_bars(300, size = 5)
+  y <- replace(bars$y, cbind(17, 3), 1e4)
+  set.seed(1)
+  fit <- gps_fit(y, model_binary_sparse(11), selector_handcrafted(),
+                 control = gps_control(n_starts = 1))
+  expect_match(fit$trace$events, "joined", all = FALSE)
+  expect_true(all(match_components(fit, bars)$matched))
+  expect_lt(coef(fit)$sigma2, 2.5)
+})
+
+test_that("the sum of latents that are joined is what they were", {
+  params <- list(W = cbind(c(1, 2), c(3, 5), c(7, 11)), pi = 0.2, mu = c(1, 2, 3),
+                 psi = c(0.1, 0.2, 0.3), sigma2 = 1)
+  value <- rbind(c(0, 2, 0, 4), c(0, 10, 0, 10))
+  binary <- join_components(model_binary_sparse(3), params[c("W", "pi", "sigma2")], 2:3, value)
+  expect_identical(binary$W[, 2], c(10, 16))
+  slab <- join_components(model_spike_slab(3), params, 2:3, value)
+  expect_equal(slab$W[, 2] * slab$mu[2], 3 * params$W[, 2] + 10 * params$W[, 3])
+  expect_identical(slab$psi[c(1, 3)], params$psi[c(1, 3)])
+  expect_null(join_components(model_max_spike_slab(3), params, 2:3, value))
+})
+
+test_that("latents that are on in the same points are found", {
+  on <- rbind(c(1, 0, 1, 0), c(0, 1, 0, 0), c(1, 0, 1, 0), 0, c(0, 0, 0, 1), 0, c(0, 1, 0, 0)) > 0
+  expect_setequal(same_rows(on), list(c(1L, 3L), c(2L, 7L)))
+  # As many, and the same sum of their numbers.
+  expect_identical(same_rows(rbind(c(1, 0, 0, 1), c(0, 1, 1, 0)) > 0), list())
+})
