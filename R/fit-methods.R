@@ -46,7 +46,8 @@
 #' * `formula()`: the columns of the data, of a fit that was given a formula.
 #' * `update()`: a fit. `fit$call`, of [stats::getCall()], is the call of [gps_fit()] that made a
 #'   fit, as it was written, with the changes of `update()`; of a fit that went on the call of
-#'   [gps_resume()].
+#'   [gps_resume()], of a choice what [gps_choose()] says, and NULL of fits that [gps_denoise()] and
+#'   [step_gpselect()] make of data of their own.
 #' * `expectations()`: matrix n x H (where components have places: n x components, wherever they
 #'   are), the posterior probability of each latent to be on (\eqn{\langle
 #'   s_h \rangle}{<s_h>} under the truncated posterior; \eqn{\langle b_h \rangle}{<b_h>} in models
@@ -293,6 +294,7 @@ simulate.gps_fit <- function(object, nsim = 1, seed = NULL, n = NULL, ...) {
 #' @rdname fit-methods
 #' @export
 update.gps_fit <- function(object, ...) {
+  name <- substitute(object)
   object <- check_fit(object)
   known <- c(names(formals(gps_fit)), setdiff(names(formals(gps_control)), "..."))
   changes <- name_formula(further_beside(c("data", "formula", known))(...), "y",
@@ -331,7 +333,7 @@ update.gps_fit <- function(object, ...) {
   written <- stats::setNames(as.list(match.call(expand.dots = FALSE)$...), written_as)
   # A formula as a call, in which a dot has become columns.
   if (inherits(formula, "formula")) written$y <- as.call(as.list(formula))
-  call <- object$call
+  call <- call_of_refit(object, name)
   # Data that are no formula are all that the call needs.
   if (!is.null(formula) && !inherits(formula, "formula")) call$data <- NULL
   call <- changed_call(call, written, of_control)
@@ -346,7 +348,7 @@ given_n_selected <- function(fit, changed = character()) {
   was_chosen <- !is.null(fit$chosen) || identical(fit$call$n_selected, "auto")
   if (was_chosen && any(c("model", "y", "data", "selector", "weights", "max_active",
                           "target_mass") %in% changed)) return("auto")
-  if (is.null(fit$call) || !is.null(fit$call$n_selected)) fit$n_selected
+  if (is.null(fit$call) || is_resumed(fit) || !is.null(fit$call$n_selected)) fit$n_selected
 }
 
 # NULL where all selected latents could be on, so that it may follow a change of n_selected.

@@ -208,7 +208,10 @@ fit_columns <- function(step, data, weights) {
   arguments <- list(model = model, weights = weights, control = gps_control(progress = FALSE))
   arguments[names(step$options)] <- step$options
   arguments$y <- step_data(data, "training", check_control(arguments$control))
-  unless_interrupted(do.call(gps_fit, arguments))
+  fit <- unless_interrupted(do.call(gps_fit, arguments))
+  # The data have no name outside.
+  fit["call"] <- list(NULL)
+  fit
 }
 
 #' @rdname step_gpselect

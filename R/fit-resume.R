@@ -101,6 +101,20 @@ gps_resume <- function(file, y, ...) {
   fit
 }
 
+is_resumed <- function(fit) is.call(fit$call) && identical(fit$call[[1]], as.name("gps_resume"))
+
+# The call of gps_fit() that update() changes. That of a run that went on does not say what the run
+# was made of: the fit does, by the `name` that it has in the call of update().
+call_of_refit <- function(fit, name) {
+  if (!is_resumed(fit)) return(fit$call)
+  if (!is.name(name)) name <- quote(fit)
+  given <- as.list(fit$call)[intersect(c("y", "data"), names(fit$call))]
+  parts <- c("model", "selector", "n_selected", "control")
+  if (inherits(fit$selector, "gps_selector_full")) parts <- setdiff(parts, "n_selected")
+  from_fit <- lapply(stats::setNames(nm = parts), function(part) call("$", name, as.name(part)))
+  as.call(c(as.name("gps_fit"), given, from_fit))
+}
+
 # The data as the run had them, of count_rows(), or an error where they are others. A selector may
 # have read a source as a whole.
 need_same_data <- function(data, traits, model) {

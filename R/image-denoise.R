@@ -237,6 +237,8 @@ fit_known_noise <- function(y, model, sigma2, selector, n_selected, max_active, 
   }
   fit <- gps_fit(y, model, selector, n_selected, max_active, control, start)
   class(fit$model) <- plain
+  # No call makes these patches anew, nor a fit of known noise.
+  fit["call"] <- list(NULL)
   fit$model$known_sigma2 <- NULL
   fit
 }

@@ -53,9 +53,10 @@
 #'   criteria), `start` ("own", "smaller", "larger": where the best fit began), `status`
 #'   ("converged", or what cut it short: "max_iter" or "time_limit"), `degenerate`,
 #'   `chosen`, `seconds` and `error` (the message of a fit that stopped); `n_latents` and `model`,
-#'   the chosen ones; `fit`, the chosen fit; `criterion`. `print()` shows the table; `plot()` the
-#'   criterion, or with `which = "entropy"` the entropy of the assignments, against the number. The
-#'   entropy falls to near 0 where clusters can be told apart.
+#'   the chosen ones; `fit`, the chosen fit, whose `call` is the call of [gps_fit()] for that number
+#'   (with `warm` the fit may have begun elsewhere than such a call does); `criterion`. `print()`
+#'   shows the table; `plot()` the criterion, or with `which = "entropy"` the entropy of the
+#'   assignments, against the number. The entropy falls to near 0 where clusters can be told apart.
 #' @seealso [gps_fit()], [icl()]
 #' @concept number of clusters
 #' @concept model selection
@@ -112,6 +113,10 @@ gps_choose <- function(y, model, n_latents = 2:20, criterion = c("BIC", "ICL", "
   table$chosen <- seq_along(rows) == chosen
   fit <- rows[[chosen]]$fit
   if (criterion == "held-out") fit <- fit_to_all(search, fit, y, weights)
+  fit["call"] <- list(chosen_call(match.call(), fit, model, table$model[chosen], list(
+    selector = selector, n_selected = given_selected(search, fit$model, fit$selector),
+    max_active = given_active(search, fit$model, fit$selector)
+  )))
   tell_search(table, search$heard, fit, is_doubted)
   structure(list(table = table, n_latents = table$n_latents[chosen], model = table$model[chosen],
                  fit = fit, criterion = criterion), class = "gps_choice")

@@ -78,6 +78,50 @@ further_numbers <- function(numbers, most) {
   sprintf("seq(%d, %.0f, by = %.0f)", last[2], most, step)
 }
 
+# The call of gps_fit() for the chosen number, out of the call of gps_choose() as it was `written`.
+# `model` is what that got, with several models the one called `name`; `given`: list(selector,
+# n_selected, max_active), of which NULL is what the fit had by default.
+chosen_call <- function(written, fit, model, name, given) {
+  code <- shown_call(written)$model
+  if (!is.function(model) && !inherits(model, "gps_model")) {
+    is_written <- is.call(code) && identical(code[[1]], as.name("list"))
+    code <- if (is_written) code[[name]] else call("[[", code, name)
+    model <- model[[name]]
+  }
+  call <- as.call(c(list(as.name("gps_fit")), as.list(written)[intersect(c("y", "data"),
+                                                                         names(written))]))
+  call$model <- sized_code(code, model, as.double(count_choices(fit$model)))
+  call$selector <- if (!is.null(given$selector)) written$selector else
+    call(sub("^gps_", "", class(fit$selector)[1]))
+  for (argument in c("n_selected", "max_active")) {
+    if (!is.null(given[[argument]])) call[[argument]] <- given[[argument]]
+  }
+  call$control <- if (is.null(written$control)) quote(gps_control(progress = FALSE)) else
+    written$control
+  if (!is.null(written$weights)) call$weights <- written$weights
+  shown_call(call)
+}
+
+# Code that makes a model of so many latents, from code of one with another number, or of a function
+# of the number.
+sized_code <- function(code, model, number) {
+  if (is.function(model)) return(as.call(list(code, number)))
+  maker <- model_maker(model)
+  make <- get(maker, envir = topenv(), mode = "function")
+  if (is.call(code) && identical(code[[1]], as.name(maker))) {
+    code <- match.call(make, code)
+    code[[names(formals(make))[1]]] <- number
+    return(code)
+  }
+  arguments <- model_arguments(unclass(model), make)[-1]
+  # Of several choices the first is the default.
+  is_usual <- vapply(names(arguments), function(name) {
+    default <- formals(make)[[name]]
+    identical(arguments[[name]], if (is.call(default)) eval(default)[1] else default)
+  }, NA)
+  as.call(c(as.name(maker), number, arguments[!is_usual]))
+}
+
 # What is asked of a fit is asked of the one that was chosen.
 ask_chosen <- function(call) {
   gps_abort(sprintf("A choice holds its fit, which is to be asked: %s.", call))

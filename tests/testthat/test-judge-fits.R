@@ -133,3 +133,60 @@ test_that("data that were not kept are compared by what is known of them, and pr
   expect_gps_error(gps_compare(whole, fit_of(y, FALSE, weights = rep(1:2, 15))), "other weights")
   expect_gps_error(plot(one), "plot() each fit")
 })
+
+test_that("a chosen fit has a call that makes it anew, with the data as gps_choose() had them", {
+  control <- gps_control(max_iter = 3, n_starts = 1, progress = FALSE)
+  weights <- rep(1:2, 30)
+  choose_quietly <- function(code) suppressWarnings(code, classes = "gps_warning")
+  anew <- function(fit) {
+    made <- choose_quietly(eval(fit$call, parent.frame()))
+    expect_identical(made$model$n_latents, fit$model$n_latents)
+    expect_identical(made$model$settings, fit$model$settings)
+    expect_identical(made$n_selected, fit$n_selected)
+    expect_identical(choose_quietly(update(fit, n_threads = 1))$call$model, fit$call$model)
+    made
+  }
+  data <- as.data.frame(flowers)
+  names(data) <- paste0("part", seq_along(data))
+  choice <- choose_quietly(gps_choose(~ part1 + part2, model_gaussian_mixture, 2, data = data,
+                                      control = control, weights = weights))
+  expect_identical(choice$fit$call, quote(gps_fit(
+    y = ~part1 + part2, data = data, model = model_gaussian_mixture(2),
+    selector = selector_full(), control = control, weights = weights)), ignore_attr = TRUE)
+  expect_equal(formula(choice$fit), ~ part1 + part2, ignore_attr = TRUE)
+  expect_identical(anew(choice$fit)$weights, choice$fit$weights)
+  model <- model_gaussian_mixture(5, "diagonal")
+  choice <- choose_quietly(gps_choose(flowers, model, 2, "held-out", selector_gp(), n_selected = 4,
+                                      control = control))
+  expect_identical(choice$fit$call$model, quote(model_gaussian_mixture(2,
+                                                                       covariance = "diagonal")))
+  expect_identical(choice$fit$call$n_selected, 2)
+  anew(choice$fit)
+  several <- list(a = model_gaussian_mixture, b = function(k) model)
+  choice <- choose_quietly(gps_choose(flowers, several["a"], 1:2, control = control))
+  expect_match(deparse(choice$fit$call$model), "^several\\[\"a\"\\]\\[\\[\"a\"\\]\\][(][12][)]$")
+  anew(choice$fit)
+  choice <- choose_quietly(gps_choose(flowers, list(a = model_gaussian_mixture(1, "tied")), 2))
+  expect_identical(choice$fit$call$control, quote(gps_control(progress = FALSE)))
+  anew(choice$fit)
+})
+
+test_that("a run that went on is made again with what it had, and its call says so", {
+  file <- tempfile(fileext = ".rds")
+  on.exit(unlink(file))
+  y <- as.matrix(flowers)
+  short <- gps_fit(y, model_gaussian_mixture(3), selector_handcrafted(), n_selected = 3,
+                   control = gps_control(max_iter = 2, n_starts = 1, progress = FALSE,
+                                         checkpoint = file))
+  went_on <- gps_resume(file, y, max_iter = 4)
+  expect_identical(went_on$n_selected, 3L)
+  again <- update(went_on, max_iter = 3, checkpoint = NULL)
+  expect_identical(again$n_selected, 3L)
+  expect_identical(again$call[1:5], quote(gps_fit(y = y, model = went_on$model,
+                                                  selector = went_on$selector,
+                                                  n_selected = went_on$n_selected)))
+  inside <- gps_denoise(volcano[1:20, 1:20] / 100, 0.1, size = 4, n_train = 50,
+                        control = gps_control(max_iter = 1, n_starts = 1, progress = FALSE))
+  expect_s3_class(inside$fit, "gps_fit")
+  expect_null(inside$fit$call)
+})
