@@ -207,8 +207,8 @@ reseed_components <- function(model, params, repair, which, progress) {
   n <- n_points(progress$y)
   images <- sort(sample.int(n, min(n, searched_images)))
   seen <- take_points(progress$y, progress$missing, images)
-  energy <- unexplained_energy(model, params, seen$y, progress$selected[, images, drop = FALSE],
-                               seen$missing)
+  slots <- lapply(progress[c("selected", "prob_on")], function(x) x[, images, drop = FALSE])
+  energy <- unexplained_energy(model, params, seen$y, slots, seen$missing)
   energy <- without_windows(model, energy, images, repair$notes$taken)
   sums <- box_sums(model, energy)
   for (h in which) {
@@ -242,17 +242,32 @@ put_window <- function(params, h, window) {
   params
 }
 
+# Of an image no more than these latents, the most probable ones, explain it here, and no more at
+# once: states of all slots may be millions.
+most_explaining <- c(slots = 16L, active = 5L)
+
 # Squared distance of each pixel from its posterior mean, pixels x n: what nothing owns counts
-# against the background. Masked ones have none.
-unexplained_energy <- function(model, params, y, selected, missing = NULL) {
+# against the background. Masked ones have none. `slots` is list(selected, prob_on).
+unexplained_energy <- function(model, params, y, slots, missing = NULL) {
   block <- new_block(0, ncol(y), missing = missing)
-  max_active <- min(nrow(selected), 5L)
+  selected <- probable_latents(slots, most_explaining[["slots"]])
+  max_active <- min(nrow(selected), most_explaining[["active"]])
   states <- enumerate_states(model$rule, nrow(selected), max_active)
   response <- run_estep(model, block_inputs(model, params, y, block), y, block, selected, states,
                         1L, "response")$response
   energy <- pixel_energy(model, bounded_deviation(model, y - response))
   if (!is.null(missing)) energy[masked_pixels(model, missing)] <- 0
   energy
+}
+
+# Slots [at most n_most x n] with the most probable latents of each point, in ascending order.
+probable_latents <- function(slots, n_most) {
+  selected <- slots$selected
+  if (nrow(selected) <= n_most) return(selected)
+  prob <- ifelse(selected > 0, slots$prob_on, -1)
+  vapply(seq_len(ncol(selected)), function(n) {
+    selected[sort(order(-prob[, n])[seq_len(n_most)]), n]
+  }, integer(n_most))
 }
 
 # A window is taken once: it has no energy for the next.

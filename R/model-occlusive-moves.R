@@ -85,8 +85,8 @@ worst_windows <- function(task, state, n) {
   spare <- which(colSums(state$prob_on) < task$n_selected - 0.5)
   if (length(spare) == 0) return(list())
   seen <- take_points(task$y, task$missing, spare)
-  energy <- unexplained_energy(model, state$params, seen$y, state$selected[, spare, drop = FALSE],
-                               seen$missing)
+  slots <- lapply(state[c("selected", "prob_on")], function(x) x[, spare, drop = FALSE])
+  energy <- unexplained_energy(model, state$params, seen$y, slots, seen$missing)
   sums <- box_sums(model, energy)
   corner <- max.col(t(sums), "first")
   most <- sums[cbind(corner, seq_along(spare))]

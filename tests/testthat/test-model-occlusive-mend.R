@@ -187,3 +187,22 @@ test_that("steps of masks are lengthened after annealing, while the bound rises"
   expect_true(all(abs(longer - goal)[is_far] < abs(params$alpha - goal)[is_far]))
   expect_true(all(longer > 0 & longer < 1))
 })
+
+test_that("of many slots the most probable ones say what is explained, by few states", {
+  slots <- list(selected = rbind(c(1L, 2L), c(3L, 4L), c(7L, 5L), c(9L, 0L)),
+                prob_on = rbind(c(0.1, 0), c(0.9, 0.2), c(0.8, 0.9), c(0.1, 0)))
+  expect_identical(probable_latents(slots, 2L), rbind(c(3L, 4L), c(7L, 5L)))
+  expect_identical(probable_latents(slots, 4L), slots$selected)
+  set.seed(3)
+  scenes <- simulate_scenes(scene_objects(2, 6), 3, size = c(11, 13), prob = 0.9)
+  y <- matrix(scenes$y, 3)
+  model <- gps_bind(model_occlusive(30, c(6, 6), image = c(11, 13, 3)), y)
+  params <- gps_init(model, y)
+  # A latent of each component, of which those of the last five are on.
+  selected <- replicate(3, 143L * 0:29 + sample.int(143, 30))
+  prob_on <- matrix(rep(c(0, 1), c(25, 5)), 30, 3)
+  energy_of <- function(slots) unexplained_energy(model, params, t(y), slots)
+  few <- c(1:11, 26:30)
+  expect_identical(energy_of(list(selected = selected, prob_on = prob_on)),
+                   energy_of(list(selected = selected[few, ], prob_on = prob_on[few, ])))
+})
