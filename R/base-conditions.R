@@ -190,7 +190,10 @@ say <- function(texts) {
   cat(paste0(unlist(lapply(texts, wrap_text, indent = 2)), "\n"), sep = "")
 }
 
-plain_number <- function(x, digits = 7) format(x, digits = digits, decimal.mark = ".", nsmall = 0)
+# With a point, whatever the locale's LC_NUMERIC: what has another could not be read as a number.
+plain_number <- function(x, digits = 7) {
+  chartr(",", ".", format(x, digits = digits, decimal.mark = ".", nsmall = 0))
+}
 
 # Whole numbers up to 1e15 with all their digits.
 format_number <- function(n) {

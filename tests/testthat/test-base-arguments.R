@@ -98,3 +98,13 @@ test_that("numbers in messages have a point and all their digits, whatever the o
   expect_gps_error(gps_fit(y, model_gaussian_mixture(1), weights = c(1, -0.12345)), "is -0.12345")
   expect_gps_error(gps_control(tol = -1.23456), "not -1.23456")
 })
+
+test_that("a number that is refused is named in a locale with decimal commas, too", {
+  old <- Sys.getlocale("LC_NUMERIC")
+  on.exit(suppressWarnings(Sys.setlocale("LC_NUMERIC", old)))
+  names <- c("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "German_Germany.utf8")
+  set <- vapply(names, function(name) suppressWarnings(Sys.setlocale("LC_NUMERIC", name)), "")
+  skip_if_not(any(nzchar(set)) && sprintf("%.1f", 1.5) == "1,5", "no locale has decimal commas")
+  expect_gps_error(gps_control(tol = -1.23456), "not -1.23456")
+  expect_gps_error(check_count(2.5, "n"), "not 2.5.")
+})
