@@ -132,7 +132,7 @@ test_that("fits that end with two bars mixed find all when mended, whatever the 
     bars <- simulate_bars(2000, "spike_slab", psi = 0.1)
     set.seed(1000)
     fit <- gps_fit(bars$y, model_spike_slab(10, covariance), selector_handcrafted(FALSE),
-                   5, control = short_control(max_iter = 100))
+                   5, control = short_control(max_iter = if (is_full()) 100 else 40))
     expect_identical(sum(match_components(fit$params, bars)$matched), 10L)
     turned <- grep("turned", fit$trace$events)
     expect_identical(fit$trace$events[turned], "turned 1")
