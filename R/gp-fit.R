@@ -144,7 +144,7 @@
 #' @param targets Numeric matrix or data frame, n x H, or a vector of length n. Finite values;
 #'   logical ones count as 0 and 1. A search needs what they vary by, or their size if they are
 #'   constant, between 1e-140 and 1e140. Few far from all others, as codes for missing ones are,
-#'   have a warning of class `gps_warning_far`.
+#'   have a warning of class `gps_warning_far`; of inputs by `"fourier"` alone.
 #' @param kernel A kernel, see [kernels].
 #' @param method `"exact"`, `"auto"`, `"ichol"`, `"inducing"`, `"fourier"`, `"divide"` or
 #'   `"neighbours"`: see below.
@@ -312,6 +312,7 @@ fit_given <- function(x, targets, given, advise, n_threads, progress) {
   plan$engine$columns <- plan$order$columns
   tell_constant(x)
   tell_far_targets(targets)
+  tell_far_inputs(plan$engine, x)
   teller <- open_teller(search$max_evals, progress, shown_after)
   on.exit(close_teller(teller))
   search["watch"] <- list(watch_search(teller))

@@ -99,26 +99,54 @@ refuse_absent <- function(newdata, wanted) {
   ))
 }
 
-# A target as far as this from the median, in units of the distance between the quartiles, with none
-# between it and those near, is hardly a value: heavy tails have values there as well.
-far_target <- 200
-near_target <- 10
-most_far_targets <- 0.1
+# A value as far as this from the median, in units of the distance between the quartiles, with none
+# between it and those near, is hardly one: heavy tails have values there as well.
+far_value <- 200
+near_value <- 10
+most_far_values <- 0.1
+
+# The numbers of those values that are codes rather, as for missing ones.
+far_rows <- function(y) {
+  distance <- abs(y - stats::median(y)) / diff(stats::quantile(y, c(0.25, 0.75), names = FALSE))
+  far <- which(distance > far_value)
+  is_apart <- length(far) <= most_far_values * length(y) && all(is.finite(distance)) &&
+    sum(distance > near_value) == length(far)
+  if (is_apart) far else integer()
+}
+
+# "1 value far from all others: row 3 of column 2, such as 1e+30, where the others ..."
+far_words <- function(y, far, column) {
+  sprintf(
+    "%s far from all others: %s%s, such as %s, where the others lie between %s and %s",
+    plural(length(far), "value"), listed(as.character(far), "row"), column,
+    plain_number(y[far[1]], 10), plain_number(min(y[-far]), 4), plain_number(max(y[-far]), 4)
+  )
+}
 
 # A code among the targets is taken for a value, and all else for next to nothing.
 tell_far_targets <- function(targets) {
   for (column in seq_len(ncol(targets))) {
-    y <- targets[, column]
-    distance <- abs(y - stats::median(y)) / diff(stats::quantile(y, c(0.25, 0.75), names = FALSE))
-    far <- which(distance > far_target)
-    is_apart <- length(far) > 0 && length(far) <= most_far_targets * length(y) &&
-      all(is.finite(distance)) && sum(distance > near_target) == length(far)
-    if (!is_apart) next
+    far <- far_rows(targets[, column])
+    if (length(far) == 0) next
+    gps_warn(sprintf(
+      "`targets` has %s. Codes for missing ones are no values: leave such rows out.",
+      far_words(targets[, column], far,
+                if (ncol(targets) > 1) sprintf(" of column %d", column) else "")
+    ), class = "far")
+  }
+}
+
+# To waves no point is far: each has a part in all of them, and a curve that must meet it as well
+# has the difference for noise.
+tell_far_inputs <- function(engine, x) {
+  if (!inherits(engine, "gps_engine_fourier")) return(invisible())
+  for (column in seq_len(ncol(x))) {
+    far <- far_rows(x[, column])
+    if (length(far) == 0) next
     gps_warn(sprintf(paste(
-      "`targets` has %s far from all others: %s%s, such as %s, where the others lie between %s and",
-      "%s. Codes for missing ones are no values: leave such rows out."
-    ), plural(length(far), "value"), listed(as.character(far), "row"),
-    if (ncol(targets) > 1) sprintf(" of column %d", column) else "", plain_number(y[far[1]], 10),
-    plain_number(min(y[-far]), 4), plain_number(max(y[-far]), 4)), class = "far")
+      "The data have %s. Random Fourier features do not know such points as far, and the noise is",
+      "overestimated: leave these rows out, or take another `method`, such as \"ichol\"."
+    ), far_words(x[, column], far, if (ncol(x) > 1) sprintf(" of column %d", column) else "")),
+    class = "far")
   }
 }

@@ -141,11 +141,24 @@ test_that("a point far out takes no digits from the others", {
   data <- smooth_toy(60, 1, 1)
   kernel <- kernel_rbf(1, 0.5) + kernel_white(0.01)
   predicted <- function(x) {
-    fit <- gp_fit(rbind(x, data$x[-1, , drop = FALSE]), data$targets, kernel, "fourier", FALSE)
+    x <- rbind(x, data$x[-1, , drop = FALSE])
+    fit <- suppressWarnings(gp_fit(x, data$targets, kernel, "fourier", FALSE),
+                            classes = "gps_warning_far")
     predict(fit, data$x[-1, , drop = FALSE])$mean
   }
   near <- predicted(10)
   for (far in c(1e15, -1e20, 1e100)) expect_lt(max(abs(predicted(far) - near)), 0.1)
+})
+
+test_that("inputs far from all others are told of where waves cannot tell", {
+  data <- smooth_toy(60, 2, 1)
+  x <- replace(data$x, cbind(7, 2), -999)
+  kernel <- kernel_rbf() + kernel_white()
+  fit <- function(x, method) gp_fit(x, data$targets, kernel, method, optimise = FALSE)
+  expect_warning(fit(x, "fourier"), "1 value far from all others: row 7 of column 2, such as -999",
+                 class = "gps_warning_far")
+  expect_silent(fit(x, "ichol"))
+  expect_silent(fit(data$x, "fourier"))
 })
 
 test_that("frequencies follow from rank and kernel alone", {
