@@ -126,11 +126,11 @@
 #' more latents than are probably needed. At its parameters the selection is made with 2, 4, 8, ...
 #' latents for up to 300 of these points, and by bisection between. The smallest number is taken
 #' whose states hold the share `target_mass` of the posterior (see [gps_control()]), as
-#' [gps_audit()] measures it, by more than the standard error of the mean, and of which there are at
-#' most 65,536. Where no number reaches that, it is the smallest that holds as much as any to within
-#' 0.01, and `print()` says so. All latents are selected, by exact sums where the model has them, if
-#' their states are at most 64, or no more than the states and gains that a selection would cost, or
-#' if the ranking takes longer than they do.
+#' [gps_audit()] measures it but by `weights`, by more than the standard error of the mean, and of
+#' which there are at most 65,536. Where no number reaches that, it is the smallest that holds as
+#' much as any to within 0.01, and `print()` says so. All latents are selected, by exact sums where
+#' the model has them, if their states are at most 64, or no more than the states and gains that a
+#' selection would cost, or if the ranking takes longer than they do.
 #'
 #' At the end the captured mass of up to 300 data points is measured in the fit itself. Where it is
 #' below `target_mass`, the fit goes on with more latents, within its `max_iter` and at most twice.
