@@ -74,7 +74,7 @@ joining_moves <- function(task, params, on, value) {
   if (!may_empty(task)) return(list())
   groups <- same_rows(on > 0.5)
   joined <- Reduce(function(params, group) {
-    if (!is.null(params)) join_components(task$model, params, group, value[group, ])
+    if (!is.null(params)) join_components(task$model, params, group, value[group, , drop = FALSE])
   }, groups, params)
   if (length(groups) == 0 || is.null(joined)) return(list())
   gone <- unlist(lapply(groups, `[`, -1))
@@ -88,7 +88,8 @@ same_rows <- function(x) {
   at <- which(count > 0)
   groups <- split(at, paste(count, drop(x %*% seq_len(ncol(x))))[at])
   groups <- lapply(groups[lengths(groups) > 1], function(rows) {
-    rows[rowSums(x[rows, ] != rep(x[rows[1], ], each = length(rows))) == 0]
+    beside <- x[rows, , drop = FALSE]
+    rows[rowSums(beside != rep(beside[1, ], each = length(rows))) == 0]
   })
   unname(groups[lengths(groups) > 1])
 }

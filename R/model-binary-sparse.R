@@ -193,7 +193,7 @@ move_component.gps_binary_sparse <- function(model, params, from, split) {
 
 #' @export
 join_components.gps_binary_sparse <- function(model, params, latents, value) {
-  params$W[, latents[1]] <- rowSums(params$W[, latents])
+  params$W[, latents[1]] <- rowSums(params$W[, latents, drop = FALSE])
   params
 }
 

@@ -259,7 +259,8 @@ move_component.gps_spike_slab <- function(model, params, from, split) {
 #' @export
 join_components.gps_spike_slab <- function(model, params, latents, value) {
   points <- value[1, ] != 0
-  params$W[, latents[1]] <- params$W[, latents] %*% rowMeans(value[, points, drop = FALSE])
+  mean <- rowMeans(value[, points, drop = FALSE])
+  params$W[, latents[1]] <- params$W[, latents, drop = FALSE] %*% mean
   params$mu[latents[1]] <- 1
   set_variances(params, latents[1], 0.01)
 }

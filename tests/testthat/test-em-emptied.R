@@ -220,6 +220,12 @@ test_that("the sum of latents that are joined is what they were", {
   expect_equal(slab$W[, 2] * slab$mu[2], 3 * params$W[, 2] + 10 * params$W[, 3])
   expect_identical(slab$psi[c(1, 3)], params$psi[c(1, 3)])
   expect_null(join_components(model_max_spike_slab(3), params, 2:3, value))
+  # Of a single column.
+  params$W <- params$W[1, , drop = FALSE]
+  binary <- join_components(model_binary_sparse(3), params[c("W", "pi", "sigma2")], 2:3, value)
+  expect_identical(binary$W, rbind(c(1, 10, 7)))
+  slab <- join_components(model_spike_slab(3), params, 2:3, value)
+  expect_equal(slab$W[, 2] * slab$mu[2], 3 * params$W[, 2] + 10 * params$W[, 3])
 })
 
 test_that("latents that are on in the same points are found", {
@@ -227,4 +233,5 @@ test_that("latents that are on in the same points are found", {
   expect_setequal(same_rows(on), list(c(1L, 3L), c(2L, 7L)))
   # As many, and the same sum of their numbers.
   expect_identical(same_rows(rbind(c(1, 0, 0, 1), c(0, 1, 1, 0)) > 0), list())
+  expect_identical(same_rows(matrix(TRUE, 3, 1)), list(1:3))
 })
