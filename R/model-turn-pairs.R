@@ -8,6 +8,8 @@ turn_pairs <- 2L
 
 # Moves that turn pairs and groups, best first. `value` [H x N] are posterior means, 0 where off.
 turning_moves <- function(params, value) {
+  # Components of a single column have nowhere to turn to.
+  if (nrow(params$W) == 1) return(list())
   pairs <- frequent_pairs(value != 0)
   turns <- lapply(seq_len(nrow(pairs)), function(i) turn_pair(params, value, pairs[i, ]))
   turns <- c(turns[!vapply(turns, is.null, NA)], group_turns(params, value))

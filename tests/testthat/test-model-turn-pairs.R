@@ -151,3 +151,16 @@ test_that("mending ends where the last move came to nothing", {
   state$bound_before_move <- -100 - 1.1 * 100 * least_gain
   expect_false(has_come_to_nothing(task, state))
 })
+
+test_that("components of a single column are not turned", {
+  problem <- turned_problem(0.7)
+  problem$params$W <- problem$params$W[1, , drop = FALSE]
+  expect_identical(turning_moves(problem$params, problem$value), list())
+  y <- cbind(c(0.9, 0.2, 1.6, -1.1, 60))
+  set.seed(1)
+  for (model in list(model_spike_slab(4), model_binary_sparse(4))) {
+    fit <- suppressWarnings(gps_fit(y, model, selector_full(),
+                                    control = gps_control(n_starts = 1, max_iter = 40)))
+    expect_true(is.finite(fit$bound))
+  }
+})
