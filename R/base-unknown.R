@@ -20,9 +20,10 @@ further <- further_beside(c("data", "formula", "x", "y", "targets"))
 # made by functions with arguments of their own. `is_gp`: whether the function is of Gaussian
 # processes, not of models. `otherwise`: a sentence where nothing else is known of the name, and in
 # any case where there are no arguments. `pages`: names of the help pages of a function with many
-# arguments. `frame` is the function's own, which knows what it was given.
+# arguments. `maker`: what makes the models that can be meant, where that is known. `frame` is the
+# function's own, which knows what it was given.
 refuse_unknown <- function(extra, valid, parts = character(), is_gp = "targets" %in% valid,
-                           otherwise = NULL, pages = NULL, frame = parent.frame()) {
+                           otherwise = NULL, pages = NULL, maker = NULL, frame = parent.frame()) {
   if (length(extra) == 0) return(invisible())
   name <- if (is.null(names(extra))) "" else names(extra)[1]
   valid <- setdiff(valid, "...")
@@ -36,7 +37,7 @@ refuse_unknown <- function(extra, valid, parts = character(), is_gp = "targets" 
     advise_graphic(valid)
   } else {
     is_given <- function(name) is_argument_given(name, frame)
-    c(advise_argument(name, valid, argument_makers(parts), is_gp, is_given),
+    c(advise_argument(name, valid, argument_makers(parts, maker), is_gp, is_given),
       if ("model" %in% parts) advise_numbers(name, extra[[1]]))
   }
   words <- c(sprintf("Unknown argument %s.", named), if (is.null(advice)) otherwise else advice,
@@ -77,9 +78,9 @@ advise_numbers <- function(name, x) {
 }
 
 # Functions whose values are arguments, and what they take.
-argument_makers <- function(parts) {
-  makers <- list(control = "gps_control", selector = "selector_gp",
-                 model = c("model_gaussian_mixture", "model_binary_sparse"),
+argument_makers <- function(parts, maker = NULL) {
+  models <- if (is.null(maker)) c("model_gaussian_mixture", "model_binary_sparse") else maker
+  makers <- list(control = "gps_control", selector = "selector_gp", model = models,
                  noisy = "model_spike_slab", sized = "model_gaussian_mixture")[parts]
   # How a model is written where it must have noise, and where a function makes it of a number.
   written <- c(noisy = "model = %s(%s = )", sized = "model = function(k) %s(k, %s = )")

@@ -308,7 +308,7 @@ update.gps_fit <- function(object, ...) {
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
   refuse_unknown(changes[!names %in% known], known, c("selector", "model"),
                  otherwise = "What changes has a name, as in update(fit, max_iter = 500).",
-                 pages = c("gps_fit", "gps_control"))
+                 pages = c("gps_fit", "gps_control"), maker = model_maker(object$model))
   of_control <- setdiff(names(changes), names(formals(gps_fit)))
   control <- if (is.null(changes$control)) object$control else changes$control
   arguments <- list(model = object$model, selector = object$selector,

@@ -147,6 +147,17 @@ may_change <- c("max_iter", "time_limit", "n_threads", "progress", "keep_data", 
 
 check_changes <- function(changes) {
   names <- if (is.null(names(changes))) rep("", length(changes)) else names(changes)
+  if ("control" %in% names) {
+    gps_abort("Unknown argument `control`. What changes is given by itself: max_iter = 500.")
+  }
+  fixed <- setdiff(c(names(formals(gps_fit)), names(formals(gps_control))), c(may_change, "..."))
+  kept <- intersect(names, fixed)
+  if (length(kept) > 0) {
+    gps_abort(sprintf(paste("Unknown argument `%s`. A run goes on with that with which it began; %s",
+                            "can change. update(fit, start = fit, %s = ) begins another run from",
+                            "the end of this one."),
+                      kept[1], list_arguments(may_change), kept[1]))
+  }
   refuse_unknown(changes[!names %in% may_change], may_change)
   if (anyDuplicated(names) > 0) {
     gps_abort(sprintf("`%s` is given twice.", names[anyDuplicated(names)]))
@@ -169,7 +180,9 @@ find_checkpoint <- function(file) {
 #' @export
 print.gps_checkpoint <- function(x, ...) {
   refuse_shown(further(...))
-  say(paste("Checkpoint of a fit, which gps_resume(file, y) goes on with:", "`file` is its name."))
+  say(sprintf(paste("Checkpoint of a fit to %s numbers, written by version %s. gps_resume(file, y)",
+                    "goes on with it, where `file` is its name."),
+              paste(x$traits$size, collapse = " x "), x$version))
   invisible(x)
 }
 

@@ -12,7 +12,7 @@ call_own <- function(model, kind, ...) {
 }
 
 describe_own <- function(kind, arguments) {
-  words <- c(own_arguments[[kind]], if (kind %in% c("log_joint", "gradient")) "latents")
+  words <- c(own_arguments[[kind]], if (kind == "mstep") "weights" else "latents")
   names(arguments) <- words[seq_along(arguments)]
   describe_sizes(arguments)
 }

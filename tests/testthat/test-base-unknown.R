@@ -260,6 +260,14 @@ test_that("an unknown argument by the name of one that doors have among themselv
   }
 })
 
+test_that("what cannot change in a run that goes on is told from what there is not", {
+  go_on <- function(...) gps_resume("absent.rds", matrix(0, 3, 2), ...)
+  expect_gps_error(go_on(tol = 1), "update(fit, start = fit, tol = ) begins another run")
+  expect_gps_error(go_on(n_selected = 4), "`n_selected`. A run goes on with that")
+  expect_gps_error(go_on(control = gps_control()), "is given by itself: max_iter = 500")
+  expect_gps_error(go_on(maxiter = 9), "Did you mean `max_iter`?")
+})
+
 test_that("what stands in the wrong place is answered with the right one", {
   y <- matrix(rnorm(40), 20)
   model <- model_gaussian_mixture(2)

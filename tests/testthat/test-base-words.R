@@ -33,6 +33,7 @@ test_that("arguments of other packages are answered by ours", {
   y <- as.matrix(iris[1:4])
   of_model <- "an argument of model_binary_sparse(): model = model_binary_sparse(n_latents = )"
   expect_gps_error(update(a_fit("full"), n_latents = 4), of_model)
+  expect_gps_error(update(fit, n_latents = 4), "model = model_gaussian_mixture(n_components = )")
   expect_gps_error(gps_denoise(matrix(0, 20, 20), 1, n_latents = 4),
                    "model = model_spike_slab(n_latents = )")
   expect_gps_error(gps_choose(y, model_gaussian_mixture, G = 2:3), "Did you mean `n_latents`?")

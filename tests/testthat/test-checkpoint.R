@@ -201,7 +201,7 @@ test_that("other data, files and versions are refused by name", {
   expect_gps_error(gps_resume(file, `colnames<-`(y, letters[1:9])), "the run had none: unname(y)")
   expect_gps_error(gps_resume(file), "`y` is missing")
   expect_gps_error(gps_resume(tempfile(), y), "there is no file")
-  expect_gps_error(gps_resume(file, y, tol = 1), "There are `max_iter`, `time_limit`")
+  expect_gps_error(gps_resume(file, y, tol = 1), "`max_iter`, `time_limit`")
   expect_gps_error(gps_resume(file, y, max_iter = -1), "`max_iter`")
   bytes <- readBin(file, "raw", file.size(file))
   for (n in c(0, 10, 1000, length(bytes) %/% 2, length(bytes) - 1)) {
@@ -261,6 +261,7 @@ test_that("what cannot be written is an error at first and a warning later", {
   expect_warning(fit <- fit_to(file), "goes on", class = "gps_warning_checkpoint")
   expect_identical(fit$n_iter, 4L)
   expect_identical(gpselect:::read_header(file, "file")$version, gpselect:::this_version())
+  expect_printed(readRDS(file), sprintf("fit to %d x %d numbers", nrow(y), ncol(y)))
   unlink(paste0(file, ".new"), recursive = TRUE)
   n <- 10
   expect_same(gps_resume(file, y), fit)
