@@ -180,8 +180,8 @@ find_checkpoint <- function(file) {
 #' @export
 print.gps_checkpoint <- function(x, ...) {
   refuse_shown(further(...))
-  say(sprintf(paste("Checkpoint of a fit to %s numbers, written by version %s. gps_resume(file, y)",
-                    "goes on with it, where `file` is its name."),
+  say(sprintf(paste("Checkpoint of a fit to %s numbers, written by version %s.",
+                    "gps_resume(file, y) goes on with it, where `file` is its name."),
               paste(x$traits$size, collapse = " x "), x$version))
   invisible(x)
 }
