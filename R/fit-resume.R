@@ -154,8 +154,8 @@ check_changes <- function(changes) {
   kept <- intersect(names, fixed)
   if (length(kept) > 0) {
     gps_abort(sprintf(paste("Unknown argument `%s`. A run goes on with that with which it began;",
-                            "%s can change. update(fit, start = fit, %s = ) begins another run from",
-                            "the end of this one."),
+                            "%s can change. update(fit, start = fit, %s = ) begins another run",
+                            "from the end of this one."),
                       kept[1], list_arguments(may_change), kept[1]))
   }
   refuse_unknown(changes[!names %in% may_change], may_change)
