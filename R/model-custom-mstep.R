@@ -124,12 +124,39 @@ maximise_expected <- function(model, params, posterior) {
   found <- stats::optim(
     old[free], loss, gradient, method = "L-BFGS-B", lower = limits[[1]][free],
     upper = limits[[2]][free],
-    control = list(maxit = optim_iterations, parscale = pmax(abs(old[free]), 1e-3),
-                   ndeps = rep(1e-5, sum(free)))
+    control = list(maxit = optim_iterations, ndeps = rep(1e-5, sum(free)),
+                   parscale = step_scales(old[free], array_sizes(params)[free],
+                                          if (is.null(gradient)) loss))
   )
   if (!all(is.finite(found$par)) || found$value > loss(old[free])) return(params)
   with_free(found$par)
 }
+
+# Of each parameter the root mean square of the array that it is of, 1 where that is 0.
+array_sizes <- function(params) {
+  size <- vapply(params, function(x) sqrt(mean(x^2)), 0, USE.NAMES = FALSE)
+  rep(ifelse(size > 0, size, 1), lengths(params))
+}
+
+# Units in which parameters are sought: steps over which the loss bends by as much for each, so that
+# one that begins near 0 moves as others do. Within a factor of 1000 of the parameter and of the
+# `size` of its array, which alone says it where limits or rounding hide how the loss bends, or
+# where that would cost more than the search: `loss` is NULL where there is a gradient.
+step_scales <- function(theta, size, loss = NULL) {
+  size <- pmax(abs(theta), size)
+  if (is.null(loss)) return(size)
+  least <- loss(theta)
+  bend <- vapply(seq_along(theta), function(i) {
+    step <- replace(numeric(length(theta)), i, curvature_step * size[i])
+    (loss(theta + step) + loss(theta - step) - 2 * least) / curvature_step^2
+  }, 0)
+  is_seen <- bend > 1e-8 * abs(least) & bend < no_loss
+  scale <- size
+  scale[is_seen] <- size[is_seen] / sqrt(bend[is_seen])
+  pmin(pmax(scale, size / 1e3), size * 1e3)
+}
+
+curvature_step <- 1e-2
 
 # Numbers one after the other, shaped like the parameters.
 shape_numbers <- function(numbers, params) {

@@ -165,3 +165,37 @@ test_that("errors of functions say what they were given, and which numbers are n
   expect_gps_error(gps_fit(y, model_gaussian_mixture(3), gap, n_selected = 2),
                    "but row 2 has NA for latent 2", class = "model")
 })
+
+test_that("where parameters begin and their units do not matter to optim()", {
+  set.seed(4)
+  y <- cbind(rnorm(60, sample(c(-6, 0, 6), 60, TRUE, c(.7, .2, .1))))
+  log_joint <- function(params, y, states) {
+    share <- colSums(states * exp(params$a)) / sum(exp(params$a))
+    mean <- colSums(states * params$mu)
+    log(share) + dnorm(rep(y, each = dim(states)[2]), mean, params$sd, log = TRUE)
+  }
+  bound_of <- function(a, unit) {
+    model <- model_custom(3, function(y) list(mu = c(-4, 1, 4) * unit, a = a * c(1, -1, 0.5),
+                                              sd = 2 * unit), log_joint,
+                          lower = list(sd = 1e-3 * unit), rule = state_rule(1, 1),
+                          vectorised = TRUE)
+    fit <- gps_fit(y * unit, model, selector_full(),
+                   control = gps_control(max_iter = 8, n_starts = 1, tol = 0, mend = FALSE))
+    fit$bound + length(y) * log(unit)
+  }
+  one <- bound_of(0.5, 1)
+  expect_near(bound_of(0, 1), one, 1e-2)
+  expect_near(bound_of(1e-3, 1), one, 1e-2)
+  expect_near(bound_of(0, 1e-6), one, 1e-2)
+  expect_near(bound_of(0, 1e6), one, 1e-2)
+})
+
+test_that("optim() seeks parameters in units in which the loss bends alike", {
+  bend <- c(4, 400, 1e-2, 0, 1)
+  theta <- c(0, 1, 2, 3, 4)
+  loss <- function(theta) sum(bend * theta^2) / 2 + if (theta[5] > 4) 1e200 else 0
+  expect_equal(step_scales(theta, rep(1, 5), loss), c(0.5, 0.05, 10, 3, 4), tolerance = 1e-6)
+  expect_identical(step_scales(theta, rep(2, 5)), c(2, 2, 2, 3, 4))
+  expect_identical(array_sizes(list(a = c(3, 4), b = matrix(0, 2, 1))),
+                   c(rep(sqrt(12.5), 2), 1, 1))
+})
