@@ -94,10 +94,7 @@ engine_ready.gps_engine_exact <- function(engine, theta, in_slots) {
 #' @export
 engine_loo.gps_engine_exact <- function(engine, targets, points = NULL) {
   if (!is.null(engine$factor)) return(.Call(C_gp_loo, engine$factor, targets, engine$n_threads))
-  if (is.matrix(targets)) {
-    return(list(mean = .Call(C_gp_loo_means, engine$inverse, targets),
-                variance = 1 / diag(engine$inverse)))
-  }
+  if (is.matrix(targets)) return(.Call(C_gp_loo_inverse, engine$inverse, targets))
   scale <- -1 / engine$inverse[cbind(points, points)]
   list(mean = spread_targets(targets, engine$inverse, points, scale, points, engine$n_threads))
 }

@@ -275,14 +275,16 @@ SEXP r_gp_loo(SEXP factor, SEXP targets, SEXP n_threads) {
   return result;
 }
 
-SEXP r_gp_loo_means(SEXP inverse, SEXP targets) {
+/* The same, of an inverse of the kernel matrix. */
+SEXP r_gp_loo_inverse(SEXP inverse, SEXP targets) {
+  static const char *const names[] = {"mean", "variance"};
   const size_t n = (size_t)n_cols_of(targets, "targets"),
                n_targets = count_targets(targets, "targets");
   const double *k_inverse = view_matrix(inverse, (R_xlen_t)n, (R_xlen_t)n, "inverse");
   const double *target = view_matrix(targets, -1, -1, "targets");
-  const SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n_targets, (int)n));
-  double *mean = REAL(result), *variance = alloc_doubles(n, 1),
-         *weighted = alloc_doubles(n, n_targets);
+  const SEXP result = PROTECT(new_named_list(2, names));
+  double *mean = hang_matrix(result, 0, (int)n_targets, (int)n),
+         *variance = hang_doubles(result, 1, (R_xlen_t)n), *weighted = alloc_doubles(n, n_targets);
   for (size_t j = 0; j < n; j++) variance[j] = 1.0 / k_inverse[j * (n + 1)];
   /* The product with the large matrix on the left is nearly twice as fast as its transpose. */
   linalg_product('N', 'T', n, n_targets, n, 1.0, k_inverse, target, 0.0, weighted);
