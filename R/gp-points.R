@@ -114,39 +114,36 @@ far_rows <- function(y) {
   if (is_apart) far else integer()
 }
 
-# "1 value far from all others: row 3 of column 2, such as 1e+30, where the others ..."
-far_words <- function(y, far, column) {
-  sprintf(
-    "%s far from all others: %s%s, such as %s, where the others lie between %s and %s",
-    plural(length(far), "value"), listed(as.character(far), "row"), column,
-    plain_number(y[far[1]], 10), plain_number(min(y[-far]), 4), plain_number(max(y[-far]), 4)
-  )
+# Tells of such values in each column of x [any x any], in a sentence that has them at %s: "1 value
+# far from all others: row 3 of column 2, such as 1e+30, where the others lie between ..."
+tell_far_values <- function(x, sentence) {
+  for (column in seq_len(ncol(x))) {
+    y <- x[, column]
+    far <- far_rows(y)
+    if (length(far) == 0) next
+    values <- sprintf(
+      "%s far from all others: %s%s, such as %s, where the others lie between %s and %s",
+      plural(length(far), "value"), listed(as.character(far), "row"),
+      if (ncol(x) > 1) sprintf(" of column %d", column) else "",
+      plain_number(y[far[1]], 10), plain_number(min(y[-far]), 4), plain_number(max(y[-far]), 4)
+    )
+    gps_warn(sprintf(sentence, values), class = "far")
+  }
 }
 
 # A code among the targets is taken for a value, and all else for next to nothing.
 tell_far_targets <- function(targets) {
-  for (column in seq_len(ncol(targets))) {
-    far <- far_rows(targets[, column])
-    if (length(far) == 0) next
-    gps_warn(sprintf(
-      "`targets` has %s. Codes for missing ones are no values: leave such rows out.",
-      far_words(targets[, column], far,
-                if (ncol(targets) > 1) sprintf(" of column %d", column) else "")
-    ), class = "far")
-  }
+  tell_far_values(
+    targets, "`targets` has %s. Codes for missing ones are no values: leave such rows out."
+  )
 }
 
 # To waves no point is far: each has a part in all of them, and a curve that must meet it as well
 # has the difference for noise.
 tell_far_inputs <- function(engine, x) {
   if (!inherits(engine, "gps_engine_fourier")) return(invisible())
-  for (column in seq_len(ncol(x))) {
-    far <- far_rows(x[, column])
-    if (length(far) == 0) next
-    gps_warn(sprintf(paste(
-      "The data have %s. Random Fourier features do not know such points as far, and the noise is",
-      "overestimated: leave these rows out, or take another `method`, such as \"ichol\"."
-    ), far_words(x[, column], far, if (ncol(x) > 1) sprintf(" of column %d", column) else "")),
-    class = "far")
-  }
+  tell_far_values(x, paste(
+    "The data have %s. Random Fourier features do not know such points as far, and the noise is",
+    "overestimated: leave these rows out, or take another `method`, such as \"ichol\"."
+  ))
 }

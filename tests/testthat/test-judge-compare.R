@@ -147,33 +147,25 @@ test_that("the policy of missing cells is applied once, and a budget is of scree
 })
 
 test_that("what fits warn of is said once for each kind, with the selector and seeds", {
-  heard <- function(code) {
-    said <- list()
-    compared <- withCallingHandlers(code, gps_warning = function(condition) {
-      said <<- c(said, list(condition))
-      invokeRestart("muffleWarning")
-    })
-    list(compared = compared, said = said)
-  }
   compare <- function(y, model, seeds, max_iter) {
     compare_selectors(y, model, list(all = selector_full(), hand = selector_handcrafted()), seeds,
                       2, audit_points = 0,
                       control = gps_control(max_iter = max_iter, n_starts = 1, progress = FALSE))
   }
   y <- as.matrix(iris[1:4])
-  some <- heard(compare(rbind(y, y[rep(1:3, 10), ]), model_gaussian_mixture(5), 1:3, 40))
-  bad <- some$compared$runs$degenerate
+  some <- hear_warnings(compare(rbind(y, y[rep(1:3, 10), ]), model_gaussian_mixture(5), 1:3, 40))
+  bad <- some$value$runs$degenerate
   expect_true(any(bad) && !all(bad))
-  expect_length(some$said, 1)
-  expect_s3_class(some$said[[1]], "gps_warning_degenerate")
-  runs <- with(some$compared$runs[bad, ], describe_runs(selector, seed))
-  message <- conditionMessage(some$said[[1]])
+  expect_length(some$warned, 1)
+  expect_s3_class(some$warned[[1]], "gps_warning_degenerate")
+  runs <- with(some$value$runs[bad, ], describe_runs(selector, seed))
+  message <- conditionMessage(some$warned[[1]])
   expect_identical(startsWith(message, runs), TRUE)
   expect_match(message, ": Degenerate fit: ")
-  expect_printed(some$compared, "Degenerate, with a bound that floors make")
+  expect_printed(some$value, "Degenerate, with a bound that floors make")
   # What is so in all fits is no matter of one.
-  same <- heard(compare(y[, 1:2] + 100, model_binary_sparse(3), 1:2, 1))
-  expect_length(same$said, 1)
-  expect_match(conditionMessage(same$said[[1]]), "^`y` stays away from 0")
+  same <- hear_warnings(compare(y[, 1:2] + 100, model_binary_sparse(3), 1:2, 1))
+  expect_length(same$warned, 1)
+  expect_match(conditionMessage(same$warned[[1]]), "^`y` stays away from 0")
   expect_identical(describe_runs(c("a", "b", "a"), c(1L, 1L, 2L)), "a (seeds 1, 2), b (seed 1)")
 })
